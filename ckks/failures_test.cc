@@ -113,6 +113,21 @@ TEST_F(FailuresTest, KeySwitchesLeaveOperandsAndResultAlone) {
        {&three_, [&](auto* out, auto& x) { return Relinearise(context, out, x, none); }}},
       {"relinearise and rescale without a key",
        {&three_, [&](auto* out, auto& x) { return RelineariseAndRescale(context, out, x, none); }}},
+      {"sum of images without a key",
+       {&three_,
+        [&](auto* out, auto& x) {
+          return SumImagesAndRescale(context, out, {&x, 1}, {elements}, none);
+        }}},
+      {"sum of more images than automorphisms",
+       {&three_,
+        [&](auto* out, auto& x) {
+          return SumImagesAndRescale(context, out, {&x, 1}, {}, keys);
+        }}},
+      {"sum of images of two parts",
+       {&a_,
+        [&](auto* out, auto& x) {
+          return SumImagesAndRescale(context, out, {&x, 1}, {elements}, keys);
+        }}},
       {"rotate without a key",
        {&a_, [&](auto* out, auto& x) { return Rotate(context, out, x, 1, none); }}},
       {"conjugate without a key",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ckks/key_switch.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -142,6 +143,98 @@ absl::Status RelineariseAndRescale(const Context& context, Ciphertext* out, cons
   HEFT_RETURN_IF_ERROR(CheckRescale(context, a));
   if (a.size() == 2) return Rescale(context, out, a);
   return RelineariseMaybeRescale(context, out, a, keys, /*rescale=*/true);
+}
+
+namespace {
+
+// AddImage: `term` under the automorphism `element` to `sum`. What has more than `limbs` limbs has
+// the special prime's behind them.
+void AddImage(const Context& context, size_t limbs, RnsPoly* sum, const RnsPoly& term,
+              uint32_t element) {
+  const size_t n = term.n();
+  for (size_t l = 0; l < term.limbs(); ++l) {
+    const ring::Modulus& q = context.modulus(ExtendedPrime(context, l, limbs));
+    uint32_t* v = sum->limb(l).data();
+    if (element == 1) {
+      ActiveKernels().add(v, v, term.limb(l).data(), n, q);
+    } else {
+      ActiveKernels().permute_add(v, term.limb(l).data(), context.permutation(element), n, q);
+    }
+  }
+}
+
+SwitchSum SwitchDigits(const Context& context, const Digits& digits, const SwitchKey& key) {
+  SwitchSum sum(context.n(), digits.limbs());
+  for (size_t l = 0; l <= digits.limbs(); ++l) {
+    SwitchLimb(context, sum.part[0].limb(l).data(), sum.part[1].limb(l).data(), digits, key, l);
+  }
+  return sum;
+}
+
+absl::Status CheckImages(const Context& context, std::span<const Ciphertext> a,
+                         std::span<const uint32_t> elements) {
+  bool alike = !a.empty() && a.size() == elements.size();
+  for (const Ciphertext& c : a) {
+    alike = alike && c.size() == 3 && c.limbs() == a[0].limbs() && c.scale == a[0].scale;
+  }
+  if (!alike) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        a.size(), " ciphertexts and ", elements.size(),
+        " automorphisms: as many of both are needed, of three parts, one scale and as many limbs"));
+  }
+  for (const Ciphertext& c : a) HEFT_DCHECK_OK(CheckShape(context, c));
+  return CheckRescale(context, a[0]);
+}
+
+}  // namespace
+
+absl::Status SumImagesAndRescale(const Context& context, Ciphertext* out,
+                                 std::span<const Ciphertext> a, std::span<const uint32_t> elements,
+                                 const EvaluationKeys& keys) {
+  HEFT_RETURN_IF_ERROR(CheckImages(context, a, elements));
+  const size_t n = context.n(), limbs = a[0].limbs();
+  HEFT_ASSIGN_OR_RETURN(const SwitchKey* relinearisation, keys.Relinearisation(limbs));
+  HEFT_ASSIGN_OR_RETURN(const FoundKeys found, FindKeys(keys, elements, limbs));
+  // What is to be divided by the special prime, and what is not.
+  SwitchSum sum(n, limbs);
+  RnsPoly plain[2] = {RnsPoly(n, limbs), RnsPoly(n, limbs)};
+  for (int p = 0; p < 2; ++p) {
+    std::ranges::fill(sum.part[p].values(), 0u);
+    std::ranges::fill(plain[p].values(), 0u);
+  }
+  Noise noise = {0, 0};
+  for (size_t j = 0; j < a.size(); ++j) {
+    const uint32_t element = elements[j];
+    SwitchSum two = SwitchDigits(context, Digits(context, a[j].parts[2], relinearisation->sizes()),
+                                 *relinearisation);
+    double error = Combine(a[j].noise.error,
+                           SwitchingError(context.params(), limbs, 1, relinearisation->sizes()));
+    AddImage(context, limbs, &plain[0], a[j].parts[0], element);
+    AddImage(context, limbs, &sum.part[0], two.part[0], element);
+    if (element == 1) {
+      AddImage(context, limbs, &plain[1], a[j].parts[1], element);
+      AddImage(context, limbs, &sum.part[1], two.part[1], element);
+    } else {
+      RnsPoly second(n, limbs);
+      DivideByLast(context, &second, two.part[1], context.special_index());
+      AddImage(context, limbs, &second, a[j].parts[1], 1);
+      const SwitchKey& key = *found.keys[j];
+      const SwitchSum switched = SwitchDigits(context, Digits(context, second, key.sizes()), key);
+      for (int p = 0; p < 2; ++p) AddImage(context, limbs, &sum.part[p], switched.part[p], element);
+      error = Combine(error, SwitchingError(context.params(), limbs, 1, key.sizes()));
+    }
+    noise = AddNoise(noise, {a[j].noise.message, error});
+  }
+  const RnsPoly* const parts[2] = {&plain[0], &plain[1]};
+  Ciphertext result;
+  result.scale = a[0].scale;
+  result.noise = noise;
+  result.parts = CloseSwitch(context, sum, parts, /*rescale=*/true);
+  RescaleNoise(context, &result, limbs);
+  *out = std::move(result);
+  const auto whole = static_cast<uint64_t>(std::ranges::count(elements, 1u));
+  CountOperations({.rotations = a.size() - whole, .relinearisations = a.size()});
+  return absl::OkStatus();
 }
 
 absl::Status ApplyGalois(const Context& context, Ciphertext* out, const Ciphertext& a,

@@ -27,6 +27,14 @@ absl::Status Relinearise(const Context& context, Ciphertext* out, const Cipherte
 absl::Status RelineariseAndRescale(const Context& context, Ciphertext* out, const Ciphertext& a,
                                    const EvaluationKeys& keys);
 
+// SumImagesAndRescale: the sum over j of the image of a[j], of three parts, under elements[j], then
+// Rescale. Each is relinearised, and switched once more where its element is not 1; all share the
+// last division. kInvalidArgument unless there are as many elements as ciphertexts, of one scale
+// and as many limbs.
+absl::Status SumImagesAndRescale(const Context& context, Ciphertext* out,
+                                 std::span<const Ciphertext> a, std::span<const uint32_t> elements,
+                                 const EvaluationKeys& keys);
+
 // Rotate: slot i takes slot i + steps.
 absl::Status Rotate(const Context& context, Ciphertext* out, const Ciphertext& a, int64_t steps,
                     const EvaluationKeys& keys);

@@ -11,7 +11,6 @@
 #include "ckks/arithmetic.h"
 #include "ckks/extended_ciphertext.h"
 #include "ckks/operation_counts.h"
-#include "ckks/operation_counts.h"
 #include "ckks/owner/testing.h"
 #include "ckks/subchain.h"
 

@@ -91,6 +91,33 @@ TEST(PropertiesTest, ProductsAreHomomorphic) {
   });
 }
 
+TEST(PropertiesTest, ProductsAreRotatedAndSummed) {
+  ForCases(24, [](testing::World& w) {
+    const uint32_t one = w.Element(w.DrawSteps()), other = w.Conjugation();
+    const std::vector<uint32_t> elements = {1, one, other, 1};
+    const EvaluationKeys& keys = w.Keys({one, other});
+    std::vector<Ciphertext> products(elements.size());
+    Ciphertext expected;
+    for (size_t j = 0; j < elements.size(); ++j) {
+      const Ciphertext a = w.Encrypt(w.DrawSlots()), b = w.Encrypt(w.DrawSlots());
+      ASSERT_TRUE(Multiply(w.context(), &products[j], a, b).ok());
+      Ciphertext image;
+      ASSERT_TRUE(Relinearise(w.context(), &image, products[j], keys).ok());
+      ASSERT_TRUE(ApplyGalois(w.context(), &image, image, elements[j], keys).ok());
+      if (j == 0) {
+        expected = image;
+      } else {
+        ASSERT_TRUE(Add(w.context(), &expected, expected, image).ok());
+      }
+    }
+    ASSERT_TRUE(Rescale(w.context(), &expected, expected).ok());
+    Ciphertext sum;
+    ASSERT_TRUE(SumImagesAndRescale(w.context(), &sum, products, elements, keys).ok());
+    w.ExpectAgree(sum, expected, "at once or one after the other");
+    w.ExpectHolds(sum, w.Open(expected), "a sum of rotated products");
+  });
+}
+
 TEST(PropertiesTest, MultiplicationDistributesOverAddition) {
   ForCases(32, [](testing::World& w) {
     const Ciphertext a = w.Encrypt(w.DrawSlots()), b = w.Encrypt(w.DrawSlots()),
