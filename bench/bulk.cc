@@ -48,7 +48,7 @@ absl::Status EnrolBulk(const Roles& roles, const BulkColumns& columns) {
   TiledCiphertexts block = EmptyBlock(roles.context(), roles.model().gamma);
   for (uint32_t first = 0, lane = 0; first < count; first += slots, ++lane) {
     HEFT_RETURN_IF_ERROR(AddBatchToBlock(roles.instance(), &block, batch, first,
-                                         std::min(slots, count - first), lane));
+                                         std::min(slots, count - first), lane, roles.keys()));
   }
   return absl::OkStatus();
 }

@@ -128,7 +128,8 @@ absl::Status MatchBatch(Bench& bench, std::span<const TiledCiphertexts> gallery,
     HEFT_RETURN_IF_ERROR(Step(bench.progress, "matching a batch of probes"));
     const bool relinearise = i % 2 == 1;
     HEFT_RETURN_IF_ERROR(times[i % 2].Time([&] {
-      return MatchAll(bench.prober(), gallery, packed, BlocksAPass(relinearise), relinearise);
+      return MatchAll(bench.prober(), gallery, packed,
+                      BlocksAPass(bench.prober().instance().plan, relinearise), relinearise);
     }));
   }
   const std::string name = absl::StrCat("match_large_batch", bench.options.batch);

@@ -127,7 +127,8 @@ Command Add(Command app, bool verify) {
   } else {
     AddWhere(command, &options->where);
     command.Add("--degree-two", &options->degree_two,
-                "do not relinearise: less work for the server, three times as much to send");
+                "up to 64 dimensions, do not relinearise: less work for the server, three "
+                "times as much to send");
     command.Add("--no-identities", &options->no_identities,
                 "leave the names out of the reply; candidates are then positions");
   }

@@ -245,7 +245,9 @@ TEST_P(NoiseTest, OfScoresAfterBulkEnrolment) {
   TiledCiphertexts block = EmptyBlock(roles_->context(), model_.gamma);
   const uint32_t lanes = thin() ? 2 : 1;
   for (uint32_t lane = 0; lane < lanes; ++lane) {
-    ASSERT_TRUE(AddBatchToBlock(rings.matching, &block, batch, lane * slots(), slots(), lane).ok());
+    ASSERT_TRUE(AddBatchToBlock(rings.matching, &block, batch, lane * slots(), slots(), lane,
+                                roles_->keys())
+                    .ok());
   }
   ExpectScoresCovered(block, plain, lanes * slots());
 }

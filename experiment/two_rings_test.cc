@@ -111,6 +111,43 @@ TEST_P(ThinTest, ScoresAreCosines) {
   }
 }
 
+// Batches give the residues of one at a time, also where a block has several giants.
+TEST_P(ThinTest, BatchesGiveTheSameResidues) {
+  const Instance& matching = roles_->prober().instance();
+  const ckks::EvaluationKeys& keys = roles_->prober().keys();
+  const Ciphertext z = Template(Sample());
+  std::vector<TiledCiphertexts> blocks(3, EmptyBlock(roles_->context(), model_.gamma));
+  ASSERT_TRUE(roles_->Enrol(&blocks[1], std::vector<NewTemplate>{{&z, {3, 1}}}).ok());
+  std::vector<TiledCiphertexts> probes;
+  for (int i = 0; i < 2; ++i) {
+    auto probe = PrepareProbe(matching, Probe(Sample()).z, keys);
+    ASSERT_TRUE(probe.ok()) << probe.status();
+    probes.push_back(std::move(*probe));
+  }
+  const auto packed = PackProbes(matching, probes);
+  ASSERT_TRUE(packed.ok()) << packed.status();
+  for (const bool relinearise : {true, false}) {
+    const auto batch = MatchBlocks(matching, Views(blocks), *packed, keys, relinearise);
+    ASSERT_TRUE(batch.ok()) << batch.status();
+    ASSERT_EQ(batch->size(), blocks.size() * probes.size());
+    for (size_t p = 0; p < probes.size(); ++p) {
+      const auto alone = MatchBlocks(matching, Views(blocks), probes[p], keys, relinearise);
+      ASSERT_TRUE(alone.ok()) << alone.status();
+      for (size_t b = 0; b < blocks.size(); ++b) {
+        const Ciphertext& one = (*alone)[b];
+        const Ciphertext& other = (*batch)[b * probes.size() + p];
+        // A sum of degree two cannot be rotated.
+        const bool three = !relinearise && matching.plan.matching.giants == 1;
+        ASSERT_EQ(one.size(), three ? 3u : 2u);
+        ASSERT_EQ(other.size(), one.size());
+        for (size_t part = 0; part < one.size(); ++part) {
+          EXPECT_TRUE(std::ranges::equal(one.parts[part].values(), other.parts[part].values()));
+        }
+      }
+    }
+  }
+}
+
 // Verification: the claimed slot's score and no other.
 TEST_P(ThinTest, VerificationHidesTheOthers) {
   const Vectors enrolled = Sample(), other = Sample(), sample = Sample();
@@ -172,9 +209,10 @@ TEST_P(ThinTest, BulkEnrolment) {
   const uint32_t in_lane = slots() - first;
   const Instance& matching = rings.matching;
   // A range goes over neither half's end.
-  EXPECT_FALSE(AddBatchToBlock(matching, &block, *batch, first, count, 0).ok());
-  ASSERT_TRUE(AddBatchToBlock(matching, &block, *batch, first, in_lane, 0).ok());
-  ASSERT_TRUE(AddBatchToBlock(matching, &block, *batch, slots(), count - in_lane, 1).ok());
+  EXPECT_FALSE(AddBatchToBlock(matching, &block, *batch, first, count, 0, roles_->keys()).ok());
+  ASSERT_TRUE(AddBatchToBlock(matching, &block, *batch, first, in_lane, 0, roles_->keys()).ok());
+  ASSERT_TRUE(
+      AddBatchToBlock(matching, &block, *batch, slots(), count - in_lane, 1, roles_->keys()).ok());
   const Vectors alone = Sample();
   const Ciphertext single = Template(alone);
   ASSERT_TRUE(roles_->Enrol(&block, std::vector<NewTemplate>{{&single, {3, 0}}}).ok());
@@ -222,7 +260,9 @@ TEST_P(ManyAlikeTest, FitAShortReply) {
 INSTANTIATE_TEST_SUITE_P(Models, ThinTest,
                          ::testing::Values(Case{"pair_512_g32", {512, 512}, 32, 3},
                                            Case{"three_g16_quadratic", {60, 100, 64}, 16, 2},
-                                           Case{"one_g64", {192}, 64, 3}),
+                                           Case{"one_g64", {192}, 64, 3},
+                                           Case{"pair_g128_two_giants", {96, 80}, 128, 3},
+                                           Case{"one_g256_four_giants", {256}, 256, 2}),
                          [](const auto& test) { return std::string(test.param.name); });
 INSTANTIATE_TEST_SUITE_P(Models, ManyAlikeTest,
                          ::testing::Values(Case{"three_g16_quadratic", {60, 100, 64}, 16, 2}));

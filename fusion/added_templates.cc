@@ -19,6 +19,36 @@ using internal::AddTiled;
 using internal::CheckTemplate;
 using internal::CheckTiles;
 
+namespace internal {
+
+std::vector<ring::RnsPoly> Rotated(const Context& context, std::span<const ring::RnsPoly> parts,
+                                   const ckks::SwitchKey* key, uint32_t element) {
+  const size_t n = context.n(), limbs = parts[0].limbs();
+  ckks::SwitchSum switched(n, limbs);
+  const ring::RnsPoly* const plain[2] = {&parts[0], key == nullptr ? &parts[1] : nullptr};
+  if (key == nullptr) {
+    for (ring::RnsPoly& part : switched.part) std::ranges::fill(part.values(), 0);
+    return ckks::CloseSwitch(context, switched, plain, /*rescale=*/true);
+  }
+  const ckks::Digits digits(context, parts[1]);
+  for (size_t l = 0; l <= limbs; ++l) {
+    ckks::SwitchLimb(context, switched.part[0].limb(l).data(), switched.part[1].limb(l).data(),
+                     digits, *key, l);
+  }
+  const auto closed = ckks::CloseSwitch(context, switched, plain, /*rescale=*/true);
+  std::vector<ring::RnsPoly> out;
+  for (const ring::RnsPoly& part : closed) {
+    out.emplace_back(n, part.limbs());
+    for (size_t l = 0; l < part.limbs(); ++l) {
+      ring::ActiveKernels().permute(out.back().limb(l).data(), part.limb(l).data(),
+                                    context.permutation(element), n);
+    }
+  }
+  return out;
+}
+
+}  // namespace internal
+
 namespace {
 
 // Joining: a template and the mask of the slot that it is to fill, TemplateLimbs limbs.
@@ -68,34 +98,6 @@ ckks::Ciphertext MaskedSum(const Context& context, std::span<const ckks::Ciphert
   return sum;
 }
 
-// Rotated: a masked sum under the automorphism `element`, rescaled to MatchLimbs limbs. A null key
-// stands for the identity.
-std::vector<ring::RnsPoly> Rotated(const Context& context, const ckks::Ciphertext& sum,
-                                   const ckks::SwitchKey* key, uint32_t element) {
-  const size_t n = context.n(), limbs = sum.limbs();
-  ckks::SwitchSum switched(n, limbs);
-  const ring::RnsPoly* const plain[2] = {&sum.parts[0], key == nullptr ? &sum.parts[1] : nullptr};
-  if (key == nullptr) {
-    for (ring::RnsPoly& part : switched.part) std::ranges::fill(part.values(), 0);
-    return ckks::CloseSwitch(context, switched, plain, /*rescale=*/true);
-  }
-  const ckks::Digits digits(context, sum.parts[1]);
-  for (size_t l = 0; l <= limbs; ++l) {
-    ckks::SwitchLimb(context, switched.part[0].limb(l).data(), switched.part[1].limb(l).data(),
-                     digits, *key, l);
-  }
-  const auto closed = ckks::CloseSwitch(context, switched, plain, /*rescale=*/true);
-  std::vector<ring::RnsPoly> out;
-  for (const ring::RnsPoly& part : closed) {
-    out.emplace_back(n, part.limbs());
-    for (size_t l = 0; l < part.limbs(); ++l) {
-      ring::ActiveKernels().permute(out.back().limb(l).data(), part.limb(l).data(),
-                                    context.permutation(element), n);
-    }
-  }
-  return out;
-}
-
 // kFew: up to so many templates are rotated by giants one by one, and each sum by babies alone. Of
 // more, each sum is rotated by its giant too.
 constexpr size_t kFew = 8;
@@ -107,6 +109,10 @@ absl::Status AddAll(const Instance& instance, std::span<const Joining> templates
   const Context& context = *instance.context;
   const ckks::Params& params = context.params();
   const RotationGrid& grid = instance.plan.matching.grid;
+  if (grid.count() == 0) {
+    return absl::InvalidArgumentError(
+        "blocks are of the other ring of this profile: use MakeRings' matching ring");
+  }
   const std::vector<uint32_t> babies = grid.BabyElements(params),
                               giants = grid.GiantElements(params);
   std::vector<const ckks::SwitchKey*> switch_keys(babies.size(), nullptr);
@@ -121,20 +127,25 @@ absl::Status AddAll(const Instance& instance, std::span<const Joining> templates
                           ckks::ApplyGaloisHoisted(context, *templates[t].z, giants, keys));
     return absl::OkStatus();
   }));
-  const uint64_t products = templates.size() * grid.count();
-  ckks::CountOperations({.additions = products,
-                         .plain_products = products,
-                         .rotations = uint64_t{grid.giants} * (grid.babies - 1)});
-  return TryParallelFor(grid.count(), [&](size_t k) -> absl::Status {
-    const size_t j = k / grid.babies, i = k % grid.babies;
+  const FusionPlan& plan = instance.plan;
+  const uint64_t products = templates.size() * plan.gamma;
+  ckks::CountOperations(
+      {.additions = products,
+       .plain_products = products,
+       .rotations = uint64_t{plan.matching.giants} * grid.giants * (grid.babies - 1)});
+  return TryParallelFor(plan.gamma, [&](size_t at) -> absl::Status {
+    const auto k = static_cast<uint32_t>(at);
+    // rot(z, k), masked and rotated back by `back`, is rot(z, k - back) under a mask rotated back.
+    const uint32_t back = plan.GiantSteps(k);
+    const uint32_t j = (k - back) / grid.babies, i = (k - back) % grid.babies;
     std::vector<const ckks::Ciphertext*> z;
     for (size_t t = 0; t < templates.size(); ++t) {
       z.push_back(few ? &images[t][j] : templates[t].z);
     }
-    ckks::Ciphertext sum = MaskedSum(context, z, templates, static_cast<uint32_t>(few ? i : k));
+    ckks::Ciphertext sum = MaskedSum(context, z, templates, back + (few ? i : k - back));
     if (!few) HEFT_RETURN_IF_ERROR(ckks::ApplyGalois(context, &sum, sum, giants[j], keys));
-    AddTiled(context, instance.plan.gamma, static_cast<uint32_t>(k),
-             Rotated(context, sum, switch_keys[i], babies[i]), block);
+    AddTiled(context, plan.gamma, k,
+             internal::Rotated(context, sum.parts, switch_keys[i], babies[i]), block);
     return absl::OkStatus();
   });
 }

@@ -17,12 +17,12 @@ namespace heft::internal {
 // Where limb l, tile t, ciphertext k, part p of a block lies.
 size_t TileOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t p);
 
-// The same of a probe. Its tiles keep one line's distance more: it is written ciphertext by
-// ciphertext, and lines of one ciphertext a power of two apart would compete for the same cache
-// sets.
-size_t ProbeStride(uint32_t gamma);
-size_t ProbeSize(const ckks::Context& context, uint32_t gamma);
-size_t ProbeOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t p);
+// The same of a probe of `count` ciphertexts. Its tiles keep one line's distance more: it is
+// written ciphertext by ciphertext, and lines of one ciphertext a power of two apart would compete
+// for the same cache sets.
+size_t ProbeStride(uint32_t count);
+size_t ProbeSize(const ckks::Context& context, uint32_t count);
+size_t ProbeOffset(size_t n, uint32_t count, size_t l, size_t t, size_t k, size_t p);
 
 // Both parts of ciphertext k, MatchLimbs limbs, out of the tiles and into them.
 std::vector<ring::RnsPoly> LoadTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
@@ -34,6 +34,12 @@ void StoreTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
 void AddTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
               std::span<const ring::RnsPoly> parts, TiledCiphertexts* out);
 
+// Rotated: a masked sum under the automorphism `element`, rescaled to MatchLimbs limbs. A null key
+// stands for the identity.
+std::vector<ring::RnsPoly> Rotated(const ckks::Context& context,
+                                   std::span<const ring::RnsPoly> parts, const ckks::SwitchKey* key,
+                                   uint32_t element);
+
 // kInvalidArgument unless `z` has the parts, limbs and scale of a fused template, whoever fused it.
 absl::Status CheckTemplate(const FusionPlan& plan, const ckks::Ciphertext& z);
 
@@ -44,8 +50,8 @@ absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance, double from
 // kInvalidArgument, naming `what`, unless `tiles` has the size of a block.
 absl::Status CheckTiles(const Instance& instance, BlockView tiles, const char* what);
 
-// The same for a probe.
-absl::Status CheckProbe(const Instance& instance, const TiledCiphertexts& probe);
+// The same for a probe of `count` ciphertexts.
+absl::Status CheckProbe(const Instance& instance, const TiledCiphertexts& probe, uint32_t count);
 
 }  // namespace heft::internal
 

@@ -124,6 +124,23 @@ absl::StatusOr<std::vector<Mask>> EncodeMasks(const Instance& instance,
   return masks;
 }
 
+// Turn: a rotation.
+struct Turn {
+  uint32_t element = 1;
+  const ckks::SwitchKey* key = nullptr;
+};
+
+// BackTurns: by which the ciphertexts of each giant of a block are rotated back.
+absl::StatusOr<std::vector<Turn>> BackTurns(const Instance& instance, const EvaluationKeys& keys) {
+  std::vector<Turn> turns(instance.plan.matching.giants);
+  const ckks::Params& params = instance.params();
+  for (uint32_t j = 1; j < turns.size(); ++j) {
+    turns[j].element = ckks::RotationElement(params, -int64_t{j} * instance.plan.ProbeRotations());
+    HEFT_ASSIGN_OR_RETURN(turns[j].key, keys.Galois(turns[j].element, TemplateLimbs(params)));
+  }
+  return turns;
+}
+
 // MaskedSums: both parts of the sum over masks of mask_e C_((e + k) mod gamma), for each k. A term
 // without a mask counts as multiplied by zero.
 std::vector<std::array<ring::RnsPoly, 2>> MaskedSums(const Context& context, uint32_t gamma,
@@ -344,7 +361,7 @@ absl::Status SplitBatch(const Rings& rings, const ckks::SwitchKey& ring_switch,
 
 absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
                              const TemplateBatch& batch, uint32_t slot, uint32_t count,
-                             uint32_t lane) {
+                             uint32_t lane, const EvaluationKeys& keys) {
   const Context& context = *instance.context;
   const uint32_t gamma = instance.plan.gamma, slots = context.slots();
   HEFT_RETURN_IF_ERROR(internal::CheckTiles(instance, *block, "a gallery block"));
@@ -367,16 +384,27 @@ absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
   if (of_mask.empty()) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(const std::vector<Mask> masks,
                         EncodeMasks(instance, of_mask, lane, split, slot >= slots));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Turn> turns, BackTurns(instance, keys));
   std::vector<std::array<ring::RnsPoly, 2>> sums = MaskedSums(context, gamma, masks, terms);
-  ParallelFor(gamma, [&](size_t k) {
-    for (ring::RnsPoly& sum : sums[k]) {
-      ckks::DivideByLimbs(context, &sum, context.params().level_primes());
+  ParallelFor(gamma, [&](size_t at) {
+    const auto k = static_cast<uint32_t>(at);
+    const uint32_t back = instance.plan.GiantSteps(k);
+    if (back == 0) {
+      for (ring::RnsPoly& sum : sums[k]) {
+        ckks::DivideByLimbs(context, &sum, context.params().level_primes());
+      }
+      return internal::AddTiled(context, gamma, k, sums[k], block);
     }
-    internal::AddTiled(context, gamma, static_cast<uint32_t>(k), sums[k], block);
+    const Turn& turn = turns[back / instance.plan.ProbeRotations()];
+    internal::AddTiled(context, gamma, k,
+                       internal::Rotated(context, sums[k], turn.key, turn.element), block);
   });
   // The products summed for each k, and the sum joins the block.
   const uint64_t products = uint64_t{gamma} * masks.size();
-  ckks::CountOperations({.additions = products, .plain_products = products, .rescales = gamma});
+  ckks::CountOperations({.additions = products,
+                         .plain_products = products,
+                         .rotations = gamma - instance.plan.ProbeRotations(),
+                         .rescales = gamma});
   return absl::OkStatus();
 }
 

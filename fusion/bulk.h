@@ -101,10 +101,11 @@ absl::Status SplitBatch(const Rings& rings, const ckks::SwitchKey& ring_switch,
 // twice a block's slots, the block is filled at `slot` modulo its own, and the range lies in one
 // half: G_k = sum over e of mask_e C_((e + k) mod gamma), mask_e being one in the slots j = e (mod
 // gamma) of the range. A mask that is zero costs nothing, so the time grows with the samples, up to
-// gamma of them. On error the block is unchanged.
+// gamma of them. Each sum is rotated back by GiantSteps(k) slots. On error the block is unchanged;
+// kFailedPrecondition where a key is missing.
 absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
                              const TemplateBatch& batch, uint32_t slot, uint32_t count,
-                             uint32_t lane);
+                             uint32_t lane, const ckks::EvaluationKeys& keys);
 
 }  // namespace heft
 

@@ -165,8 +165,8 @@ TEST_P(BulkTest, BlocksMixBothRoutes) {
   ASSERT_TRUE(MoveBatch(instance_, &batch, first, keys_).ok());
   TiledCiphertexts block = EmptyBlock(context(), model_.gamma);
   const uint32_t in_lane = slots() - first;
-  ASSERT_TRUE(AddBatchToBlock(instance_, &block, batch, first, in_lane, 0).ok());
-  ASSERT_TRUE(AddBatchToBlock(instance_, &block, batch, 0, count - in_lane, 1).ok());
+  ASSERT_TRUE(AddBatchToBlock(instance_, &block, batch, first, in_lane, 0, keys_).ok());
+  ASSERT_TRUE(AddBatchToBlock(instance_, &block, batch, 0, count - in_lane, 1, keys_).ok());
   std::vector<uint32_t> positions;
   for (uint32_t j = 0; j < count; ++j) positions.push_back(first + j);
   for (uint32_t position : {0u, slots() + count}) {
@@ -184,13 +184,13 @@ TEST_P(BulkTest, WhatIsLeftOutJoinsNoBlock) {
   TemplateBatch batch = FuseBulk(samples);
   batch.left_out = {false, true, false};
   TiledCiphertexts block = EmptyBlock(context(), model_.gamma);
-  ASSERT_TRUE(AddBatchToBlock(instance_, &block, batch, 0, 3, 0).ok());
+  ASSERT_TRUE(AddBatchToBlock(instance_, &block, batch, 0, 3, 0, keys_).ok());
   EXPECT_LT(WorstScore(block, {samples[0], samples[2]}, {0, 2}), kTolerance);
   const TiledCiphertexts before = block;
-  ASSERT_TRUE(AddBatchToBlock(instance_, &block, batch, 1, 1, 1).ok()) << "nobody is added";
+  ASSERT_TRUE(AddBatchToBlock(instance_, &block, batch, 1, 1, 1, keys_).ok()) << "nobody is added";
   EXPECT_EQ(block, before);
   batch.left_out.pop_back();
-  EXPECT_FALSE(AddBatchToBlock(instance_, &block, batch, 0, 3, 1).ok()) << "one is missing";
+  EXPECT_FALSE(AddBatchToBlock(instance_, &block, batch, 0, 3, 1, keys_).ok()) << "one is missing";
 }
 
 TEST_P(BulkTest, MissingModalityIsTheZeroVector) {
@@ -218,7 +218,7 @@ TEST_P(BulkTest, ResultsDoNotDependOnThreads) {
     TemplateBatch batch = *fuser.Finish(3);
     ASSERT_TRUE(MoveBatch(instance_, &batch, 77, keys_).ok());
     blocks.push_back(EmptyBlock(context(), model_.gamma));
-    ASSERT_TRUE(AddBatchToBlock(instance_, &blocks.back(), batch, 77, 3, 1).ok());
+    ASSERT_TRUE(AddBatchToBlock(instance_, &blocks.back(), batch, 77, 3, 1, keys_).ok());
   }
   SetThreadCount(0);
   EXPECT_EQ(blocks[0], blocks[1]);
@@ -256,13 +256,13 @@ TEST_P(BulkTest, WrongInputsAreRefused) {
 
   TiledCiphertexts block = EmptyBlock(context(), model_.gamma);
   const TiledCiphertexts empty = block;
-  EXPECT_FALSE(AddBatchToBlock(instance_, &block, batch, 0, 3, 0).ok());
-  EXPECT_FALSE(AddBatchToBlock(instance_, &block, batch, 2, 1, 0).ok());
-  EXPECT_FALSE(AddBatchToBlock(instance_, &block, batch, slots(), 1, 0).ok());
-  EXPECT_FALSE(AddBatchToBlock(instance_, &block, batch, 0, 2, 2).ok());
+  EXPECT_FALSE(AddBatchToBlock(instance_, &block, batch, 0, 3, 0, keys_).ok());
+  EXPECT_FALSE(AddBatchToBlock(instance_, &block, batch, 2, 1, 0, keys_).ok());
+  EXPECT_FALSE(AddBatchToBlock(instance_, &block, batch, slots(), 1, 0, keys_).ok());
+  EXPECT_FALSE(AddBatchToBlock(instance_, &block, batch, 0, 2, 2, keys_).ok());
   EXPECT_FALSE(MoveBatch(instance_, &batch, slots(), keys_).ok());
   ASSERT_TRUE(ckks::DropLimbs(context(), &batch.coordinates[1], batch.coordinates[1], 2).ok());
-  EXPECT_FALSE(AddBatchToBlock(instance_, &block, batch, 0, 2, 0).ok());
+  EXPECT_FALSE(AddBatchToBlock(instance_, &block, batch, 0, 2, 0, keys_).ok());
   EXPECT_EQ(block, empty);
 }
 

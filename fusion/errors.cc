@@ -221,7 +221,10 @@ double ScoreError(const Params& params, const FusionPlan& plan, bool masked) {
   const double scale =
       (masked ? matching.masked_scale : matching.probe_scale) * matching.block_scale;
   const double products = ProductError(params, plan, masked) * scale;
-  const double rescaled = Rescaled(params, limbs, Combine(products, KeySwitchError(params, limbs)));
+  // The sum of each giant is relinearised, and rotated but for the first.
+  const double switches = 2.0 * matching.giants - 1;
+  const double switched = std::sqrt(switches) * KeySwitchError(params, limbs);
+  const double rescaled = Rescaled(params, limbs, Combine(products, switched));
   if (!masked) return rescaled / matching.score_scale;
   // The conjugate is added, and the noise over the other slots.
   const double folded = Folded(params, ScoreLimbs(params), {1, 0}, rescaled);

@@ -35,33 +35,69 @@ double ScaleOf(const FusionPlan& plan, Form form) {
   return form == Form::kMasked ? plan.matching.masked_scale : plan.matching.probe_scale;
 }
 
-// SetProducts: scale and noise of the inner products of a probe and a block.
+// SetProducts: scale and noise of the inner products of a probe and a block, of one of its giants.
 void SetProducts(const Instance& instance, Form form, Ciphertext* c) {
   const FusionPlan& plan = instance.plan;
   c->scale = ScaleOf(plan, form) * plan.matching.block_scale;
-  c->noise = {1, ProductError(instance.params(), plan, form == Form::kMasked) * c->scale};
+  const double giants = plan.matching.giants;
+  const double error = ProductError(instance.params(), plan, form == Form::kMasked) * c->scale;
+  c->noise = {1 / giants, error / std::sqrt(giants)};
 }
 
-// sum_k rot(z, k) G_k for each block: degree 2, MatchLimbs limbs.
+// GiantElements: of a block's giants, the automorphisms that bring their sums to their places.
+std::vector<uint32_t> GiantElements(const Instance& instance) {
+  const FusionPlan& plan = instance.plan;
+  std::vector<uint32_t> elements;
+  for (uint32_t k = 0; k < plan.gamma; k += plan.ProbeRotations()) {
+    elements.push_back(ckks::RotationElement(instance.params(), k));
+  }
+  return elements;
+}
+
+// Finish: the scores of a block out of the sums of its giants.
+absl::Status Finish(const Instance& instance, Ciphertext* out, std::span<const Ciphertext> sums,
+                    const EvaluationKeys& keys) {
+  const Context& context = *instance.context;
+  if (sums.size() == 1) return ckks::RelineariseAndRescale(context, out, sums[0], keys);
+  return ckks::SumImagesAndRescale(context, out, sums, GiantElements(instance), keys);
+}
+
+// ProbeCount: ciphertexts of a prepared probe. A mask differs from giant to giant.
+uint32_t ProbeCount(const FusionPlan& plan, Form form) {
+  return form == Form::kMasked ? plan.gamma : plan.ProbeRotations();
+}
+
+// Sum over i of rot(z, i) G_(j + i) for each giant j of each block: degree 2, MatchLimbs limbs,
+// [block][giant].
 std::vector<Ciphertext> InnerProducts(const Instance& instance, std::span<const BlockView> blocks,
                                       const TiledCiphertexts& probe, Form form) {
   const FusionPlan& plan = instance.plan;
   const size_t n = instance.context->n(), limbs = MatchLimbs(instance.params());
-  std::vector<Ciphertext> out(blocks.size());
+  const uint32_t giants = plan.matching.giants, each = plan.ProbeRotations();
+  const uint32_t length = ProbeCount(plan, form);
+  std::vector<Ciphertext> out(blocks.size() * giants);
   for (Ciphertext& c : out) {
     for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, limbs);
     SetProducts(instance, form, &c);
   }
-  std::vector<uint32_t*> parts(3 * blocks.size());
-  std::vector<const uint32_t*> galleries(blocks.size());
+  const size_t stride = TileOffset(n, plan.gamma, 0, 1, 0, 0);
+  // A masked probe's giants have a part of the probe each; all others share it.
+  const uint32_t at_once = length == each ? giants : 1;
+  std::vector<uint32_t*> parts(3 * blocks.size() * at_once);
+  std::vector<const uint32_t*> galleries(blocks.size() * at_once);
   for (size_t l = 0; l < limbs; ++l) {
-    for (size_t b = 0; b < blocks.size(); ++b) {
-      for (size_t p = 0; p < 3; ++p) parts[3 * b + p] = out[b].parts[p].limb(l).data();
-      galleries[b] = blocks[b].data() + TileOffset(n, plan.gamma, l, 0, 0, 0);
+    for (uint32_t first = 0; first < giants; first += at_once) {
+      for (size_t i = 0; i < galleries.size(); ++i) {
+        const size_t block = i / at_once, giant = first + i % at_once;
+        Ciphertext& c = out[block * giants + giant];
+        for (size_t p = 0; p < 3; ++p) parts[3 * i + p] = c.parts[p].limb(l).data();
+        galleries[i] = blocks[block].data() + TileOffset(n, plan.gamma, l, 0, giant * each, 0);
+      }
+      const size_t start = at_once == 1 ? size_t{first} * each : 0;
+      ring::ActiveKernels().match(
+          parts.data(), probe.data() + ProbeOffset(n, length, l, 0, start, 0), ProbeStride(length),
+          galleries.data(), stride, galleries.size(), each, n, instance.context->modulus(l));
     }
-    ring::ActiveKernels().match(parts.data(), probe.data() + ProbeOffset(n, plan.gamma, l, 0, 0, 0),
-                                ProbeStride(plan.gamma), galleries.data(), galleries.size(),
-                                plan.gamma, n, instance.context->modulus(l));
   }
   ckks::CountOperations({.additions = blocks.size() * (plan.gamma - 1),
                          .ciphertext_products = blocks.size() * plan.gamma});
@@ -93,16 +129,21 @@ absl::StatusOr<std::vector<Ciphertext>> MatchAs(const Instance& instance, Form f
   for (const BlockView block : blocks) {
     HEFT_RETURN_IF_ERROR(CheckTiles(instance, block, "a gallery block"));
   }
-  HEFT_RETURN_IF_ERROR(CheckProbe(instance, probe));
+  HEFT_RETURN_IF_ERROR(CheckProbe(instance, probe, ProbeCount(instance.plan, form)));
+  const uint32_t giants = instance.plan.matching.giants;
+  const size_t side_by_side = std::max<size_t>(kBlocksATile / giants, 1);
   std::vector<Ciphertext> out;
   out.reserve(blocks.size());
   while (out.size() < blocks.size()) {
-    const size_t count = std::min(kBlocksATile, blocks.size() - out.size());
-    for (Ciphertext& c : InnerProducts(instance, blocks.subspan(out.size(), count), probe, form)) {
-      if (relinearise) {
-        HEFT_RETURN_IF_ERROR(ckks::RelineariseAndRescale(*instance.context, &c, c, keys));
+    const size_t count = std::min(side_by_side, blocks.size() - out.size());
+    std::vector<Ciphertext> sums =
+        InnerProducts(instance, blocks.subspan(out.size(), count), probe, form);
+    for (size_t b = 0; b < count; ++b) {
+      const auto of = std::span(sums).subspan(b * giants, giants);
+      if (giants > 1 || relinearise) {
+        HEFT_RETURN_IF_ERROR(Finish(instance, &of[0], of, keys));
       }
-      out.push_back(std::move(c));
+      out.push_back(std::move(of[0]));
     }
   }
   return out;
@@ -128,16 +169,17 @@ absl::StatusOr<Ciphertext> MatchBlock(const Instance& instance, BlockView block,
 absl::StatusOr<ProbeBatch> PackProbes(const Instance& instance,
                                       std::span<const TiledCiphertexts> probes) {
   for (const TiledCiphertexts& probe : probes) {
-    HEFT_RETURN_IF_ERROR(CheckProbe(instance, probe));
+    HEFT_RETURN_IF_ERROR(CheckProbe(instance, probe, instance.plan.ProbeRotations()));
   }
-  const size_t run = size_t{instance.plan.gamma} * 2 * kTile;  // of one probe, one tile
+  const uint32_t count = instance.plan.ProbeRotations();
+  const size_t run = size_t{count} * 2 * kTile;  // of one probe, one tile
   const size_t rows = MatchLimbs(instance.params()) * instance.context->n() / kTile;
   ProbeBatch batch;
   batch.probes = probes.size();
   batch.tiles.resize(rows * run * probes.size());
   ParallelFor(rows, [&](size_t row) {
     for (size_t p = 0; p < probes.size(); ++p) {
-      std::copy_n(probes[p].data() + row * ProbeStride(instance.plan.gamma), run,
+      std::copy_n(probes[p].data() + row * ProbeStride(count), run,
                   batch.tiles.data() + (row * probes.size() + p) * run);
     }
   });
@@ -149,17 +191,20 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
                                                     const ProbeBatch& batch,
                                                     const EvaluationKeys& keys, bool relinearise) {
   const Context& context = *instance.context;
-  const uint32_t gamma = instance.plan.gamma;
+  const FusionPlan& plan = instance.plan;
   const size_t n = context.n(), limbs = MatchLimbs(context.params());
-  const size_t run = size_t{gamma} * 2 * kTile;
+  const size_t giants = plan.matching.giants;
+  const uint32_t each = plan.ProbeRotations();
+  const size_t run = size_t{each} * 2 * kTile;  // of one probe, or of one giant, one tile
   for (const BlockView block : blocks) {
     HEFT_RETURN_IF_ERROR(CheckTiles(instance, block, "a gallery block"));
   }
-  if (batch.tiles.size() != TiledSize(context, gamma) * batch.probes) {
+  if (batch.tiles.size() != TiledSize(context, each) * batch.probes) {
     return absl::InvalidArgumentError("a batch of probes of another model");
   }
-  std::vector<Ciphertext> out(blocks.size() * batch.probes);
-  for (Ciphertext& c : out) {
+  // [block][probe][giant].
+  std::vector<Ciphertext> products(blocks.size() * batch.probes * giants);
+  for (Ciphertext& c : products) {
     for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, limbs);
     SetProducts(instance, Form::kProbe, &c);
   }
@@ -172,27 +217,34 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
   ParallelFor(limbs * tiles / kTilesATask, [&](size_t task) {
     const size_t l = task / (tiles / kTilesATask);
     const size_t first = task % (tiles / kTilesATask) * kTilesATask;
-    AlignedVector<uint32_t> sums(out.size() * 3 * kRun), scratch(2 * run);
-    std::vector<const uint32_t*> at(blocks.size());
+    AlignedVector<uint32_t> sums(products.size() * 3 * kRun), scratch(2 * run);
+    std::vector<const uint32_t*> at(blocks.size() * giants);
     for (size_t t = 0; t < kTilesATask; ++t) {
       const size_t row = l * tiles + first + t;
-      for (size_t b = 0; b < blocks.size(); ++b) at[b] = blocks[b].data() + row * run;
+      for (size_t i = 0; i < at.size(); ++i) {
+        at[i] = blocks[i / giants].data() + (row * giants + i % giants) * run;
+      }
       ring::ActiveKernels().match_tile(
           sums.data() + t * kTile, kRun, batch.tiles.data() + row * batch.probes * run,
-          batch.probes, at.data(), at.size(), scratch.data(), gamma, context.modulus(l));
+          batch.probes, at.data(), at.size(), scratch.data(), each, context.modulus(l));
     }
-    for (size_t i = 0; i < out.size(); ++i) {
+    // The sums lie [block][giant][probe].
+    for (size_t i = 0; i < products.size(); ++i) {
+      const size_t probe = i % batch.probes, of = i / batch.probes;
+      Ciphertext& c = products[(of / giants * batch.probes + probe) * giants + of % giants];
       for (size_t p = 0; p < 3; ++p) {
         std::copy_n(sums.data() + (i * 3 + p) * kRun, kRun,
-                    out[i].parts[p].limb(l).data() + first * kTile);
+                    c.parts[p].limb(l).data() + first * kTile);
       }
     }
   });
+  const uint64_t pairs = blocks.size() * batch.probes;
   ckks::CountOperations(
-      {.additions = out.size() * (gamma - 1), .ciphertext_products = out.size() * gamma});
-  if (!relinearise) return out;
-  HEFT_RETURN_IF_ERROR(TryParallelFor(out.size(), [&](size_t i) {
-    return ckks::RelineariseAndRescale(context, &out[i], out[i], keys);
+      {.additions = pairs * (plan.gamma - 1), .ciphertext_products = pairs * plan.gamma});
+  if (giants == 1 && !relinearise) return products;
+  std::vector<Ciphertext> out(pairs);
+  HEFT_RETURN_IF_ERROR(TryParallelFor(pairs, [&](size_t i) {
+    return Finish(instance, &out[i], std::span(products).subspan(i * giants, giants), keys);
   }));
   return out;
 }

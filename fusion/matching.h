@@ -2,11 +2,14 @@
 // MatchBlock: diagonal gallery blocks (docs/design.md, "Diagonal blocks"). Block: gamma ciphertexts
 // G_k[j] = t_j[(j + k) mod gamma], for one template a slot in the real parts and a second one in
 // the imaginary parts (lanes 0 and 1). scores = sum_k rot(z, k) * G_k, one relinearisation a block.
+// Where a plan has several giants, ciphertext k of a block is G_k rotated back by GiantSteps(k)
+// slots, and scores = sum over giants J of rot(sum_i rot(z, i) * G'_(J + i), J).
 //
 // Matching a block is a pure function of block, probe and keys.
 #ifndef HEFT_FUSION_MATCHING_H_
 #define HEFT_FUSION_MATCHING_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -59,8 +62,8 @@ absl::Status TakeFromBlock(const Instance& instance, TiledCiphertexts* block,
                            const ckks::EvaluationKeys& keys);
 inline constexpr size_t kTemplatesACall = 64;
 
-// The probe's gamma rotations at MatchLimbs limbs, tiled, with one unused tile after each row of
-// gamma pairs: made once for a whole gallery.
+// The probe's rotations, ProbeRotations of the plan, at MatchLimbs limbs, tiled, with one unused
+// tile after each row of pairs: made once for a whole gallery.
 absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const ckks::Ciphertext& z,
                                               const ckks::EvaluationKeys& keys);
 
@@ -68,7 +71,8 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const ck
 // ScoreLimbs limbs at score_scale.
 // `relinearise` false leaves three parts at MatchLimbs limbs: the key owner decrypts with s^2, the
 // server saves a key switch, and the reply is three times as long. (It is not rescaled: the
-// rounding of the third part, times s^2, would be 1e-3 of a score.)
+// rounding of the third part, times s^2, would be 1e-3 of a score.) A plan of several giants
+// relinearises always, since a sum of degree 2 cannot be rotated.
 absl::StatusOr<ckks::Ciphertext> MatchBlock(const Instance& instance, BlockView block,
                                             const TiledCiphertexts& probe,
                                             const ckks::EvaluationKeys& keys,
@@ -113,8 +117,12 @@ absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(const Instance& instan
                                                           bool relinearise = true);
 
 // Blocks to pass to MatchBlocks at once with a batch of some 64 probes: each pass reads all probes,
-// and what is to be relinearised should still be in the cache (measured).
-inline size_t BlocksAPass(bool relinearise) { return relinearise ? 4 : 16; }
+// and what is to be relinearised should still be in the cache (measured). A block of several giants
+// has as many sums.
+inline size_t BlocksAPass(const FusionPlan& plan, bool relinearise) {
+  if (plan.matching.giants > 1) return std::max(4 / plan.matching.giants, 1u);
+  return relinearise ? 4 : 16;
+}
 
 // The probe for 1:1 verification against `slots` of one lane of a block: masked, so that no other
 // template's score survives.

@@ -92,12 +92,21 @@ struct FusionPlan {
     // no room for a large coefficient, so templates stand in blocks with SlotSign's signs.
     bool short_replies = false;
     ckks::ShortForm reply_form;
-    RotationGrid grid;  // of a probe's gamma rotations; empty where the other ring has the gallery
+    // Giants of a block: its ciphertext k = J gamma / giants + i is rotated by -J gamma / giants
+    // slots, so that a probe needs gamma / giants rotations (docs/design.md, "Giant steps in the
+    // gallery").
+    uint32_t giants = 1;
+    RotationGrid grid;  // of a probe's rotations; empty where the other ring has the gallery
     // Predicted, as z_error: of what enters a block, of a probe before its rotations, and of what
     // is masked for a verification; the largest |z| of a probe.
     double template_error = 0, probe_error = 0, claim_error = 0;
     double probe_length = 1;
   } matching;
+
+  // ProbeRotations: of a prepared probe. GiantSteps: by how many slots ciphertext k of a block is
+  // rotated back: what belongs to slot j stands in slot j + GiantSteps(k), modulo the slots.
+  uint32_t ProbeRotations() const { return gamma / matching.giants; }
+  uint32_t GiantSteps(uint32_t k) const { return k - k % ProbeRotations(); }
 
   KeyNeeds keys;
 

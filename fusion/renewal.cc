@@ -56,10 +56,14 @@ void CarryMoves(const Instance& instance, std::span<const Move> moves, uint32_t 
     const Position from = PositionOf(move.from, half), to = PositionOf(move.to, half);
     const double sign =
         SlotSign(instance.plan, from.slot, from.lane) * SlotSign(instance.plan, to.slot, to.lane);
-    BlockSlots& target = targets[TargetOf(instance, move, k)];
+    const uint32_t target_k = TargetOf(instance, move, k);
+    BlockSlots& target = targets[target_k];
+    // Where a giant's steps have brought them.
+    const uint32_t from_slot = (from.slot + instance.plan.GiantSteps(k)) % half;
+    const uint32_t to_slot = (to.slot + instance.plan.GiantSteps(target_k)) % half;
     auto carry = [&](const std::vector<ckks::Complex>& in, std::vector<ckks::Complex>& out) {
-      const ckks::Complex& value = in[from.slot];
-      lane_of(out[to.slot])[to.lane] = sign * (from.lane == 0 ? value.real() : value.imag());
+      const ckks::Complex& value = in[from_slot];
+      lane_of(out[to_slot])[to.lane] = sign * (from.lane == 0 ? value.real() : value.imag());
     };
     carry(slots.high, target.high);
     if (!slots.low.empty()) carry(slots.low, target.low);

@@ -28,14 +28,15 @@ BlockSlots DecodeBlock(const Instance& instance, const ckks::BoundedEncoder& enc
 void WipeSlots(BlockSlots* slots);
 
 // TargetOf: in which of a target's ciphertexts a coordinate stands that is in ciphertext k of the
-// source. G_k[j] = t[(j + k) mod gamma].
+// source. G_k[j] = t[(j + k) mod gamma], before it is rotated back as its giant.
 inline uint32_t TargetOf(const Instance& instance, const Move& move, uint32_t k) {
   // Slots are a multiple of gamma, so positions of both lanes will do for slots.
   return (move.from + k - move.to) & (instance.plan.gamma - 1);
 }
 
 // CarryMoves: what slots of ciphertext k of source `source` become: target[k'][position] of
-// gamma targets, with the sign of its place. Different k touch different values.
+// gamma targets, with the sign of its place, each rotated back by GiantSteps. Different k touch
+// different values.
 void CarryMoves(const Instance& instance, std::span<const Move> moves, uint32_t source, uint32_t k,
                 const BlockSlots& slots, std::span<BlockSlots> targets);
 

@@ -31,12 +31,12 @@ size_t TileOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t
   return l * n * gamma * 2 + ((t * gamma + k) * 2 + p) * kTile;
 }
 
-size_t ProbeStride(uint32_t gamma) { return (size_t{gamma} * 2 + 1) * kTile; }
-size_t ProbeSize(const Context& context, uint32_t gamma) {
-  return MatchLimbs(context.params()) * context.n() / kTile * ProbeStride(gamma);
+size_t ProbeStride(uint32_t count) { return (size_t{count} * 2 + 1) * kTile; }
+size_t ProbeSize(const Context& context, uint32_t count) {
+  return MatchLimbs(context.params()) * context.n() / kTile * ProbeStride(count);
 }
-size_t ProbeOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t p) {
-  return (l * n / kTile + t) * ProbeStride(gamma) + (k * 2 + p) * kTile;
+size_t ProbeOffset(size_t n, uint32_t count, size_t l, size_t t, size_t k, size_t p) {
+  return (l * n / kTile + t) * ProbeStride(count) + (k * 2 + p) * kTile;
 }
 
 }  // namespace internal
@@ -48,11 +48,11 @@ using internal::TileOffset;
 
 namespace {
 
-TiledCiphertexts NewProbe(const Context& context, uint32_t gamma) {
-  TiledCiphertexts out(ProbeSize(context, gamma));
+TiledCiphertexts NewProbe(const Context& context, uint32_t count) {
+  TiledCiphertexts out(ProbeSize(context, count));
   const size_t rows = MatchLimbs(context.params()) * context.n() / kTile;
   for (size_t row = 0; row < rows; ++row) {
-    std::fill_n(out.data() + (row + 1) * ProbeStride(gamma) - kTile, kTile, 0);
+    std::fill_n(out.data() + (row + 1) * ProbeStride(count) - kTile, kTile, 0);
   }
   return out;
 }
@@ -70,11 +70,11 @@ void StoreParts(std::span<const ring::RnsPoly> parts, uint32_t* out, const Place
   }
 }
 
-// Ciphertext k into a probe's tiles.
-void StoreProbe(const Context& context, uint32_t gamma, uint32_t k,
+// Ciphertext k into the tiles of a probe of `count`.
+void StoreProbe(const Context& context, uint32_t count, uint32_t k,
                 std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
   StoreParts(parts, out->data(), [&](size_t l, size_t t, size_t p) {
-    return ProbeOffset(context.n(), gamma, l, t, k, p);
+    return ProbeOffset(context.n(), count, l, t, k, p);
   });
 }
 
@@ -146,8 +146,8 @@ absl::Status CheckTiles(const Instance& instance, BlockView tiles, const char* w
                                                  TiledSize(context, plan.gamma), " expected"));
 }
 
-absl::Status CheckProbe(const Instance& instance, const TiledCiphertexts& probe) {
-  const size_t expected = ProbeSize(*instance.context, instance.plan.gamma);
+absl::Status CheckProbe(const Instance& instance, const TiledCiphertexts& probe, uint32_t count) {
+  const size_t expected = ProbeSize(*instance.context, count);
   if (probe.size() == expected) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("a probe of ", probe.size(), " words, ", expected, " expected"));
@@ -200,45 +200,76 @@ absl::StatusOr<std::vector<const ckks::SwitchKey*>> BabyKeys(const Instance& ins
   return out;
 }
 
-// mask * rot(giant, by a baby's steps), rescaled to MatchLimbs limbs. A null key stands for the
-// identity.
-std::vector<ring::RnsPoly> MaskedBaby(const Context& context, const Giant& giant,
-                                      const ckks::SwitchKey* key, uint32_t element,
-                                      const ckks::Plaintext& mask) {
+// MaskedBaby: mask * rot(giant, by a baby's steps), rescaled to MatchLimbs limbs, for each mask. A
+// null key stands for the identity.
+std::vector<std::vector<ring::RnsPoly>> MaskedBaby(const Context& context, const Giant& giant,
+                                                   const ckks::SwitchKey* key, uint32_t element,
+                                                   std::span<const ring::RnsPoly> masks) {
   const size_t n = context.n(), limbs = giant.z.limbs();
   const ring::Kernels& kernels = ring::ActiveKernels();
-  ckks::SwitchSum sum(n, limbs);
-  ring::RnsPoly plain[2] = {ring::RnsPoly(n, limbs), ring::RnsPoly(n, limbs)};
-  if (key == nullptr) {
-    for (ring::RnsPoly& part : sum.part) std::ranges::fill(part.values(), 0u);
-  }
-  AlignedVector<uint32_t> term[2] = {AlignedVector<uint32_t>(n), AlignedVector<uint32_t>(n)};
-  AlignedVector<uint32_t> permuted(n);
-  // out = mask * image of `in`, modulo one prime.
-  const auto take = [&](std::span<uint32_t> out, const uint32_t* in, size_t l) {
-    if (key != nullptr) {
-      kernels.permute(permuted.data(), in, context.permutation(element), n);
-      in = permuted.data();
-    }
-    kernels.multiply(out.data(), in, mask.poly.limb(l).data(), n,
-                     context.modulus(ckks::ExtendedPrime(context, l, limbs)));
-  };
-  for (size_t l = 0; l <= limbs; ++l) {
-    if (key != nullptr) {
+  // The image, not divided by the special prime yet: a switched sum, and what needs no key.
+  ckks::SwitchSum image(n, limbs);
+  ring::RnsPoly plain[2] = {giant.z.parts[0], giant.z.parts[1]};
+  if (key != nullptr) {
+    const ring::Permutation& permutation = context.permutation(element);
+    AlignedVector<uint32_t> term[2] = {AlignedVector<uint32_t>(n), AlignedVector<uint32_t>(n)};
+    for (size_t l = 0; l <= limbs; ++l) {
       ckks::SwitchLimb(context, term[0].data(), term[1].data(), giant.digits, *key, l);
-      for (size_t p = 0; p < 2; ++p) take(sum.part[p].limb(l), term[p].data(), l);
+      for (size_t p = 0; p < 2; ++p) {
+        kernels.permute(image.part[p].limb(l).data(), term[p].data(), permutation, n);
+      }
     }
-    if (l == limbs) break;
-    take(plain[0].limb(l), giant.z.parts[0].limb(l).data(), l);
-    if (key == nullptr) take(plain[1].limb(l), giant.z.parts[1].limb(l).data(), l);
+    for (size_t l = 0; l < limbs; ++l) {
+      kernels.permute(plain[0].limb(l).data(), giant.z.parts[0].limb(l).data(), permutation, n);
+    }
   }
-  const ring::RnsPoly* const plain_parts[2] = {&plain[0], key == nullptr ? &plain[1] : nullptr};
-  return ckks::CloseSwitch(context, sum, plain_parts, /*rescale=*/true);
+  const auto times = [&](const ring::RnsPoly& in, const ring::RnsPoly& mask) {
+    ring::RnsPoly out(n, in.limbs());
+    for (size_t l = 0; l < in.limbs(); ++l) {
+      kernels.multiply(out.limb(l).data(), in.limb(l).data(), mask.limb(l).data(), n,
+                       context.modulus(ckks::ExtendedPrime(context, l, limbs)));
+    }
+    return out;
+  };
+  std::vector<std::vector<ring::RnsPoly>> out;
+  for (const ring::RnsPoly& mask : masks) {
+    std::vector<ring::RnsPoly> own;
+    for (size_t p = 0; p < (key == nullptr ? 2 : 1); ++p) own.push_back(times(plain[p], mask));
+    ckks::SwitchSum sum(n, limbs);
+    for (size_t p = 0; p < 2; ++p) {
+      if (key == nullptr) {
+        std::ranges::fill(sum.part[p].values(), 0u);
+      } else {
+        sum.part[p] = times(image.part[p], mask);
+      }
+    }
+    const ring::RnsPoly* const parts[2] = {&own[0], key == nullptr ? &own[1] : nullptr};
+    out.push_back(ckks::CloseSwitch(context, sum, parts, /*rescale=*/true));
+  }
+  return out;
 }
 
-// mask * rot(z, k), rescaled to MatchLimbs limbs, for every k < gamma; `use` takes k and both
-// parts, on any thread. The mask, extended, multiplies after the key switches: of slots that it
-// hides nothing is left, the switches' noise included.
+// BackMasks: of a block's giants: `mask`, rotated back as each of them is.
+std::vector<ring::RnsPoly> BackMasks(const Instance& instance, const ckks::Plaintext& mask) {
+  const Context& context = *instance.context;
+  const FusionPlan& plan = instance.plan;
+  std::vector<ring::RnsPoly> out = {mask.poly};
+  for (uint32_t j = 1; j < plan.matching.giants; ++j) {
+    const uint32_t element =
+        ckks::RotationElement(context.params(), -int64_t{j} * plan.ProbeRotations());
+    out.emplace_back(mask.poly.n(), mask.poly.limbs());
+    for (size_t l = 0; l < mask.poly.limbs(); ++l) {
+      ring::ActiveKernels().permute(out.back().limb(l).data(), mask.poly.limb(l).data(),
+                                    context.permutation(element), context.n());
+    }
+  }
+  return out;
+}
+
+// mask * rot(z, k), rotated back by GiantSteps(k) and rescaled to MatchLimbs limbs, for every k <
+// gamma; `use` takes k and both parts, on any thread. z repeats every gamma slots, so this is a
+// mask that is rotated back, times rot(z, k - GiantSteps(k)). The mask, extended, multiplies after
+// the key switches: of slots that it hides nothing is left, the switches' noise included.
 template <typename Use>
 absl::Status MaskedRotations(const Instance& instance, const Ciphertext& z,
                              const ckks::Plaintext& mask, const EvaluationKeys& keys,
@@ -248,11 +279,13 @@ absl::Status MaskedRotations(const Instance& instance, const Ciphertext& z,
   HEFT_ASSIGN_OR_RETURN(const auto baby_keys, BabyKeys(instance, z.limbs(), keys));
   HEFT_ASSIGN_OR_RETURN(const std::vector<Giant> giants, Giants(instance, z, keys));
   const auto babies = grid.BabyElements(context.params());
-  ckks::CountOperations(
-      {.plain_products = grid.count(), .rotations = uint64_t{grid.giants} * (grid.babies - 1)});
+  const std::vector<ring::RnsPoly> masks = BackMasks(instance, mask);
+  ckks::CountOperations({.plain_products = instance.plan.gamma,
+                         .rotations = uint64_t{grid.giants} * (grid.babies - 1)});
   ParallelFor(grid.count(), [&](size_t k) {
     const size_t j = k / grid.babies, i = k % grid.babies;
-    use(k, MaskedBaby(context, giants[j], baby_keys[i], babies[i], mask));
+    const auto masked = MaskedBaby(context, giants[j], baby_keys[i], babies[i], masks);
+    for (size_t of = 0; of < masked.size(); ++of) use(of * grid.count() + k, masked[of]);
   });
   return absl::OkStatus();
 }
@@ -318,7 +351,7 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
   const auto babies = grid.BabyElements(context.params());
   HEFT_ASSIGN_OR_RETURN(const auto baby_keys, BabyKeys(instance, limbs, keys));
   HEFT_ASSIGN_OR_RETURN(const std::vector<Giant> giants, Giants(instance, low, keys));
-  TiledCiphertexts out = NewProbe(context, plan.gamma);
+  TiledCiphertexts out = NewProbe(context, grid.count());
   const uint64_t rotations = uint64_t{grid.giants} * (grid.babies - 1);
   ckks::CountOperations({.rotations = rotations, .special_divisions = rotations});
   // Keys are a few megabytes: each is fetched during the rotation before. A few rotations of a
@@ -331,14 +364,14 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
     for (size_t i = first; i < first + some; ++i) {
       const size_t k = j * grid.babies + i;
       if (baby_keys[i] == nullptr) {
-        StoreProbe(context, plan.gamma, static_cast<uint32_t>(k), giant.z.parts, &out);
+        StoreProbe(context, grid.count(), static_cast<uint32_t>(k), giant.z.parts, &out);
         continue;
       }
       const ring::Ahead ahead(baby_keys[i + 1 < grid.babies ? i + 1 : 1]->values());
       StoreRotation(
           context, giant.digits, *baby_keys[i], own, babies[i],
-          [&](size_t l) { return out.data() + ProbeOffset(n, plan.gamma, l, 0, k, 0); },
-          ProbeStride(plan.gamma));
+          [&](size_t l) { return out.data() + ProbeOffset(n, grid.count(), l, 0, k, 0); },
+          ProbeStride(grid.count()));
     }
   });
   return out;

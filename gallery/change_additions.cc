@@ -59,7 +59,8 @@ absl::Status GalleryChange::AddBatch(const Rings& rings, std::span<const Enrolme
     Extend(position + count);
     HEFT_ASSIGN_OR_RETURN(TiledCiphertexts data, ReadCheckpoint(instance, block));
     const auto slot = static_cast<uint32_t>((first_slot + done) % batch_slots);
-    HEFT_RETURN_IF_ERROR(AddBatchToBlock(instance, &data, batch, slot, count, at.lane));
+    HEFT_RETURN_IF_ERROR(
+        AddBatchToBlock(instance, &data, batch, slot, count, at.lane, keys.matching));
     for (size_t i = 0; i < count; ++i) {
       HEFT_RETURN_IF_ERROR(batch.Joins(static_cast<uint32_t>(done + i))
                                ? Settle(position + i, of[done + i], Digest{})

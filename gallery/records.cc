@@ -52,9 +52,12 @@ GalleryBinding ReadBinding(ByteReader& reader) {
   return binding;
 }
 
+// kHeadVersion: 2 since blocks of 128 dimensions and more hold giants.
+constexpr uint8_t kHeadVersion = 2;
+
 std::vector<uint8_t> SerializeHead(const GalleryHead& head) {
   ByteWriter writer;
-  writer.U8(kRecordVersion);
+  writer.U8(kHeadVersion);
   WriteBinding(writer, head.binding);
   ckks::WriteId(writer, head.id);
   writer.U64(head.generation);
@@ -80,7 +83,10 @@ std::vector<uint8_t> SerializeHead(const GalleryHead& head) {
 }
 
 absl::StatusOr<GalleryHead> ParseHead(ByteSpan bytes, std::string_view what) {
-  ByteReader reader = Versioned(bytes, what);
+  ByteReader reader(bytes, what);
+  if (reader.U8() != kHeadVersion) {
+    reader.Fail("of another version of the format: enrol the people again with this one");
+  }
   GalleryHead head;
   head.binding = ReadBinding(reader);
   head.id = ckks::ReadId(reader);

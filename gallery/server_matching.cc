@@ -29,10 +29,11 @@ std::vector<BlockView> ViewsOf(std::span<const PinnedBlock> blocks) {
 }
 
 // ProbesAPass: identified together: 64, or as many as take 1 GiB: 2 MB each at 32 dimensions of
-// profile thin, 67 MB, so 15 of them, at 1,024.
+// profile thin, 4 MB from 64 on.
 size_t ProbesAPass(const Instance& matching) {
   constexpr size_t kMost = 64, kBytes = size_t{1} << 30;
-  const size_t probe = TiledSize(*matching.context, matching.plan.gamma) * sizeof(uint32_t);
+  const size_t probe =
+      TiledSize(*matching.context, matching.plan.ProbeRotations()) * sizeof(uint32_t);
   return std::clamp<size_t>(kBytes / probe, 1, kMost);
 }
 
@@ -214,7 +215,7 @@ absl::Status Server::Impl::MatchPass(const Gallery::Impl& gallery, const ProbeFu
   HEFT_ASSIGN_OR_RETURN(const ProbeBatch batch, PackProbes(prober.instance(), tiles));
   tiles.clear();
   const std::vector<uint64_t> all = ReplyBlocks(*instance().context, probes[0].reply);
-  const size_t stride = BlocksAPass(relinearise);
+  const size_t stride = BlocksAPass(instance().plan, relinearise);
   for (size_t b = 0; b < all.size(); b += stride) {
     HEFT_ASSIGN_OR_RETURN(
         const std::vector<PinnedBlock> blocks,

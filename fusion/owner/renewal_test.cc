@@ -460,7 +460,7 @@ TEST_P(ExchangeTest, ABatchAddsTheErrorPredicted) {
         Encrypt(values, instance_.plan.matching.template_scale, TemplateLimbs(instance_.params())));
   }
   TiledCiphertexts block = EmptyBlock(context(), gamma());
-  ASSERT_TRUE(AddBatchToBlock(instance_, &block, batch, 5, slots() / 3, 1).ok());
+  ASSERT_TRUE(AddBatchToBlock(instance_, &block, batch, 5, slots() / 3, 1, keys_).ok());
   const double predicted = std::sqrt(BatchVariance(instance_.params(), instance_.plan));
   const double measured = EmptyError(
       block, [&](uint32_t p) { return p >= slots() + 5 && p < slots() + 5 + slots() / 3; });

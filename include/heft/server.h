@@ -113,7 +113,8 @@ struct ProbeOptions {
   // with its errors. Such a request is signed as one of kAllRows. Not of IdentifyAll.
   bool average = false;
   bool with_identities = true;  // identification: name the templates in the reply
-  // Identification: false leaves replies of degree 2, less work here and three times the bytes.
+  // Identification: false leaves replies of degree 2 up to 64 dimensions, less work here and three
+  // times the bytes. Blocks of more dimensions are always relinearised.
   bool relinearise = true;
   // Identification: of those alone whom all of these fit. The reply says so.
   std::vector<Condition> where = {};
