@@ -74,8 +74,9 @@ void MatchLimb(benchmark::State& state, const Kernels* kernels) {
   AlignedVector<uint32_t> c0(kN), c1(kN), c2(kN);
   uint32_t* const out[] = {c0.data(), c1.data(), c2.data()};
   const uint32_t* const galleries[] = {gallery.data()};
+  constexpr size_t kStride = kGamma * 2 * kTile;
   for (auto _ : state) {
-    kernels->match(out, probe.data(), kGamma * 2 * kTile, galleries, 1, kGamma, kN, q);
+    kernels->match(out, probe.data(), kStride, galleries, kStride, 1, kGamma, kN, q);
     benchmark::ClobberMemory();
   }
   state.SetBytesProcessed(state.iterations() * gallery.size() * sizeof(uint32_t));
