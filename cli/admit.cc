@@ -40,7 +40,7 @@ struct AuthoriseOptions {
 
 absl::Status RunAuthorise(const Common& common, const AuthoriseOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const AuthorisedAct act, ParseAuthorisedAct(options.act));
-  const char* may = act == AuthorisedAct::kAdd       ? "bring another template for"
+  const char* may = act == AuthorisedAct::kAdd       ? "add another template for"
                     : act == AuthorisedAct::kReplace ? "replace all templates of"
                                                      : "remove all templates of";
   HEFT_ASSIGN_OR_RETURN(const GalleryId gallery, ParseGalleryId(options.gallery));
@@ -56,34 +56,37 @@ absl::Status RunAuthorise(const Common& common, const AuthoriseOptions& options)
 }  // namespace
 
 void AddAdmit(Command app) {
-  const auto [command, options] = AddCommand(
-      app, "admit", "check the templates that wait in quarantine, and admit them (key owner)",
-      "heft admit --model m.heft --secret-key keys/secret.key --in pending.ct "
-      "--out admission.heft",
-      RunAdmit);
-  AddAnswerOptions(command, options.get(), "what heft-server pending wrote",
+  const auto [command, options] =
+      AddCommand(app, "admit", "check the norms of pending templates and admit them (key owner)",
+                 "heft admit --model m.heft --secret-key keys/secret.key --in pending.ct "
+                 "--out admission.heft",
+                 RunAdmit);
+  AddAnswerOptions(command, options.get(), "output of heft-server pending",
                    "signed admission, for heft-server release");
-  command.Add("--only", &options->policy.only, "none but these identities; the others wait on");
-  command.Add("--reject", &options->policy.reject, "not these identities: they are removed");
-  command.Add("--put-back", &options->policy.put_back,
-              "the gallery was put back from a copy: sign its state although a later one was");
+  command.Add("--only", &options->policy.only,
+              "admit only these identities; the others stay pending");
+  command.Add("--reject", &options->policy.reject,
+              "reject these identities: their templates are removed");
+  command.Add(
+      "--put-back", &options->policy.put_back,
+      "the gallery was restored from a copy: sign its state although a later one was signed");
   command.Add("--shards", &options->shards,
-              "shard list of the gallery that this one is a bucket of: who belongs into another "
-              "bucket is rejected");
+              "shard list of the gallery to which this bucket belongs: people who belong to "
+              "another bucket are rejected");
   command.Add("--new-only", &options->policy.new_identities_only,
-              "no further template for anybody who is enrolled, authorised or not");
+              "reject further templates of enrolled people, even with an authorisation");
 }
 
 void AddAuthorise(Command app) {
   const auto [command, options] = AddCommand(
-      app, "authorise", "allow a change to somebody who is enrolled (registrar)",
+      app, "authorise", "authorise a change to an enrolled person (registrar)",
       "heft authorise --key registrar.key --gallery-id 0123... --identity ann --out ann.auth",
       RunAuthorise);
   command.Add("-k,--key", &options->key, "the registrar's signing key (heft trust new-key)")
       .Required();
-  command.Add("--gallery-id", &options->gallery, "of the gallery (heft inspect)").Required();
-  command.Add("--identity", &options->identity, "whom it is about").Required();
-  command.Add("--act", &options->act, "what is allowed: add, replace or remove").ShowDefault();
+  command.Add("--gallery-id", &options->gallery, "id of the gallery (heft inspect)").Required();
+  command.Add("--identity", &options->identity, "the enrolled person").Required();
+  command.Add("--act", &options->act, "the allowed change: add, replace or remove").ShowDefault();
   command.Add("-o,--out", &options->out, "file to write").Required();
   AddLife(command, &options->life);
 }

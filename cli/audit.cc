@@ -22,7 +22,7 @@ absl::Status RunReveal(const Common& common, const RevealOptions& options) {
                         RevealSeed(options.gallery, key.public_key(), reply, options.in));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, seed));
   Print(common, {{"out", options.out}},
-        absl::StrCat("for who audits ", options.in, ", and nobody else: ", options.out));
+        absl::StrCat("for the auditor of ", options.in, ", and no one else: ", options.out));
   return absl::OkStatus();
 }
 
@@ -49,7 +49,7 @@ absl::Status RunAudit(const Common& common, const AuditOptions& options) {
   }
   if (options.model.empty() || options.keys.empty() || options.gallery.empty()) {
     return absl::InvalidArgumentError(
-        "an audit needs --model, --keys and --gallery; choosing replies needs --reply alone");
+        "an audit needs --model, --keys and --gallery; to choose replies give only --reply");
   }
   files.copy = options.gallery;
   files.with_state = !options.without_state;
@@ -59,27 +59,26 @@ absl::Status RunAudit(const Common& common, const AuditOptions& options) {
   Print(common, found);
   const size_t wrong = found.json["wrong"].get<size_t>();
   if (wrong == 0) return absl::OkStatus();
-  return absl::AbortedError(
-      absl::StrCat(wrong, " of ", findings.size(), " are not what they should be"));
+  return absl::AbortedError(absl::StrCat(wrong, " of ", findings.size(), " are wrong"));
 }
 
 }  // namespace
 
 void AddReveal(Command app) {
-  const auto [command, options] = AddCommand(
-      app, "reveal", "give out what the random choices of one reply follow from (server)",
-      "heft reveal --gallery gallery --in scores.ct --out scores.seed", RunReveal);
+  const auto [command, options] =
+      AddCommand(app, "reveal", "reveal the seed of the random choices of one reply (server)",
+                 "heft reveal --gallery gallery --in scores.ct --out scores.seed", RunReveal);
   command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
   command.Add("-i,--in", &options->in, "a reply of this server").Required();
-  command.Add("-o,--out", &options->out, "file to write, for who audits the reply").Required();
+  command.Add("-o,--out", &options->out, "file to write, for the auditor of the reply").Required();
   command.Add("--server-key", &options->server_key,
-              "key that the reply was signed with (default: server.key in the gallery's folder)");
+              "key that signed the reply (default: server.key in the gallery's folder)");
 }
 
 void AddAudit(Command app) {
   const auto [command, options] = AddCommand(
       app, "audit",
-      "make replies again, bit for bit, from a copy of the gallery, and compare (auditor)",
+      "recompute replies bit for bit from a copy of the gallery, and compare (auditor)",
       "heft audit --reply 1.ct --reply 2.ct --one-in 10     # which to ask the server about\n"
       "  heft audit --model m.heft --keys evaluation.keys --gallery copy --request face.ct "
       "--reply 2.ct --seed 2.seed",
@@ -87,17 +86,17 @@ void AddAudit(Command app) {
   command.Add("-m,--model", &options->model, "model file");
   command.Add("-k,--keys", &options->keys, "evaluation keys");
   command.Add("-g,--gallery", &options->gallery,
-              "copy of the gallery's folder, as it was when it answered");
+              "copy of the gallery's folder from the time of the answer");
   AddEnrolmentKeys(command, options.get());
   AddKeyCache(command, options.get());
   AddTrustOptions(command, &options->trust, "the evaluation keys");
-  command.Add("--reply", &options->files.replies, "replies of the server, signed");
+  command.Add("--reply", &options->files.replies, "signed replies of the server");
   command.Add("--seed", &options->files.seeds,
-              "what heft-server reveal wrote for each of them, in the same order; without any, the "
-              "replies that are chosen are named, and nothing more is done");
+              "output of heft-server reveal for each of them, in the same order; without it the "
+              "command only lists the replies to audit");
   command.Add("--request", &options->files.requests,
-              "a request as it was sent: its file, or a folder with its files and no others");
-  command.Add("--one-in", &options->files.one_in, "audit one reply in so many, chosen by chance")
+              "the request: its file, or a folder with only its files");
+  command.Add("--one-in", &options->files.one_in, "audit one reply in this many, chosen at random")
       .Range(1, 1e9)
       .ShowDefault();
   const Option state = command.Add("--state", &options->files.state,
@@ -105,7 +104,7 @@ void AddAudit(Command app) {
                                    "state.heft in its folder)");
   command
       .Add("--without-state", &options->without_state,
-           "do not ask whether the key owner has signed this gallery")
+           "do not check that the key owner has signed this gallery")
       .Excludes(state);
 }
 

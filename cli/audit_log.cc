@@ -27,11 +27,11 @@ absl::Status Run(const Common& common, const Options& options) {
   if (absl::IsDataLoss(head.status())) return absl::AbortedError(head.status().message());
   HEFT_RETURN_IF_ERROR(head.status());
   Print(common, {{"lines", head->lines}, {"hash", head->hash}, {"noted", !options.head.empty()}},
-        absl::StrCat(head->lines, " lines, each follows from the one before it",
-                     options.head.empty() ? "" : ", and the one that was noted is among them",
+        absl::StrCat(head->lines, " lines form a chain",
+                     options.head.empty() ? "" : ", which contains the noted head",
                      "\nhead: ", head->lines, ":", head->hash,
-                     "\nnote the head elsewhere: with --head it shows whether the end was cut off, "
-                     "or all was written anew"));
+                     "\nnote the head elsewhere: with --head it shows whether the end was cut off "
+                     "or the log was rewritten"));
   return absl::OkStatus();
 }
 
@@ -39,16 +39,14 @@ absl::Status Run(const Common& common, const Options& options) {
 
 void AddAuditLog(Command app) {
   const auto [command, options] =
-      AddCommand(app.Group("audit-log", "the audit trail of heft-matcher and heft-decider"),
-                 "verify", "check that no line was changed, left out or moved (auditor)",
+      AddCommand(app.Group("audit-log", "the audit log of heft-matcher and heft-decider"), "verify",
+                 "check that no line was changed, left out or moved (auditor)",
                  "heft audit-log verify /var/lib/heft-matcher/audit.log --head 812:5f...", Run);
-  command
-      .Add("file", &options->files,
-           "the audit log; files that were put aside before it, in their order")
+  command.Add("file", &options->files, "the audit log, after its renamed older files, oldest first")
       .Required();
-  command.Add("--head", &options->head, "LINES:HASH that was noted earlier: must be on the chain");
+  command.Add("--head", &options->head, "LINES:HASH noted earlier, which must be in the chain");
   command.Add("--after", &options->after,
-              "LINES:HASH that the first line follows, where files before it are not given");
+              "LINES:HASH of the line before the first one, if older files are not given");
 }
 
 }  // namespace heft::cli

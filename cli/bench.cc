@@ -28,12 +28,12 @@ absl::Status Run(const Common& common, const Options& options) {
 
 void AddBench(Command app) {
   const auto [command, options] =
-      AddCommand(app, "bench", "measure whole jobs on this machine, by fused dimension",
+      AddCommand(app, "bench", "measure whole operations on this machine, by fused dimension",
                  "heft bench --threads 1 --iterations 20", Run);
-  command.Add("--iterations", &options->bench.iterations, "repetitions of each job")
+  command.Add("--iterations", &options->bench.iterations, "repetitions of each operation")
       .Range(1, 100000)
       .ShowDefault();
-  command.Add("--templates", &options->bench.templates, "gallery size of the matching job")
+  command.Add("--templates", &options->bench.templates, "gallery size for matching")
       .Range(1, 8192)
       .ShowDefault();
   command.Add("--dimensions", &options->bench.dimensions, "dimension of each modality")
@@ -43,21 +43,21 @@ void AddBench(Command app) {
       .Add("--gamma", &options->bench.gammas,
            "fused dimensions, each a power of two (default: all of 32 to 1024 that fit)")
       .Range(2, kMaxGamma);
-  command.Add("--degree", &options->bench.degree, "of the normalisation").Range(2, 3).ShowDefault();
-  command.Add("--profile", &options->bench.profile, "of the model")
+  command.Add("--degree", &options->bench.degree, "degree of the normalisation")
+      .Range(2, 3)
+      .ShowDefault();
+  command.Add("--profile", &options->bench.profile, "profile of the model")
       .Choices({"thin", "flooded", "compact", "compact-pq"})
       .ShowDefault();
-  command
-      .Add("--large", &options->bench.large_templates,
-           "size of the large gallery, cut to what 2 GiB hold")
+  command.Add("--large", &options->bench.large_templates, "size of the large gallery, up to 2 GiB")
       .Range(1, 100000000)
       .ShowDefault();
-  command.Add("--batch", &options->bench.batch, "probes in one pass over it")
+  command.Add("--batch", &options->bench.batch, "probes in one pass over the large gallery")
       .Range(1, 1024)
       .ShowDefault();
   command.Add("--sweep", &options->pictures,
-              "instead, measure how times grow with gallery, dimensions and pairs, by stage "
-              "and instruction set, and draw pictures into this folder");
+              "measure instead how times grow with gallery, dimensions and pairs, by stage and "
+              "instruction set; write pictures into this folder");
   command.Add("--no-large", &options->bench.skip_large, "leave out the large gallery");
 }
 

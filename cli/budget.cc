@@ -41,21 +41,21 @@ absl::Status Run(const Common& common, const Options& options) {
 
 void AddBudget(Command app) {
   const auto [command, options] =
-      AddCommand(app, "budget", "show what was opened and what may still be, or set it (key owner)",
+      AddCommand(app, "budget",
+                 "show or set the query budget: what was opened and what may still be (key owner)",
                  "heft budget --model m.heft --secret-key secret.key --set 16", Run);
   AddKeyOptions(command, &options->key, "secret key");
   command.Add("--set", &options->scores,
-              "allow this many scores of an identity, ever; SECURITY.md says what they tell");
+              "allow this many scores of an identity, ever; SECURITY.md says what they reveal");
   command.Add("--set-decisions", &options->decisions,
               "allow this many decisions on an identity a day");
   command.Add("--set-client-bits", &options->client_bits,
-              "tell one client this much a day: a score counts 10, a decision 1");
-  const Option restart =
-      command.Add("--restart", &options->restart,
-                  "begin the key's journal anew: it is lost or damaged, or the key has moved; what "
-                  "can still be read stays counted");
+              "allow one client this many bits a day: a score counts 10, a decision 1");
+  const Option restart = command.Add("--restart", &options->restart,
+                                     "start a new journal of the key, if it is lost or damaged or "
+                                     "the key has moved; readable entries stay counted");
   const Option reason =
-      command.Add("--reason", &options->reason, "why, for --restart; the journal keeps it")
+      command.Add("--reason", &options->reason, "reason for --restart, kept in the journal")
           .Needs(restart);
   restart.Needs(reason);
 }

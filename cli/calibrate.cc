@@ -48,19 +48,19 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddCalibrate(Command app) {
-  const auto [command, options] = AddCommand(
-      app, "calibrate",
-      "give a model thresholds from labelled people who did not train it; galleries and keys stay "
-      "valid",
-      "heft calibrate --data DATA --model m.heft --out calibrated.heft", Run);
+  const auto [command, options] =
+      AddCommand(app, "calibrate",
+                 "fit the thresholds of a model to labelled people who did not train it; galleries "
+                 "and keys stay valid",
+                 "heft calibrate --data DATA --model m.heft --out calibrated.heft", Run);
   command
       .Add("-d,--data", &options->data,
-           "data folder: 10 people or more with two samples each. People whom its split.txt marks "
-           "train or val are left out, if the others are enough")
+           "data folder: 10 people or more with two samples each. People marked train or val in "
+           "its split.txt are left out if enough others remain")
       .Required();
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-o,--out", &options->out, "model file to write").Required();
-  command.Add("--seed", &options->seed, "draws the resampled people of intervals").ShowDefault();
+  command.Add("--seed", &options->seed, "random seed of the intervals").ShowDefault();
   command.Add("--sign", &options->sign,
               "sign the model as its trainer, with this key (heft trust)");
 }

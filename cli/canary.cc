@@ -61,19 +61,18 @@ absl::Status RunMake(const Common& common, const Options& options, const Model& 
   }
   HEFT_RETURN_IF_ERROR(folder.Write("canaries.heft", set.file));
   HEFT_RETURN_IF_ERROR(folder.Commit());
-  Print(
-      common, {{"out", options.out}, {"people", people}, {"probes", probes}},
-      absl::StrCat(set.people.size(), " canaries, ", set.probes.size(),
-                   " probes: have a client send them among others, one person at a time, and when "
-                   "they are admitted: heft canary --require ",
-                   options.out, "/canaries.heft"));
+  Print(common, {{"out", options.out}, {"people", people}, {"probes", probes}},
+        absl::StrCat(set.people.size(), " canaries, ", set.probes.size(),
+                     " probes: let a client enrol them among others, one person at a time. After "
+                     "admission run heft canary --require ",
+                     options.out, "/canaries.heft"));
   return absl::OkStatus();
 }
 
 absl::Status Run(const Common& common, const Options& options) {
   if (options.out.empty() == options.require.empty()) {
     return absl::InvalidArgumentError(
-        "--out makes canaries, --require demands them from now on: give one of them");
+        "give either --out (make canaries) or --require (require them in every reply)");
   }
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.key.model));
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
@@ -81,7 +80,7 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> file, ReadFile(options.require, 1 << 25));
   HEFT_RETURN_IF_ERROR(owner.RegisterCanaries(file, options.require));
   Print(common, {{"required", options.require}},
-        "identifications without these canaries are refused from now on");
+        "replies to identifications without these canaries are now refused");
   return absl::OkStatus();
 }
 
@@ -89,27 +88,25 @@ absl::Status Run(const Common& common, const Options& options) {
 
 void AddCanary(Command app) {
   const auto [command, options] = AddCommand(
-      app, "canary",
-      "templates and probes of which the answers are known, to check a server (key "
-      "owner)",
+      app, "canary", "make people with known scores, to check a server (key owner)",
       "heft canary --model m.heft --secret-key secret.key --out canaries\n"
       "  heft canary --model m.heft --secret-key secret.key --require canaries/canaries.heft",
       Run);
   AddKeyOptions(command, &options->key, "secret key");
   const Option out = command.Add("-o,--out", &options->out,
-                                 "new folder for encrypted samples and the sealed list of them");
+                                 "new folder for encrypted samples and their encrypted list");
   command.Add("--triples", &options->triples, "sets of three canaries")
       .Range(1, 1000)
       .ShowDefault()
       .Needs(out);
   command
       .Add("--names", &options->names,
-           "names for them, a line each, that look like those of others; without it random ones")
+           "names for them, one per line, that look like those of others (default: random)")
       .Needs(out);
   command
       .Add("--require", &options->require,
-           "the list of those who are enrolled: it is kept beside the secret key, and "
-           "identifications without them are refused (remove SECRET-KEY.canaries to stop that)")
+           "list of enrolled canaries: a copy is kept beside the secret key, and identifications "
+           "without them are refused (remove SECRET-KEY.canaries to stop this)")
       .Excludes(out);
 }
 

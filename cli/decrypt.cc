@@ -60,8 +60,8 @@ absl::Status Check(const Options& options) {
   if (options.top <= kPublishedCandidates || options.beyond_cap) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--top ", options.top, ": at most ", kPublishedCandidates,
-                   " candidates are published, as each of them gives a score away for good; "
-                   "--beyond-cap if you mean it"));
+                   " candidates can be published, because each reveals a score for good; "
+                   "--beyond-cap allows more"));
 }
 
 absl::StatusOr<Described> Open(const Options& options, const KeyOwner& owner,
@@ -90,7 +90,7 @@ absl::Status Run(const Common& common, const Options& options) {
     HEFT_ASSIGN_OR_RETURN(shards, ShardList::Load(options.shards));
   } else if (options.in.size() > 1) {
     return absl::InvalidArgumentError(
-        "one reply at a time: several are those of a gallery's buckets, of which --shards tells");
+        "several replies need --shards, the shard list of their gallery; otherwise give one");
   }
   HEFT_ASSIGN_OR_RETURN(const auto given, ReadSampleFiles(options.in, kMaxReplySize));
   std::vector<ReplyFile> files;
@@ -107,17 +107,17 @@ absl::Status Run(const Common& common, const Options& options) {
 // AddRule: from which score on somebody is accepted.
 void AddRule(Command command, DecisionRule* rule) {
   const Option threshold =
-      command.Add("--threshold", &rule->score, "accept at this score or above").Range(-2, 2);
+      command.Add("--threshold", &rule->score, "accept from this score on").Range(-2, 2);
   const Option fmr = command
                          .Add("--fmr", &rule->fmr,
                               "verification: accept at the model's threshold for this false match "
-                              "rate of one comparison, e.g. 1e-3")
+                              "rate (FMR), e.g. 1e-3")
                          .Range(0, 1)
                          .Excludes(threshold);
   command
       .Add("--fpir", &rule->fpir,
-           "identification: accept where so few searches by strangers name somebody in a gallery "
-           "of this size (false positive identification rate), e.g. 1e-2")
+           "identification: accept at the model's threshold for this false positive identification "
+           "rate (FPIR) in a gallery of this size, e.g. 1e-2")
       .Range(0, 1)
       .Excludes(threshold)
       .Excludes(fmr);
@@ -125,15 +125,15 @@ void AddRule(Command command, DecisionRule* rule) {
 
 // AddFlooding: how many openings noise is to hide, and how well.
 void AddFlooding(Command command, Options* options) {
-  const Option flood = command
-                           .Add("--flood-bits", &options->flood_bits,
-                                "decrypt with noise flooding for this statistical security: 30 "
-                                "with a model of profile flooded, in any case; refused where "
-                                "there is no room")
-                           .Range(30, 256);
+  const Option flood =
+      command
+          .Add("--flood-bits", &options->flood_bits,
+               "decrypt with noise flooding for this statistical security, in bits (with profile "
+               "flooded: always, at least 30); refused without room for the noise")
+          .Range(30, 256);
   command
       .Add("--flood-openings", &options->flooding.openings,
-           "replies that may be opened under this key, for --flood-bits; more are refused")
+           "number of replies that may be opened under this key with --flood-bits")
       .Range(1, std::numeric_limits<uint32_t>::max())
       .ShowDefault()
       .Needs(flood);
@@ -148,33 +148,34 @@ void AddDecrypt(Command app) {
   AddKeyOptions(command, &options->key, "secret key");
   command
       .Add("-i,--in", &options->in,
-           "encrypted scores; with --shards those of every bucket, in any order")
+           "encrypted scores; with --shards one file per bucket, in any order")
       .Required();
   const Option shards =
       command.Add("--shards", &options->shards,
-                  "shard list of a gallery in buckets: refuse less than the replies of the whole");
+                  "shard list of a gallery in buckets: require the replies of all buckets");
   AddTrustOptions(command, &options->trust, "the secret key");
   const Option request =
       command.Add("--request", &options->request,
-                  "the encrypted samples that were sent: refuse a reply to anything else");
+                  "the encrypted samples of the request: refuse a reply to any other");
   const Option row =
-      command.Add("--row", &options->row, "which sample of them, from 0").ShowDefault();
+      command.Add("--row", &options->row, "index of the sample in them, from 0").ShowDefault();
   row.Needs(request);
-  command.Add("--average", &options->average, "of their mean, asked for with --average")
+  command.Add("--average", &options->average, "the request was for their mean (--average)")
       .Needs(request)
       .Excludes(row);
-  command.Add("--gallery-id", &options->gallery, "refuse a reply of any other gallery")
+  command.Add("--gallery-id", &options->gallery, "id of the gallery: refuse a reply of any other")
       .Excludes(shards);
   command.Add("--signed-gallery", &options->signed_gallery,
-              "refuse a reply of a gallery's state that was not signed (heft admit)");
-  command.Add("--top", &options->top, "candidates to publish; each is charged a score")
+              "refuse a reply of a state that the key owner has not signed (heft admit)");
+  command
+      .Add("--top", &options->top,
+           "number of candidates to publish; each costs a score of the budget")
       .Range(1, std::numeric_limits<uint32_t>::max())
       .ShowDefault();
   command.Add("--beyond-cap", &options->beyond_cap,
               absl::StrCat("publish more than ", kPublishedCandidates, " candidates"));
   AddRule(command, &options->rule);
-  command.Add("--decision", &options->decision,
-              "print the decision alone, and no score: for what goes to others");
+  command.Add("--decision", &options->decision, "print only the decision, without scores");
   AddFlooding(command, options.get());
 }
 

@@ -104,12 +104,13 @@ absl::StatusOr<std::vector<uint8_t>> Encrypt(const Options& options, const Role&
 absl::Status CheckInputs(const Options& options) {
   const size_t files = options.inputs.size();
   if (files != options.modalities.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        options.modalities.size(), " times --modality and ", files, " times --in: one for each"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.modalities.size(), " times --modality and ", files,
+                     " times --in: give one --in for each --modality"));
   }
   if (files == 1 || options.fuse == "client") return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "one modality a file: call encrypt for each, or fuse them here with --fuse client");
+      "a file has one modality: call encrypt for each, or fuse them with --fuse client");
 }
 
 absl::Status Run(const Common& common, const Options& options) {
@@ -162,55 +163,54 @@ void AddEncrypt(Command app) {
                  Run);
   command.Add("-m,--model", &options->owner.model, "model file").Required();
   const Option key = command.Add("-k,--key", &options->key, "encryption key");
-  const Option secret = command.Add("--secret-key", &options->owner.secret_key,
-                                    "encrypt with the secret key instead: half the size, less "
-                                    "noise; for a client that owns the key");
+  const Option secret =
+      command.Add("--secret-key", &options->owner.secret_key,
+                  "encrypt with the secret key instead: half the size, less noise");
   key.Excludes(secret);
   command.Add("--passphrase-file", &options->owner.passphrase_file,
               "first line: passphrase of the secret key");
   command
       .Add("--modality", &options->modalities,
-           "name of the modality in the model; with --fuse client one for each --in")
+           "name of the modality in the model; with --fuse client one per --in")
       .Required();
   command.Add("-i,--in", &options->inputs, "feature vectors: .npy, or text rows").Required();
   command.Add("-o,--out", &options->out, "file for the encrypted samples").Required();
   const Option labels =
-      command.Add("--labels", &options->labels, "identity of each row, a line each");
+      command.Add("--labels", &options->labels, "file with the identity of each row, one per line");
   command.Add("--label", &options->label, "one identity for all rows").Excludes(labels);
   const Option bulk =
       command.Add("--bulk", &options->bulk,
-                  "for enrolment only, such files cannot be probes: up to 4,096 rows (N / 2) in a "
-                  "ciphertext for each coordinate; smaller from as many rows as dimensions on");
+                  "for enrolment only: one ciphertext per coordinate for up to 4,096 rows (N / 2); "
+                  "smaller if there are more rows than dimensions");
   command
       .Add("--for", &options->use,
-           "enrolment (and verification), or identification: with a model of two rings (profiles "
-           "thin and flooded), probes "
-           "of an identification are a fifth of the size; other profiles: the same")
+           "enrolment (and verification), or identification. With profiles thin and flooded, "
+           "probes of an identification have a fifth of the size")
       .Choices({"enrolment", "identification"})
       .ShowDefault();
   command
       .Add("--fuse", &options->fuse,
-           "where modalities are fused, profiles thin and flooded: server; partial: projected "
-           "here, added there; "
-           "client: fused and normalised here")
+           "where modalities are fused (profiles thin and flooded): server; partial: projected "
+           "here and added by the server; client: fused and normalised here")
       .Choices({"server", "partial", "client"})
       .Excludes(bulk)
       .ShowDefault();
   const Option row = command.Add("--row", &options->row, "only this row, from 0");
   command
       .Add("--average", &options->average,
-           absl::StrCat("the rows of one label, up to ", kMostSamples,
-                        ", or all without labels, become one sample: their mean, taken here"))
+           absl::StrCat(
+               "the rows of one label, up to ", kMostSamples,
+               " (or all rows without labels) become one sample, their mean, computed here"))
       .Excludes(row);
   command.RequireOneOf(key, secret);
   AddTrustOptions(command, &options->trust, "the encryption key");
   const Option sign =
-      command.Add("--sign", &options->sign, "sign what is sent with this key (heft trust new-key)");
-  command.Add("--sign-as", &options->sign_as, "role that it signs in")
+      command.Add("--sign", &options->sign, "sign the output with this key (heft trust new-key)");
+  command.Add("--sign-as", &options->sign_as, "role of the signer")
       .Choices({"client", "registrar"})
       .Needs(sign)
       .ShowDefault();
-  command.Add("--to", &options->to, "server.pub of the only server that is to take it").Needs(sign);
+  command.Add("--to", &options->to, "server.pub of the only server that may accept it").Needs(sign);
   AddLife(command, &options->life);
 }
 

@@ -27,18 +27,18 @@ absl::StatusOr<EnrolOptions> WithMetadata(const Options& options) {
 
 // What has happened although the answer did not get through.
 std::string Nevertheless(const EnrolOptions& options, const EnrolResult& done) {
-  return absl::StrCat(
-      "what was brought (", done.brought, " templates) waits in quarantine all the same: ",
-      options.idempotency_key.empty()
-          ? "the same samples would be refused; give --idempotency-key to be told so"
-          : absl::StrCat("ask again with --idempotency-key ", options.idempotency_key,
-                         " to hear of it; nothing happens twice"));
+  return absl::StrCat("the enrolment succeeded (", done.brought, " templates pending): ",
+                      options.idempotency_key.empty()
+                          ? "do not repeat it, because the same samples are refused; "
+                            "--idempotency-key makes a repeat safe"
+                          : absl::StrCat("repeat it with --idempotency-key ",
+                                         options.idempotency_key, " to get this answer"));
 }
 
 void Tell(const Common& common, const EnrolResult& done) {
   Described told = {EnrolJson(done)};
-  told.text = absl::StrCat(done.repeated ? "nothing to do, this was answered before: " : "",
-                           "brought ", done.brought, " templates; ", done.waiting,
+  told.text = absl::StrCat(done.repeated ? "this request was already answered: " : "", "brought ",
+                           done.brought, " templates; ", done.waiting,
                            " wait for the key owner (heft-server pending), the gallery holds ",
                            done.templates);
   if (!done.missing.empty()) {
@@ -94,8 +94,9 @@ void AddEnrol(Command app, const std::string& name) {
   const bool replaces = name == "replace";
   const auto [command, options] = AddCommand(
       app, name,
-      replaces ? "as add, of somebody who is enrolled; what he had goes when the new is admitted"
-               : "fuse encrypted samples and bring them into a gallery's quarantine (server)",
+      replaces ? "enrol new templates of an enrolled person; the old ones are removed when the new "
+                 "are admitted"
+               : "fuse encrypted samples into pending templates of a gallery (server)",
       absl::StrCat(name == "enrol" ? "heft " : "heft-server gallery ", name,
                    " --model m.heft --keys evaluation.keys --gallery gallery --in face.ct --in "
                    "voice.ct",
@@ -106,24 +107,23 @@ void AddEnrol(Command app, const std::string& name) {
   if (!replaces) AddShards(command, options.get());
   AddWait(command, &options->wait);
   command.Add("--identity", &options->enrol.identity,
-              "enrol all samples under this identity instead of their labels");
+              "identity of all samples, instead of their labels");
   AddMetadataOptions(command, &options->metadata);
-  const Option authorisation = command.Add(
-      "--authorisation", &options->authorisation,
-      "the registrar's, for somebody who is enrolled already (heft authorise; with --act replace "
-      "the new templates take the place of the old)");
+  const Option authorisation =
+      command.Add("--authorisation", &options->authorisation,
+                  "the registrar's authorisation for an enrolled person (heft authorise; with "
+                  "--act replace the new templates replace the old)");
   if (replaces) authorisation.Required();
-  command.Add(
-      "--idempotency-key", &options->enrol.idempotency_key,
-      "any text that names this request alone: who does not know what came of it asks again "
-      "with the same, within seven days, is told, and nothing happens twice");
-  const Option all_pairs =
-      command.Add("--all-pairs", &options->enrol.all_pairs,
-                  "every combination of an identity's samples, one a modality");
+  command.Add("--idempotency-key", &options->enrol.idempotency_key,
+              "unique text for this request: repeating it within seven days with the same key "
+              "returns the first answer and changes nothing");
+  const Option all_pairs = command.Add(
+      "--all-pairs", &options->enrol.all_pairs,
+      "make a template of every combination of an identity's samples, one per modality");
   command
       .Add("--average", &options->enrol.average,
            absl::StrCat("the samples of an identity, up to ", kMostSamples,
-                        ", become one template: their mean, taken under encryption"))
+                        ", become one template, their mean, computed under encryption"))
       .Excludes(all_pairs);
 }
 

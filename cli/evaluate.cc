@@ -29,52 +29,49 @@ absl::Status Run(const Common& common, const Options& options) {
 // What it measures instead of its main tables.
 void AddStudies(Command command, StudyOptions* study) {
   command.Add("--samples", &study->samples,
-              "with --folds, and one folder of models: what several samples of a person at "
-              "enrolment are worth, for example 1 2 4");
+              "with --folds and one folder of models: measure the gain of several samples per "
+              "person at enrolment, for example 1 2 4");
   command
-      .Add("--probe-samples", &study->sampled_by.probes,
-           "with --samples: the same at the probe, 1 2")
+      .Add("--probe-samples", &study->sampled_by.probes, "with --samples: the same for probes, 1 2")
       .ShowDefault();
   command
       .Add("--draws", &study->sampled_by.draws,
-           "with --samples: of each person's samples for the two")
+           "with --samples: random choices of each person's samples")
       .Range(1, 1000)
       .ShowDefault();
   const Option protection =
       command.Add("--protection", &study->protection,
-                  "how well templates are protected instead: unlinkability, irreversibility, "
+                  "measure the protection of templates instead: unlinkability, irreversibility, "
                   "renewability (ISO/IEC 24745)");
   command
       .Add("--protection-samples", &study->protected_by.samples,
-           "enrolled under each of two keys, at most")
+           "maximum number of samples enrolled under each of two keys")
       .Range(4, 4096)
       .ShowDefault()
       .Needs(protection);
   const Option searches =
       command.Add("--searches", &study->searches,
-                  "instead: are false positives of searches what was asked for? in galleries of 10 "
-                  "to 10,000 people who are drawn by the statistics of these");
-  command.Add("--search-draws", &study->searched_by.draws, "of such people")
+                  "measure instead whether FPIR thresholds hold in galleries of 10 to 10,000 "
+                  "people, simulated with the statistics of the data");
+  command.Add("--search-draws", &study->searched_by.draws, "number of simulations")
       .Range(1, 10000)
       .ShowDefault()
       .Needs(searches);
-  const Option distractors = command.Add(
-      "--distractors", &study->distractors,
-      "instead: searches of a gallery of these people's first samples beside those of --split: a "
-      "data folder of other people");
+  const Option distractors = command.Add("--distractors", &study->distractors,
+                                         "measure instead searches of a gallery that also has the "
+                                         "people of this data folder, by their first samples");
   command
       .Add("--strangers", &study->strangers,
            "with --distractors: a data folder of people who search and are not enrolled (default: "
-           "each distractor in turn, its own template left out)")
+           "each distractor, with its own template left out)")
       .Needs(distractors);
-  const Option protocol =
-      command.Add("--protocol", &study->protocol,
-                  "instead: a folder of lists of references and probes in the form of bob.bio "
-                  "(docs/protocols.md)");
+  const Option protocol = command.Add("--protocol", &study->protocol,
+                                      "run instead a protocol: a folder with lists of references "
+                                      "and probes in the form of bob.bio (docs/protocols.md)");
   command
       .Add("--names", &study->names,
-           "with --protocol: a name a row, as the lists have them (default: names.txt of the "
-           "data)")
+           "with --protocol: file with the name of each row, as in the lists (default: names.txt "
+           "of the data)")
       .Needs(protocol);
 }
 
@@ -91,7 +88,8 @@ void AddEvaluate(Command app) {
               "compare");
   command.Add("--folds", &study.folds, "measure over identity folds, every person tested once")
       .Range(3, 1000);
-  command.Add("--fold-seed", &study.fold_seed, "the one given to heft train --folds").ShowDefault();
+  command.Add("--fold-seed", &study.fold_seed, "the value given to heft train --folds")
+      .ShowDefault();
   command.Add("--choices", &study.choices,
               "with --folds: train and compare fused dimensions, approximations and weights");
   command.Add("--partial-probes", &study.partial_probes,
@@ -99,17 +97,15 @@ void AddEvaluate(Command app) {
   AddStudies(command, &study);
   command
       .Add("--split", &study.split,
-           "the people to measure on; all: everybody in the folder, none of whom then trains a "
-           "baseline")
+           "people to measure; all: all people in the folder, and no one trains a baseline")
       .Choices({"train", "val", "test", "all"})
       .ShowDefault();
   command.Add("--plain", &study.plain,
-              "with --folds, --protocol or --distractors: leave the encrypted rows out");
+              "with --folds, --protocol or --distractors: leave out the encrypted rows");
   AddReportOptions(command, &options->output);
-  AddScoreOptions(command, "the comparisons that were measured, encrypted beside plain,",
-                  &options->output);
-  command.Add("--seed", &study.seed, "of the bootstrap (default 1)");
-  command.Add("--replicates", &study.replicates, "of the bootstrap")
+  AddScoreOptions(command, "the measured comparisons, encrypted and plain,", &options->output);
+  command.Add("--seed", &study.seed, "random seed of the bootstrap (default 1)");
+  command.Add("--replicates", &study.replicates, "number of bootstrap samples")
       .Range(10, 1000000)
       .ShowDefault();
 }

@@ -14,8 +14,8 @@ absl::StatusOr<std::optional<Model>> LoadModelIfGiven(const std::string& path) {
 void Remember(const Common& common, const std::string& gallery) {
   const absl::Status done = RememberGeneration(gallery);
   if (done.ok()) return;
-  Warn(common, absl::StrCat("how far the gallery has come is not remembered, so that an older copy "
-                            "might pass for the newest: ",
+  Warn(common, absl::StrCat("the gallery's generation could not be recorded, so a later restore "
+                            "cannot detect an older copy: ",
                             done.message()));
 }
 

@@ -39,9 +39,9 @@ absl::Status RunRestore(const Common& common, const Options& options) {
   }
   HEFT_ASSIGN_OR_RETURN(const RestoreResult done,
                         Restore(options.from, options.gallery, restore, common.monitor));
-  SayNevertheless("it has been restored all the same");
+  SayNevertheless("the restore itself is complete");
   std::string text = options.from.empty()
-                         ? absl::StrCat("taken as it is: ", options.gallery)
+                         ? absl::StrCat("accepted as it is: ", options.gallery)
                          : absl::StrCat("restored ", options.from, " to ", options.gallery);
   for (const CopiedGallery& gallery : done.galleries) {
     Remember(common, options.gallery + ":" + gallery.name);
@@ -50,7 +50,7 @@ absl::Status RunRestore(const Common& common, const Options& options) {
   if (done.older) {
     absl::StrAppend(&text, "\nan older copy: ", done.erased, " templates erased again, ",
                     done.leaving, " wait for the key owner (heft-server gallery renew), ",
-                    done.rejected, " that waited are to be brought again");
+                    done.rejected, " pending templates were dropped: enrol them again");
   }
   Print(common, RestoreJson(done), text);
   return absl::OkStatus();
@@ -80,7 +80,7 @@ absl::Status RunImport(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(
       const CopiedGallery copied,
       ImportGallery(options.from, options.gallery, model ? &*model : nullptr, common.monitor));
-  SayNevertheless("the gallery was imported all the same");
+  SayNevertheless("the import itself is complete");
   Remember(common, options.gallery);
   Tell(common, "gallery", options.gallery, copied,
        absl::StrCat("imported generation ", copied.generation, " as ", options.gallery));
@@ -91,21 +91,20 @@ absl::Status RunImport(const Common& common, const Options& options) {
 
 void AddGallerySnapshot(Command group) {
   const auto [command, options] =
-      AddCommand(group, "snapshot", "copy a folder's galleries, all in one state, while they serve",
+      AddCommand(group, "snapshot", "copy a folder's galleries in one state, also while they serve",
                  "heft-server gallery snapshot --gallery gallery --out backup/monday", RunSnapshot);
   command.Add("-g,--gallery", &options->gallery, "the galleries' folder").Required();
   command.Add("-o,--out", &options->out, "new folder for the copy").Required();
   command.Add("--with-keys", &options->with_keys,
-              "and the server's secret keys and log of requests: who has the copy can answer in "
-              "its name");
+              "copy also the server's secret keys and request log: the holder of the copy can "
+              "answer in its name");
 }
 
 void AddGalleryRestore(Command group) {
   const auto [command, options] = AddCommand(
       group, "restore",
-      "put a snapshot in the place of a folder's galleries, or take those of a database that came "
-      "back "
-      "from its own backups as they are",
+      "replace a folder's galleries by a snapshot, or accept the galleries of a database after its "
+      "own recovery",
       "heft-server gallery restore --from backup/monday --gallery gallery\n"
       "  heft-server gallery restore --from backup/sunday --gallery gallery --accept-older "
       "--model m.heft --keys evaluation.keys\n"
@@ -114,19 +113,18 @@ void AddGalleryRestore(Command group) {
       "evaluation.keys",
       RunRestore);
   command.Add("--from", &options->from,
-              "what heft-server gallery snapshot wrote; not for a database");
+              "output of heft-server gallery snapshot; not for a database");
   command.Add("-g,--gallery", &options->gallery, "the galleries' folder, or postgres:SERVICE")
       .Required();
   command.Add("--accept-older", &options->accept_older,
-              "take a copy that is older than what is there or is remembered; whoever was erased "
-              "since is removed again, for which it takes --model and --keys");
+              "accept a copy that is older than the gallery or its recorded generation; people "
+              "erased since are removed again, which needs --model and --keys");
   command.Add("--receipts", &options->receipts,
-              "receipts of erasure that the folder does not have itself, signed by its server, the "
-              "snapshot's, or one that the trust file lists");
-  command.Add(
-      "--without-receipts", &options->without_receipts,
-      "take an older copy although not all receipts of what it replaces can be read, or, of a "
-      "database, none are here: who was erased since may be there again");
+              "receipts of erasure that the folder lacks, signed by its server, the snapshot's, or "
+              "one in the trust file");
+  command.Add("--without-receipts", &options->without_receipts,
+              "accept an older copy although some receipts of the replaced gallery cannot be read "
+              "or, for a database, do not exist here: people erased since may be in it again");
   const Option model = command.Add("-m,--model", &options->model, "model file");
   const Option keys = command.Add("-k,--keys", &options->keys, "evaluation keys");
   model.Needs(keys);
@@ -138,7 +136,7 @@ void AddGalleryRestore(Command group) {
 
 void AddGalleryExport(Command group) {
   const auto [command, options] =
-      AddCommand(group, "export", "copy one gallery, alone, into a new folder",
+      AddCommand(group, "export", "copy one gallery into a new folder",
                  "heft-server gallery export --gallery store:visitors --out visitors", RunExport);
   command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
   command.Add("-o,--out", &options->out, "new folder").Required();
@@ -146,17 +144,16 @@ void AddGalleryExport(Command group) {
 
 void AddGalleryImport(Command group) {
   const auto [command, options] = AddCommand(
-      group, "import", "bring an exported gallery, or one of version 0.1, into a store",
+      group, "import", "copy an exported gallery, or one of version 0.1, into a store",
       "heft-server gallery import --from old-gallery --gallery gallery --model m.heft", RunImport);
   command
       .Add("--from", &options->from,
-           "what heft-server gallery export wrote, a gallery of another store, or a folder of "
+           "output of heft-server gallery export, a gallery of another store, or a folder of "
            "version 0.1")
       .Required();
   command
       .Add("-g,--gallery", &options->gallery,
-           "where it is to be, FOLDER or FOLDER:NAME; for one of version 0.1 it may be the same "
-           "folder")
+           "the new gallery, FOLDER or FOLDER:NAME; for version 0.1 it may be the same folder")
       .Required();
   command.Add("-m,--model", &options->model, "model file, for a gallery of version 0.1");
   AddWait(command, &options->wait);

@@ -41,22 +41,22 @@ absl::Status Tell(const Common& common, const Options& options, const Result& do
   json["overwritten"] = done.overwritten.ok() && remains.empty();
   if (done.overwritten.ok() && !remains.empty()) {
     json["remains"] = remains;
-    absl::StrAppend(&text, "\nwhat is left of them: ", remains);
+    absl::StrAppend(&text, "\nremaining data: ", remains);
   }
   json["receipts"] = done.receipts.size();
   if (!done.overwritten.ok()) {
-    Warn(common,
-         absl::StrCat("what was erased could not be overwritten yet, so there is no receipt "
-                      "(`heft-server gallery compact` tries again): ",
-                      done.overwritten.message()));
+    Warn(common, absl::StrCat("the erased data could not be overwritten yet, so there is no "
+                              "receipt (run `heft-server gallery compact` to try again): ",
+                              done.overwritten.message()));
   }
   if (!options.receipts.empty()) {
     const auto files = Write(options.receipts, done.receipts);
     if (!files.ok()) {
-      return absl::Status(files.status().code(),
-                          absl::StrCat(files.status().message(),
-                                       "; all else is done, and the gallery keeps its receipts: "
-                                       "`heft-server gallery receipts`"));
+      return absl::Status(
+          files.status().code(),
+          absl::StrCat(
+              files.status().message(),
+              "; everything else is done, and `heft-server gallery receipts` lists the receipts"));
     }
     json["files"] = *files;
     for (const std::string& file : *files) absl::StrAppend(&text, "\nreceipt: ", file);
@@ -66,11 +66,11 @@ absl::Status Tell(const Common& common, const Options& options, const Result& do
 }
 
 absl::Status TellRemoved(const Common& common, const Options& options, const RemoveResult& done) {
-  SayNevertheless("what was removed is gone from the gallery all the same");
+  SayNevertheless("the removal itself is complete");
   return Tell(common, options, done, RemoveJson(done),
               absl::StrCat("removed ", done.removed, " templates: ", done.erased, " are erased, ",
                            done.leaving, " wait for the key owner (heft-server gallery renew); ",
-                           done.rejected, " that waited are gone"));
+                           done.rejected, " pending templates were removed"));
 }
 
 absl::Status RunRemove(const Common& common, const Options& options) {
@@ -101,12 +101,12 @@ absl::Status RunCompact(const Common& common, const Options& options) {
   for (const DamagedBlock& block : done.damaged) Warn(common, block.why);
   std::string text = absl::StrCat("the journal has joined ", done.blocks, " blocks");
   if (done.mended > 0) {
-    absl::StrAppend(&text, "; ", done.mended, " damaged ones were made again from it");
+    absl::StrAppend(&text, "; ", done.mended, " damaged blocks were rebuilt from it");
   }
   if (done.sparse > 0) {
     absl::StrAppend(&text, "; ", done.sparse, " of them are sparse, or hold ", done.leaving,
-                    " templates that leave: `heft-server gallery renew --compact` asks the key "
-                    "owner to make them few");
+                    " leaving templates: `heft-server gallery renew --compact` asks the key owner "
+                    "to join them");
   }
   HEFT_RETURN_IF_ERROR(Tell(common, options, done, CompactJson(done), std::move(text)));
   return done.overwritten;
@@ -134,7 +134,7 @@ absl::Status RunFinish(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(CheckBelieves(loaded, "an answer"));
   HEFT_ASSIGN_OR_RETURN(const RenewResult done,
                         Renew(loaded.server, options.gallery, answer, options.in, *loaded.trust));
-  SayNevertheless("the blocks are renewed all the same");
+  SayNevertheless("the renewal itself is complete");
   return Tell(common, options, done, RenewJson(done),
               absl::StrCat("renewed ", done.blocks, " blocks, freed ", done.freed, "; erased ",
                            done.erased, " templates, moved ", done.moved, ", ", done.leaving,
@@ -160,70 +160,72 @@ absl::Status RunReceipts(const Common& common, const Options& options) {
   if (!options.out.empty()) {
     HEFT_ASSIGN_OR_RETURN(json["files"], Write(options.out, receipts));
   }
-  Print(common, json, text.empty() ? "nobody has been erased" : text);
+  Print(common, json, text.empty() ? "no person has been erased" : text);
   return absl::OkStatus();
 }
 
 void AddReceiptFolder(Command command, std::string* folder) {
-  command.Add("--receipts", folder,
-              "folder for the signed receipts of what is erased, a file each; the gallery keeps "
-              "them too");
+  command.Add(
+      "--receipts", folder,
+      "folder for the signed receipts of erasure, one file each; the gallery also keeps them");
 }
 
 }  // namespace
 
 void AddGalleryRemove(Command group) {
   const auto [command, options] =
-      AddChange(group, "remove", "remove people for good: they answer no more, and are erased",
+      AddChange(group, "remove",
+                "remove people for good: they are no longer matched, and their data is erased",
                 "gallery --identity ann --receipts receipts", RunRemove);
-  const Option identity = command.Add("--identity", &options->identities, "whom, one or several");
-  const Option expired = command.Add("--expired", &options->expired, "all who have expired");
+  const Option identity =
+      command.Add("--identity", &options->identities, "one or several identities");
+  const Option expired = command.Add("--expired", &options->expired, "all expired people");
   command.RequireOneOf(identity, expired);
   command
       .Add("--authorisation", &options->authorisation,
-           "the registrar's, where the trust file lists one (heft authorise --act remove)")
+           "the registrar's authorisation, if the trust file lists a registrar (heft authorise "
+           "--act remove)")
       .Needs(identity);
   AddReceiptFolder(command, &options->receipts);
 }
 
 void AddGalleryRollback(Command group) {
-  const auto [command, options] =
-      AddChange(group, "rollback",
-                "take back all that was enrolled after a generation, while the journal has it",
-                "gallery --generation 41", RunRollback);
-  command.Add("--generation", &options->generation, "the last one to be kept").Required();
+  const auto [command, options] = AddChange(
+      group, "rollback", "undo all enrolments after a generation, while the journal has them",
+      "gallery --generation 41", RunRollback);
+  command.Add("--generation", &options->generation, "the last generation to keep").Required();
   AddReceiptFolder(command, &options->receipts);
 }
 
 void AddGalleryCompact(Command group) {
   const auto [command, options] =
-      AddChange(group, "compact", "let the journal join the blocks, and overwrite what was deleted",
+      AddChange(group, "compact", "fold the journal into blocks and overwrite deleted data",
                 "gallery", RunCompact);
   AddReceiptFolder(command, &options->receipts);
 }
 
 void AddGalleryRenew(Command group) {
   const auto [command, options] =
-      AddChange(group, "renew", "ask the key owner to make blocks anew, without those who leave",
+      AddChange(group, "renew", "ask the key owner to renew blocks without their leaving templates",
                 "gallery --out request.heft", RunRenew);
   command.Add("-o,--out", &options->out, "file for the key owner (heft renew)").Required();
-  command.Add("--compact", &options->compact, "sparse blocks become few, too");
+  command.Add("--compact", &options->compact, "also join sparse blocks");
   AddLife(command, &options->life);
 }
 
 void AddGalleryFinish(Command group) {
   const auto [command, options] =
-      AddChange(group, "finish", "put what the key owner has renewed in its place",
+      AddChange(group, "finish", "install the blocks that the key owner has renewed",
                 "gallery --in renewal.heft --receipts receipts", RunFinish);
-  command.Add("-i,--in", &options->in, "what heft renew wrote").Required();
+  command.Add("-i,--in", &options->in, "output of heft renew").Required();
   AddReceiptFolder(command, &options->receipts);
 }
 
 void AddGalleryReceipts(Command group) {
   const auto [command, options] =
-      AddReading(group, "receipts", "list the receipts of who was erased, and write them",
+      AddReading(group, "receipts", "list and write the receipts of erased people",
                  " --out receipts", RunReceipts);
-  command.Add("-o,--out", &options->out, "folder for them, a file each");
+  command.Add("-o,--out", &options->out, "folder for them, one file each");
 }
 
 }  // namespace heft::cli

@@ -22,7 +22,7 @@ absl::Status CreateInBuckets(const Common& common, const CreateOptions& options,
                              const Server& server) {
   HEFT_ASSIGN_OR_RETURN(const ShardList shards,
                         CreateShards(server, options.gallery, options.buckets, options.retained));
-  SayNevertheless("the buckets were made all the same: ask again, and they are taken");
+  SayNevertheless("the buckets exist: repeat the command, and it uses them");
   HEFT_RETURN_IF_ERROR(EquipGallery(BucketAddress(options.gallery, 0)).status());
   HEFT_RETURN_IF_ERROR(WriteResult(options.shards, shards.Serialize()));
   Json json = {{"gallery", options.gallery}, {"shards", options.shards}};
@@ -41,7 +41,7 @@ absl::Status RunCreate(const Common& common, const CreateOptions& options) {
   if (options.buckets > 0) return CreateInBuckets(common, options, loaded.server);
   HEFT_ASSIGN_OR_RETURN(const GalleryId id,
                         CreateGallery(loaded.server, options.gallery, options.retained));
-  SayNevertheless("the gallery was made all the same");
+  SayNevertheless("the gallery itself was made");
   HEFT_RETURN_IF_ERROR(EquipGallery(options.gallery).status());
   Print(common, {{"gallery", options.gallery}, {"gallery_id", HexString(id)}},
         absl::StrCat("made gallery ", options.gallery, ", id ", HexString(id)));
@@ -137,7 +137,8 @@ absl::Status RunVerify(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const VerifyResult found,
                         VerifyGallery(options.gallery, model ? &*model : nullptr, common.monitor));
   if (!found.recorded.ok()) {
-    Warn(common, absl::StrCat("the gallery could not be told: ", found.recorded.message()));
+    Warn(common, absl::StrCat("the result could not be recorded in the gallery: ",
+                              found.recorded.message()));
   }
   Print(common, VerifyJson(found),
         found.intact()
@@ -148,7 +149,7 @@ absl::Status RunVerify(const Common& common, const Options& options) {
       options.gallery, ": damaged",
       found.damaged.empty() ? ""
                             : absl::StrCat(" (blocks ", absl::StrJoin(found.damaged, ", "), ")"),
-      ": bring it back from a snapshot (`heft-server gallery restore`); the rest of it serves"));
+      ": restore it from a snapshot (`heft-server gallery restore`); the other blocks still work"));
 }
 
 }  // namespace
@@ -157,52 +158,55 @@ void AddGalleryCreate(Command group) {
   const auto [command, options] =
       AddChange(group, "create", "make an empty gallery for templates under a model and keys",
                 "store:visitors", RunCreate);
-  const Option buckets =
-      command
-          .Add("--buckets", &options->buckets,
-               "divide it: so many galleries, NAME.000 and on, each with those of whom it is the "
-               "bucket; for a gallery that is to lie on several machines (docs/scale.md)")
-          .Range(1, kMostBuckets);
+  const Option buckets = command
+                             .Add("--buckets", &options->buckets,
+                                  "divide it into this many buckets, NAME.000 and on, for a "
+                                  "gallery on several machines (docs/scale.md)")
+                             .Range(1, kMostBuckets);
   const Option shards =
       command.Add("--shards", &options->shards,
-                  "shard list to write: the key owner and whoever asks the buckets need it");
+                  "shard list to write, for the key owner and for searches of the buckets");
   shards.Needs(buckets);
   buckets.Needs(shards);
   command
       .Add("--retention", &options->retained.seconds,
-           "seconds for which enrolments can be rolled back, and removed by the server alone")
+           "seconds for which enrolments can be rolled back, or removed without the key owner")
       .ShowDefault();
-  command.Add("--retention-bytes", &options->retained.bytes, "of them, so many bytes at most")
+  command
+      .Add("--retention-bytes", &options->retained.bytes,
+           "maximum size of these enrolments in bytes")
       .ShowDefault();
 }
 
 void AddGalleryInfo(Command group) {
   const auto [command, options] =
-      AddReading(group, "info", "say what a gallery is: ids, generation, sizes", "", RunInfo);
-  command.Add("-m,--model", &options->model, "model file: checked, and for the noise margin");
+      AddReading(group, "info", "show a gallery's ids, generation and sizes", "", RunInfo);
+  command.Add("-m,--model", &options->model,
+              "model file: checked, and needed for the noise margin");
 }
 
 void AddGalleryStats(Command group) {
   const auto [command, options] = AddReading(
-      group, "stats", "say how a gallery does: sizes, journal, noise, age of the key, last check",
+      group, "stats", "show a gallery's sizes, journal, noise, age of the key and last check",
       " --model m.heft --json", RunStats);
-  command.Add("-m,--model", &options->model, "model file: checked, and for the noise margin");
+  command.Add("-m,--model", &options->model,
+              "model file: checked, and needed for the noise margin");
 }
 
 void AddGalleryList(Command group) {
   const auto [command, options] =
-      AddReading(group, "list", "list who stands in a gallery, page by page",
+      AddReading(group, "list", "list the templates of a gallery, page by page",
                  " --from 0 --count 100 --where site=berlin", RunList);
-  command.Add("--from", &options->list.from, "position to begin at").ShowDefault();
-  command.Add("--count", &options->list.count, "so many at most; 0: all").ShowDefault();
+  command.Add("--from", &options->list.from, "first position").ShowDefault();
+  command.Add("--count", &options->list.count, "maximum number; 0: all").ShowDefault();
   AddWhere(command, &options->where);
 }
 
 void AddGalleryVerify(Command group) {
-  const auto [command, options] = AddReading(
-      group, "verify", "check all of a gallery against its hashes, and name what is damaged",
-      " --model m.heft", RunVerify);
-  command.Add("-m,--model", &options->model, "model file: residues are held against its primes");
+  const auto [command, options] =
+      AddReading(group, "verify", "check a gallery against its hashes and name damaged parts",
+                 " --model m.heft", RunVerify);
+  command.Add("-m,--model", &options->model, "model file: also check residues against its primes");
   AddWait(command, &options->wait);
 }
 

@@ -79,7 +79,7 @@ absl::Status Run(const Common& common, const Options& options) {
   for (const DamagedBlock& damaged : answered.damaged) {
     out.json["damaged_blocks"].push_back(damaged.block);
     out.warnings.push_back(
-        absl::StrCat(damaged.why, ". Nobody in it has answered; the others have"));
+        absl::StrCat(damaged.why, ". No template in it was matched; all other blocks were"));
   }
   const std::string asked = Asked(options, where, buckets, answered, &out.json);
   out.text = absl::StrCat(
@@ -106,19 +106,20 @@ Command Add(Command app, bool verify) {
   command.Add("--server-key", &options->server_key,
               "signing key (default: server.key in the gallery's folder, made with it)");
   const Option row =
-      command.Add("--row", &options->probe.row, "which sample of the files, from 0").ShowDefault();
+      command.Add("--row", &options->probe.row, "index of the sample in the files, from 0")
+          .ShowDefault();
   const Option all =
       command.Add("--all", &options->all,
-                  absl::StrCat("every sample of the files, ",
+                  absl::StrCat("match every sample of the files ",
                                verify ? "against the one claimed identity"
-                                      : "reading the gallery once for up to 64 of them",
-                               "; --out is then a folder, made with one file a sample"));
+                                      : "with one pass over the gallery for up to 64 of them",
+                               "; --out is then a new folder with one file per sample"));
   all.Excludes(row);
   const Option shards = AddShards(command, options.get());
   if (!verify) shards.Excludes(all);  // --out is then a folder, one reply a bucket
   const Option average = command.Add("--average", &options->probe.average,
                                      absl::StrCat("all samples of the files, up to ", kMostSamples,
-                                                  ", are one person's and one probe: their mean"));
+                                                  ", become one probe of one person: their mean"));
   average.Excludes(row);
   average.Excludes(all);
   if (verify) {
@@ -130,7 +131,7 @@ Command Add(Command app, bool verify) {
                 "up to 64 dimensions, do not relinearise: less work for the server, three "
                 "times as much to send");
     command.Add("--no-identities", &options->no_identities,
-                "leave the names out of the reply; candidates are then positions");
+                "leave names out of the reply; candidates are then positions");
   }
   return command;
 }

@@ -22,11 +22,11 @@ absl::Status Run(const Common& common, const Options& options) {
 
 void AddInspect(Command app) {
   const auto [command, options] = AddCommand(
-      app, "inspect", "say what a HEFT file or gallery folder is, and whether it is intact",
+      app, "inspect", "describe a HEFT file or gallery folder and check that it is intact",
       "heft inspect m.heft --plan", Run);
   command.Add("path", &options->path, "file, or gallery: its folder, or FOLDER:NAME").Required();
   command.Add("--plan", &options->plan,
-              "for a model: levels, rotations, keys and operation counts of its evaluation");
+              "for a model: levels, rotations, keys and operation counts");
 }
 
 }  // namespace heft::cli

@@ -42,13 +42,13 @@ void AddKeygen(Command app) {
   command.Add("-m,--model", &options->model, "model file").Required();
   command
       .Add("-o,--out", &options->out,
-           "folder for secret.key, encryption.key, evaluation.keys and, profiles thin and flooded, "
+           "folder for secret.key, encryption.key, evaluation.keys and (profiles thin and flooded) "
            "enrolment.keys")
       .Required();
   AddSealOptions(command, "", &options->seal);
   command.Add("--secret-key", &options->secret_key,
-              "use this secret key: makes new encryption and evaluation keys for it, after "
-              "a model with other rotations");
+              "make new encryption and evaluation keys for this secret key, for a model with other "
+              "rotations");
 }
 
 }  // namespace heft::cli

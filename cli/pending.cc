@@ -42,13 +42,13 @@ absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
   Print(common, AdmitJson(done),
         absl::StrCat("admitted ", done.admitted, " templates, rejected ", done.rejected,
                      "; the gallery holds ", done.templates, ", ", done.waiting, " wait"));
-  SayNevertheless("what was admitted is in the gallery all the same");
+  SayNevertheless("the admission itself is complete");
   Remember(common, options.gallery);
   // All that is durable; this is for whoever opens the gallery next.
   std::cout.flush();
   if (const absl::Status folded = loaded.server.Fold(options.gallery); !folded.ok()) {
-    Warn(common, absl::StrCat("what was admitted stands in the gallery's journal alone for now, "
-                              "which makes opening it slower, and is lost to nobody: ",
+    Warn(common, absl::StrCat("admitted templates are safe in the gallery's journal but not yet in "
+                              "blocks, so opening it is slower: ",
                               folded.message()));
   }
   return absl::OkStatus();
@@ -57,27 +57,26 @@ absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
 }  // namespace
 
 void AddPending(Command app) {
-  const auto [command, options] = AddCommand(
-      app, "pending", "write what waits in quarantine, for the key owner to admit (server)",
-      "heft pending --model m.heft --keys evaluation.keys --gallery gallery "
-      "--out pending.ct",
-      RunPending);
+  const auto [command, options] =
+      AddCommand(app, "pending", "write the pending templates for the key owner to admit (server)",
+                 "heft pending --model m.heft --keys evaluation.keys --gallery gallery "
+                 "--out pending.ct",
+                 RunPending);
   AddGalleryOptions(command, options.get());
   command.Add("-o,--out", &options->out, "file for the key owner").Required();
   AddLife(command, &options->life);
 }
 
 void AddRelease(Command app) {
-  const auto [command, options] =
-      AddCommand(app, "release",
-                 "let what the key owner has admitted out of quarantine into the gallery (server)",
-                 "heft release --model m.heft --keys evaluation.keys --gallery gallery "
-                 "--in admission.heft",
-                 RunRelease);
+  const auto [command, options] = AddCommand(
+      app, "release", "add the templates that the key owner has admitted to the gallery (server)",
+      "heft release --model m.heft --keys evaluation.keys --gallery gallery "
+      "--in admission.heft",
+      RunRelease);
   AddGalleryOptions(command, options.get());
   AddEnrolmentKeys(command, options.get());
   AddWait(command, &options->wait);
-  command.Add("-i,--in", &options->in, "what heft admit wrote").Required();
+  command.Add("-i,--in", &options->in, "output of heft admit").Required();
 }
 
 }  // namespace heft::cli

@@ -20,7 +20,7 @@ absl::StatusOr<Prepared> Prepare(const Model& model, LoadedKeys* keys) {
   Prepared out;
   out.json = {{"keys", keys->path}, {"out", keys->expanded_path}, {"bytes", bytes}, {"made", made}};
   out.text = absl::StrCat(keys->expanded_path, ": ", HumanBytes(static_cast<double>(bytes)),
-                          made ? "\n" : ", good as it is\n");
+                          made ? "\n" : ", already up to date\n");
   return out;
 }
 
@@ -43,11 +43,10 @@ absl::Status Run(const Common& common, const ServerOptions& options) {
 }  // namespace
 
 void AddPrepareKeys(Command app) {
-  const auto [command, options] =
-      AddCommand(app, "prepare-keys",
-                 "expand keys once, so that every later command maps them instead of working them "
-                 "out (server)",
-                 "heft-server prepare-keys --model m.heft --keys evaluation.keys", Run);
+  const auto [command, options] = AddCommand(
+      app, "prepare-keys",
+      "expand keys once, so that later commands map them instead of expanding them (server)",
+      "heft-server prepare-keys --model m.heft --keys evaluation.keys", Run);
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-k,--keys", &options->keys, "evaluation keys").Required();
   AddEnrolmentKeys(command, options.get());

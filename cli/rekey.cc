@@ -36,14 +36,13 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddRekey(Command app) {
-  const auto [command, options] =
-      AddCommand(app, "rekey",
-                 "make a new key in place of an old one, and the key that moves galleries to it "
-                 "(key owner)",
-                 "heft rekey --model m.heft --secret-key keys/secret.key --out keys-2 "
-                 "--new-passphrase-file passphrase.txt",
-                 Run);
-  AddKeyOptions(command, &options->key, "the old secret key, revoked by this");
+  const auto [command, options] = AddCommand(
+      app, "rekey",
+      "replace a secret key, and make the key that moves galleries to the new one (key owner)",
+      "heft rekey --model m.heft --secret-key keys/secret.key --out keys-2 "
+      "--new-passphrase-file passphrase.txt",
+      Run);
+  AddKeyOptions(command, &options->key, "the old secret key, which is revoked");
   command
       .Add("-o,--out", &options->out,
            "folder for the new secret.key, encryption.key, evaluation.keys, and "

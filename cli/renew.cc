@@ -13,7 +13,7 @@ absl::Status RunRenew(const Common& common, const AnswerOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const RenewedBlocks done, asked.owner.Renew(asked.request, options.in));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, done.signed_renewal));
   Print(common, {{"out", options.out}, {"blocks", done.blocks}, {"templates", done.templates}},
-        absl::StrCat("encrypted ", done.templates, " templates anew, in ", done.blocks,
+        absl::StrCat("encrypted ", done.templates, " templates again, in ", done.blocks,
                      " blocks; for the server: ", options.out));
   return absl::OkStatus();
 }
@@ -22,10 +22,10 @@ absl::Status RunRenew(const Common& common, const AnswerOptions& options) {
 
 void AddRenew(Command app) {
   const auto [command, options] = AddCommand(
-      app, "renew", "encrypt blocks of a gallery anew, without those who are removed (key owner)",
+      app, "renew", "renew blocks of a gallery without the removed people (key owner)",
       "heft renew --model m.heft --secret-key keys/secret.key --in request.heft --out renewal.heft",
       RunRenew);
-  AddAnswerOptions(command, options.get(), "the server's request, templates under its pads",
+  AddAnswerOptions(command, options.get(), "the server's request with padded templates",
                    "signed renewal, for the server");
 }
 

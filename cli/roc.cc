@@ -66,31 +66,31 @@ absl::Status Run(const Common& common, const Options& options) {
 
 void AddRoc(Command app) {
   const auto [command, options] =
-      AddCommand(app, "roc", "error rates of scores in a file, our own or of bob.bio or PyEER",
+      AddCommand(app, "roc", "measure error rates of score files: HEFT's, bob.bio's or PyEER's",
                  "heft roc scores.csv --report roc.html", Run);
-  command.Add(
-      "FILE", &options->files,
-      "scores: CSV of heft evaluate --scores or bob.bio, or bob.bio's four or five columns; "
-      "of several files each is a system");
+  command.Add("FILE", &options->files,
+              "scores: CSV of heft evaluate --scores or bob.bio, or bob.bio's four or five "
+              "columns; each file is a system");
   const Option genuine =
-      command.Add("--genuine", &options->genuine, "PyEER: genuine scores, the last column");
+      command.Add("--genuine", &options->genuine, "PyEER: genuine scores, in the last column");
   const Option impostor =
-      command.Add("--impostor", &options->impostor, "PyEER: impostor scores, the same");
+      command.Add("--impostor", &options->impostor, "PyEER: impostor scores, in the last column");
   genuine.Needs(impostor);
   impostor.Needs(genuine);
   command
       .Add("--histogram", &options->histogram,
-           "PyEER: line k of the impostor file, from 0, says how many scores are k")
+           "PyEER: line k of the impostor file, from 0, is the number of scores k")
       .Needs(impostor);
   command.Add("--split", &options->split,
-              "the comparisons of this split alone, where files have splits");
-  command.Add("--fmr", &options->how.fmrs, "for which thresholds are sought").ShowDefault();
+              "use only the comparisons of this split, if files have splits");
+  command.Add("--fmr", &options->how.fmrs, "false match rates for which to find thresholds")
+      .ShowDefault();
   command.Add("--all-points", &options->how.curve,
               "with --json: every point of the ROC as [threshold, FMR, FNMR]");
   AddReportOptions(command, &options->output);
-  AddScoreOptions(command, "the scores of one file, in another form,", &options->output);
-  command.Add("--seed", &options->how.seed, "of the bootstrap (default 1)");
-  command.Add("--replicates", &options->how.replicates, "of the bootstrap")
+  AddScoreOptions(command, "the scores of one file, also in another form,", &options->output);
+  command.Add("--seed", &options->how.seed, "random seed of the bootstrap (default 1)");
+  command.Add("--replicates", &options->how.replicates, "number of bootstrap samples")
       .Range(10, 1000000)
       .ShowDefault();
 }

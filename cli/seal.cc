@@ -119,9 +119,9 @@ absl::Status ExportScores(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(WriteNewFiles(options.out, files));
   Print(common, json,
         absl::StrCat(files.size(), " SEAL ciphertexts: ", options.out,
-                     scores.divide_by_norm ? "\n  scores are to be divided by the root of "
-                                             "squared-norm.seal"
-                                           : ""));
+                     scores.divide_by_norm
+                         ? "\n  divide scores by the square root of squared-norm.seal"
+                         : ""));
   return absl::OkStatus();
 }
 
@@ -220,7 +220,7 @@ void AddCompressionOption(Command command, SealCompression* compression) {
           [compression](const std::string& name) {
             *compression = ParseSealCompression(name).value_or(*compression);
           },
-          "of SEAL's objects (default zstd)")
+          "compression of SEAL's objects (default zstd)")
       .Choices({"none", "zlib", "zstd"});
 }
 
@@ -229,8 +229,8 @@ void AddRingOption(Command command, SealRing* ring) {
       .Add(
           "--ring",
           [ring](const std::string& name) { *ring = ParseSealRing(name).value_or(*ring); },
-          "profile thin: matching, for probes of an identification and scores (default), or "
-          "enrolment, for samples to enrol or verify; other profiles have one ring")
+          "profile thin: matching (default; probes of an identification, scores) or enrolment "
+          "(samples to enrol or verify); other profiles have one ring")
       .Choices({"matching", "enrolment"});
 }
 
@@ -245,13 +245,12 @@ absl::StatusOr<KeyId> KeyIdOf(const std::string& path) {
 
 void AddKeyIdOption(Command command, std::string* path) {
   command.Add("--key-id-of", path,
-              "a HEFT file made for the same secret key, whose key id to use; without it a "
-              "new one is drawn");
+              "a HEFT file for the same secret key, to use its key id (default: a new one)");
 }
 
 void AddExportSeal(Command app) {
   const auto [parameters, of_model] = AddExport(
-      app, "parameters", "SEAL's encryption parameters for a model, and what to do with them", "",
+      app, "parameters", "SEAL's encryption parameters for a model, and how to use them", "",
       "SEAL file to write", "parameters --model m.heft --out parms.seal", ExportParameters);
   AddRingOption(parameters, &of_model->ring);
 
@@ -300,8 +299,8 @@ void AddImportSeal(Command app) {
   samples.Add("--modality", &options->modality, "name of the modality in the model").Required();
   samples
       .Add("-i,--in", &options->inputs,
-           "SEAL's ciphertexts, one a sample; profile thin: all of the matching ring, for "
-           "identification, or all of the enrolment ring")
+           "SEAL's ciphertexts, one per sample; profile thin: all of the matching ring "
+           "(identification) or all of the enrolment ring")
       .Required();
   samples.Add("--label", &options->labels, "identity of each sample, or one for all");
   samples

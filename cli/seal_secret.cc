@@ -24,8 +24,7 @@ absl::Status ImportSecretKey(const Common& common, const Options& options) {
                                            NewPassphrase(options.seal), common.monitor,
                                            options.enrolment_in));
   Print(common, {{"out", options.out}, {"key_id", HexString(key_id)}},
-        absl::StrCat("secret key (keep it, show nobody): ", options.out, ", key ",
-                     HexString(key_id)));
+        absl::StrCat("secret key (keep it secret): ", options.out, ", key ", HexString(key_id)));
   return absl::OkStatus();
 }
 
@@ -33,7 +32,7 @@ absl::Status ExportSecretKey(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(options.key));
   HEFT_RETURN_IF_ERROR(ExportSealSecretKey(owner, options.out, common.monitor, options.ring));
   Print(common, {{"out", options.out}, {"key_id", HexString(owner.key_id())}},
-        absl::StrCat("SEAL secret key, in the clear (keep it, show nobody): ", options.out));
+        absl::StrCat("SEAL secret key, not encrypted (keep it secret): ", options.out));
   return absl::OkStatus();
 }
 
@@ -74,12 +73,13 @@ void AddSealSecret(Command app) {
              "profile thin: SEAL's secret key of the enrolment ring");
   import.Add("-o,--out", &options->out, "HEFT file to write, mode 0600").Required();
   import.Add("--passphrase", &options->seal.ask,
-             "seal it under a passphrase, asked for on the terminal");
-  import.Add("--passphrase-file", &options->seal.file, "the same, from the first line of a file");
+             "encrypt it under a passphrase, which is asked for on the terminal");
+  import.Add("--passphrase-file", &options->seal.file,
+             "the passphrase is the first line of this file");
   AddKeyIdOption(import, &options->key_id_of);
 
   const auto [secret, of_secret] = AddExport(
-      app, "secret-key", "the secret key for SEAL, in the clear (key owner)",
+      app, "secret-key", "the secret key for SEAL, not encrypted (key owner)",
       "secret-key --model m.heft --secret-key secret.key --out secret.seal", ExportSecretKey);
   secret.Add("-o,--out", &of_secret->out, "SEAL file to write, mode 0600").Required();
   AddRingOption(secret, &of_secret->ring);

@@ -8,7 +8,7 @@
 int main(int argc, char** argv) {
   using namespace heft::cli;  // NOLINT: a list of its functions follows.
   heft::UsePostgres();
-  return RunMain(argc, argv, "HEFT server: fuse, enrol and match what it cannot read",
+  return RunMain(argc, argv, "HEFT server: fuse, enrol and match encrypted biometric templates",
                  [](Command app) {
                    AddEnrol(app);
                    AddPending(app);

@@ -46,7 +46,7 @@ absl::Status Run(const Common& common, const Options& options) {
 
 void AddSynth(Command app) {
   const auto [command, options] =
-      AddCommand(app, "synth", "make a synthetic data set of the form of real ones",
+      AddCommand(app, "synth", "make a synthetic data set in the form of real ones",
                  "heft synth --out data --identities 188 --samples 8 --dimensions 512 512", Run);
   SyntheticOptions& s = options->synthetic;
   command.Add("-o,--out", &options->out, "folder to write").Required();
@@ -72,16 +72,19 @@ void AddSynth(Command app) {
     command.Add(flag, values, what).Range(0, 1000).ShowDefault().Excludes(paper);
   };
   strength("--jitter", &s.jitter,
-           "variation of a sample along what tells people apart, one a modality: 0.3 is a strong "
-           "one, 3 a weak one");
-  strength("--within", &s.within, "variation of a sample along other directions, one a modality");
-  strength("--noise", &s.noise, "variation of a sample in all directions, one a modality");
+           "variation of samples along the directions that separate people, one per modality: 0.3 "
+           "for a strong modality, 3 for a weak one");
+  strength("--within", &s.within, "variation of samples along other directions, one per modality");
+  strength("--noise", &s.noise, "variation of samples in all directions, one per modality");
   command
-      .Add("--rank-identity", &s.rank_identity, "directions of a modality that tell people apart")
+      .Add("--rank-identity", &s.rank_identity,
+           "number of directions of a modality that separate people")
       .Range(1, 4096)
       .ShowDefault()
       .Excludes(paper);
-  command.Add("--rank-within", &s.rank_within, "directions of a modality that samples vary in")
+  command
+      .Add("--rank-within", &s.rank_within,
+           "number of directions in which samples of a modality vary")
       .Range(1, 4096)
       .ShowDefault()
       .Excludes(paper);

@@ -106,15 +106,17 @@ absl::Status Run(const Common& common, const Options& options) {
 void AddLearning(Command command, LearnOptions* learn) {
   LearnOptions& t = *learn;
   command
-      .Add("--gamma", &t.gamma,
-           "fused dimension: 16, 32, 64, ... (default: chosen on people left out, 16 to 256). A "
-           "template takes 16 bytes each in a gallery, and keys and matches grow with it")
+      .Add(
+          "--gamma", &t.gamma,
+          "fused dimension: 16, 32, 64, ... (default: chosen on people left out, 16 to 256). A "
+          "template takes 16 bytes per dimension in a gallery; keys and matching time grow with it")
       .Range(2, kMaxGamma);
   command.Add("--method", &t.method,
-              "learned; pca, for vectors without labels; or none, the concatenation as it is "
-              "(default: learned, or one of the others where that is better on people left out)");
+              "learned; pca, for vectors without labels; or none, the plain concatenation "
+              "(default: learned, or another that is better on people left out)");
   command.Add("--recipe", &t.recipe, "generalising, or paper").ShowDefault();
-  command.Add("--degree", &t.degree, "of the normalisation's polynomial (default 3; paper 2)")
+  command
+      .Add("--degree", &t.degree, "degree of the normalisation's polynomial (default 3; paper 2)")
       .Range(2, 3);
   command.Add("--fit", &t.fit, "minimax or least_squares (default minimax; paper least_squares)");
   command.Add("--profile", &t.profile, "parameters: thin, flooded, compact or compact-pq")
@@ -122,14 +124,14 @@ void AddLearning(Command command, LearnOptions* learn) {
   command.Add("--lambda", &t.lambda, "weight of the pairs' term").Range(0, 1).ShowDefault();
   command.Add("--margin", &t.margin, "margin of the triplets' hinge").Range(0, 2).ShowDefault();
   command.Add("--grid", &t.grid_search, "try the published grid of lambda and margin");
-  command.Add("--epochs", &t.epochs, "0: the recipe's own").Range(0, 1e6).ShowDefault();
-  command.Add("--learning-rate", &t.learning_rate, "0: the recipe's own")
-      .Range(0, 10)
+  command.Add("--epochs", &t.epochs, "0: from the recipe").Range(0, 1e6).ShowDefault();
+  command.Add("--learning-rate", &t.learning_rate, "0: from the recipe").Range(0, 10).ShowDefault();
+  command.Add("--weight-decay", &t.weight_decay, "weight decay of the optimiser")
+      .Range(0, 1)
       .ShowDefault();
-  command.Add("--weight-decay", &t.weight_decay, "of the optimiser").Range(0, 1).ShowDefault();
   command
       .Add("--shrinkage", &t.shrinkage,
-           "of the within-class covariance (default: chosen on people left out)")
+           "shrinkage of the within-class covariance (default: chosen on people left out)")
       .Range(0, 1);
   command
       .Add("--drop-modality", &t.drop_modality,
@@ -138,7 +140,8 @@ void AddLearning(Command command, LearnOptions* learn) {
       .ShowDefault();
   command
       .Add("--modality-weights", &t.modality_weights,
-           "of the start, one a modality; default: chosen on people left out, equal with none")
+           "weights of the modalities at the start, one each (default: chosen on people left out; "
+           "equal with none)")
       .Range(1e-3, 1e3);
   command.Add("--seed", &t.seed, "random seed").ShowDefault();
 }
@@ -155,9 +158,9 @@ void AddTrain(Command app) {
   const Option folds =
       command
           .Add("--folds", &options->folds,
-               "train a model for each of so many identity folds, and compare on them")
+               "train a model for each of this many identity folds, and compare on them")
           .Range(3, 1000);
-  command.Add("--fold-seed", &options->fold_seed, "deals identities into folds").ShowDefault();
+  command.Add("--fold-seed", &options->fold_seed, "random seed of the folds").ShowDefault();
   AddLearning(command, &t);
   command.Add("--sign", &options->sign, "sign the model as its trainer, with this key (heft trust)")
       .Excludes(folds);
@@ -167,15 +170,16 @@ void AddTrain(Command app) {
       .Excludes(folds);
   command
       .Add("--curve", &options->curve,
-           "write a picture (SVG) of training and validation AUROC by epoch here")
+           "write a picture (SVG) of training and validation AUROC by epoch to this file")
       .Excludes(folds);
   command
       .Add("--patience", &t.patience,
-           "epochs without a better validation AUROC; 0: the recipe's own")
+           "epochs without a better validation AUROC; 0: from the recipe")
       .Range(0, 1e6)
       .ShowDefault();
-  command.Add("--no-exact", &options->no_exact,
-              "do not also train with exact normalisation, for comparison in reports");
+  command.Add(
+      "--no-exact", &options->no_exact,
+      "do not train a second model with exact normalisation, which reports use for comparison");
 }
 
 }  // namespace heft::cli

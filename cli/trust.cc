@@ -55,7 +55,7 @@ absl::Status List(const Common& common, const Options& options) {
     absl::StrAppend(&text, "gallery  ", HexString(gallery.id), ", from generation ",
                     gallery.generation, " on\n");
   }
-  Print(common, json, text.empty() ? "nobody is believed" : text);
+  Print(common, json, text.empty() ? "no key is trusted" : text);
   return absl::OkStatus();
 }
 
@@ -89,7 +89,7 @@ absl::Status Pin(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(trust.Save(options.trust));
   Print(common, {{"gallery", HexString(id)}, {"generation", options.generation}},
         absl::StrCat("replies of gallery ", HexString(id), " from generation ", options.generation,
-                     " on are taken, and of no other that is not pinned"));
+                     " on are accepted, and of no unpinned gallery"));
   return absl::OkStatus();
 }
 
@@ -109,7 +109,7 @@ absl::Status NewKey(const Common& common, const Options& options) {
       WriteResult(pub, absl::StrCat(HexString(key.public_key()), " ", name, "\n")));
   Print(common,
         {{"key", HexString(key.public_key())}, {"signing_key", options.out}, {"public_key", pub}},
-        absl::StrCat("signing key (show nobody): ", options.out,
+        absl::StrCat("signing key (keep it secret): ", options.out,
                      "\npublic key (for trust files): ", pub));
   return absl::OkStatus();
 }
@@ -158,52 +158,57 @@ void AddSigning(Command group) {
                                           "make a signing key for a server, client, registrar or "
                                           "trainer (a key owner has one already)",
                                           "heft trust new-key --out client.key", NewKey);
-  new_key.Add("-o,--out", &made->out, "NAME.key to write; NAME.pub comes beside it").Required();
-  const Option ask = new_key.Add("--passphrase", &made->passphrase,
-                                 "seal it under a passphrase, asked for on the terminal");
-  new_key.Add("--passphrase-file", &made->passphrase_file, "the same, from a file's first line")
+  new_key.Add("-o,--out", &made->out, "NAME.key to write; NAME.pub is written beside it")
+      .Required();
+  const Option ask =
+      new_key.Add("--passphrase", &made->passphrase,
+                  "encrypt it under a passphrase, which is asked for on the terminal");
+  new_key
+      .Add("--passphrase-file", &made->passphrase_file,
+           "the passphrase is the first line of this file")
       .Excludes(ask);
 
   const auto [sign, signs] = AddCommand(
       group, "sign", "sign one of HEFT's files",
       "heft trust sign --key trainer.key --role trainer --in m.heft --out signed.heft", Sign);
   sign.Add("-k,--key", &signs->key, "signing key").Required();
-  sign.Add("--role", &signs->role, "that it signs in").Required();
+  sign.Add("--role", &signs->role, "role of the signer").Required();
   sign.Add("-i,--in", &signs->in, "file to sign").Required();
   sign.Add("-o,--out", &signs->out, "signed file to write").Required();
-  sign.Add("--to", &signs->to, "public key of the only one who is to take it");
+  sign.Add("--to", &signs->to, "public key of the only recipient that may accept it");
   AddLife(sign, &signs->life);
 
   const auto [check, checked] =
-      AddCommand(group, "check", "say who signed a file, for whom and until when",
+      AddCommand(group, "check", "show who signed a file, for which recipient and until when",
                  "heft trust check --trust trust.heft scores.ct", Check);
   check.Add("path", &checked->in, "signed file").Required();
-  check.Add("--trust", &checked->trust, "and whether this trust file believes it");
+  check.Add("--trust", &checked->trust, "check the signature against this trust file");
 }
 
 }  // namespace
 
 void AddTrust(Command app) {
-  const Command group = app.Group("trust", "whose signatures to believe, and keys to sign with");
+  const Command group = app.Group("trust", "trusted signatures, and keys to sign with");
   AddChange(group, "list", "show a trust file", "heft trust list --trust trust.heft", List);
 
   const auto [add, added] = AddChange(
-      group, "add", "believe a public key in a role",
+      group, "add", "trust a public key in a role",
       "heft trust add --trust keys/trust.heft --role server --key gallery/server.pub", Add);
   add.Add("--role", &added->role, "key-owner, server, client, registrar or trainer").Required();
   add.Add("-k,--key", &added->key, "NAME.pub, or 64 hexadecimal digits").Required();
-  add.Add("--name", &added->name, "what to call it; without it the file's name");
+  add.Add("--name", &added->name, "name for it (default: the file's name)");
 
   const auto [revoke, revoked] =
-      AddChange(group, "revoke", "believe a public key no more, in any role",
+      AddChange(group, "revoke", "stop trusting a public key, in any role",
                 "heft trust revoke --trust trust.heft --key client.pub", Revoke);
   revoke.Add("-k,--key", &revoked->key, "NAME.pub, or 64 hexadecimal digits").Required();
 
   const auto [pin, pinned] =
-      AddChange(group, "pin", "take replies of this gallery, and no unpinned one's",
+      AddChange(group, "pin", "accept replies of this gallery, and of no unpinned gallery",
                 "heft trust pin --trust trust.heft --gallery ID --generation 7", Pin);
-  pin.Add("--gallery", &pinned->in, "its id: heft inspect GALLERY").Required();
-  pin.Add("--generation", &pinned->generation, "refuse replies of earlier ones").ShowDefault();
+  pin.Add("--gallery", &pinned->in, "id of the gallery (heft inspect GALLERY)").Required();
+  pin.Add("--generation", &pinned->generation, "refuse replies of earlier generations")
+      .ShowDefault();
   AddSigning(group);
 }
 

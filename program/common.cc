@@ -195,7 +195,7 @@ Command AddCommand(Command app, const std::string& name, const std::string& desc
   const Command command = app.AddCommand(name, description, "Example:\n  " + example, run);
   *self = command;
   command.Add("--json", &common->json, "print the result as one JSON object");
-  command.Add("-q,--quiet", &common->quiet, "no progress on stderr");
+  command.Add("-q,--quiet", &common->quiet, "do not show progress on stderr");
   command.Add("--threads", &common->threads, "threads to use; 0: all cores")
       .Range(0, 1024)
       .ShowDefault();

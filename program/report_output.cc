@@ -27,14 +27,14 @@ absl::Status WriteScores(const ReportFlags& flags, const ScoreTable& table) {
 }  // namespace
 
 void AddReportOptions(Command command, ReportFlags* flags) {
-  command.Add("--report", &flags->page, "write a self-contained HTML page here");
+  command.Add("--report", &flags->page, "write a self-contained HTML page to this file");
   command.Add("--pictures", &flags->pictures,
               "write the report's pictures into this folder as SVG files");
 }
 
 void AddScoreOptions(Command command, const std::string& of, ReportFlags* flags) {
-  const Option scores =
-      command.Add("--scores", &flags->scores, absl::StrCat("write ", of, " here, a line each"));
+  const Option scores = command.Add("--scores", &flags->scores,
+                                    absl::StrCat("write ", of, " to this file, one per line"));
   command
       .Add("--scores-format", &flags->scores_format,
            "csv (bob.bio's too), bob4 and bob5 (bob.bio's columns), or pyeer (two lists, "
@@ -48,7 +48,8 @@ absl::Status CheckReport(const ReportFlags& flags) {
   HEFT_RETURN_IF_ERROR(CheckFolderPlace(flags.pictures, "pictures"));
   if (flags.page.ends_with(".pdf")) {
     return absl::InvalidArgumentError(absl::StrCat(
-        flags.page, ": a report is an HTML page; write one, and print it with scripts/report-pdf ",
+        flags.page,
+        ": a report is an HTML page, not PDF. Write one and print it with scripts/report-pdf ",
         "PAGE.html PAGE.pdf (Debian's chromium)"));
   }
   HEFT_RETURN_IF_ERROR(CheckFilePlace(flags.page, "report"));

@@ -15,10 +15,10 @@ void AddGalleryOptions(Command command, ServerOptions* options) {
 
 void AddServerOptions(Command command, ServerOptions* options) {
   AddGalleryOptions(command, options);
-  command.Add("-i,--in", &options->inputs, "encrypted samples, one file a modality").Required();
+  command.Add("-i,--in", &options->inputs, "encrypted samples, one file per modality").Required();
   command
       .Add("--max-sample-file", &options->max_sample_mib,
-           "in MiB: refuse larger files of samples before reading them")
+           "maximum size of a file of samples, in MiB")
       .Range(1, static_cast<double>(kMaxFileSize >> 20))
       .ShowDefault();
 }
@@ -35,8 +35,8 @@ absl::StatusOr<std::vector<SampleFile>> ReadSampleFiles(const std::vector<std::s
 
 Option AddShards(Command command, ServerOptions* options) {
   return command.Add("--shards", &options->shards,
-                     "shard list of a gallery in buckets, which lie in one store: --gallery is "
-                     "then FOLDER:NAME of FOLDER:NAME.000 and the others");
+                     "shard list of a gallery whose buckets are in one store; --gallery is then "
+                     "FOLDER:NAME for the buckets FOLDER:NAME.000 and on");
 }
 
 absl::StatusOr<std::optional<ShardList>> LoadShards(const ServerOptions& options) {
@@ -47,25 +47,23 @@ absl::StatusOr<std::optional<ShardList>> LoadShards(const ServerOptions& options
 }
 
 void AddEnrolmentKeys(Command command, ServerOptions* options) {
-  command.Add(
-      "--enrolment-keys", &options->enrolment_keys,
-      "keys for enrolment and verification, for models of profiles thin and flooded; without it "
-      "enrolment.keys beside the evaluation keys, if it is there");
+  command.Add("--enrolment-keys", &options->enrolment_keys,
+              "keys for enrolment and verification, profiles thin and flooded (default: "
+              "enrolment.keys beside the evaluation keys, if it exists)");
 }
 
 void AddWait(Command command, int* seconds) {
   command
       .Add("--wait", seconds,
-           "seconds to wait for others who change a gallery of this store, or read what is to be "
-           "erased")
+           "seconds to wait for other writers of this store, or for readers of data to erase")
       .Range(0, 86400)
       .ShowDefault();
 }
 
 void AddKeyCache(Command command, ServerOptions* options) {
-  command.Add("--key-cache", &options->key_cache,
-              "folder of the expanded keys (heft-server prepare-keys); without it they lie beside "
-              "the keys");
+  command.Add(
+      "--key-cache", &options->key_cache,
+      "folder of the expanded keys from heft-server prepare-keys (default: that of the keys)");
 }
 
 namespace {
@@ -116,8 +114,8 @@ absl::StatusOr<TrustedServer> LoadServer(const Common& common, const ServerOptio
 
 absl::Status CheckBelieves(const TrustedServer& server, const std::string& what) {
   if (server.trust) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      what, " is believed by its signature alone: give --trust instead of --unchecked"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(what, " needs a trusted signature: give --trust instead of --unchecked"));
 }
 
 }  // namespace heft::cli

@@ -17,11 +17,10 @@ constexpr double kLongestLife = 10.0 * 366 * 24 * 3600;
 void AddTrustOptions(Command command, TrustOptions* options, const std::string& beside) {
   const Option file = command.Add(
       "--trust", &options->file,
-      absl::StrCat("whose signatures to believe (heft trust); without it trust.heft beside ",
-                   beside));
+      absl::StrCat("file of trusted keys (heft trust); default: trust.heft beside ", beside));
   command
       .Add("--unchecked", &options->unchecked,
-           "take files whoever made them: for experiments, and for keys made by other programs")
+           "do not check signatures: for experiments, and for keys made by other programs")
       .Excludes(file);
 }
 
@@ -34,8 +33,8 @@ absl::StatusOr<std::optional<Trust>> LoadTrust(const TrustOptions& options,
   if (given || !absl::IsNotFound(trust.status())) return trust;
   return absl::FailedPreconditionError(
       absl::StrCat(path,
-                   ": nothing says whose signature it needs: put the key owner's trust.heft beside "
-                   "it, or give --trust (--unchecked for an experiment)"));
+                   ": no trust file found to check its signature: put the key owner's trust.heft "
+                   "beside it, or give --trust (--unchecked for an experiment)"));
 }
 
 absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
@@ -65,7 +64,7 @@ absl::StatusOr<KeyAndModel> LoadKeyAndModel(const TrustOptions& options, const s
 }
 
 void AddLife(Command command, uint64_t* life) {
-  command.Add("--valid-for", life, "seconds for which the signature is good; 0: for ever")
+  command.Add("--valid-for", life, "validity of the signature in seconds; 0: unlimited")
       .Range(0, kLongestLife)
       .ShowDefault();
 }

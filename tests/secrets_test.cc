@@ -266,8 +266,8 @@ TEST_F(SecretsTest, AKeyInTheClearIsWarnedOf) {
     EXPECT_EQ(run.exit_code, 0) << run.err;
     return run.err;
   };
-  EXPECT_THAT(keygen("clear", {}), HasSubstr("is not sealed"));
-  EXPECT_THAT(keygen("meant", {"--no-passphrase"}), Not(HasSubstr("is not sealed")));
+  EXPECT_THAT(keygen("clear", {}), HasSubstr("is not encrypted"));
+  EXPECT_THAT(keygen("meant", {"--no-passphrase"}), Not(HasSubstr("is not encrypted")));
 }
 
 }  // namespace

@@ -84,7 +84,7 @@ pick enrolled "${people[@]}" twin -- "${rows[@]}" 22
 encrypt enrolled brought enrolment
 mapfile -t in < <(samples brought)
 "$server" enrol "${all[@]}" "${in[@]}" >/dev/null
-"$server" enrol "${all[@]}" "${in[@]}" | grep -q "answered before" || fail "the same people came twice"
+"$server" enrol "${all[@]}" "${in[@]}" | grep -q "already answered" || fail "the same people came twice"
 admit() { # BUCKET
   "$server" pending "${matcher[@]}" --gallery "store:people.00$1" --out pending.ct >/dev/null
   "$heft" admit "${whole[@]}" --in pending.ct --out admission.heft
@@ -104,7 +104,7 @@ refused "no reply of 2" "$heft" decrypt "${whole[@]}" --in third/000.ct third/00
 refused "a second reply of bucket 1" "$heft" decrypt "${whole[@]}" --in third/00[0123].ct third/001.ct
 refused "a second reply of bucket 1" "$heft" decrypt "${whole[@]}" --in third/00[013].ct fourth/001.ct
 refused "answers another request" "$heft" decrypt "${whole[@]}" --in third/00[013].ct fourth/002.ct
-refused "one reply at a time" "$heft" decrypt "${owner[@]}" --in third/*.ct
+refused "several replies need --shards" "$heft" decrypt "${owner[@]}" --in third/*.ct
 sed 's/"count": 4/"count": 3/' people.shards >cut.shards
 refused "no shard list" "$heft" decrypt "${owner[@]}" --shards cut.shards --in third/*.ct
 "$heft" decrypt "${whole[@]}" --in third/00[3201].ct --fpir 0.1 --decision | grep -q "^accept ${name[3]} " ||

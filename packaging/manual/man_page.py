@@ -4,22 +4,22 @@ import re
 
 # What --help does not say, by program.
 FILES = {
-    "heft-matcher": [("/etc/heft/matcher.toml", "its configuration; docs/operations.md has all of it"),
+    "heft-matcher": [("/etc/heft/matcher.toml", "its configuration (docs/operations.md)"),
                      ("/var/lib/heft-matcher", "its galleries, keys and audit log")],
-    "heft-decider": [("/etc/heft/decider.toml", "its configuration; docs/operations.md has all of it"),
+    "heft-decider": [("/etc/heft/decider.toml", "its configuration (docs/operations.md)"),
                      ("/var/lib/heft-decider", "its journal, queue and audit log")],
 }
-TOOL_FILES = [("trust.heft", "beside a key: whose signatures are believed"),
-              ("secret.key.journal", "beside a secret key: what was opened with it"),
+TOOL_FILES = [("trust.heft", "beside a key: the trusted signing keys"),
+              ("secret.key.journal", "beside a secret key: the record of openings"),
               ("server.key, audit.key", "in a gallery's folder: the server's secrets")]
 TOOL_ENVIRONMENT = [
-    ("HEFT_SIMD", "the vector instructions to use, as \"avx2\" or \"reference\"; otherwise the best"),
-    ("HEFT_STATE_DIR", "where it is remembered how far galleries have come; otherwise "
-                       "$XDG_STATE_HOME/heft or ~/.local/state/heft"),
+    ("HEFT_SIMD", "the vector instructions to use, for example \"avx2\" or \"reference\" (default: the best)"),
+    ("HEFT_STATE_DIR", "folder of the recorded generations of galleries and the ends of journals "
+                       "(default: $XDG_STATE_HOME/heft or ~/.local/state/heft)"),
     ("NO_COLOR", "no colours on a terminal"),
 ]
 DAEMON_ENVIRONMENT = [TOOL_ENVIRONMENT[0],
-                      ("CREDENTIALS_DIRECTORY", "systemd's: where secrets are, which a configuration "
+                      ("CREDENTIALS_DIRECTORY", "from systemd: folder of secrets that a configuration "
                                                 "names without a folder")]
 SEE_ALSO = {"heft": "heft-server heft-paper heft-matcher heft-decider",
             "heft-server": "heft heft-matcher", "heft-paper": "heft",
@@ -51,7 +51,7 @@ def option_lines(option):
             notes.append(f"{says} {', '.join(found[1].split())}.")
             takes = takes.replace(found[0], "").strip()
     if takes.endswith("REQUIRED"):
-        takes, notes = takes[:-len("REQUIRED")].strip(), ["Needed."] + notes
+        takes, notes = takes[:-len("REQUIRED")].strip(), ["Required."] + notes
     if "=" in takes:
         takes, default = takes.split("=", 1)
         notes = [f"Default: {default.removesuffix('...').strip()}."] + notes

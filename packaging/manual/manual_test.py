@@ -203,7 +203,7 @@ class ManualTest(unittest.TestCase):
         for keys, wanted in [("heft trai\t--recip\tx", ["heft train", "--recipe x"]),
                              ("heft gallery ver\t--mod\tx", ["heft gallery verify", "--model x"]),
                              ("heft roc --scores-format p\tx", ["--scores-format pyeer x"]),
-                             ("heft gallery re\t\t", ["receipts", "restore", "make blocks anew"])]:
+                             ("heft gallery re\t\t", ["receipts", "restore", "to renew blocks"])]:
             self.assertEqual(typed(["zsh", "-f", "-i"], start, keys, wanted), [])
 
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")

@@ -24,14 +24,14 @@ absl::StatusOr<KeyOwner> LoadKeyOwner(const KeyOptions& options) {
 }
 
 void AddSealOptions(Command command, const std::string& prefix, SealOptions* options) {
-  const Option ask = command.Add("--" + prefix + "passphrase", &options->ask,
-                                 "seal the new secret key under a passphrase, asked for on the "
-                                 "terminal");
+  const Option ask = command.Add(
+      "--" + prefix + "passphrase", &options->ask,
+      "encrypt the new secret key under a passphrase, which is asked for on the terminal");
   const Option file = command.Add("--" + prefix + "passphrase-file", &options->file,
-                                  "the same, from the first line of a file");
+                                  "the passphrase is the first line of this file");
   command
       .Add("--no-" + prefix + "passphrase", &options->unsealed,
-           "leave the new secret key in the clear, without a warning")
+           "do not encrypt the new secret key, and do not warn")
       .Excludes(ask)
       .Excludes(file);
 }
@@ -44,25 +44,26 @@ PassphraseSource NewPassphrase(const SealOptions& options) {
 void WarnOfUnsealed(const Common& common, const SealOptions& options) {
   if (NewPassphrase(options) || options.unsealed) return;
   Warn(common,
-       "the secret key is not sealed: whoever reads the file has it; use --passphrase-file, or "
-       "--no-passphrase if you mean it");
+       "the secret key is not encrypted: any reader of the file has the key. Use "
+       "--passphrase-file, or --no-passphrase to accept this");
 }
 
 std::string KeySetText(const KeySet& set) {
   std::string secret, enrolment;
   if (!set.enrolment_keys.empty()) {
-    enrolment = absl::StrCat("enrolment keys (the same, to enrol and verify): ", set.enrolment_keys,
-                             ", ", HumanBytes(set.enrolment_keys_bytes), "\n");
+    enrolment =
+        absl::StrCat("enrolment keys (for the server, to enrol and verify): ", set.enrolment_keys,
+                     ", ", HumanBytes(set.enrolment_keys_bytes), "\n");
   }
   if (!set.secret_key.empty()) {
-    secret = absl::StrCat("secret key (keep it, show nobody): ", set.secret_key, "\n");
+    secret = absl::StrCat("secret key (keep it secret): ", set.secret_key, "\n");
   }
   return absl::StrCat("key ", HexString(set.key_id), "\n", set.parameters, "; ", set.security, "\n",
                       secret, "encryption key (for clients): ", set.encryption_key, ", ",
                       HumanBytes(set.encryption_key_bytes),
                       "\nevaluation keys (for the server): ", set.evaluation_keys, ", ",
                       HumanBytes(set.evaluation_keys_bytes), "\n", enrolment,
-                      "trust file (for both, by a way that you trust): ", set.trust, "\n");
+                      "trust file (for both, over a trusted channel): ", set.trust, "\n");
 }
 
 }  // namespace heft::cli

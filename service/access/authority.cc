@@ -62,7 +62,7 @@ GateError OfReplay(const absl::Status& status) {
     case absl::StatusCode::kResourceExhausted:
       return Error(429, "RESOURCE_EXHAUSTED", Message(status), 10);
     default:
-      return Error(503, "UNAVAILABLE", "nonces cannot be written down", 5);
+      return Error(503, "UNAVAILABLE", "nonces cannot be recorded", 5);
   }
 }
 
@@ -86,7 +86,7 @@ absl::Status CheckRules(const std::vector<CertificateRule>& certificates,
   for (const std::string& role : tokens->roles) {
     HEFT_ASSIGN_OR_RETURN(const ServiceRole parsed, ParseServiceRole(role));
     if (parsed == ServiceRole::kMachine) {
-      return absl::InvalidArgumentError("no token makes a \"machine\": a certificate does");
+      return absl::InvalidArgumentError("a token cannot grant \"machine\": use a certificate");
     }
   }
   return tokens->issuer.empty() || tokens->audience.empty()
@@ -167,7 +167,7 @@ class RuledAuthority : public Authority {
                    absl::StrCat("this needs the scope ", std::string(ScopeName(route.scope))));
     }
     if (const int wait = principals_.Take(who->name); wait > 0) {
-      return Error(429, "RESOURCE_EXHAUSTED", "too many requests of yours: slow down", wait);
+      return Error(429, "RESOURCE_EXHAUSTED", "too many requests by this caller: slow down", wait);
     }
     if (auto error = LimitIdentity(input)) return error;
     if (!route.signed_request) return std::nullopt;
@@ -203,7 +203,7 @@ class RuledAuthority : public Authority {
     }
     const std::string authorization = HeaderOf(input, "authorization");
     if (!authorization.empty()) return IdentifyToken(*rules, *rule, input, authorization, who);
-    if (rule->roles.empty()) return Unauthenticated("this certificate is nobody without a token");
+    if (rule->roles.empty()) return Unauthenticated("this certificate has no role without a token");
     who->name = NameOf(*rule, *input.certificate);
     who->roles = rule->roles;
     for (const ServiceRole role : who->roles) {
@@ -234,10 +234,10 @@ class RuledAuthority : public Authority {
                                          const GateInput& input, std::string_view authorization,
                                          Principal* who) {
     if (!rule.carries_tokens || !rules.tokens) {
-      return Unauthenticated("tokens are not taken over this certificate");
+      return Unauthenticated("this certificate may not carry tokens");
     }
     if (authorization.size() < 7 || !SameText(authorization.substr(0, 7), "bearer ")) {
-      return Unauthenticated("Authorization is Bearer and a token");
+      return Unauthenticated("Authorization must be Bearer and a token");
     }
     const std::string_view token = Trim(authorization.substr(7));
     const auto claims = Believe(rules, token);

@@ -106,13 +106,13 @@ std::optional<std::set<std::string>> Texts(const nlohmann::json& value) {
 absl::Status CheckTimes(const nlohmann::json& payload, const TokenRules& rules, uint64_t now,
                         uint64_t* expires) {
   const auto exp = Time(payload, "exp"), iat = Time(payload, "iat"), nbf = Time(payload, "nbf");
-  if (!exp || !iat) return Refused("does not say when it was made and when it ends (iat, exp)");
-  if (payload.contains("nbf") && !nbf) return Refused("says no time in nbf");
+  if (!exp || !iat) return Refused("has no times of issue and expiry (iat, exp)");
+  if (payload.contains("nbf") && !nbf) return Refused("has no time in nbf");
   if (*exp + rules.leeway <= now) return Refused("has expired");
   if (*iat > now + rules.leeway || (nbf && *nbf > now + rules.leeway)) {
     return Refused("is of the future");
   }
-  if (*exp < *iat || *exp - *iat > rules.most_life) return Refused("is good for too long");
+  if (*exp < *iat || *exp - *iat > rules.most_life) return Refused("is valid for too long");
   *expires = *exp;
   return absl::OkStatus();
 }
@@ -139,7 +139,8 @@ absl::StatusOr<std::vector<uint8_t>> DecodeBase64Url(std::string_view text) {
 
 absl::StatusOr<std::vector<uint8_t>> DecodeBase64(std::string_view text) {
   static const std::array<uint8_t, 256> values = Values(kAlphabet);
-  if (text.size() % 4 != 0) return absl::InvalidArgumentError("no base64: its padding is missing");
+  if (text.size() % 4 != 0)
+    return absl::InvalidArgumentError("is not base64: its padding is missing");
   for (int i = 0; i < 2 && !text.empty() && text.back() == '='; ++i) text.remove_suffix(1);
   return Decode(text, values);
 }
@@ -151,7 +152,7 @@ absl::StatusOr<nlohmann::json> VerifyJws(std::string_view compact, const KeySet&
   if (parts.size() != 3) return Refused("is no compact JWS");
   const auto header = DecodeObject(parts[0]);
   if (!header) return Refused("has no header");
-  if (header->contains("crit")) return Refused("wants extensions that are not known here");
+  if (header->contains("crit")) return Refused("requires unknown extensions");
   if (header->contains("b64")) return Refused("has an unencoded payload");
   if (header->contains("typ")) {
     const std::string typ = Text(*header, "typ");
@@ -161,10 +162,9 @@ absl::StatusOr<nlohmann::json> VerifyJws(std::string_view compact, const KeySet&
     return Refused("is of no type");
   }
   const KeySet::Key* key = keys.Find(Text(*header, "kid"));
-  if (key == nullptr) return Refused("names a key (kid) that is not known here");
+  if (key == nullptr) return Refused("names an unknown key (kid)");
   // The key says how it is used; the token only agrees: "none" and HMAC never do.
-  if (Text(*header, "alg") != key->algorithm)
-    return Refused("is of another algorithm than its key");
+  if (Text(*header, "alg") != key->algorithm) return Refused("uses another algorithm than its key");
   const auto signature = DecodeBase64Url(parts[2]);
   const std::string_view covered = compact.substr(0, parts[0].size() + 1 + parts[1].size());
   if (!signature.ok() ||
@@ -194,25 +194,25 @@ absl::StatusOr<TokenClaims> CheckClaims(const nlohmann::json& payload, const Tok
   out.issuer = Text(payload, "iss");
   out.subject = Text(payload, "sub");
   if (out.issuer.empty() || out.issuer != rules.issuer) return Refused("is of another issuer");
-  if (out.subject.empty() || out.subject.size() > 256) return Refused("names nobody (sub)");
+  if (out.subject.empty() || out.subject.size() > 256) return Refused("names no subject (sub)");
   // It goes on to the decider in a header, and into logs.
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; };
   if (std::ranges::any_of(out.subject, control)) {
-    return Refused("names somebody with control characters (sub)");
+    return Refused("has control characters in its subject (sub)");
   }
   const auto audience = Texts(payload.value("aud", nlohmann::json()));
   if (!audience || !audience->contains(rules.audience))
-    return Refused("is for somebody else (aud)");
+    return Refused("is for another audience (aud)");
   HEFT_RETURN_IF_ERROR(CheckTimes(payload, rules, now, &out.expires));
   const auto roles = Texts(payload.value(rules.roles_claim, nlohmann::json::array()));
-  if (!roles) return Refused("says no roles that can be read");
+  if (!roles) return Refused("has no readable roles");
   for (const std::string& role : *roles) {
     // Roles of other services are in tokens too, and those that this issuer may not give.
     if (rules.roles.contains(role)) out.roles.insert(role);
   }
-  if (out.roles.empty()) return Refused("gives no role that counts here");
+  if (out.roles.empty()) return Refused("grants no role that is accepted here");
   if (const auto scope = payload.find("scope"); scope != payload.end()) {
-    if (!scope->is_string()) return Refused("has scopes that are no text");
+    if (!scope->is_string()) return Refused("has scopes that are not text");
     out.limits_scopes = true;
     const std::string all = scope->get<std::string>();
     for (const std::string_view one : Split(all, ' ')) {
@@ -220,7 +220,7 @@ absl::StatusOr<TokenClaims> CheckClaims(const nlohmann::json& payload, const Tok
     }
   }
   const auto binding = Binding(payload);
-  if (!binding) return Refused("is bound to something that is not known here (cnf)");
+  if (!binding) return Refused("is bound to an unknown confirmation method (cnf)");
   out.certificate = *binding;
   return out;
 }

@@ -125,8 +125,8 @@ TEST_F(TokensTest, ClaimsThatAreWrong) {
   EXPECT_THAT(With({{"aud", {{"heft-test", 1}}}}), HasSubstr("aud"));
   EXPECT_THAT(With({{"sub", nullptr}}), HasSubstr("sub"));
   EXPECT_THAT(With({{"sub", std::string(300, 'x')}}), HasSubstr("sub"));
-  EXPECT_THAT(With({{"sub", "ann\nbob"}}), HasSubstr("control characters (sub)"));
-  EXPECT_THAT(With({{"sub", "ann\x7f"}}), HasSubstr("control characters (sub)"));
+  EXPECT_THAT(With({{"sub", "ann\nbob"}}), HasSubstr("control characters in its subject (sub)"));
+  EXPECT_THAT(With({{"sub", "ann\x7f"}}), HasSubstr("control characters in its subject (sub)"));
   EXPECT_THAT(With({{"iat", now_ - 100}, {"exp", now_ - 31}}), HasSubstr("expired"));
   EXPECT_THAT(With({{"exp", nullptr}}), HasSubstr("iat, exp"));
   EXPECT_THAT(With({{"exp", "tomorrow"}}), HasSubstr("iat, exp"));

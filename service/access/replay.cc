@@ -108,13 +108,13 @@ class FileGuard : public ReplayGuard {
     if (when + kReplayWindow < now || when > now + kReplayWindow) {
       return absl::DeadlineExceededError(
           absl::StrCat(kTimeHeader, " is more than ", kReplayWindow,
-                       " s from this machine's clock: set the clock, and send the request anew"));
+                       " s from this machine's clock: set the clock and sign a new request"));
     }
     const Key key = KeyOf(principal, nonce);
     const std::lock_guard<std::mutex> lock(mutex_);
     Forget(now);
     if (seen_.contains(key)) {
-      return absl::AlreadyExistsError("a request with this nonce was here already");
+      return absl::AlreadyExistsError("a request with this nonce was already received");
     }
     if (seen_.size() >= most_) {
       return absl::ResourceExhaustedError("too many requests within the last minutes");

@@ -16,8 +16,8 @@ function freshNonce() {
 }
 
 function advice(status) {
-  if (status === 401) return ' Import an operator’s certificate into this browser, and load the page anew.';
-  if (status === 403) return ' The certificate of this browser has no role that may do this.';
+  if (status === 401) return ' Import an operator’s certificate into this browser, then reload the page.';
+  if (status === 403) return ' The certificate of this browser has no role with this right.';
   return '';
 }
 
@@ -37,7 +37,7 @@ export async function call(method, path, body) {
   try {
     value = text === '' ? null : JSON.parse(text);
   } catch {
-    throw new Refused(response.status, 'NO_JSON', `${path}: an answer that is no JSON.`);
+    throw new Refused(response.status, 'NO_JSON', `${path}: the answer is not JSON.`);
   }
   if (response.ok || (path === '/health/ready' && value !== null && 'ready' in value)) return value;
   throw new Refused(response.status, value?.code ?? '', (value?.message ?? `${path}: ${response.status}`) + advice(response.status));

@@ -47,7 +47,7 @@ export function go(name, query = {}) {
 function showNavigation(page, waiting) {
   const nav = document.getElementById('nav');
   nav.replaceChildren(...offered.map((p) => h('a', {href: `#${p.name}`, 'aria-current': p === page ? 'page' : null}, p.title,
-    p.name === 'admissions' && waiting > 0 ? h('span', {class: 'count', 'aria-label': `${waiting} wait`}, String(waiting)) : null)));
+    p.name === 'admissions' && waiting > 0 ? h('span', {class: 'count', 'aria-label': `${waiting} pending`}, String(waiting)) : null)));
 }
 
 async function showHealth() {
@@ -99,7 +99,7 @@ window.addEventListener('hashchange', async () => { say(''); await render(); mai
 
 const about = await maybe('/v1/service').catch(() => null);
 if (about === null) {
-  say('The service does not say what it is: it cannot be reached, or this browser has no certificate for it.');
+  say('The service cannot be reached, or this browser has no certificate for it.');
 } else {
   const title = `HEFT ${about.service}`;
   document.getElementById('service').textContent = title;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages: what each needs of a service, and how it is drawn.
+// The pages: the operations that each needs, and how it is drawn.
 import {call, get, maybe} from './api.js';
 import {bars, day, figure, h, lines, milliseconds, number, short, table, time} from './view.js';
 import {confirmed, go, say} from './app.js';
@@ -12,11 +12,11 @@ const legend = (...names) => h('div', {class: 'legend'}, names.map((name, i) => 
 async function overview() {
   const [facts, traffic] = await Promise.all([maybe('/v1/status'), maybe('/v1/traffic')]);
   const cards = (facts?.facts ?? []).map((f) => figure(f.label, f.value, f.note, f.warning));
-  if (traffic === null) return [h('div', {class: 'cards'}, cards), h('p', {class: 'lead'}, 'This certificate does not show throughput: it takes the role operator.')];
+  if (traffic === null) return [h('div', {class: 'cards'}, cards), h('p', {class: 'lead'}, 'This certificate cannot show throughput: it needs the role operator.')];
   const minutes = traffic.minutes, all = traffic.total;
   const value = (v) => (v === null ? '–' : milliseconds(v));
   cards.push(figure('Requests, last hour', number(all.requests), `${number(minutes.at(-2)?.requests ?? 0)} in the last whole minute`),
-    figure('Refused or failed', number(all.errors), `${number(all.failures)} of them failures of the service`, all.failures > 0),
+    figure('Refused or failed', number(all.errors), `${number(all.failures)} failures of the service`, all.failures > 0),
     figure('Latency, median', value(all.p50_ms), `99 % below ${value(all.p99_ms)}`));
   return [h('div', {class: 'cards'}, cards),
     h('div', {class: 'two'},
@@ -29,7 +29,7 @@ async function overview() {
       {label: 'Failed', number: true, cell: (o) => number(o.failures)},
       {label: 'Median', number: true, cell: (o) => value(o.p50_ms)},
       {label: '99 %', number: true, cell: (o) => value(o.p99_ms)},
-    ], traffic.operations, 'Nobody has asked for anything in the last hour.'))];
+    ], traffic.operations, 'No requests in the last hour.'))];
 }
 
 // ---- Galleries.
@@ -38,7 +38,7 @@ async function galleries() {
   return h('section', {class: 'card'}, table([
     {label: 'Gallery', cell: (g) => h('a', {href: `#persons?gallery=${encodeURIComponent(g.gallery)}`}, g.gallery)},
     {label: 'Templates', number: true, cell: (g) => number(g.templates)},
-    {label: 'Waiting', number: true, cell: (g) => number(g.waiting)},
+    {label: 'Pending', number: true, cell: (g) => number(g.waiting)},
     {label: 'Leaving', number: true, cell: (g) => number(g.leaving)},
     {label: 'Generation', number: true, cell: (g) => number(g.generation)},
     {label: 'Key since', cell: (g) => day(g.key_since)},
@@ -50,7 +50,7 @@ async function galleries() {
 // pairs: metadata, each "key=value"; a key may stand several times.
 const pairs = (metadata) => metadata.join(', ');
 
-// ---- People: a line a template, paged, searched.
+// ---- People: one line per template, paged, with search.
 async function persons(query) {
   const listed = await get('/v1/galleries');
   const names = listed.galleries.map((g) => g.gallery);
@@ -68,18 +68,18 @@ async function persons(query) {
     {label: 'Enrolled', cell: (p) => time(p.enrolled)},
     {label: 'Expires', cell: (p) => (p.expires ? day(p.expires) : 'never')},
     {label: 'Metadata', cell: (p) => pairs(p.metadata), wide: true},
-  ], found.persons, search ? `Nobody whose name has “${search}” in it.` : 'Nobody is enrolled in this gallery.')),
+  ], found.persons, search ? `No name contains “${search}”.` : 'No person is enrolled in this gallery.')),
   h('div', {class: 'buttons'},
     h('button', {class: 'plain', disabled: !cursor, onclick: () => history.back()}, 'Back'),
     h('button', {class: 'plain', disabled: !found.next, onclick: () => go('persons', {gallery, search, cursor: found.next})}, 'Next'))];
 }
 
-// ---- Admissions: the decider's queue, where a person says yes or no; the matcher shows what waits.
+// ---- Admissions: the decider's queue, where a person decides; the matcher shows pending enrolments.
 async function decide(chosen, word) {
   const people = chosen.reduce((sum, entry) => sum + (entry.size ?? 1), 0);
   const verb = word === 'admit' ? 'Admit' : 'Reject';
   const yes = await confirmed(`${verb} ${people === 1 ? 'one person' : `${people} people`}?`,
-    word === 'admit' ? 'They answer searches as soon as the matcher has asked again. Their norms are checked all the same.' : 'Their templates are deleted; whoever brought them can bring them again.',
+    word === 'admit' ? 'They can be found once the matcher has asked again. Their norms are still checked.' : 'Their templates are deleted. They can be enrolled again.',
     verb, word === 'reject');
   if (!yes) return;
   try {
@@ -106,7 +106,7 @@ function names(entry) {
 function marks(entry) {
   const known = (entry.people ?? []).some((p) => p.enrolled);
   if (!known) return h('span', {class: 'pill'}, 'new');
-  return h('span', {class: `pill ${entry.authorised ? 'good' : 'warn'}`}, entry.authorised ? 'enrolled, authorised' : 'enrolled already');
+  return h('span', {class: `pill ${entry.authorised ? 'good' : 'warn'}`}, entry.authorised ? 'enrolled, authorised' : 'already enrolled');
 }
 
 async function admissions(query) {
@@ -130,33 +130,33 @@ async function admissions(query) {
     ...(decides ? [{label: 'Choose', cell: (e) => boxes.get(e)}] : []),
     {label: 'People', cell: names, wide: true},
     {label: 'Gallery', cell: (e) => e.gallery_name || (e.gallery?.length === 32 ? short(e.gallery) : e.gallery)},
-    {label: 'Identity is', cell: marks},
-    {label: 'Waits since', cell: (e) => time(e.received)},
+    {label: 'Status', cell: marks},
+    {label: 'Pending since', cell: (e) => time(e.received)},
   ];
-  return [h('p', {class: 'lead'}, found.total ? `${number(found.total)} ${found.total === 1 ? 'enrolment waits' : 'enrolments wait'}.` : ''),
-    h('section', {class: 'card'}, table(columns, found.admissions, 'Nobody waits.'),
+  return [h('p', {class: 'lead'}, found.total ? `${number(found.total)} pending ${found.total === 1 ? 'enrolment' : 'enrolments'}.` : ''),
+    h('section', {class: 'card'}, table(columns, found.admissions, 'No pending enrolments.'),
       decides && found.admissions.length > 0 ? h('div', {class: 'buttons'}, all, buttons) : null),
     found.next ? h('div', {class: 'buttons'}, h('button', {class: 'plain', onclick: () => go('admissions', {cursor: found.next})}, 'Next')) : null];
 }
 
-// ---- Budget: what has been told, under this key.
+// ---- Budget: what has been opened under this key.
 async function budget() {
   const use = await get('/v1/budget');
   return [h('div', {class: 'cards'},
     figure('Replies opened', number(use.openings), `${number(use.identifications)} searches, ${number(use.verifications)} verifications`),
-    figure('Decisions on one person', `${number(use.decisions)}`, `at most; ${number(use.limits.decisions)} at once, and as many again within a day`),
-    figure('Scores of one person', `${number(use.scores)} of ${number(use.limits.scores)}`, 'at most, for good', use.scores >= use.limits.scores),
+    figure('Decisions on one person', `${number(use.decisions)}`, `at most; limit ${number(use.limits.decisions)}, and as many again per day`),
+    figure('Scores of one person', `${number(use.scores)} of ${number(use.limits.scores)}`, 'at most; never restored', use.scores >= use.limits.scores),
     figure('Journal', number(use.entries), `entries, last ${time(use.last_entry)}`),
     figure('Restarts of the journal', number(use.restarts), 'by hand', use.restarts > 0)),
   h('section', {class: 'card'}, h('h2', {}, 'Clients'), table([
     {label: 'Client', cell: (c) => (c.client ? short(c.client) : 'unnamed')},
     {label: 'Replies', number: true, cell: (c) => number(c.openings)},
     {label: 'Bits left', number: true, cell: (c) => number(c.bits_left)},
-    {label: 'All again from', cell: (c) => time(c.full_at)},
+    {label: 'Full again at', cell: (c) => time(c.full_at)},
   ], use.clients, 'Nothing has been opened yet.'))];
 }
 
-// ---- Audit trail: newest first.
+// ---- Audit log: newest first.
 async function audit(query) {
   const head = await get('/v1/audit-log/head');
   const last = Math.min(Number(query.get('last') ?? head.lines), head.lines);
@@ -183,5 +183,5 @@ export const pages = [
   {name: 'persons', title: 'People', needs: ['listPersons'], draw: persons},
   {name: 'admissions', title: 'Admissions', needs: ['listAdmissions'], draw: admissions},
   {name: 'budget', title: 'Budget', needs: ['readBudget'], draw: budget},
-  {name: 'audit', title: 'Audit trail', needs: ['audit-log'], draw: audit},
+  {name: 'audit', title: 'Audit log', needs: ['audit-log'], draw: audit},
 ];

@@ -84,8 +84,8 @@ absl::StatusOr<std::unique_ptr<AdmissionQueue>> AdmissionQueue::Open(const std::
 absl::Status AdmissionQueue::Load(const std::string& path, const std::string& name) {
   const auto damaged = [&](std::string_view why) {
     return absl::DataLossError(absl::StrCat(path, ": ", std::string(why),
-                                            ": remove it, and what waits is asked for anew; what "
-                                            "was decided and not fetched is to be decided again"));
+                                            ": remove it. Pending enrolments are requested again; "
+                                            "unfetched decisions must be repeated"));
   };
   HEFT_ASSIGN_OR_RETURN(const GalleryId gallery, ParseGalleryId(name));
   HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostFile));
@@ -132,7 +132,7 @@ absl::Status AdmissionQueue::Decide(const GalleryId& gallery, const std::vector<
                                     const std::vector<Digest>& reject, const std::string& by) {
   const std::lock_guard<std::mutex> guard(mutex_);
   const auto it = galleries_.find(gallery);
-  if (it == galleries_.end()) return absl::NotFoundError("nothing waits in this gallery");
+  if (it == galleries_.end()) return absl::NotFoundError("this gallery has no pending enrolments");
   Entries entries = it->second;
   std::map<Digest, Word> said;
   for (const Digest& digest : admit) said[digest] = Word::kAdmit;
@@ -155,7 +155,7 @@ absl::Status AdmissionQueue::Decide(const GalleryId& gallery, const std::vector<
     waiting.by = by;
   }
   if (found != said.size()) {
-    return absl::NotFoundError("some of these entries do not wait any more: load the list anew");
+    return absl::NotFoundError("some of these entries are no longer pending: reload the list");
   }
   HEFT_RETURN_IF_ERROR(Save(gallery, entries));
   it->second = std::move(entries);

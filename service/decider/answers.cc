@@ -132,7 +132,8 @@ absl::StatusOr<std::optional<AnswerLog::Kept>> AnswerLog::Find(const Key& key, u
 
 absl::Status AnswerLog::Remember(const Key& key, const Kept& kept, uint64_t now) {
   const std::string& text = kept.text;
-  if (text.size() > kLongestAnswer) return absl::InternalError("an answer too long to remember");
+  if (text.size() > kLongestAnswer)
+    return absl::InternalError("an answer is too long to be stored");
   const File& old = files_[current_];
   if (old.entries >= kAnswerRecords * kMostAnswers ||
       (old.entries > 0 && old.began + kAnswerLife < now)) {
@@ -153,7 +154,7 @@ absl::Status AnswerLog::Remember(const Key& key, const Kept& kept, uint64_t now)
 void AnswerLog::TryToRemember(const Key& key, const Kept& kept, uint64_t now) {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (const absl::Status done = Remember(key, kept, now); !done.ok()) {
-    LogLine(LogLevel::kWarning, "an answer is not remembered", {{"error", done.message()}});
+    LogLine(LogLevel::kWarning, "an answer could not be stored", {{"error", done.message()}});
   }
 }
 

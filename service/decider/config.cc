@@ -50,16 +50,16 @@ void ReadGallery(const ConfigTable& table, DeciderConfig* config) {
   rule.automatic = table.Choice("admission", "automatic", {"automatic", "manual"}) == "automatic";
   rule.new_identities_only = table.Flag("new_identities_only", false);
   if (sharded) {
-    if (!text.empty()) table.Wrong("id", "the ids are in the shard list: leave out one of both");
+    if (!text.empty()) table.Wrong("id", "the ids are in the shard list: give only one of them");
     config->sharded.push_back(std::move(rule));
     return;
   }
   const auto id = ParseGalleryId(text);
   if (!id.ok()) {
     if (!text.empty())
-      table.Wrong("id", "32 hexadecimal digits: `heft-server gallery info` has them");
+      table.Wrong("id", "must be 32 hexadecimal digits (see `heft-server gallery info`)");
   } else if (!config->galleries.emplace(*id, std::move(rule)).second) {
-    table.Wrong("id", "this gallery stands above already");
+    table.Wrong("id", "this gallery is already configured above");
   }
 }
 
@@ -99,8 +99,8 @@ absl::StatusOr<DeciderConfig> ReadDeciderConfig(const Config& config) {
       std::ranges::any_of(out.sharded, by_hand);
   if (out.key.signed_gallery && manual) {
     key.Wrong("signed_gallery",
-              "does not go with manual admission: while somebody waits no state is signed, and "
-              "every reply would be refused");
+              "cannot be combined with manual admission: no state is signed while enrolments are "
+              "pending, so every reply would be refused");
   }
   HEFT_RETURN_IF_ERROR(config.Check());
   return out;

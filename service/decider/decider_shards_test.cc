@@ -163,9 +163,9 @@ TEST_F(DeciderShardsTest, APartIsNeverTakenForTheWhole) {
   ExpectRefused(replies, "no bucket of people");
   std::rotate(replies.begin(), replies.begin() + 1,
               replies.end());  // that gallery's rule is asked for first
-  ExpectRefused(replies, "no gallery in buckets");
+  ExpectRefused(replies, "not a gallery in buckets");
   replies = {Search(world_->visitors, files), Search(world_->visitors, world_->Files(2, ""))};
-  ExpectRefused(replies, "one at a time");
+  ExpectRefused(replies, "one reply at a time");
   replies = sound;
   replies[1] = Search(world_->elsewhere, files);
   ExpectRefused(replies, "no bucket of people");
@@ -235,7 +235,7 @@ TEST_F(DeciderShardsTest, AGalleryHasOneRule) {
   DeciderConfig config = world_->service.state()->config;  // with its buckets in it
   EXPECT_EQ(config.RuledGalleries(), 4u);
   auto state = LoadDeciderState(config, &world_->service.passphrase);
-  EXPECT_THAT(state.status().message(), HasSubstr("has a [[gallery]] already"));
+  EXPECT_THAT(state.status().message(), HasSubstr("has two [[gallery]] entries"));
   ASSERT_TRUE(WriteFileAtomic(ListFile() + ".cut", shards_->Serialize().substr(2)).ok());
   for (GalleryRule& rule : config.sharded) rule.shard_list = ListFile() + ".cut";
   state = LoadDeciderState(config, &world_->service.passphrase);

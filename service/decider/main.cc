@@ -69,6 +69,6 @@ int main(int argc, char** argv) {
   return heft::service::RunDaemon(
       argc, argv,
       {"heft-decider",
-       "The key owner's service: opens replies that matchers have signed, and signs decisions.",
+       "The key owner's service: opens signed replies of matchers and signs decisions.",
        heft::service::Serve});
 }

@@ -68,8 +68,8 @@ absl::StatusOr<Asked> ReadAsked(const DeciderState& state, const HttpRequest& re
   if (!asked.rule->shards && bodies.size() > 1) {
     return absl::FailedPreconditionError(
         absl::StrCat(asked.rule->name,
-                     ": no gallery in buckets, so its replies are decided one at a time; of "
-                     "one that is, its [[gallery]] has `shards`"));
+                     ": not a gallery in buckets, so send one reply at a time; for buckets its "
+                     "[[gallery]] needs `shards`"));
   }
   std::ranges::sort(digests);
   std::vector<uint8_t> all;
@@ -151,7 +151,7 @@ absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& 
       .fmr = asked.rule->fmr, .fpir = asked.rule->fpir, .likelihood = state.config.likelihood};
   if (!rule.fmr && !rule.fpir) {
     return absl::FailedPreconditionError(absl::StrCat(
-        asked.rule->name, ": its [[gallery]] has neither fpir nor fmr, so nothing is decided"));
+        asked.rule->name, ": its [[gallery]] has neither fpir nor fmr, so decisions are refused"));
   }
   Json intent = Recorded("intent", request);
   intent["operation"] = "decide";

@@ -90,14 +90,13 @@ Json Recorded(const char* event, const HttpRequest& request) {
 
 void RegisterDeciderMetrics(DeciderService* service) {
   Metrics& metrics = service->base->metrics();
-  metrics.Counter("heft_decider_decisions_total",
-                  "Replies that were opened, by gallery, kind and decision");
+  metrics.Counter("heft_decider_decisions_total", "Opened replies, by gallery, kind and decision");
   metrics.Counter("heft_decider_admissions_total", "Templates by verdict");
-  metrics.Counter("heft_decider_renewed_blocks_total", "Blocks that were encrypted anew");
-  metrics.Gauge("heft_decider_waiting", "Enrolments that wait until a person decides");
-  metrics.Gauge("heft_decider_oldest_waiting_seconds", "How long the first of them has waited");
-  metrics.Gauge("heft_decider_remembered_answers", "Answers that can be given again");
-  metrics.Gauge("heft_decider_openings", "Replies that were opened under the key, ever");
+  metrics.Counter("heft_decider_renewed_blocks_total", "Renewed blocks");
+  metrics.Gauge("heft_decider_waiting", "Enrolments that wait for a manual decision");
+  metrics.Gauge("heft_decider_oldest_waiting_seconds", "Age of the oldest of them in seconds");
+  metrics.Gauge("heft_decider_remembered_answers", "Stored answers that can be repeated");
+  metrics.Gauge("heft_decider_openings", "Replies ever opened under the key");
   metrics.BeforeReading([service, &metrics] {
     const std::vector<Waiting> waiting = service->queue->List();
     uint64_t oldest = UnixTime();
@@ -119,7 +118,7 @@ Json DeciderFacts(DeciderService* service) {
   Json facts = Json::array();
   const size_t waiting = service->queue->size();
   facts.push_back(Fact("Waiting", std::to_string(waiting),
-                       waiting == 0 ? "nobody waits to be admitted" : "enrolments to decide",
+                       waiting == 0 ? "no enrolment is pending" : "enrolments to decide",
                        waiting > 0));
   const std::string key = HexString(state->owner.key_id()).substr(0, 8);
   const auto budget = state->owner.Budget();

@@ -32,7 +32,7 @@ absl::StatusOr<std::string> FirstLine(std::span<uint8_t> bytes, const std::strin
   if (!line.empty() && line.back() == '\r') line.pop_back();
   if (line.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(what, ": its first line, the passphrase, is empty"));
+        absl::StrCat(what, ": the first line must be the passphrase, but it is empty"));
   }
   return line;
 }
@@ -46,7 +46,7 @@ absl::Status ProtectProcess(bool lock_memory) {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(absl::StrCat(
-      "the system does not let memory be locked (", std::strerror(errno),
+      "the system does not allow locking memory (", std::strerror(errno),
       "): set LimitMEMLOCK=infinity in the unit (`ulimit -l unlimited` in a shell), or "
       "lock_memory = false in [key] where the machine has no swap"));
 }
@@ -63,7 +63,7 @@ absl::StatusOr<std::string> ReadCredential(const std::string& folder, const std:
   struct stat status;
   if (stat(path.c_str(), &status) != 0 || (status.st_mode & (S_IWGRP | S_IRWXO)) != 0) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, ": others may read it: it is no credential of systemd's"));
+        absl::StrCat(path, ": other users may read it, so it is not a credential from systemd"));
   }
   return FirstLine(file.bytes.span(), path);
 }

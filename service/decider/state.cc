@@ -40,7 +40,7 @@ absl::Status CheckOwnerAlone(const std::string& path) {
   struct stat status;
   if (stat(path.c_str(), &status) != 0 || (status.st_mode & S_IWOTH) == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(path, ": anybody may change what is believed: chmod o-w ", path));
+      absl::StrCat(path, ": any user can change the trusted keys: run chmod o-w ", path));
 }
 
 // TakeShards gives each bucket of the lists that the configuration names its gallery's rule.
@@ -56,7 +56,7 @@ absl::Status TakeShards(DeciderConfig* config) {
       }
       return absl::FailedPreconditionError(
           absl::StrCat(rule.shard_list, ": gallery ", HexString(id),
-                       " has a [[gallery]] already: one gallery has one rule"));
+                       " has two [[gallery]] entries: give it one rule"));
     }
   }
   return absl::OkStatus();
@@ -69,7 +69,7 @@ absl::StatusOr<const GalleryRule*> DeciderState::Rule(const GalleryId& gallery) 
   if (it != config.galleries.end()) return &it->second;
   return absl::FailedPreconditionError(absl::StrCat(
       "gallery ", HexString(gallery),
-      " has no [[gallery]] in this decider's configuration: nothing of it is decided"));
+      " has no [[gallery]] in this decider's configuration, so its replies are not decided"));
 }
 
 absl::StatusOr<std::shared_ptr<const DeciderState>> LoadDeciderState(DeciderConfig config,
@@ -81,7 +81,7 @@ absl::StatusOr<std::shared_ptr<const DeciderState>> LoadDeciderState(DeciderConf
   if (!trust.Lists(Role::kServer)) {
     return absl::FailedPreconditionError(
         absl::StrCat(key.trust,
-                     ": believes no server, so no reply would be taken: `heft trust add "
+                     ": trusts no server, so every reply would be refused: run `heft trust add "
                      "--role server` with the matcher's server.pub"));
   }
   HEFT_ASSIGN_OR_RETURN(Model model, LoadModelOf(key.model, trust));
@@ -93,10 +93,9 @@ absl::StatusOr<std::shared_ptr<const DeciderState>> LoadDeciderState(DeciderConf
   const bool calibrated = std::ranges::all_of(
       model.tables, [](const DecisionTable& table) { return table.calibration.has_value(); });
   if (config.likelihood && (model.tables.empty() || !calibrated)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(key.model,
-                     ": has no calibration, so nothing can be said of likelihood: set "
-                     "likelihood = false in [decisions]"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        key.model,
+        ": has no calibration, so likelihood is unknown: set likelihood = false in [decisions]"));
   }
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner,
                         KeyOwner::Load(model, key.secret_key, passphrase->Source(key)));
@@ -130,7 +129,7 @@ absl::Status DeciderService::Ready() {
   const auto budget = held->owner.Budget();
   absl::Status ready = budget.status();
   if (ready.ok() && budget->successor) {
-    ready = absl::FailedPreconditionError("the key is revoked: another one has taken its place");
+    ready = absl::FailedPreconditionError("the key is revoked and was replaced by another");
   }
   const std::lock_guard<std::mutex> guard(mutex_);
   ready_ = ready;

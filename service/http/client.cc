@@ -78,7 +78,7 @@ absl::StatusOr<Address> ParseUrl(std::string_view url) {
   const bool here = out.host == "localhost" || out.host == "127.0.0.1" || out.host == "::1";
   if (!out.tls && !here) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", std::string(url), "\": without TLS on this machine alone"));
+        absl::StrCat("\"", std::string(url), "\": without TLS only this machine is allowed"));
   }
   return out;
 }
@@ -195,7 +195,7 @@ absl::StatusOr<HttpResponse> Link::Read(uint64_t most_bytes, SteadyTime deadline
     const size_t used = reader.Feed(in);
     in.erase(in.begin(), in.begin() + used);
     if (reader.bad()) {
-      return absl::DataLossError(absl::StrCat("the answer is not to be used: ", reader.why()));
+      return absl::DataLossError(absl::StrCat("the answer cannot be used: ", reader.why()));
     }
     if (in.size() > (uint64_t{1} << 20)) return absl::DataLossError("the answer has no end");
     if (!reader.done()) continue;

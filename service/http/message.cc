@@ -107,7 +107,7 @@ HttpResponse ErrorResponse(const absl::Status& status) {
   const bool inside = http_status == 500;  // nothing that a caller could do anything about
   HttpResponse response = ErrorResponse(
       http_status, absl::StatusCodeToString(status.code()),
-      inside ? "the service failed; its log says why, under this request's id" : Message(status));
+      inside ? "the service failed: see its log under this request's id" : Message(status));
   if (inside) response.detail = Message(status);
   if (http_status == 429 || http_status == 503) response.headers.emplace_back("Retry-After", "1");
   return response;

@@ -29,7 +29,7 @@ std::string ErrorCode(const HttpResponse& response) {
 
 HttpResponse Connection::Handle(const Exchange& exchange) const {
   if (exchange.started >= exchange.request.deadline) {
-    return ErrorResponse(504, "DEADLINE_EXCEEDED", "its time was over before its turn came");
+    return ErrorResponse(504, "DEADLINE_EXCEEDED", "its deadline passed while it waited");
   }
   try {  // Ours throw nothing, but memory may run out, and what libraries do is theirs.
     return exchange.route->handler(exchange.request);
@@ -58,7 +58,7 @@ void Connection::Work(const std::shared_ptr<Exchange>& exchange, bool handled) {
     answered.error_code = ErrorCode(response);
     answered.detail = response.detail;
     if (!common_->observer(answered).ok()) {
-      response = ErrorResponse(503, "UNAVAILABLE", "the answer could not be put on record");
+      response = ErrorResponse(503, "UNAVAILABLE", "the answer could not be recorded");
     }
   }
   exchange->request.body = nullptr;  // memory goes back before the answer is written

@@ -40,8 +40,9 @@ HttpResponse Retry(HttpResponse response, int after) {
 }
 
 HttpResponse Overloaded() {
-  return Retry(ErrorResponse(429, "RESOURCE_EXHAUSTED", "too many requests wait: try again later"),
-               1);
+  return Retry(
+      ErrorResponse(429, "RESOURCE_EXHAUSTED", "too many requests are waiting: try again later"),
+      1);
 }
 
 }  // namespace
@@ -190,7 +191,7 @@ std::optional<HttpResponse> Connection::Admit(const RequestHead& head) {
   std::vector<std::string> allowed;
   exchange_->route = common_->router.Match(head.method, head.path, &request.parameters, &allowed);
   if (exchange_->route == nullptr) {
-    if (allowed.empty()) return ErrorResponse(404, "NOT_FOUND", "there is nothing of this path");
+    if (allowed.empty()) return ErrorResponse(404, "NOT_FOUND", "there is no such path");
     HttpResponse response = ErrorResponse(405, "UNIMPLEMENTED", "not with this method");
     response.headers.emplace_back("Allow", absl::StrJoin(allowed, ", "));
     return response;
@@ -245,8 +246,7 @@ void Connection::HeadDone() {
   unread_ = false;
   if (!PeerStillTrusted()) {
     close_after_ = unread_ = true;
-    return Refuse(
-        ErrorResponse(401, "UNAUTHENTICATED", "this certificate does not count any more"));
+    return Refuse(ErrorResponse(401, "UNAUTHENTICATED", "this certificate is no longer accepted"));
   }
   if (auto refusal = Admit(head)) {
     // A short body is read all the same, so that the connection goes on.

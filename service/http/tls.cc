@@ -127,10 +127,10 @@ absl::StatusOr<uint64_t> EndOfList(X509* authority, const Lists& lists, const st
   if (found && end > now) return end;
   char name[256] = "";
   X509_NAME_oneline(X509_get_subject_name(authority), name, sizeof name);
-  return absl::FailedPreconditionError(
-      absl::StrCat(file, found ? ": the list of " : ": has no list that counts now of ", name,
-                   found ? " has expired, so nobody of it would be let in: have a new one issued"
-                         : ", so nobody of it would be let in: add its list"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      file, found ? ": the list of " : ": has no valid list of revoked certificates of ", name,
+      found ? " has expired, so all its certificates would be refused: obtain a new one"
+            : ", so all its certificates would be refused: add its list"));
 }
 
 // UseLists: which certificates do not count any more. `expires`: when the first list ends.

@@ -185,7 +185,7 @@ TEST_F(TlsTest, RevokedCertificatesAreRefusedFromTheNextRequestOn) {
   ca_.Revoke({lost.certificate});
   ASSERT_TRUE(tls_->Reload().ok());
   // Connections that are open are no way around it.
-  EXPECT_THAT(Ask(open.get()), HasSubstr("does not count any more"));
+  EXPECT_THAT(Ask(open.get()), HasSubstr("is no longer accepted"));
   EXPECT_THAT(Ask(open.get()), ::testing::Not(HasSubstr("who")));
   EXPECT_EQ(Ask(open_too.get()), R"({"who":"kept"})");
   EXPECT_THAT(Ask(ClientOf(lost).get()), ::testing::Not(HasSubstr("who")));
@@ -204,7 +204,7 @@ TEST_F(TlsTest, AListThatDoesNotCountIsRefusedBeforeItIsUsed) {
   EXPECT_EQ(tls_->Reload().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(tls_->Reload()), HasSubstr("revoked.pem: the list of /CN=throw-away"));
   ca_.Revoke({}, {600, 1200});
-  EXPECT_THAT(Message(tls_->Reload()), HasSubstr("no list that counts now"));
+  EXPECT_THAT(Message(tls_->Reload()), HasSubstr("no valid list of revoked certificates"));
   EXPECT_EQ(Ask(ClientOf(known).get()), R"({"who":"known"})") << "all stays as it was";
   // Two authorities: each has its list, or none of its clients comes in.
   const heft::testing::TemporaryFolder elsewhere;

@@ -193,10 +193,10 @@ class Token : public TokenSigner, public std::enable_shared_from_this<Token> {
     if (done == CKR_OK || done == CKR_USER_ALREADY_LOGGED_IN) return absl::OkStatus();
     if (!RefusesPin(done)) return Error("C_Login", done);
     refused_ = done;
-    return absl::FailedPreconditionError(absl::StrCat(
-        uri_.uri, ": the token refuses the PIN (CKR ", absl::StrFormat("0x%x", done),
-        "), which is not tried again, since it locks itself: put the right one into the file of "
-        "pin-source, then reload"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(uri_.uri, ": the token refuses the PIN (CKR ", absl::StrFormat("0x%x", done),
+                     "), which is not tried again because the token would lock: correct the file "
+                     "of pin-source, then reload"));
   }
 
   // Tell: the log, when it is other than it was.
@@ -268,7 +268,7 @@ class Token : public TokenSigner, public std::enable_shared_from_this<Token> {
     std::copy_n(point.begin() + skip, key.size(), key.begin());
     // Once it was opened it stays the key that it was: another of its name would sign for nobody.
     if (public_ != decltype(public_){} && public_ != key) {
-      return absl::UnavailableError(absl::StrCat(uri_.uri, ": is another key now: start anew"));
+      return absl::UnavailableError(absl::StrCat(uri_.uri, ": is another key now: restart"));
     }
     public_ = key;
     return absl::OkStatus();

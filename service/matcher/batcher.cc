@@ -18,7 +18,7 @@ constexpr double kGatherShare = 0.15;
 constexpr duration<double> kLongestGather{0.2};
 constexpr double kNewest = 0.3;  // weight of the newest pass in the mean
 
-constexpr char kTooLate[] = "the deadline has passed before the gallery was searched";
+constexpr char kTooLate[] = "the deadline passed before the gallery was searched";
 
 double Seconds(Batcher::Clock::duration time) { return duration<double>(time).count(); }
 
@@ -68,10 +68,10 @@ absl::Status Batcher::HasRoomNow(Clock::time_point deadline) const {
   const auto expected = std::chrono::duration_cast<Clock::duration>(ExpectedWait());
   if (Clock::now() + expected >= deadline) {
     return absl::ResourceExhaustedError(
-        "there is more to do than can be answered before the deadline: ask again later");
+        "the queue is too long to answer before the deadline: try again later");
   }
   if (stopping_ || queue_.size() >= limits_.queued) {
-    return absl::ResourceExhaustedError("too many probes wait already: ask again later");
+    return absl::ResourceExhaustedError("too many probes are waiting: try again later");
   }
   return absl::OkStatus();
 }

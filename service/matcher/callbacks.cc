@@ -58,8 +58,7 @@ absl::Status Callbacks::Check(const std::string& url) const {
   }
   if (!clients_.contains(url.substr(0, OriginEnd(url)))) {
     return absl::InvalidArgumentError(
-        "callback: this service does not call that address; its operator lists those that it does "
-        "([callbacks] allowed)");
+        "callback: this address is not in the list of allowed addresses ([callbacks] allowed)");
   }
   return absl::OkStatus();
 }
@@ -85,7 +84,8 @@ void Callbacks::Call(const std::string& url, const std::string& transaction,
       return;
     }
   }
-  LogLine(LogLevel::kWarning, "too many callbacks wait: one is dropped; its task can be asked for",
+  LogLine(LogLevel::kWarning,
+          "too many callbacks are waiting: one is dropped; its task can be polled",
           {{"task", task.at("taskId")}});
 }
 
@@ -133,7 +133,7 @@ void Callbacks::Send(const Waiting& waiting) {
     if (answer.ok() && answer->status < 300) return;
     if (answer.ok()) last = absl::UnavailableError(absl::StrCat("status ", answer->status));
   }
-  LogLine(LogLevel::kWarning, "a callback was not taken; its task can still be asked for",
+  LogLine(LogLevel::kWarning, "a callback was refused; its task can still be polled",
           {{"task", task.at("taskId")}, {"why", std::string(last.message())}});
 }
 

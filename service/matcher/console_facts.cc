@@ -70,8 +70,9 @@ nlohmann::ordered_json MatcherFacts(MatcherState* state, bool decider_away) {
 
 void DescribeGalleriesIn(MatcherState* state) {
   Metrics* const metrics = state->metrics;
-  metrics->Gauge("heft_gallery_templates", "Templates of a gallery that answer or have expired");
-  metrics->Gauge("heft_gallery_waiting", "Templates of a gallery that nobody has admitted");
+  metrics->Gauge("heft_gallery_templates",
+                 "Templates of a gallery that are active or have expired");
+  metrics->Gauge("heft_gallery_waiting", "Pending templates of a gallery");
   metrics->Gauge("heft_gallery_leaving", "Templates of a gallery that wait for a renewal");
   metrics->Gauge("heft_gallery_generation", "Changes of a gallery");
   metrics->Gauge("heft_gallery_key_since_seconds", "Unix time since which a gallery has its key");

@@ -14,7 +14,7 @@ absl::StatusOr<Trust> LoadTrust(const std::string& path) {
   HEFT_ASSIGN_OR_RETURN(Trust trust, Trust::LoadGuarded(path));
   if (!trust.Lists(Role::kKeyOwner)) {
     return absl::FailedPreconditionError(absl::StrCat(
-        path, ": lists no key owner, so that no keys could be believed: heft trust add"));
+        path, ": lists no key owner, so all keys would be refused: run heft trust add"));
   }
   return trust;
 }

@@ -28,7 +28,7 @@ Exchange::Exchange(const CurrentEngine* engine, Galleries* galleries,
       audit_log_(audit_log),
       metrics_(metrics) {
   metrics_->Counter("heft_admitted_total", "Templates that came out of quarantine, by verdict");
-  metrics_->Counter("heft_exchange_failures_total", "Errands to the decider that failed");
+  metrics_->Counter("heft_exchange_failures_total", "Requests to the decider that failed");
   if (decider_ != nullptr) thread_ = std::thread([this] { Run(); });
 }
 
@@ -72,10 +72,10 @@ void Exchange::Remember(const std::string& gallery) {
   const auto address = galleries_->Address(gallery);
   const absl::Status done = address.ok() ? RememberGeneration(*address) : address.status();
   if (done.ok()) return;
-  LogLine(LogLevel::kWarning,
-          "how far a gallery has come is not remembered, so that an older copy might pass for the "
-          "newest",
-          {{"gallery", gallery}, {"why", std::string(done.message())}});
+  LogLine(
+      LogLevel::kWarning,
+      "the generation of a gallery could not be recorded, so a restore cannot detect an older copy",
+      {{"gallery", gallery}, {"why", std::string(done.message())}});
 }
 
 absl::StatusOr<std::vector<uint8_t>> Exchange::SignFor(const std::string& gallery,
@@ -112,7 +112,7 @@ absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
                                                     {"admitted", done.admitted},
                                                     {"rejected", done.rejected}});
     if (!logged.ok()) {
-      LogLine(LogLevel::kError, "the audit log does not take an admission that has happened",
+      LogLine(LogLevel::kError, "an admission took place but could not be written to the audit log",
               {{"gallery", gallery}, {"why", std::string(logged.message())}});
     }
   }
@@ -172,7 +172,7 @@ void Exchange::AdmitAll() {
     const std::string why(more.status().message());
     if (!more.ok()) metrics_->Add("heft_exchange_failures_total", {});
     if (!more.ok() && why != before) {
-      LogLine(LogLevel::kWarning, "an errand to the decider failed; it is tried again",
+      LogLine(LogLevel::kWarning, "a request to the decider failed and will be repeated",
               {{"request", asked_as_}, {"gallery", gallery}, {"why", why}});
     }
     before = why;
@@ -181,7 +181,7 @@ void Exchange::AdmitAll() {
 
 void Exchange::Run() {
   if (const absl::Status gave = GiveWay(); !gave.ok()) {
-    LogLine(LogLevel::kWarning, "admissions do not give way to probes",
+    LogLine(LogLevel::kWarning, "admissions do not yield to probes",
             {{"why", std::string(gave.message())}});
   }
   while (true) {
@@ -220,7 +220,7 @@ absl::StatusOr<Exchange::Renewed> Exchange::RenewAll(const std::string& gallery,
                                                      const Monitor& monitor) {
   if (decider_ == nullptr) {
     return absl::FailedPreconditionError(
-        "no decider is configured ([decider] url): carry the request and its answer by hand");
+        "no decider is configured ([decider] url): transfer the request and its answer by hand");
   }
   Renewed all;
   for (int round = 0; round < kMostRounds; ++round) {

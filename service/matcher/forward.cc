@@ -189,7 +189,7 @@ absl::StatusOr<SignedDecision> HttpDecider::Decide(std::span<const uint8_t> sign
   out.decision = nlohmann::ordered_json::parse(response.body, nullptr, /*allow_exceptions=*/false);
   if (!out.decision.is_object() || !out.decision.contains("jws") ||
       !out.decision["jws"].is_string()) {
-    return absl::InternalError("decider: an answer that is no decision");
+    return absl::InternalError("decider: the answer is not a decision");
   }
   out.jws = out.decision["jws"].get<std::string>();
   out.decision.erase("jws");

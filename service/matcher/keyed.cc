@@ -59,11 +59,11 @@ absl::StatusOr<HttpResponse> KeyedAnswers::Once(const HttpRequest& request, cons
       }
       if (entry->second.what != what) {
         return absl::AlreadyExistsError(
-            "Idempotency-Key: another request had this one: each needs its own");
+            "Idempotency-Key: already used by another request: use a new one");
       }
       if (entry->second.answered) return entry->second.answer;
       if (ended_.wait_until(lock, request.deadline) == std::cv_status::timeout) {
-        return absl::UnavailableError("the same request is under way: ask again later");
+        return absl::UnavailableError("the same request is in progress: try again later");
       }
     }
   }

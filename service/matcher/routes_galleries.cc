@@ -197,8 +197,8 @@ absl::StatusOr<HttpResponse> Begin(MatcherState* state, const HttpRequest& reque
   } else if (what == "renew") {
     if (!state->exchange.has_decider()) {
       return absl::FailedPreconditionError(
-          "no decider is configured ([decider] url): carry the request by hand "
-          "(GET /v1/galleries/{gallery}/renewal)");
+          "no decider is configured ([decider] url): transfer the request by hand (GET "
+          "/v1/galleries/{gallery}/renewal)");
     }
     work = Renewing(state, gallery, request.Query("compact") == "true");
   } else {

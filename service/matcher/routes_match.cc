@@ -127,7 +127,7 @@ absl::StatusOr<SignedReply> Identify(MatcherState* state, const Probe& probe) {
 
 absl::StatusOr<SignedReply> Verify(MatcherState* state, const Probe& probe) {
   if (!state->verifications.Take(probe.deadline)) {
-    return absl::ResourceExhaustedError("too many verifications wait already: ask again later");
+    return absl::ResourceExhaustedError("too many verifications are waiting: try again later");
   }
   const Leave leave{&state->verifications};
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, state->galleries.Newest(probe.gallery));
@@ -181,7 +181,7 @@ absl::StatusOr<HttpResponse> Later(MatcherState* state, const HttpRequest& reque
   const std::string transaction = request.Query("transactionId");
   if (state->callbacks == nullptr) {
     return absl::InvalidArgumentError(
-        "callback: this service calls nobody ([callbacks] allowed): ask for the task instead");
+        "callback: this service makes no callbacks ([callbacks] allowed): poll the task instead");
   }
   HEFT_RETURN_IF_ERROR(state->callbacks->Check(url));
   HttpRequest kept = request;

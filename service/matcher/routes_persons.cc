@@ -113,7 +113,7 @@ absl::Status TakeEnrolling(const MatcherState& state, const Enrolling& in,
   if (again && begun.Has(what)) return absl::OkStatus();
   HEFT_RETURN_IF_ERROR(asked.Take(address));
   if (const absl::Status kept = again ? begun.Begin(what) : absl::OkStatus(); !kept.ok()) {
-    LogLine(LogLevel::kWarning, "should this enrolment fail, it cannot be asked for again",
+    LogLine(LogLevel::kWarning, "if this enrolment fails, it cannot be repeated",
             {{"person", in.person}, {"why", std::string(kept.message())}});
   }
   return absl::OkStatus();
@@ -156,11 +156,10 @@ absl::StatusOr<ordered_json> EnrolEach(MatcherState* state, const HttpRequest& r
     };
     const auto done = EnrolOnce(*engine, address, asked, in.samples.files, in.options, {}, take);
     if (!done.ok() && taken && !outcomes.empty()) {
-      return absl::Status(
-          done.status().code(),
-          absl::StrCat(done.status().message(), "; the galleries before ", gallery,
-                       " (in the order of the alphabet) have it: ask again with the "
-                       "same Idempotency-Key for the others"));
+      return absl::Status(done.status().code(),
+                          absl::StrCat(done.status().message(), "; the galleries before ", gallery,
+                                       " (in alphabetical order) have it: repeat with the same "
+                                       "Idempotency-Key for the others"));
     }
     HEFT_RETURN_IF_ERROR(done.status());
     outcomes.push_back(Outcome(gallery, *done));
@@ -194,7 +193,7 @@ absl::StatusOr<std::string> StatusOf(MatcherState* state, const Enrolling& in) {
 absl::Status CheckReplaces(MatcherState* state, const Enrolling& in) {
   if (in.samples.authorisation.empty()) {
     return absl::FailedPreconditionError(
-        "to replace somebody takes a registrar's authorisation (heft authorise --act replace)");
+        "replacing a person needs a registrar's authorisation (heft authorise --act replace)");
   }
   const auto engine = state->engine.Get();
   for (const std::string& gallery : in.galleries) {
@@ -279,7 +278,7 @@ absl::StatusOr<HttpResponse> ReadPerson(MatcherState* state, const HttpRequest& 
                          {"waiting", info.waiting},
                          {"templates", std::move(templates)}});
   }
-  if (galleries.empty()) return absl::NotFoundError("nobody of that name is enrolled");
+  if (galleries.empty()) return absl::NotFoundError("no person of that name is enrolled");
   return JsonResponse({{"personId", person}, {"galleries", std::move(galleries)}});
 }
 
@@ -300,7 +299,7 @@ absl::StatusOr<HttpResponse> ReadEncounters(MatcherState* state, const HttpReque
       if (in.empty() || in.back() != gallery) in.push_back(gallery);
     }
   }
-  if (galleries.empty()) return absl::NotFoundError("nobody of that name is enrolled");
+  if (galleries.empty()) return absl::NotFoundError("no person of that name is enrolled");
   ordered_json out = ordered_json::array();
   for (const auto& [id, in] : galleries) {
     out.push_back({{"encounterId", id},
@@ -315,7 +314,7 @@ absl::StatusOr<HttpResponse> ReadEncounters(MatcherState* state, const HttpReque
 absl::StatusOr<HttpResponse> ListPersons(MatcherState* state, const HttpRequest& request) {
   const std::string gallery = request.Query("gallery"),
                     search = absl::AsciiStrToLower(request.Query("search"));
-  if (gallery.empty()) return absl::InvalidArgumentError("gallery: say of which (?gallery=NAME)");
+  if (gallery.empty()) return absl::InvalidArgumentError("gallery: name one (?gallery=NAME)");
   HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
   HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
   HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 100, kMostListed));

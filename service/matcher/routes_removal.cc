@@ -22,8 +22,8 @@ using nlohmann::ordered_json;
 
 constexpr uint64_t kMostListed = 1000;
 constexpr char kGoesOn[] =
-    "; the person answers nobody, and the service tries again until nothing is left: receipts are "
-    "at /v1/receipts";
+    "; the person is no longer matched, and the service repeats the erasure until nothing is left: "
+    "receipts are at /v1/receipts";
 
 ordered_json RemovedJson(const std::string& gallery, const RemoveResult& done, bool overwrites) {
   return {{"gallery", gallery},
@@ -52,7 +52,7 @@ absl::StatusOr<std::vector<std::string>> WhereIs(MatcherState* state, const Http
     HEFT_ASSIGN_OR_RETURN(const PersonInfo info, DescribePerson(address, person));
     if (!info.templates.empty() || info.waiting > 0) out.push_back(gallery);
   }
-  if (out.empty()) return absl::NotFoundError("nobody of that name is enrolled");
+  if (out.empty()) return absl::NotFoundError("no person of that name is enrolled");
   return out;
 }
 
@@ -110,15 +110,14 @@ absl::StatusOr<ordered_json> RemoveEach(MatcherState* state, const std::string& 
       return absl::Status(
           done.status().code(),
           absl::StrCat(done.status().message(), "; from the galleries before ", gallery,
-                       " (in the order of the alphabet) the person is "
-                       "removed: ask again for the others"));
+                       " (in alphabetical order) the person is removed: repeat for the others"));
     }
     HEFT_RETURN_IF_ERROR(done.status());
     outcomes.push_back(RemovedJson(gallery, *done, state->galleries.overwrites()));
     if (done->leaving > 0) left->push_back({gallery, done->persons});
     if (!done->overwritten.ok()) state->upkeep.Owe(gallery);
     if (const absl::Status kept = RememberGeneration(address); !kept.ok()) {
-      LogLine(LogLevel::kWarning, "how far a gallery has come is not remembered",
+      LogLine(LogLevel::kWarning, "the generation of a gallery could not be recorded",
               {{"gallery", gallery}, {"why", std::string(kept.message())}});
     }
   }
@@ -180,7 +179,7 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
 
 absl::StatusOr<HttpResponse> ReadReceipts(MatcherState* state, const HttpRequest& request) {
   const std::string gallery = request.Query("gallery");
-  if (gallery.empty()) return absl::InvalidArgumentError("gallery: say of which (?gallery=NAME)");
+  if (gallery.empty()) return absl::InvalidArgumentError("gallery: name one (?gallery=NAME)");
   HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
   HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
   HEFT_ASSIGN_OR_RETURN(const uint64_t from, QueryNumber(request, "cursor", 0, uint64_t{1} << 48));

@@ -100,7 +100,7 @@ struct MatcherState {
 
 // kManyChanges: where nobody may begin another one.
 inline constexpr char kManyChanges[] =
-    "too many enrolments and removals are under way already: ask again later";
+    "too many enrolments and removals are in progress: try again later";
 
 // Answers: a handler whose error becomes Error{code, message}; of load, with Retry-After.
 using Answering = std::function<absl::StatusOr<HttpResponse>(const HttpRequest&)>;

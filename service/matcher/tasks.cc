@@ -52,9 +52,9 @@ absl::StatusOr<std::string> Tasks::Start(std::string operation, const Principal&
   task->ended = std::move(ended);
   task->began = UnixTime();
   const std::lock_guard lock(mutex_);
-  if (stopping_) return absl::UnavailableError("the service stops: ask again later");
+  if (stopping_) return absl::UnavailableError("the service is stopping: try again later");
   if (queue_.size() >= limits_.queued) {
-    return absl::ResourceExhaustedError("too many tasks wait already: ask again later");
+    return absl::ResourceExhaustedError("too many tasks are waiting: try again later");
   }
   tasks_.emplace(task->id, task);
   queue_.push_back(task);

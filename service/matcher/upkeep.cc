@@ -78,7 +78,7 @@ absl::Status Upkeep::Sweep(const std::string& gallery, const std::string& addres
         audit_log_->Append({{"event", "intent"}, {"operation", "expire"}, {"gallery", gallery}}));
     HEFT_ASSIGN_OR_RETURN(const RemoveResult done, RemoveExpired(engine_->Get()->server, address));
     known->owed = known->owed || !done.overwritten.ok();
-    LogLine(LogLevel::kInfo, "templates have expired and are gone",
+    LogLine(LogLevel::kInfo, "expired templates were removed",
             {{"gallery", gallery}, {"removed", done.removed}, {"leaving", done.leaving}});
     HEFT_RETURN_IF_ERROR(RememberGeneration(address));
     exchange_->Wake();
@@ -104,7 +104,7 @@ absl::Status Upkeep::RenewLeaving(const std::string& gallery, const std::string&
     known->settled = info.generation;
     return absl::OkStatus();
   }
-  return absl::UnavailableError(absl::StrCat(leaving, " templates wait for a renewal still"));
+  return absl::UnavailableError(absl::StrCat(leaving, " templates still wait for a renewal"));
 }
 
 absl::Status Upkeep::Settle(const std::string& gallery, Known* known) {
@@ -137,8 +137,7 @@ void Upkeep::LookAfter(const std::string& gallery, Known* known) {
   }
   if (!done.ok() && failure != known->failure && !Stopping()) {
     LogLine(LogLevel::kWarning,
-            "what was removed cannot be erased yet, or who has expired not be removed; it is tried "
-            "again",
+            "removed data could not be erased yet, or expired people not removed; this is repeated",
             {{"gallery", gallery}, {"why", failure}});
   }
   known->failure = failure;
@@ -146,7 +145,7 @@ void Upkeep::LookAfter(const std::string& gallery, Known* known) {
 
 void Upkeep::Run() {
   if (const absl::Status gave = GiveWay(); !gave.ok()) {
-    LogLine(LogLevel::kWarning, "erasures do not give way to probes",
+    LogLine(LogLevel::kWarning, "erasures do not yield to probes",
             {{"why", std::string(gave.message())}});
   }
   while (true) {

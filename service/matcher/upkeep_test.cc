@@ -79,7 +79,7 @@ TEST_F(UpkeepTest, AnErasureIsTakenUpAgainAfterARestart) {
   ASSERT_EQ(removed.status, 202) << Text(removed);
   const json task = world_->Await("registrar", removed);
   EXPECT_EQ(task["status"], "failed") << task;
-  EXPECT_THAT(task["error"]["message"], HasSubstr("tries again"));
+  EXPECT_THAT(task["error"]["message"], HasSubstr("repeats the erasure"));
   EXPECT_EQ(ReceiptsOf("main"), 0u);
   world_->Stop();
   world_->Start();

@@ -107,7 +107,7 @@ absl::StatusOr<std::shared_ptr<const Engine>> Uploads::Together() {
   for (const UploadKind each : staged) {
     const std::string& path = Path(files_, each);
     if (std::rename(StagedPath(each).c_str(), path.c_str()) != 0) {
-      return Refused(path, "what came cannot take its place");
+      return Refused(path, "the upload cannot replace the old file");
     }
   }
   return engine;

@@ -104,7 +104,7 @@ class FileLog : public AuditLog {
         if (out.empty() && number > from) {
           return absl::NotFoundError(absl::StrCat("the file with line ", from, " was taken away"));
         }
-        return absl::DataLossError(absl::StrCat(path, " was changed: `heft audit-log verify`"));
+        return absl::DataLossError(absl::StrCat(path, " was changed: run `heft audit-log verify`"));
       }
       out.push_back(nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false));
     }
@@ -159,7 +159,7 @@ class FileLog : public AuditLog {
   // nothing: a name that is there already is another's. Under the mutex: those who read wait.
   absl::Status PutAside() {
     const std::string old = absl::StrCat(path_, ".", durable_.lines);
-    if (FileExists(old)) return absl::UnavailableError(old + " is there already: take it away");
+    if (FileExists(old)) return absl::UnavailableError(old + " already exists: move it away");
     if (uncut_ && ftruncate(fd_, static_cast<off_t>(bytes_)) != 0) return CannotDo("cut", path_);
     if (rename(path_.c_str(), old.c_str()) != 0) return CannotDo("rename", path_);
     const int made = open(path_.c_str(), kFlags | O_EXCL, 0600);

@@ -41,7 +41,7 @@ CertificateRule ReadCertificate(const ConfigTable& table) {
   rule.fingerprint = LowerCase(table.Text("fingerprint", ""));
   rule.carries_tokens = table.Flag("carries_tokens", false);
   if (rule.subject.empty() == rule.fingerprint.empty()) {
-    table.Wrong("subject", "or fingerprint is needed, and one of them alone");
+    table.Wrong("subject", "or fingerprint is needed, but not both");
   }
   const bool hexadecimal =
       rule.fingerprint.find_first_not_of("0123456789abcdef") == std::string::npos;

@@ -23,13 +23,13 @@ constexpr uint64_t kMostLines = 1000;  // of the audit log, in one answer
 
 void DescribeMetrics(Metrics* metrics) {
   metrics->Counter("heft_requests_total", "requests by operation and status");
-  metrics->Counter("heft_request_bytes_total", "bytes of bodies that came, by operation");
-  metrics->Counter("heft_response_bytes_total", "bytes of bodies that went, by operation");
+  metrics->Counter("heft_request_bytes_total", "bytes of received bodies, by operation");
+  metrics->Counter("heft_response_bytes_total", "bytes of sent bodies, by operation");
   metrics->Histogram("heft_request_seconds", "from header to answer, by operation",
                      {.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30});
   metrics->Histogram("heft_request_queued_seconds", "time that requests waited for a worker",
                      {.0001, .001, .005, .01, .05, .1, .5, 1, 5, 10});
-  metrics->Counter("heft_audit_failures_total", "answers that could not be put on record");
+  metrics->Counter("heft_audit_failures_total", "answers that could not be recorded");
   metrics->Gauge("heft_certificate_expires_seconds", "Unix time at which our certificate expires");
   metrics->Gauge("heft_crl_expires_seconds",
                  "Unix time at which the first list of revoked certificates ends");
@@ -215,7 +215,8 @@ void ReloadAndTell(const ServeOptions& options, DaemonBase* base) {
   if (done.ok()) {
     LogLine(LogLevel::kInfo, "reloaded");
   } else {
-    LogLine(LogLevel::kError, "not reloaded: all goes on as it was", {{"reason", Message(done)}});
+    LogLine(LogLevel::kError, "not reloaded: the old configuration stays in use",
+            {{"reason", Message(done)}});
   }
 }
 
@@ -235,7 +236,8 @@ void WarnOfList(const TlsContext& tls, uint64_t* warned) {
   if (end == 0 || now + 7 * kDay < end || now < *warned + kDay) return;
   *warned = now;
   LogLine(LogLevel::kWarning,
-          "the list of revoked certificates ends: then nobody is let in; replace it and reload",
+          "the list of revoked certificates expires, and then all connections are refused: replace "
+          "it and reload",
           {{"file", tls.files().revoked}, {"ends", end}});
 }
 
@@ -307,9 +309,9 @@ absl::Status ServeUntilStopped(Signals* signals, const CommonConfig& config, Dae
   Tell("READY=1");
   WaitForStop(signals, options, base);
   Tell("STOPPING=1");
-  LogLine(LogLevel::kInfo, "stopping: what was accepted is answered");
+  LogLine(LogLevel::kInfo, "stopping: accepted requests are answered");
   const bool all = server->Drain(config.drain);
-  if (!all) LogLine(LogLevel::kWarning, "the time to drain was over: requests were cut off");
+  if (!all) LogLine(LogLevel::kWarning, "the time to drain is over: open requests were cut off");
   if (options.stop) options.stop();
   *serving = false;
   for_metrics.reset();

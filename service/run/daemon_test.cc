@@ -202,7 +202,7 @@ TEST_F(DaemonTest, ServesReloadsAndDrains) {
   EXPECT_EQ(last->status, 204);
   EXPECT_EQ(Ended(), 0);
   EXPECT_THAT(*ReadTextFile(folder_ / "stderr"),
-              HasSubstr("the list of revoked certificates ends"));
+              HasSubstr("the list of revoked certificates expires"));
   Start();
   EXPECT_EQ(other->Send(ask)->status, 204);
 

@@ -52,7 +52,8 @@ absl::Status Notify(std::string_view state) {
   close(fd);
   return sent == static_cast<ssize_t>(state.size())
              ? absl::OkStatus()
-             : absl::UnavailableError(absl::StrCat("systemd is not told: ", std::strerror(error)));
+             : absl::UnavailableError(
+                   absl::StrCat("systemd could not be notified: ", std::strerror(error)));
 }
 
 absl::Status NotifyReloading() {

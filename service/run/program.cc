@@ -25,7 +25,7 @@ int RunDaemon(int argc, const char* const* argv, const DaemonProgram& program) {
   const std::string footer = absl::StrCat(
       "Example:\n  ", program.name, " serve --config /etc/heft/", program.name.substr(5),
       ".toml --check\nExit codes: ", kExitUsage, " wrong arguments, ", kExitConfig,
-      " something is wrong with the configuration or what it names, ", kExitSystem,
+      " an error in the configuration or in a file that it names, ", kExitSystem,
       " the system refuses.");
   const cli::Program command_line(program.about, absl::StrCat(program.name, " ", HEFT_VERSION),
                                   footer);
@@ -36,7 +36,7 @@ int RunDaemon(int argc, const char* const* argv, const DaemonProgram& program) {
   serve.Add("--config", &arguments.config, "file of its configuration (docs/operations.md)")
       .Required();
   serve.Add("--check", &arguments.check,
-            "read everything that it names, say what is wrong, and end");
+            "check the configuration and all files that it names, then exit");
   switch (command_line.Parse(argc, argv)) {
     case cli::Program::Outcome::kHelpShown:
       return 0;

@@ -9,7 +9,7 @@ const {values: options} = parseArgs({options: Object.fromEntries(
   ['browser', 'pki', 'matching', 'deciding', 'screenshots'].map((name) => [name, {type: 'string'}]))});
 if (options.screenshots) mkdirSync(options.screenshots, {recursive: true});
 const browser = await chromium.launch({executablePath: options.browser, args: ['--no-sandbox']});
-const kTitles = {overview: 'Overview', galleries: 'Galleries', persons: 'People', admissions: 'Admissions', budget: 'Budget', audit: 'Audit trail'};
+const kTitles = {overview: 'Overview', galleries: 'Galleries', persons: 'People', admissions: 'Admissions', budget: 'Budget', audit: 'Audit log'};
 const kKinds = [['light', 1200], ['dark', 1200], ['light', 400]];
 
 // open: a page of somebody's browser, which fails the test where anything is wrong on it: an error of
