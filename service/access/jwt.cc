@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/access/jwt.h"
 
-#include <algorithm>
-#include <array>
+#include <sodium.h>
+
 #include <optional>
 #include <utility>
 
@@ -17,50 +17,23 @@ namespace heft::service {
 namespace {
 
 constexpr size_t kMostToken = 8192;
-constexpr char kUrlAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-std::string Encode(std::span<const uint8_t> bytes, const char* alphabet, bool padded) {
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t n = std::min<size_t>(3, bytes.size() - i);
-    uint32_t three = 0;
-    for (size_t k = 0; k < 3; ++k) three = three << 8 | (k < n ? bytes[i + k] : 0);
-    for (size_t k = 0; k < n + 1; ++k) out += alphabet[three >> (18 - 6 * k) & 63];
-    if (padded) out.append(3 - n, '=');
-  }
+std::string Encode(std::span<const uint8_t> bytes, int variant) {
+  std::string out(sodium_base64_encoded_len(bytes.size(), variant), '\0');
+  sodium_bin2base64(out.data(), out.size(), bytes.data(), bytes.size(), variant);
+  out.pop_back();  // the zero
   return out;
 }
 
-std::array<uint8_t, 256> Values(const char* alphabet) {
-  std::array<uint8_t, 256> values;
-  values.fill(255);
-  for (uint8_t i = 0; i < 64; ++i) values[static_cast<uint8_t>(alphabet[i])] = i;
-  return values;
-}
-
-// Decode: of text without padding; each text has one meaning, and each meaning one text.
-absl::StatusOr<std::vector<uint8_t>> Decode(std::string_view text,
-                                            const std::array<uint8_t, 256>& values) {
-  const auto wrong = absl::InvalidArgumentError("no base64");
-  if (text.size() % 4 == 1) return wrong;
-  std::vector<uint8_t> out;
-  out.reserve(text.size() / 4 * 3 + 2);
-  uint32_t bits = 0;
-  int have = 0;
-  for (const char c : text) {
-    const uint8_t value = values[static_cast<uint8_t>(c)];
-    if (value == 255) return wrong;
-    bits = bits << 6 | value;
-    have += 6;
-    if (have >= 8) {
-      have -= 8;
-      out.push_back(static_cast<uint8_t>(bits >> have));
-      bits &= (1u << have) - 1;
-    }
+// Decode: each text has one meaning, and each meaning one text (libsodium refuses bits that do not
+// count).
+absl::StatusOr<std::vector<uint8_t>> Decode(std::string_view text, int variant) {
+  std::vector<uint8_t> out(text.size() / 4 * 3 + 3);
+  size_t size = 0;
+  if (sodium_base642bin(out.data(), out.size(), text.data(), text.size(), nullptr, &size, nullptr,
+                        variant) != 0) {
+    return absl::InvalidArgumentError("no base64");
   }
-  if (bits != 0) return wrong;
+  out.resize(size);
   return out;
 }
 
@@ -129,19 +102,17 @@ std::optional<std::string> Binding(const nlohmann::json& payload) {
 
 }  // namespace
 
-std::string Base64Url(std::span<const uint8_t> bytes) { return Encode(bytes, kUrlAlphabet, false); }
-std::string Base64(std::span<const uint8_t> bytes) { return Encode(bytes, kAlphabet, true); }
-
-absl::StatusOr<std::vector<uint8_t>> DecodeBase64Url(std::string_view text) {
-  static const std::array<uint8_t, 256> values = Values(kUrlAlphabet);
-  return Decode(text, values);
+std::string Base64Url(std::span<const uint8_t> bytes) {
+  return Encode(bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
-
+std::string Base64(std::span<const uint8_t> bytes) {
+  return Encode(bytes, sodium_base64_VARIANT_ORIGINAL);
+}
+absl::StatusOr<std::vector<uint8_t>> DecodeBase64Url(std::string_view text) {
+  return Decode(text, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+}
 absl::StatusOr<std::vector<uint8_t>> DecodeBase64(std::string_view text) {
-  static const std::array<uint8_t, 256> values = Values(kAlphabet);
-  if (text.size() % 4 != 0) return absl::InvalidArgumentError("no base64: its padding is missing");
-  for (int i = 0; i < 2 && !text.empty() && text.back() == '='; ++i) text.remove_suffix(1);
-  return Decode(text, values);
+  return Decode(text, sodium_base64_VARIANT_ORIGINAL);
 }
 
 absl::StatusOr<nlohmann::json> VerifyJws(std::string_view compact, const KeySet& keys,
