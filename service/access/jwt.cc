@@ -42,7 +42,7 @@ absl::Status Refused(std::string_view why) {
 }
 
 // DecodeObject: nullopt for what is no object, is deep, or has a key twice.
-std::optional<nlohmann::json> DecodeObject(std::string_view part) {
+std::optional<Json> DecodeObject(std::string_view part) {
   const auto bytes = DecodeBase64Url(part);
   if (!bytes.ok()) return std::nullopt;
   auto json = ParseJson(std::span<const uint8_t>(*bytes), {.bytes = kMostToken, .depth = 8});
@@ -50,13 +50,13 @@ std::optional<nlohmann::json> DecodeObject(std::string_view part) {
   return *std::move(json);
 }
 
-std::string Text(const nlohmann::json& object, const std::string& key) {
+std::string Text(const Json& object, const std::string& key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 // Time: a NumericDate that is a whole or broken number of seconds; none where it is neither.
-std::optional<uint64_t> Time(const nlohmann::json& object, const char* key) {
+std::optional<uint64_t> Time(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return std::nullopt;
   const double seconds = found->get<double>();
@@ -65,18 +65,18 @@ std::optional<uint64_t> Time(const nlohmann::json& object, const char* key) {
 }
 
 // Texts: a string, or an array of them.
-std::optional<std::set<std::string>> Texts(const nlohmann::json& value) {
+std::optional<std::set<std::string>> Texts(const Json& value) {
   if (value.is_string()) return std::set<std::string>{value.get<std::string>()};
   if (!value.is_array()) return std::nullopt;
   std::set<std::string> out;
-  for (const nlohmann::json& one : value) {
+  for (const Json& one : value) {
     if (!one.is_string()) return std::nullopt;
     out.insert(one.get<std::string>());
   }
   return out;
 }
 
-absl::Status CheckTimes(const nlohmann::json& payload, const TokenRules& rules, uint64_t now,
+absl::Status CheckTimes(const Json& payload, const TokenRules& rules, uint64_t now,
                         uint64_t* expires) {
   const auto exp = Time(payload, "exp"), iat = Time(payload, "iat"), nbf = Time(payload, "nbf");
   if (!exp || !iat) return Refused("does not say when it was made and when it ends (iat, exp)");
@@ -91,7 +91,7 @@ absl::Status CheckTimes(const nlohmann::json& payload, const TokenRules& rules, 
 }
 
 // Binding: cnf's certificate as hexadecimal; nullopt where cnf is there and says something else.
-std::optional<std::string> Binding(const nlohmann::json& payload) {
+std::optional<std::string> Binding(const Json& payload) {
   const auto cnf = payload.find("cnf");
   if (cnf == payload.end()) return "";
   if (!cnf->is_object()) return std::nullopt;
@@ -115,8 +115,8 @@ absl::StatusOr<std::vector<uint8_t>> DecodeBase64(std::string_view text) {
   return Decode(text, sodium_base64_VARIANT_ORIGINAL);
 }
 
-absl::StatusOr<nlohmann::json> VerifyJws(std::string_view compact, const KeySet& keys,
-                                         std::string_view type) {
+absl::StatusOr<Json> VerifyJws(std::string_view compact, const KeySet& keys,
+                               std::string_view type) {
   if (compact.size() > kMostToken) return Refused("is longer than 8 kB");
   const std::vector<std::string_view> parts = Split(compact, '.');
   if (parts.size() != 3) return Refused("is no compact JWS");
@@ -147,11 +147,10 @@ absl::StatusOr<nlohmann::json> VerifyJws(std::string_view compact, const KeySet&
   return *std::move(payload);
 }
 
-absl::StatusOr<std::string> SignJws(EVP_PKEY* key, const std::string& kid,
-                                    const nlohmann::ordered_json& payload, std::string_view type) {
+absl::StatusOr<std::string> SignJws(EVP_PKEY* key, const std::string& kid, const Json& payload,
+                                    std::string_view type) {
   HEFT_ASSIGN_OR_RETURN(const std::string algorithm, AlgorithmOf(key));
-  const nlohmann::ordered_json header = {
-      {"alg", algorithm}, {"typ", std::string(type)}, {"kid", kid}};
+  const Json header = {{"alg", algorithm}, {"typ", std::string(type)}, {"kid", kid}};
   const std::string message =
       absl::StrCat(Base64Url(AsBytes(header.dump())), ".", Base64Url(AsBytes(payload.dump())));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> signature,
@@ -159,7 +158,7 @@ absl::StatusOr<std::string> SignJws(EVP_PKEY* key, const std::string& kid,
   return absl::StrCat(message, ".", Base64Url(signature));
 }
 
-absl::StatusOr<TokenClaims> CheckClaims(const nlohmann::json& payload, const TokenRules& rules,
+absl::StatusOr<TokenClaims> CheckClaims(const Json& payload, const TokenRules& rules,
                                         uint64_t now) {
   TokenClaims out;
   out.issuer = Text(payload, "iss");
@@ -171,11 +170,11 @@ absl::StatusOr<TokenClaims> CheckClaims(const nlohmann::json& payload, const Tok
   if (std::ranges::any_of(out.subject, control)) {
     return Refused("names somebody with control characters (sub)");
   }
-  const auto audience = Texts(payload.value("aud", nlohmann::json()));
+  const auto audience = Texts(payload.value("aud", Json()));
   if (!audience || !audience->contains(rules.audience))
     return Refused("is for somebody else (aud)");
   HEFT_RETURN_IF_ERROR(CheckTimes(payload, rules, now, &out.expires));
-  const auto roles = Texts(payload.value(rules.roles_claim, nlohmann::json::array()));
+  const auto roles = Texts(payload.value(rules.roles_claim, Json::array()));
   if (!roles) return Refused("says no roles that can be read");
   for (const std::string& role : *roles) {
     // Roles of other services are in tokens too, and those that this issuer may not give.

@@ -9,6 +9,7 @@
 
 #include "base/testing.h"
 #include "service/http/server.h"
+#include "service/json.h"
 #include "service/testing.h"
 
 namespace heft::service {
@@ -58,7 +59,7 @@ TEST(ServerTest, AnswersOverTls) {
   const auto response = service.Client(ServiceRole::kClient).Send(request);
   ASSERT_TRUE(response.ok()) << response.status();
   EXPECT_EQ(response->status, 200);
-  const auto json = nlohmann::json::parse(TextOf(*response));
+  const auto json = Json::parse(TextOf(*response));
   EXPECT_EQ(json["parameters"]["name"], "a/b");
   EXPECT_EQ(json["query"]["x"], "1 2");
   EXPECT_EQ(json["query"]["y"], "\u00e9");
@@ -111,7 +112,7 @@ TEST(ServerTest, ConnectionsAreKept) {
     const auto response = client.Send({.target = "/health/live"});
     ASSERT_TRUE(response.ok()) << response.status();
     ids.insert(HeaderOf(*response, "x-request-id"));
-    ports.insert(nlohmann::json::parse(TextOf(*response))["peer"].get<std::string>());
+    ports.insert(Json::parse(TextOf(*response))["peer"].get<std::string>());
   }
   EXPECT_EQ(ids.size(), 5u);
   EXPECT_EQ(ports.size(), 1u);
