@@ -21,6 +21,7 @@
 #include "bench/gallery_world.h"
 #include "experiment/stopwatch.h"
 #include "heft/runtime.h"
+#include "service/json.h"
 #include "service/matcher/forward.h"
 #include "service/matcher/state.h"
 #include "service/testing.h"
@@ -29,7 +30,6 @@ namespace heft::bench {
 namespace {
 
 using experiment::Stopwatch;
-using nlohmann::ordered_json;
 using namespace heft::service;  // NOLINT: half of this file is its
 
 struct Options {
@@ -139,7 +139,7 @@ double Quantile(std::vector<double> values, double share) {
   return values[std::min(values.size() - 1, static_cast<size_t>(share * values.size()))];
 }
 
-ordered_json Describe(const std::vector<double>& times, const std::vector<double>& base) {
+service::Json Describe(const std::vector<double>& times, const std::vector<double>& base) {
   return {{"p50_ms", Quantile(times, 0.5)},
           {"p99_ms", Quantile(times, 0.99)},
           {"p50_ratio", Quantile(times, 0.5) / Quantile(base, 0.5)},
@@ -154,7 +154,7 @@ absl::StatusOr<double> Timed(HttpClient* client, const ClientRequest& request) {
       absl::StrCat(response.status, ": ", std::string(response.body.begin(), response.body.end())));
 }
 
-absl::Status Latency(const World& world, Services* services, size_t probes, ordered_json* out) {
+absl::Status Latency(const World& world, Services* services, size_t probes, service::Json* out) {
   const auto client = services->Connect();
   HEFT_ASSIGN_OR_RETURN(Gallery gallery, Gallery::Open(world.gallery));
   std::vector<double> library, decided, reply, decision;
@@ -186,7 +186,7 @@ absl::Status Latency(const World& world, Services* services, size_t probes, orde
 }
 
 absl::Status Throughput(const World& world, Services* services, const Options& options,
-                        ordered_json* out) {
+                        service::Json* out) {
   HEFT_ASSIGN_OR_RETURN(const auto files,
                         Encrypt(world, 9000, "probe", SampleUse::kIdentification));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(world.gallery));
@@ -240,9 +240,9 @@ absl::Status Run(const Options& options) {
   if (!is_there) HEFT_RETURN_IF_ERROR(Fill(world, options.templates, &building));
   HEFT_ASSIGN_OR_RETURN(const auto services, Services::Start(world, options));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(world.gallery));
-  ordered_json out = {{"templates", gallery.size()},
-                      {"threads", ThreadCount()},
-                      {"instruction_set", ActiveInstructionSet()}};
+  service::Json out = {{"templates", gallery.size()},
+                       {"threads", ThreadCount()},
+                       {"instruction_set", ActiveInstructionSet()}};
   HEFT_RETURN_IF_ERROR(Latency(world, services.get(), options.probes, &out));
   HEFT_RETURN_IF_ERROR(Throughput(world, services.get(), options, &out));
   std::cout << out.dump(2) << std::endl;

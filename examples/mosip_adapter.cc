@@ -12,8 +12,6 @@
 namespace heft::examples {
 namespace {
 
-using nlohmann::json;
-using nlohmann::ordered_json;
 using service::ClientRequest;
 using service::HttpResponse;
 
@@ -44,7 +42,7 @@ constexpr char kReferenceKey[] = "reference";  // metadata: of whom a template i
 constexpr size_t kReferencesAtOnce = 64;       // values of a condition
 constexpr int kAdmissionWait = 20;             // seconds
 
-std::string TextOf(const json& message, const char* name) {
+std::string TextOf(const service::Json& message, const char* name) {
   const auto found = message.find(name);
   return found != message.end() && found->is_string() ? found->get<std::string>() : "";
 }
@@ -87,8 +85,8 @@ std::string Escaped(const std::string& text) {
   return out;
 }
 
-json BodyOf(const HttpResponse& response) {
-  return json::parse(response.body.begin(), response.body.end(), nullptr, false);
+service::Json BodyOf(const HttpResponse& response) {
+  return service::Json::parse(response.body.begin(), response.body.end(), nullptr, false);
 }
 
 // What a refusal that says nothing of this reference means.
@@ -112,7 +110,7 @@ int ReasonOf(const absl::StatusOr<HttpResponse>& response) {
 }  // namespace
 
 absl::StatusOr<HttpResponse> MosipAdapter::Ask(const std::string& method, const std::string& target,
-                                               const json* body, const std::string& key) {
+                                               const service::Json* body, const std::string& key) {
   ClientRequest request;
   request.method = method;
   request.target = target;
@@ -126,20 +124,21 @@ absl::StatusOr<HttpResponse> MosipAdapter::Ask(const std::string& method, const 
   return matcher_->Send(request);
 }
 
-MosipAdapter::Reason MosipAdapter::FetchSamples(const std::string& url, json* samples) const {
+MosipAdapter::Reason MosipAdapter::FetchSamples(const std::string& url,
+                                                service::Json* samples) const {
   const auto document = fetch_(url);
   if (absl::IsPermissionDenied(document.status())) return kShareExpired;
   if (absl::IsNotFound(document.status())) return kCannotFetch;
   if (!document.ok()) return kUnexpected;
   if (document->empty()) return kNoData;
-  const json parsed = json::parse(*document, nullptr, false);
+  const service::Json parsed = service::Json::parse(*document, nullptr, false);
   if (!parsed.is_object() || !parsed.contains("biometricData")) return kInvalidFormat;
   *samples = parsed["biometricData"];
   if (!samples->is_array()) return kInvalidFormat;
   return samples->empty() ? kNoData : kSuccess;
 }
 
-MosipAdapter::Reason MosipAdapter::Check(const json& message) const {
+MosipAdapter::Reason MosipAdapter::Check(const service::Json& message) const {
   if (!message.is_object()) return kInvalidStructure;
   if (!absl::StartsWith(TextOf(message, "id"), "mosip.abis.")) return kInvalidId;
   if (TextOf(message, "version") != "1.1") return kInvalidVersion;
@@ -148,12 +147,12 @@ MosipAdapter::Reason MosipAdapter::Check(const json& message) const {
   return IsTime(TextOf(message, "requesttime")) ? kSuccess : kInvalidTime;
 }
 
-MosipAdapter::Reason MosipAdapter::Insert(const json& message) {
+MosipAdapter::Reason MosipAdapter::Insert(const service::Json& message) {
   const std::string reference = TextOf(message, "referenceId"),
                     url = TextOf(message, "referenceURL");
   if (reference.empty()) return kNoReferenceId;
   if (url.empty()) return kNoReferenceUrl;
-  json body = {{"galleries", {gallery_}}, {"metadata", {{kReferenceKey, reference}}}};
+  service::Json body = {{"galleries", {gallery_}}, {"metadata", {{kReferenceKey, reference}}}};
   if (const Reason reason = FetchSamples(url, &body["biometricData"]); reason != kSuccess)
     return reason;
   const std::string person = absl::StrCat("/v1/persons/", Escaped(reference));
@@ -172,7 +171,7 @@ MosipAdapter::Reason MosipAdapter::Insert(const json& message) {
   return kSuccess;
 }
 
-MosipAdapter::Reason MosipAdapter::Identify(const json& message, ordered_json* answer) {
+MosipAdapter::Reason MosipAdapter::Identify(const service::Json& message, service::Json* answer) {
   const std::string reference = TextOf(message, "referenceId");
   if (reference.empty()) return kNoReferenceId;
   std::string url = TextOf(message, "referenceURL");
@@ -182,20 +181,21 @@ MosipAdapter::Reason MosipAdapter::Identify(const json& message, ordered_json* a
     if (known == urls_.end()) return kNoReferenceUrl;
     url = known->second;
   }
-  json body = json::object();
+  service::Json body = service::Json::object();
   if (const Reason reason = FetchSamples(url, &body["biometricData"]); reason != kSuccess)
     return reason;
   // A template matches itself best: of those named, all but the reference are asked about.
   std::vector<std::string> named;
-  const json none = json::array();
-  const json& listed = message.contains("gallery") && message["gallery"].contains("referenceIds")
-                           ? message["gallery"]["referenceIds"]
-                           : none;
-  for (const json& one : listed) {
+  const service::Json none = service::Json::array();
+  const service::Json& listed =
+      message.contains("gallery") && message["gallery"].contains("referenceIds")
+          ? message["gallery"]["referenceIds"]
+          : none;
+  for (const service::Json& one : listed) {
     if (!one.is_object()) return kInvalidStructure;
     if (const std::string id = TextOf(one, "referenceId"); id != reference) named.push_back(id);
   }
-  ordered_json candidates = ordered_json::array();
+  service::Json candidates = service::Json::array();
   const bool all = listed.empty();
   for (size_t from = 0; all || from < named.size(); from += kReferencesAtOnce) {
     if (!all) {
@@ -205,12 +205,12 @@ MosipAdapter::Reason MosipAdapter::Identify(const json& message, ordered_json* a
     }
     const auto decided = Ask("POST", "/v1/identify/" + gallery_, &body);
     if (const Reason reason = ReasonOf(decided); reason != kSuccess) return reason;
-    const json decision = BodyOf(*decided);
+    const service::Json decision = BodyOf(*decided);
     if (decision.value("decision", "") == "accept") {
       const std::string found = decision.value("identity", "");
       // Whether there is another below it, nobody says: name those who are to be searched.
       if (found == reference) return kInvalidStructure;
-      candidates.push_back({{"referenceId", found}, {"analytics", ordered_json::object()}});
+      candidates.push_back({{"referenceId", found}, {"analytics", service::Json::object()}});
     }
     if (all) break;
   }
@@ -219,7 +219,7 @@ MosipAdapter::Reason MosipAdapter::Identify(const json& message, ordered_json* a
   return kSuccess;
 }
 
-MosipAdapter::Reason MosipAdapter::Delete(const json& message) {
+MosipAdapter::Reason MosipAdapter::Delete(const service::Json& message) {
   const std::string reference = TextOf(message, "referenceId");
   if (reference.empty()) return kNoReferenceId;
   const auto answer =
@@ -235,21 +235,21 @@ MosipAdapter::Reason MosipAdapter::Delete(const json& message) {
 MosipAdapter::Reason MosipAdapter::Ping() { return ReasonOf(Ask("GET", "/v1/parameters")); }
 
 MosipAdapter::Reason MosipAdapter::Count(const std::string& target, const char* member,
-                                         const char* as, ordered_json* answer) {
+                                         const char* as, service::Json* answer) {
   const auto response = Ask("GET", target);
   if (const Reason reason = ReasonOf(response); reason != kSuccess) return reason;
   (*answer)[as] = absl::StrCat(BodyOf(*response).value(member, uint64_t{0}));
   return kSuccess;
 }
 
-ordered_json MosipAdapter::Answer(const std::string& text) {
-  const json message = json::parse(text, nullptr, false);
+service::Json MosipAdapter::Answer(const std::string& text) {
+  const service::Json message = service::Json::parse(text, nullptr, false);
   const bool object = message.is_object();
   const std::string id = object ? TextOf(message, "id") : "";
-  ordered_json answer = {{"id", id},
-                         {"requestId", object ? TextOf(message, "requestId") : ""},
-                         {"responsetime", Now()},
-                         {"returnValue", "1"}};
+  service::Json answer = {{"id", id},
+                          {"requestId", object ? TextOf(message, "requestId") : ""},
+                          {"responsetime", Now()},
+                          {"returnValue", "1"}};
   Reason reason = Check(message);
   if (reason == kSuccess) {
     if (id == "mosip.abis.insert") {

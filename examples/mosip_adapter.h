@@ -14,8 +14,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "nlohmann/json.hpp"
 #include "service/http/client.h"
+#include "service/json.h"
 
 namespace heft::examples {
 
@@ -29,22 +29,22 @@ class MosipAdapter {
       : matcher_(matcher), gallery_(std::move(gallery)), fetch_(std::move(fetch)) {}
 
   // Answer: never throws; what goes wrong is a returnValue of "2" with one of MOSIP's reasons.
-  nlohmann::ordered_json Answer(const std::string& message);
+  service::Json Answer(const std::string& message);
 
  private:
   // Reason: MOSIP's failureReason, 1 to 18; 0: success.
   using Reason = int;
-  Reason Check(const nlohmann::json& message) const;
-  Reason Insert(const nlohmann::json& message);
-  Reason Identify(const nlohmann::json& message, nlohmann::ordered_json* answer);
-  Reason Delete(const nlohmann::json& message);
+  Reason Check(const service::Json& message) const;
+  Reason Insert(const service::Json& message);
+  Reason Identify(const service::Json& message, service::Json* answer);
+  Reason Delete(const service::Json& message);
   Reason Ping();
   Reason Count(const std::string& target, const char* member, const char* as,
-               nlohmann::ordered_json* answer);
+               service::Json* answer);
   absl::StatusOr<service::HttpResponse> Ask(const std::string& method, const std::string& target,
-                                            const nlohmann::json* body = nullptr,
+                                            const service::Json* body = nullptr,
                                             const std::string& key = "");
-  Reason FetchSamples(const std::string& url, nlohmann::json* samples) const;
+  Reason FetchSamples(const std::string& url, service::Json* samples) const;
 
   service::HttpClient* const matcher_;
   const std::string gallery_;

@@ -3,6 +3,7 @@
 // on with one.
 #include "fuzz/folder.h"
 #include "fuzz/fuzz.h"
+#include "service/json.h"
 #include "service/run/audit_log.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -12,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   folder.Write("audit.log", {data, size});
   uint64_t lines = 0;
   const auto head = heft::service::VerifyAuditLog(
-      path, nullptr, [&](uint64_t, const nlohmann::json&) { ++lines; });
+      path, nullptr, [&](uint64_t, const heft::service::Json&) { ++lines; });
   if (!head.ok()) {
     heft::fuzz::CheckRefusal(head.status());
     Check(!heft::service::AuditLog::Open(path).ok(), "what is damaged is not gone on with");

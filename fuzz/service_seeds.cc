@@ -20,11 +20,6 @@ std::vector<TextSeed> ServiceSeeds() {
       {"http", "chunks",
        "\x03POST /v1/persons/x/encounters HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
        "5;a=b\r\n--b\r\n\r\n3\r\n{} \r\n0\r\n\r\nGET / HTTP/1.1\r\n\r\n"},
-      {"http", "answer",
-       "\x0bHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\n"
-       "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}"},
-      {"http", "answer-chunks",
-       "\x0bHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"},
       {"token", "claims",
        R"({"iss":"i","sub":"s","aud":["a","b"],"iat":1799999000,"exp":1800003000,)"
        R"("nbf":1799999000,"roles":["operator"],"scope":"audit:read x",)"

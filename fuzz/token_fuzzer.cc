@@ -9,6 +9,7 @@
 #include "fuzz/fuzz.h"
 #include "service/access/jwt.h"
 #include "service/access/jwt_keys.h"
+#include "service/json.h"
 
 namespace heft::fuzz {
 namespace {
@@ -28,7 +29,7 @@ const World& TheWorld() {
     made.key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, nullptr, seed.data(), seed.size());
     const auto jwk = service::PublicJwk(made.key, "k");
     Check(jwk.ok(), "a key");
-    const nlohmann::ordered_json set = {{"keys", {*jwk}}};
+    const service::Json set = {{"keys", {*jwk}}};
     auto keys = service::KeySet::Parse(set.dump(), "keys");
     Check(keys.ok(), "a set of keys");
     made.keys = *std::move(keys);
@@ -40,7 +41,7 @@ const World& TheWorld() {
   return world;
 }
 
-void ReadClaims(const nlohmann::json& payload) {
+void ReadClaims(const service::Json& payload) {
   const auto claims = service::CheckClaims(payload, TheWorld().rules, kNow);
   if (!claims.ok()) {
     Check(absl::IsUnauthenticated(claims.status()), "a token is refused as one");

@@ -26,6 +26,7 @@ LICENCES = {
     "abseil": "Apache-2.0",
     "boost-defaults": "BSL-1.0",
     "cli11": "BSD-3-Clause",
+    "curl": "curl",
     "eigen3": "MPL-2.0",
     "fmtlib": "MIT",
     "furo": "MIT",

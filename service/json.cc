@@ -2,6 +2,7 @@
 #include "service/json.h"
 
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -10,11 +11,9 @@
 namespace heft::service {
 namespace {
 
-using nlohmann::json;
-
 // Builder makes the value as the parser goes. The parser stops where one of these returns false;
-// from a callback of json::parse it does not.
-class Builder : public json::json_sax_t {
+// from a callback of Json::parse it does not.
+class Builder : public Json::json_sax_t {
  public:
   explicit Builder(const JsonLimits& limits) : limits_(limits) {}
 
@@ -25,47 +24,55 @@ class Builder : public json::json_sax_t {
   bool number_float(number_float_t value, const string_t&) override { return Add(value); }
   bool string(string_t& value) override { return Add(std::move(value)); }
   bool binary(binary_t&) override { return Refuse("holds bytes"); }
-  bool start_object(size_t) override { return Open(json::object()); }
-  bool start_array(size_t) override { return Open(json::array()); }
+  bool start_object(size_t) override { return Open(Json::object()); }
+  bool start_array(size_t) override { return Open(Json::array()); }
   bool end_object() override { return Close(); }
   bool end_array() override { return Close(); }
   bool key(string_t& name) override {
-    auto& members = open_.back()->get_ref<json::object_t&>();
-    const auto [place, is_new] = members.emplace(std::move(name), nullptr);
-    member_ = &place->second;
-    return is_new || Refuse("has a key twice");
+    Inside& inside = open_.back();
+    if (!inside.keys.insert(name).second) return Refuse("has a key twice");
+    // Not emplace, which looks at all members each time.
+    Members& members = inside.value->get_ref<Json::object_t&>();
+    member_ = &members.emplace_back(std::move(name), nullptr).second;
+    return true;
   }
-  bool parse_error(size_t, const std::string&, const json::exception&) override {
+  bool parse_error(size_t, const std::string&, const Json::exception&) override {
     return Refuse("cannot be read: it is no JSON");
   }
 
-  json& value() { return value_; }
+  Json& value() { return value_; }
   const std::string& wrong() const { return wrong_; }
 
  private:
-  // Place: where the next value goes. Only the innermost array grows, so that those around it stay
-  // where they are.
-  json* Place(json value) {
+  using Members = std::vector<Json::object_t::value_type>;  // object_t without its look-ups
+  struct Inside {
+    Json* value = nullptr;
+    std::unordered_set<std::string> keys;  // of an object
+  };
+
+  // Place: where the next value goes. Only the innermost object or array grows, so that those
+  // around it stay where they are.
+  Json* Place(Json value) {
     if (open_.empty()) return &(value_ = std::move(value));
-    if (open_.back()->is_object()) return &(*member_ = std::move(value));
-    auto& elements = open_.back()->get_ref<json::array_t&>();
+    if (open_.back().value->is_object()) return &(*member_ = std::move(value));
+    auto& elements = open_.back().value->get_ref<Json::array_t&>();
     return &elements.emplace_back(std::move(value));
   }
   bool Counted() {
     return ++count_ <= limits_.values ||
            Refuse(absl::StrCat("has more than ", limits_.values, " values"));
   }
-  bool Add(json value) {
+  bool Add(Json value) {
     if (!Counted()) return false;
     Place(std::move(value));
     return true;
   }
-  bool Open(json value) {
+  bool Open(Json value) {
     if (!Counted()) return false;
     if (open_.size() >= limits_.depth) {
       return Refuse(absl::StrCat("is nested deeper than ", limits_.depth));
     }
-    open_.push_back(Place(std::move(value)));
+    open_.push_back({Place(std::move(value)), {}});
     return true;
   }
   bool Close() {
@@ -78,28 +85,28 @@ class Builder : public json::json_sax_t {
   }
 
   const JsonLimits limits_;
-  json value_;
-  json* member_ = nullptr;   // of the innermost object, whose value comes next
-  std::vector<json*> open_;  // objects and arrays around what is read
+  Json value_;
+  Json* member_ = nullptr;    // of the innermost object, whose value comes next
+  std::vector<Inside> open_;  // objects and arrays around what is read
   size_t count_ = 0;
   std::string wrong_;
 };
 
 }  // namespace
 
-absl::StatusOr<json> ParseJson(std::string_view text, const JsonLimits& limits) {
+absl::StatusOr<Json> ParseJson(std::string_view text, const JsonLimits& limits) {
   if (text.size() > limits.bytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("the JSON is longer than ", limits.bytes, " bytes"));
   }
   Builder builder(limits);
-  if (!json::sax_parse(text.begin(), text.end(), &builder)) {
+  if (!Json::sax_parse(text.begin(), text.end(), &builder)) {
     return absl::InvalidArgumentError(absl::StrCat("the JSON ", builder.wrong()));
   }
   return std::move(builder.value());
 }
 
-absl::StatusOr<json> ParseJson(std::span<const uint8_t> text, const JsonLimits& limits) {
+absl::StatusOr<Json> ParseJson(std::span<const uint8_t> text, const JsonLimits& limits) {
   return ParseJson(std::string_view(reinterpret_cast<const char*>(text.data()), text.size()),
                    limits);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON from somebody who is not trusted: requests, tokens, sets of keys.
+// Json: the one JSON type of the services, and JSON from somebody who is not trusted: requests,
+// tokens, sets of keys.
 #ifndef HEFT_SERVICE_JSON_H_
 #define HEFT_SERVICE_JSON_H_
 
@@ -12,6 +13,9 @@
 
 namespace heft::service {
 
+// Json: objects keep the order of their members, and two are equal where the order is the same too.
+using Json = nlohmann::ordered_json;
+
 // JsonLimits: what a text may make of itself. A value that is parsed takes a hundred bytes where
 // its text takes two, so values are counted too.
 struct JsonLimits {
@@ -22,9 +26,8 @@ struct JsonLimits {
 
 // ParseJson reads a text and stops at the first thing that is wrong: kInvalidArgument for what is
 // no JSON, has a key twice or is above a limit. "the JSON has a key twice"
-absl::StatusOr<nlohmann::json> ParseJson(std::string_view text, const JsonLimits& limits = {});
-absl::StatusOr<nlohmann::json> ParseJson(std::span<const uint8_t> text,
-                                         const JsonLimits& limits = {});
+absl::StatusOr<Json> ParseJson(std::string_view text, const JsonLimits& limits = {});
+absl::StatusOr<Json> ParseJson(std::span<const uint8_t> text, const JsonLimits& limits = {});
 
 }  // namespace heft::service
 

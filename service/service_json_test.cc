@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/json.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -11,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "service/json.h"
 #include "service/text.h"
 
 namespace heft::service {
@@ -31,11 +30,11 @@ TEST(JsonTest, ReadsAllThatJsonHas) {
       R"("c":18446744073709551615} )";
   const auto read = ParseJson(text);
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(*read, nlohmann::json::parse(text));
+  EXPECT_EQ(*read, Json::parse(text));
   for (const char* one : {"1", "\"x\"", "null", "[]", "{}", "-0.5"}) {
     const auto alone = ParseJson(one);
     ASSERT_TRUE(alone.ok()) << one;
-    EXPECT_EQ(*alone, nlohmann::json::parse(one));
+    EXPECT_EQ(*alone, Json::parse(one));
   }
 }
 

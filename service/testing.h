@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "nlohmann/json.hpp"
 #include "service/access/authority.h"
 #include "service/http/client.h"
 #include "service/http/server.h"
+#include "service/json.h"
 
 namespace heft::service::testing {
 
@@ -58,7 +58,7 @@ class TokenIssuer {
   // A good token for an hour, of `algorithm` ("EdDSA", "ES256", "RS256"), with these claims added
   // or replaced; null removes one.
   std::string Token(const std::string& subject, const std::set<ServiceRole>& roles,
-                    const nlohmann::ordered_json& claims = nlohmann::ordered_json::object(),
+                    const Json& claims = Json::object(),
                     const std::string& algorithm = "EdDSA") const;
   // The same claims under a key that is not in the JWKS, with the kid of one that is.
   std::string Forged(const std::string& subject, const std::set<ServiceRole>& roles) const;

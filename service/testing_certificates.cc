@@ -14,6 +14,7 @@
 #include "base/files.h"
 #include "service/access/jwt.h"
 #include "service/http/private_key.h"
+#include "service/json.h"
 #include "service/testing.h"
 
 namespace heft::service::testing {
@@ -177,7 +178,7 @@ struct TokenIssuer::Impl {
 };
 
 TokenIssuer::TokenIssuer(const std::string& folder) : impl_(std::make_unique<Impl>()) {
-  nlohmann::ordered_json keys = nlohmann::ordered_json::array();
+  Json keys = Json::array();
   for (const char* algorithm : {"EdDSA", "ES256", "RS256"}) {
     const Key key = MakeKey(algorithm);
     const auto jwk = PublicJwk(key.get(), algorithm);
@@ -187,7 +188,7 @@ TokenIssuer::TokenIssuer(const std::string& folder) : impl_(std::make_unique<Imp
   }
   impl_->foreign = MakeKey("EdDSA");
   impl_->jwks = folder + "/jwks.json";
-  const nlohmann::ordered_json set = {{"keys", keys}};
+  const Json set = {{"keys", keys}};
   Must(WriteFileAtomic(impl_->jwks, set.dump()).ok(), "the JWKS");
 }
 
@@ -206,9 +207,9 @@ TokenRules TokenIssuer::Rules() const {
 
 namespace {
 
-nlohmann::ordered_json GoodClaims(const std::string& subject, const std::set<ServiceRole>& roles) {
+Json GoodClaims(const std::string& subject, const std::set<ServiceRole>& roles) {
   const auto now = static_cast<int64_t>(std::time(nullptr));
-  nlohmann::ordered_json names = nlohmann::ordered_json::array();
+  Json names = Json::array();
   for (const ServiceRole role : roles) names.push_back(std::string(ServiceRoleName(role)));
   return {{"iss", "https://issuer.test"},
           {"sub", subject},
@@ -221,9 +222,8 @@ nlohmann::ordered_json GoodClaims(const std::string& subject, const std::set<Ser
 }  // namespace
 
 std::string TokenIssuer::Token(const std::string& subject, const std::set<ServiceRole>& roles,
-                               const nlohmann::ordered_json& claims,
-                               const std::string& algorithm) const {
-  nlohmann::ordered_json all = GoodClaims(subject, roles);
+                               const Json& claims, const std::string& algorithm) const {
+  Json all = GoodClaims(subject, roles);
   for (const auto& [name, value] : claims.items()) {
     if (value.is_null()) {
       all.erase(name);

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "service/access/replay.h"
+#include "service/json.h"
 #include "service/testing.h"
 #include "service/text.h"
 
@@ -108,9 +109,7 @@ class Table {
   static Router Answering(const Router& router) {
     Router out;
     for (Route route : router.routes()) {
-      route.handler = [](const HttpRequest&) {
-        return JsonResponse(nlohmann::ordered_json::object(), kReached);
-      };
+      route.handler = [](const HttpRequest&) { return JsonResponse(Json::object(), kReached); };
       out.Add(std::move(route));
     }
     return out;

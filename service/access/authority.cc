@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/mapped_file.h"
 #include "service/access/replay.h"
+#include "service/json.h"
 #include "service/text.h"
 
 namespace heft::service {
@@ -261,7 +262,7 @@ class RuledAuthority : public Authority {
   }
 
   absl::StatusOr<TokenClaims> Believe(const Rules& rules, std::string_view token) {
-    absl::StatusOr<nlohmann::json> payload = VerifyJws(token, rules.keys);
+    absl::StatusOr<Json> payload = VerifyJws(token, rules.keys);
     // A key that is new: the file may have it by now.
     if (!payload.ok() && FileIsNew(rules)) {
       if (Reload().ok()) payload = VerifyJws(token, Current()->keys);

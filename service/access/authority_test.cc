@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "service/access/replay.h"
+#include "service/json.h"
 #include "service/testing.h"
 #include "service/text.h"
 
@@ -104,7 +105,7 @@ class AuthorityWorld : public ::testing::Test {
 TEST_F(AuthorityWorld, TokensAreCutToTheirScopes) {
   TestService service(OneRouteAScope());
   HttpClient& carrier = service.Client("carrier");
-  const auto token = [&](const nlohmann::ordered_json& claims) {
+  const auto token = [&](const Json& claims) {
     return service.issuer().Token("ann", {ServiceRole::kOperator}, claims);
   };
   EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, token({})))->status, 200);

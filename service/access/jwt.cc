@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/access/jwt.h"
 
-#include <algorithm>
-#include <array>
+#include <sodium.h>
+
 #include <optional>
 #include <utility>
 
@@ -17,50 +17,23 @@ namespace heft::service {
 namespace {
 
 constexpr size_t kMostToken = 8192;
-constexpr char kUrlAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-constexpr char kAlphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-std::string Encode(std::span<const uint8_t> bytes, const char* alphabet, bool padded) {
-  std::string out;
-  out.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t n = std::min<size_t>(3, bytes.size() - i);
-    uint32_t three = 0;
-    for (size_t k = 0; k < 3; ++k) three = three << 8 | (k < n ? bytes[i + k] : 0);
-    for (size_t k = 0; k < n + 1; ++k) out += alphabet[three >> (18 - 6 * k) & 63];
-    if (padded) out.append(3 - n, '=');
-  }
+std::string Encode(std::span<const uint8_t> bytes, int variant) {
+  std::string out(sodium_base64_encoded_len(bytes.size(), variant), '\0');
+  sodium_bin2base64(out.data(), out.size(), bytes.data(), bytes.size(), variant);
+  out.pop_back();  // the zero
   return out;
 }
 
-std::array<uint8_t, 256> Values(const char* alphabet) {
-  std::array<uint8_t, 256> values;
-  values.fill(255);
-  for (uint8_t i = 0; i < 64; ++i) values[static_cast<uint8_t>(alphabet[i])] = i;
-  return values;
-}
-
-// Decode: of text without padding; each text has one meaning, and each meaning one text.
-absl::StatusOr<std::vector<uint8_t>> Decode(std::string_view text,
-                                            const std::array<uint8_t, 256>& values) {
-  const auto wrong = absl::InvalidArgumentError("no base64");
-  if (text.size() % 4 == 1) return wrong;
-  std::vector<uint8_t> out;
-  out.reserve(text.size() / 4 * 3 + 2);
-  uint32_t bits = 0;
-  int have = 0;
-  for (const char c : text) {
-    const uint8_t value = values[static_cast<uint8_t>(c)];
-    if (value == 255) return wrong;
-    bits = bits << 6 | value;
-    have += 6;
-    if (have >= 8) {
-      have -= 8;
-      out.push_back(static_cast<uint8_t>(bits >> have));
-      bits &= (1u << have) - 1;
-    }
+// Decode: each text has one meaning, and each meaning one text (libsodium refuses bits that do not
+// count).
+absl::StatusOr<std::vector<uint8_t>> Decode(std::string_view text, int variant) {
+  std::vector<uint8_t> out(text.size() / 4 * 3 + 3);
+  size_t size = 0;
+  if (sodium_base642bin(out.data(), out.size(), text.data(), text.size(), nullptr, &size, nullptr,
+                        variant) != 0) {
+    return absl::InvalidArgumentError("no base64");
   }
-  if (bits != 0) return wrong;
+  out.resize(size);
   return out;
 }
 
@@ -69,7 +42,7 @@ absl::Status Refused(std::string_view why) {
 }
 
 // DecodeObject: nullopt for what is no object, is deep, or has a key twice.
-std::optional<nlohmann::json> DecodeObject(std::string_view part) {
+std::optional<Json> DecodeObject(std::string_view part) {
   const auto bytes = DecodeBase64Url(part);
   if (!bytes.ok()) return std::nullopt;
   auto json = ParseJson(std::span<const uint8_t>(*bytes), {.bytes = kMostToken, .depth = 8});
@@ -77,13 +50,13 @@ std::optional<nlohmann::json> DecodeObject(std::string_view part) {
   return *std::move(json);
 }
 
-std::string Text(const nlohmann::json& object, const std::string& key) {
+std::string Text(const Json& object, const std::string& key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 // Time: a NumericDate that is a whole or broken number of seconds; none where it is neither.
-std::optional<uint64_t> Time(const nlohmann::json& object, const char* key) {
+std::optional<uint64_t> Time(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return std::nullopt;
   const double seconds = found->get<double>();
@@ -92,18 +65,18 @@ std::optional<uint64_t> Time(const nlohmann::json& object, const char* key) {
 }
 
 // Texts: a string, or an array of them.
-std::optional<std::set<std::string>> Texts(const nlohmann::json& value) {
+std::optional<std::set<std::string>> Texts(const Json& value) {
   if (value.is_string()) return std::set<std::string>{value.get<std::string>()};
   if (!value.is_array()) return std::nullopt;
   std::set<std::string> out;
-  for (const nlohmann::json& one : value) {
+  for (const Json& one : value) {
     if (!one.is_string()) return std::nullopt;
     out.insert(one.get<std::string>());
   }
   return out;
 }
 
-absl::Status CheckTimes(const nlohmann::json& payload, const TokenRules& rules, uint64_t now,
+absl::Status CheckTimes(const Json& payload, const TokenRules& rules, uint64_t now,
                         uint64_t* expires) {
   const auto exp = Time(payload, "exp"), iat = Time(payload, "iat"), nbf = Time(payload, "nbf");
   if (!exp || !iat) return Refused("has no times of issue and expiry (iat, exp)");
@@ -118,7 +91,7 @@ absl::Status CheckTimes(const nlohmann::json& payload, const TokenRules& rules, 
 }
 
 // Binding: cnf's certificate as hexadecimal; nullopt where cnf is there and says something else.
-std::optional<std::string> Binding(const nlohmann::json& payload) {
+std::optional<std::string> Binding(const Json& payload) {
   const auto cnf = payload.find("cnf");
   if (cnf == payload.end()) return "";
   if (!cnf->is_object()) return std::nullopt;
@@ -129,24 +102,21 @@ std::optional<std::string> Binding(const nlohmann::json& payload) {
 
 }  // namespace
 
-std::string Base64Url(std::span<const uint8_t> bytes) { return Encode(bytes, kUrlAlphabet, false); }
-std::string Base64(std::span<const uint8_t> bytes) { return Encode(bytes, kAlphabet, true); }
-
+std::string Base64Url(std::span<const uint8_t> bytes) {
+  return Encode(bytes, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+}
+std::string Base64(std::span<const uint8_t> bytes) {
+  return Encode(bytes, sodium_base64_VARIANT_ORIGINAL);
+}
 absl::StatusOr<std::vector<uint8_t>> DecodeBase64Url(std::string_view text) {
-  static const std::array<uint8_t, 256> values = Values(kUrlAlphabet);
-  return Decode(text, values);
+  return Decode(text, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
 }
-
 absl::StatusOr<std::vector<uint8_t>> DecodeBase64(std::string_view text) {
-  static const std::array<uint8_t, 256> values = Values(kAlphabet);
-  if (text.size() % 4 != 0)
-    return absl::InvalidArgumentError("is not base64: its padding is missing");
-  for (int i = 0; i < 2 && !text.empty() && text.back() == '='; ++i) text.remove_suffix(1);
-  return Decode(text, values);
+  return Decode(text, sodium_base64_VARIANT_ORIGINAL);
 }
 
-absl::StatusOr<nlohmann::json> VerifyJws(std::string_view compact, const KeySet& keys,
-                                         std::string_view type) {
+absl::StatusOr<Json> VerifyJws(std::string_view compact, const KeySet& keys,
+                               std::string_view type) {
   if (compact.size() > kMostToken) return Refused("is longer than 8 kB");
   const std::vector<std::string_view> parts = Split(compact, '.');
   if (parts.size() != 3) return Refused("is no compact JWS");
@@ -176,11 +146,10 @@ absl::StatusOr<nlohmann::json> VerifyJws(std::string_view compact, const KeySet&
   return *std::move(payload);
 }
 
-absl::StatusOr<std::string> SignJws(EVP_PKEY* key, const std::string& kid,
-                                    const nlohmann::ordered_json& payload, std::string_view type) {
+absl::StatusOr<std::string> SignJws(EVP_PKEY* key, const std::string& kid, const Json& payload,
+                                    std::string_view type) {
   HEFT_ASSIGN_OR_RETURN(const std::string algorithm, AlgorithmOf(key));
-  const nlohmann::ordered_json header = {
-      {"alg", algorithm}, {"typ", std::string(type)}, {"kid", kid}};
+  const Json header = {{"alg", algorithm}, {"typ", std::string(type)}, {"kid", kid}};
   const std::string message =
       absl::StrCat(Base64Url(AsBytes(header.dump())), ".", Base64Url(AsBytes(payload.dump())));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> signature,
@@ -188,7 +157,7 @@ absl::StatusOr<std::string> SignJws(EVP_PKEY* key, const std::string& kid,
   return absl::StrCat(message, ".", Base64Url(signature));
 }
 
-absl::StatusOr<TokenClaims> CheckClaims(const nlohmann::json& payload, const TokenRules& rules,
+absl::StatusOr<TokenClaims> CheckClaims(const Json& payload, const TokenRules& rules,
                                         uint64_t now) {
   TokenClaims out;
   out.issuer = Text(payload, "iss");
@@ -200,11 +169,11 @@ absl::StatusOr<TokenClaims> CheckClaims(const nlohmann::json& payload, const Tok
   if (std::ranges::any_of(out.subject, control)) {
     return Refused("has control characters in its subject (sub)");
   }
-  const auto audience = Texts(payload.value("aud", nlohmann::json()));
+  const auto audience = Texts(payload.value("aud", Json()));
   if (!audience || !audience->contains(rules.audience))
     return Refused("is for another audience (aud)");
   HEFT_RETURN_IF_ERROR(CheckTimes(payload, rules, now, &out.expires));
-  const auto roles = Texts(payload.value(rules.roles_claim, nlohmann::json::array()));
+  const auto roles = Texts(payload.value(rules.roles_claim, Json::array()));
   if (!roles) return Refused("has no readable roles");
   for (const std::string& role : *roles) {
     // Roles of other services are in tokens too, and those that this issuer may not give.

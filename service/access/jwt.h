@@ -15,7 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "nlohmann/json.hpp"
+#include "service/json.h"
 
 typedef struct evp_pkey_st EVP_PKEY;
 
@@ -48,15 +48,14 @@ class KeySet {
 // VerifyJws: the payload of a compact JWS whose header names a key of the set and that key's own
 // algorithm. kUnauthenticated for everything else: "none", HMAC, `crit`, other types than `type`
 // ("JWT" takes "at+jwt" and none too), above 8 kB.
-absl::StatusOr<nlohmann::json> VerifyJws(std::string_view compact, const KeySet& keys,
-                                         std::string_view type = "JWT");
+absl::StatusOr<Json> VerifyJws(std::string_view compact, const KeySet& keys,
+                               std::string_view type = "JWT");
 
 // SignJws: a compact JWS of `payload`; the algorithm is the key's. kInvalidArgument for a key of
 // another kind. PublicJwk: the public half, for a JWKS.
-absl::StatusOr<std::string> SignJws(EVP_PKEY* key, const std::string& kid,
-                                    const nlohmann::ordered_json& payload,
+absl::StatusOr<std::string> SignJws(EVP_PKEY* key, const std::string& kid, const Json& payload,
                                     std::string_view type = "JWT");
-absl::StatusOr<nlohmann::ordered_json> PublicJwk(EVP_PKEY* key, const std::string& kid);
+absl::StatusOr<Json> PublicJwk(EVP_PKEY* key, const std::string& kid);
 
 // TokenRules: whose tokens are believed, and how far.
 struct TokenRules {
@@ -79,8 +78,7 @@ struct TokenClaims {
   uint64_t expires = 0;
 };
 // CheckClaims: of a payload that was signed. kUnauthenticated says which claim.
-absl::StatusOr<TokenClaims> CheckClaims(const nlohmann::json& payload, const TokenRules& rules,
-                                        uint64_t now);
+absl::StatusOr<TokenClaims> CheckClaims(const Json& payload, const TokenRules& rules, uint64_t now);
 
 }  // namespace heft::service
 

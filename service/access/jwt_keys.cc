@@ -70,17 +70,17 @@ std::shared_ptr<EVP_PKEY> RsaKey(std::span<const uint8_t> n, std::span<const uin
   return KeyFromParameters("RSA", builder.get());
 }
 
-std::string TextOf(const nlohmann::json& object, const char* key) {
+std::string TextOf(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 // BytesOf: a member in base64url; empty where it is none.
-std::vector<uint8_t> BytesOf(const nlohmann::json& object, const char* key) {
+std::vector<uint8_t> BytesOf(const Json& object, const char* key) {
   return DecodeBase64Url(TextOf(object, key)).value_or(std::vector<uint8_t>());
 }
 
-absl::StatusOr<KeySet::Key> ReadKey(const nlohmann::json& jwk) {
+absl::StatusOr<KeySet::Key> ReadKey(const Json& jwk) {
   for (const char* secret : {"d", "p", "q", "k"}) {
     if (jwk.contains(secret)) {
       return absl::InvalidArgumentError(
@@ -160,12 +160,12 @@ absl::StatusOr<KeySet> KeySet::Parse(std::string_view jwks, std::string_view wha
   };
   const auto parsed = ParseJson(jwks);
   if (!parsed.ok()) return wrong(absl::StrCat("no JWKS: ", Message(parsed.status())));
-  const nlohmann::json& json = *parsed;
+  const Json& json = *parsed;
   if (!json.is_object() || !json.contains("keys") || !json["keys"].is_array()) {
     return wrong("no JWKS: {\"keys\": [...]}");
   }
   KeySet set;
-  for (const nlohmann::json& jwk : json["keys"]) {
+  for (const Json& jwk : json["keys"]) {
     const std::string kid = jwk.is_object() ? TextOf(jwk, "kid") : "";
     if (kid.empty()) return wrong("a key without \"kid\"");
     auto key = ReadKey(jwk);
@@ -223,9 +223,9 @@ bool SignatureFits(EVP_PKEY* key, const std::string& algorithm, std::span<const 
   return good;
 }
 
-absl::StatusOr<nlohmann::ordered_json> PublicJwk(EVP_PKEY* key, const std::string& kid) {
+absl::StatusOr<Json> PublicJwk(EVP_PKEY* key, const std::string& kid) {
   HEFT_ASSIGN_OR_RETURN(const std::string algorithm, AlgorithmOf(key));
-  nlohmann::ordered_json jwk = {{"kid", kid}, {"use", "sig"}, {"alg", algorithm}};
+  Json jwk = {{"kid", kid}, {"use", "sig"}, {"alg", algorithm}};
   if (algorithm == "EdDSA") {
     std::vector<uint8_t> raw(kCurveBytes);
     size_t size = raw.size();

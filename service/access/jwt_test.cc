@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "service/access/jwt_keys.h"
+#include "service/json.h"
 #include "service/testing.h"
 #include "service/text.h"
 
@@ -93,7 +94,7 @@ class TokensTest : public ::testing::Test {
     EXPECT_EQ(claims.status().code(), absl::StatusCode::kUnauthenticated);
     return Message(claims.status());
   }
-  std::string With(const nlohmann::ordered_json& claims) const {
+  std::string With(const Json& claims) const {
     return Why(issuer_.Token("ann", {ServiceRole::kOperator}, claims));
   }
 

@@ -9,11 +9,10 @@
 
 #include "heft/trust.h"
 #include "service/console/files.h"
+#include "service/json.h"
 
 namespace heft::service {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // A page that could be made to run somebody else's script could admit people. So it runs its own
 // files, and nothing else, and stands in no frame.

@@ -6,9 +6,9 @@
 #include <functional>
 #include <string>
 
-#include "nlohmann/json.hpp"
 #include "service/console/traffic.h"
 #include "service/http/router.h"
+#include "service/json.h"
 
 namespace heft::service {
 
@@ -16,8 +16,8 @@ namespace heft::service {
 // nothing. GET /v1/service: "matcher" or "decider", and the operations of all routes that the
 // router has by now, so it is called last. GET /v1/status: what `facts` gives, an array of {label,
 // value, note, warning}. GET /v1/traffic: of `traffic`, which outlives the router.
-void AddConsole(Router* router, const std::string& service,
-                std::function<nlohmann::ordered_json()> facts, const Traffic* traffic);
+void AddConsole(Router* router, const std::string& service, std::function<Json()> facts,
+                const Traffic* traffic);
 
 }  // namespace heft::service
 

@@ -5,10 +5,10 @@
 #include <cmath>
 #include <set>
 
+#include "service/json.h"
+
 namespace heft::service {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr double kFirst = 0.05, kStep = 1.2;  // milliseconds
 constexpr uint64_t kMinute = 60;

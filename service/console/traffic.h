@@ -10,8 +10,8 @@
 #include <mutex>
 #include <string>
 
-#include "nlohmann/json.hpp"
 #include "service/http/server.h"
+#include "service/json.h"
 
 namespace heft::service {
 
@@ -24,7 +24,7 @@ class Traffic {
   // {"minutes": [60 of {"requests", "errors", "p50_ms", "p99_ms"}, the last is running],
   //  "total": the same of all and "failures", "operations": [...]}. Times are null where there was
   // no request; they are right within a tenth.
-  nlohmann::ordered_json Read(uint64_t now) const;
+  Json Read(uint64_t now) const;
 
  private:
   static constexpr size_t kMinutes = 60, kBins = 128;
@@ -33,8 +33,8 @@ class Traffic {
     uint32_t requests = 0, errors = 0, failures = 0;
     std::array<uint32_t, kBins> times{};  // bin b: below 0.05 ms times 1.2^b
     void Add(const Cell& other);
-    nlohmann::ordered_json Describe() const;
-    nlohmann::ordered_json Quantile(double share) const;
+    Json Describe() const;
+    Json Quantile(double share) const;
   };
   static size_t BinOf(double seconds);
   static double TimeOf(size_t bin);  // milliseconds

@@ -9,7 +9,7 @@
 #include "base/bytes.h"
 #include "base/files.h"
 #include "base/status.h"
-#include "nlohmann/json.hpp"
+#include "service/json.h"
 
 namespace heft::service {
 namespace {
@@ -17,8 +17,8 @@ namespace {
 constexpr uint64_t kMostFile = uint64_t{1} << 28;
 using Word = Waiting::Word;
 
-nlohmann::json ToJson(const Waiting& waiting) {
-  nlohmann::json people = nlohmann::json::array();
+Json ToJson(const Waiting& waiting) {
+  Json people = Json::array();
   for (const auto& person : waiting.enrolment.people) {
     people.push_back({{"identity", person.identity}, {"known", person.known}});
   }
@@ -31,12 +31,12 @@ nlohmann::json ToJson(const Waiting& waiting) {
 }
 
 // FromJson throws what nlohmann throws where a member is not as ToJson writes it.
-absl::StatusOr<Waiting> FromJson(const nlohmann::json& json, const GalleryId& gallery) {
+absl::StatusOr<Waiting> FromJson(const Json& json, const GalleryId& gallery) {
   Waiting out;
   out.gallery = gallery;
   HEFT_ASSIGN_OR_RETURN(out.enrolment.entry, DigestOfHex(json.at("entry").get<std::string>()));
   out.enrolment.authorised = json.at("authorised").get<bool>();
-  for (const nlohmann::json& person : json.at("people")) {
+  for (const Json& person : json.at("people")) {
     out.enrolment.people.push_back(
         {person.at("identity").get<std::string>(), person.at("known").get<bool>()});
   }
@@ -91,11 +91,11 @@ absl::Status AdmissionQueue::Load(const std::string& path, const std::string& na
   HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostFile));
   Entries entries;
   try {
-    for (const nlohmann::json& json : nlohmann::json::parse(text)) {
+    for (const Json& json : Json::parse(text)) {
       HEFT_ASSIGN_OR_RETURN(Waiting waiting, FromJson(json, gallery));
       entries.push_back(std::move(waiting));
     }
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const Json::exception& error) {
     return damaged(error.what());
   }
   galleries_[gallery] = std::move(entries);
@@ -103,7 +103,7 @@ absl::Status AdmissionQueue::Load(const std::string& path, const std::string& na
 }
 
 absl::Status AdmissionQueue::Save(const GalleryId& gallery, const Entries& entries) const {
-  nlohmann::json json = nlohmann::json::array();
+  Json json = Json::array();
   for (const Waiting& waiting : entries) json.push_back(ToJson(waiting));
   return WriteFileAtomic(Path(gallery), json.dump(), 0600);
 }

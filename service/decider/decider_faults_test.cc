@@ -17,7 +17,6 @@ namespace {
 
 using testing::Bytes;
 using ::testing::HasSubstr;
-using testing::Json;
 
 class DeciderFaultsTest : public ::testing::Test {
  protected:

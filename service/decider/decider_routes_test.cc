@@ -6,6 +6,7 @@
 #include "base/testing.h"
 #include "service/console/console.h"
 #include "service/decider/routes.h"
+#include "service/json.h"
 #include "service/openapi/document.h"
 #include "service/routes_testing.h"
 
@@ -38,7 +39,7 @@ TEST(DeciderRoutesTest, AreThoseOfTheList) {
   (*base)->AddCommonRoutes(&router, [] { return absl::OkStatus(); });
   Traffic traffic;
   AddConsole(
-      &router, "decider", [] { return nlohmann::ordered_json(); }, &traffic);
+      &router, "decider", [] { return Json(); }, &traffic);
   EXPECT_THAT(testing::RouteLines(router), ::testing::UnorderedElementsAreArray(ByHand()));
   // Every route, every role, every kind of credential, good and bad.
   const testing::AccessTable table = testing::CheckAccessTable(router);

@@ -16,7 +16,6 @@ namespace {
 
 using testing::Bytes;
 using ::testing::HasSubstr;
-using testing::Json;
 using testing::World;
 
 constexpr uint32_t kBuckets = 3;

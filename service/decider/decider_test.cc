@@ -8,13 +8,13 @@
 #include "heft/removal.h"
 #include "service/access/jwt.h"
 #include "service/decider/world_testing.h"
+#include "service/json.h"
 
 namespace heft::service {
 namespace {
 
 using testing::Bytes;
 using ::testing::HasSubstr;
-using testing::Json;
 using testing::World;
 
 class DeciderTest : public ::testing::Test {
@@ -312,13 +312,11 @@ TEST_F(DeciderTest, EverythingIsWrittenDown) {
   }
   // For whom, if the other daemon says so: nobody else speaks for others.
   size_t for_others = 0;
-  ASSERT_TRUE(VerifyAuditLog(world.folder / "audit.log", nullptr,
-                             [&](uint64_t, const nlohmann::json& line) {
-                               const bool machine = line.value("principal", "") == "machine";
-                               EXPECT_EQ(line.contains("for"), machine) << line;
-                               for_others += machine ? 1 : 0;
-                             })
-                  .ok());
+  ASSERT_TRUE(VerifyAuditLog(world.folder / "audit.log", nullptr, [&](uint64_t, const Json& line) {
+                const bool machine = line.value("principal", "") == "machine";
+                EXPECT_EQ(line.contains("for"), machine) << line;
+                for_others += machine ? 1 : 0;
+              }).ok());
   EXPECT_GT(for_others, 0u);
   const Json budget = world.AskJson(ServiceRole::kAuditor, "GET", "/v1/budget");
   EXPECT_GT(budget["openings"], 0);

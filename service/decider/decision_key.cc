@@ -13,6 +13,7 @@
 #include "base/status.h"
 #include "service/access/jwt.h"
 #include "service/http/private_key.h"
+#include "service/json.h"
 
 namespace heft::service {
 namespace {
@@ -21,8 +22,8 @@ namespace {
 constexpr char kType[] = "heft-decision+jwt";
 
 // Thumbprint: RFC 7638: the members that make the key, in the order of the alphabet.
-std::string Thumbprint(const nlohmann::ordered_json& jwk) {
-  nlohmann::json members;  // which sorts
+std::string Thumbprint(const Json& jwk) {
+  Json members;
   for (const char* name : {"crv", "kty", "x", "y"}) {
     if (jwk.contains(name)) members[name] = jwk[name];
   }
@@ -32,7 +33,7 @@ std::string Thumbprint(const nlohmann::ordered_json& jwk) {
   return Base64Url(digest);
 }
 
-absl::StatusOr<nlohmann::ordered_json> Jwk(EVP_PKEY* key, const std::string& what) {
+absl::StatusOr<Json> Jwk(EVP_PKEY* key, const std::string& what) {
   auto jwk = PublicJwk(key, "");
   if (jwk.ok() && jwk->value("kty", "") == "RSA") {
     return absl::InvalidArgumentError(
@@ -60,18 +61,18 @@ absl::StatusOr<DecisionKey> DecisionKey::Load(const std::string& key,
                                               const std::vector<std::string>& retired) {
   DecisionKey out;
   HEFT_ASSIGN_OR_RETURN(out.key_, LoadPrivateKey(key));
-  HEFT_ASSIGN_OR_RETURN(nlohmann::ordered_json own, Jwk(out.key_.get(), key));
+  HEFT_ASSIGN_OR_RETURN(Json own, Jwk(out.key_.get(), key));
   out.id_ = own["kid"].get<std::string>();
-  out.jwks_["keys"] = nlohmann::ordered_json::array({std::move(own)});
+  out.jwks_["keys"] = Json::array({std::move(own)});
   for (const std::string& path : retired) {
     HEFT_ASSIGN_OR_RETURN(const auto old, LoadPublicKey(path));
-    HEFT_ASSIGN_OR_RETURN(nlohmann::ordered_json jwk, Jwk(old.get(), path));
+    HEFT_ASSIGN_OR_RETURN(Json jwk, Jwk(old.get(), path));
     out.jwks_["keys"].push_back(std::move(jwk));
   }
   return out;
 }
 
-absl::StatusOr<std::string> DecisionKey::Sign(const nlohmann::ordered_json& claims) const {
+absl::StatusOr<std::string> DecisionKey::Sign(const Json& claims) const {
   return SignJws(key_.get(), id_, claims, kType);
 }
 

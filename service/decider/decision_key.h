@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "nlohmann/json.hpp"
+#include "service/json.h"
 
 typedef struct evp_pkey_st EVP_PKEY;
 
@@ -28,16 +28,16 @@ class DecisionKey {
 
   // The compact serialization of `claims` signed, with the key's thumbprint (RFC 7638) as "kid".
   // kUnavailable where a token does not sign.
-  absl::StatusOr<std::string> Sign(const nlohmann::ordered_json& claims) const;
+  absl::StatusOr<std::string> Sign(const Json& claims) const;
   // {"keys": [...]}, this one first.
-  const nlohmann::ordered_json& jwks() const { return jwks_; }
+  const Json& jwks() const { return jwks_; }
   const std::string& id() const { return id_; }
 
  private:
   DecisionKey() = default;
   std::shared_ptr<EVP_PKEY> key_;
   std::string id_;
-  nlohmann::ordered_json jwks_;
+  Json jwks_;
 };
 
 }  // namespace heft::service

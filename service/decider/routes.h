@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "nlohmann/json.hpp"
 #include "service/decider/state.h"
 #include "service/http/router.h"
+#include "service/json.h"
 
 namespace heft::service {
 
@@ -24,13 +24,13 @@ void AddKeyRoutes(DeciderService* service, Router* router);        // routes_key
 void RegisterDeciderMetrics(DeciderService* service);
 
 // DeciderFacts: what the console shows of it at a glance.
-nlohmann::ordered_json DeciderFacts(DeciderService* service);
+Json DeciderFacts(DeciderService* service);
 
 // RefuseOther: 415 for a body that is no HEFT file by its content type.
 std::optional<HttpResponse> RefuseOther(const HttpRequest& request);
 // Recorded: what the audit log says of who asked: "request", "principal" and, where the other
 // daemon asked for somebody, "for".
-nlohmann::ordered_json Recorded(const char* event, const HttpRequest& request);
+Json Recorded(const char* event, const HttpRequest& request);
 
 }  // namespace heft::service
 

@@ -10,12 +10,11 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "service/decider/routes.h"
+#include "service/json.h"
 #include "service/run/log.h"
 
 namespace heft::service {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kMostRequest = uint64_t{1} << 28;
 constexpr size_t kMostListed = 200, kMostNames = 50;
@@ -151,13 +150,13 @@ HttpResponse List(DeciderService* service, const HttpRequest& request) {
   return JsonResponse(out);
 }
 
-absl::StatusOr<std::vector<Digest>> ReadEntries(const nlohmann::json& body, const char* name) {
+absl::StatusOr<std::vector<Digest>> ReadEntries(const Json& body, const char* name) {
   std::vector<Digest> out;
   if (!body.contains(name)) return out;
   const absl::Status wrong =
       absl::InvalidArgumentError(absl::StrCat(name, ": an array of entries as the list has them"));
   if (!body[name].is_array()) return wrong;
-  for (const nlohmann::json& entry : body[name]) {
+  for (const Json& entry : body[name]) {
     if (!entry.is_string()) return wrong;
     HEFT_ASSIGN_OR_RETURN(const Digest digest, DigestOfHex(entry.get<std::string>()));
     out.push_back(digest);
@@ -167,7 +166,7 @@ absl::StatusOr<std::vector<Digest>> ReadEntries(const nlohmann::json& body, cons
 
 absl::StatusOr<HttpResponse> DecideAdmissions(DeciderService* service, const HttpRequest& request) {
   HEFT_ASSIGN_OR_RETURN(const GalleryId gallery, ParseGalleryId(request.Parameter("gallery")));
-  HEFT_ASSIGN_OR_RETURN(const nlohmann::json body, ReadJson(request));
+  HEFT_ASSIGN_OR_RETURN(const Json body, ReadJson(request));
   if (!body.is_object()) return absl::InvalidArgumentError("a JSON object is expected");
   for (const auto& [name, value] : body.items()) {
     if (name == "admit" || name == "reject") continue;

@@ -11,12 +11,11 @@
 #include "service/access/jwt.h"
 #include "service/access/relying.h"
 #include "service/decider/routes.h"
+#include "service/json.h"
 #include "service/run/log.h"
 
 namespace heft::service {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kMostReply = uint64_t{1} << 28;    // of one gallery, or one bucket
 constexpr uint64_t kMostReplies = uint64_t{1} << 30;  // of all buckets

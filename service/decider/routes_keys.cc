@@ -6,11 +6,10 @@
 #include "base/status.h"
 #include "service/access/relying.h"
 #include "service/decider/routes.h"
+#include "service/json.h"
 
 namespace heft::service {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kMostRenewal = uint64_t{1} << 29;
 

@@ -23,13 +23,13 @@
 #include "service/access/jwt.h"
 #include "service/console/console.h"
 #include "service/decider/routes.h"
+#include "service/json.h"
 #include "service/openapi/recorder.h"
 #include "service/testing.h"
 
 namespace heft::service::testing {
 
 using Bytes = std::vector<uint8_t>;
-using Json = nlohmann::ordered_json;
 
 inline Model MakeModel() {
   Model model = experiment::RandomModel({40, 24}, 16, 3);

@@ -1,290 +1,314 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/http/client.h"
 
-#include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
+#include <curl/curl.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <ctime>
+#include <map>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/bytes.h"
 #include "base/status.h"
 #include "service/access/replay.h"
-#include "service/http/parsers.h"
+#include "service/http/tls_internal.h"
 #include "service/http/wire.h"
+#include "service/text.h"
 
 namespace heft::service {
 namespace {
 
-using SteadyTime = std::chrono::steady_clock::time_point;
-using Kind = WireStep::Kind;
-
-constexpr size_t kPiece = 64 << 10;
 constexpr size_t kKept = 64;  // connections without a request
+constexpr size_t kMostHeaders = 100, kMostHeaderBytes = 64 << 10;
+constexpr long kPiece = 64 << 10;  // NOLINT: curl's type
 
-absl::Status TimeOver() { return absl::DeadlineExceededError("the other side took too long"); }
-
-// WaitFor: until the socket is ready; kDeadlineExceeded.
-absl::Status WaitFor(int fd, Kind kind, SteadyTime deadline) {
-  while (true) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0) return TimeOver();
-    pollfd wanted{fd, static_cast<short>(kind == Kind::kWantWrite ? POLLOUT : POLLIN),
-                  0};  // NOLINT
-    const int n = poll(&wanted, 1, static_cast<int>(std::min<int64_t>(left.count(), 1 << 30)));
-    if (n > 0) return absl::OkStatus();
-    if (n == 0) return TimeOver();
-    if (errno != EINTR) return absl::UnavailableError(std::strerror(errno));
-  }
+// Part: of a URL, which curl has allocated; empty where the part is missing.
+std::string Part(CURLU* url, CURLUPart part, unsigned int flags = 0) {
+  char* text = nullptr;
+  std::string out = curl_url_get(url, part, &text, flags) == CURLUE_OK ? text : "";
+  curl_free(text);
+  return out;
 }
 
 struct Address {
   bool tls = true;
-  std::string host, port;
+  std::string url, place;  // "https://host:port", "host:port"
 };
 
-absl::StatusOr<Address> ParseUrl(std::string_view url) {
-  Address out;
-  std::string_view rest = url;
-  out.tls = !rest.starts_with("http://");
-  if (out.tls && !rest.starts_with("https://")) rest = {};
-  rest.remove_prefix(rest.empty() ? 0 : out.tls ? 8 : 7);
-  if (rest.ends_with("/")) rest.remove_suffix(1);
-  const size_t colon = rest.rfind(':');
-  const bool has_port = colon != rest.npos && !rest.ends_with("]");
-  out.host = std::string(has_port ? rest.substr(0, colon) : rest);
-  out.port = has_port ? std::string(rest.substr(colon + 1)) : out.tls ? "443" : "80";
-  if (out.host.size() > 2 && out.host.front() == '[') {
-    out.host = out.host.substr(1, out.host.size() - 2);
-  }
-  uint32_t port = 0;
-  if (out.host.empty() || out.host.find('/') != out.host.npos ||
-      !absl::SimpleAtoi(out.port, &port) || port == 0 || port > 65535) {
+absl::StatusOr<Address> ParseUrl(const std::string& text) {
+  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), curl_url_cleanup);
+  const bool parsed = curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) == CURLUE_OK;
+  const std::string scheme = Part(url.get(), CURLUPART_SCHEME);
+  const std::string host = Part(url.get(), CURLUPART_HOST);
+  const std::string port = Part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
+  const std::string path = Part(url.get(), CURLUPART_PATH);
+  uint32_t number = 0;
+  const bool more = !Part(url.get(), CURLUPART_USER).empty() ||
+                    !Part(url.get(), CURLUPART_QUERY).empty() ||
+                    !Part(url.get(), CURLUPART_FRAGMENT).empty() || (path != "/" && !path.empty());
+  if (!parsed || (scheme != "https" && scheme != "http") || host.empty() || more ||
+      !absl::SimpleAtoi(port, &number) || number == 0 || number > 65535) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", std::string(url), "\" is no address: write https://host:port"));
+        absl::StrCat("\"", text, "\" is no address: write https://host:port"));
   }
-  const bool here = out.host == "localhost" || out.host == "127.0.0.1" || out.host == "::1";
-  if (!out.tls && !here) {
+  const bool here = host == "localhost" || host == "127.0.0.1" || host == "[::1]";
+  if (scheme == "http" && !here) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", std::string(url), "\": without TLS only this machine is allowed"));
+        absl::StrCat("\"", text, "\": without TLS only this machine is allowed"));
   }
-  return out;
+  return Address{scheme == "https", absl::StrCat(scheme, "://", host, ":", port),
+                 absl::StrCat(host, ":", port)};
 }
 
-// Link: one connection. What came behind an answer is not ours: then it is not used again.
-class Link {
+// Answer: a response as curl hands it over, and the rules that curl does not have.
+class Answer {
  public:
-  ~Link() {
-    wire_.reset();
-    if (fd_ >= 0) close(fd_);
+  explicit Answer(uint64_t most_bytes) : most_bytes_(most_bytes) {}
+
+  // HeaderLine: of a status line, a field or an empty line; false refuses the response.
+  bool HeaderLine(std::string_view line) {
+    line = Trim(line);
+    begun_ = true;
+    if (headers_done_ && !line.starts_with("HTTP/")) return Refuse("fields behind the body");
+    if (line.starts_with("HTTP/")) {  // 100 Continue and its like come before the answer
+      headers_done_ = false;
+      headers_.clear();
+      header_bytes_ = 0;
+      return true;
+    }
+    if (line.empty()) return headers_done_ = true;
+    header_bytes_ += line.size();
+    if (headers_.size() >= kMostHeaders || header_bytes_ > kMostHeaderBytes) {
+      return Refuse("the header is too long");
+    }
+    const size_t colon = line.find(':');
+    if (colon == line.npos) return Refuse("a header without a colon");
+    const std::string name = LowerCase(line.substr(0, colon));
+    const auto [at, is_new] = headers_.emplace(name, Trim(line.substr(colon + 1)));
+    return is_new || name != "content-length" || Refuse("two lengths");
   }
-  static absl::StatusOr<std::unique_ptr<Link>> Open(const Address& address,
-                                                    const std::shared_ptr<TlsContext>& tls,
-                                                    SteadyTime deadline);
-  // kAborted where the connection ended before the first byte of an answer: it may be sent again
-  // over another.
-  absl::StatusOr<HttpResponse> Exchange(const std::string& head, std::span<const uint8_t> body,
-                                        uint64_t most_bytes, SteadyTime deadline);
-  bool reusable() const { return reusable_; }
-  const SSL_CTX* context() const { return context_.get(); }
+  bool Piece(std::string_view bytes) {
+    if (body_.size() + bytes.size() > most_bytes_) {
+      return Refuse(absl::StrCat("it is longer than ", most_bytes_, " bytes"));
+    }
+    body_.insert(body_.end(), bytes.begin(), bytes.end());
+    return true;
+  }
+  absl::StatusOr<HttpResponse> Take(long status) {  // NOLINT: curl's type
+    if (!headers_done_) return absl::DataLossError("the connection ended before the answer did");
+    if (status < 200 || status > 599) {
+      return absl::DataLossError("the answer cannot be used: no status of HTTP");
+    }
+    HttpResponse out;
+    out.status = static_cast<int>(status);
+    out.content_type = headers_["content-type"];
+    out.body = std::move(body_);
+    out.headers.assign(headers_.begin(), headers_.end());
+    return out;
+  }
+  bool begun() const { return begun_; }
+  const std::string& refused() const { return refused_; }
 
  private:
-  absl::Status Connect(const Address& address, SteadyTime deadline);
-  absl::Status Write(std::span<const uint8_t> bytes, SteadyTime deadline, bool* ended);
-  absl::StatusOr<HttpResponse> Read(uint64_t most_bytes, SteadyTime deadline);
+  bool Refuse(std::string why) {
+    refused_ = std::move(why);
+    return false;
+  }
 
-  int fd_ = -1;
-  std::shared_ptr<SSL_CTX> context_;
-  std::unique_ptr<Wire> wire_;
-  bool reusable_ = false;
+  const uint64_t most_bytes_;
+  std::map<std::string, std::string> headers_;  // names in lower case
+  size_t header_bytes_ = 0;
+  std::vector<uint8_t> body_;
+  bool begun_ = false, headers_done_ = false;
+  std::string refused_;
 };
 
-absl::Status Link::Connect(const Address& address, SteadyTime deadline) {
-  addrinfo wanted{}, *found = nullptr;
-  wanted.ai_socktype = SOCK_STREAM;
-  if (getaddrinfo(address.host.c_str(), address.port.c_str(), &wanted, &found) != 0) {
-    return absl::UnavailableError(absl::StrCat("no address is known of ", address.host));
-  }
-  absl::Status last;
-  for (const addrinfo* at = found; at != nullptr; at = at->ai_next) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    int error = fd_ < 0 || connect(fd_, at->ai_addr, at->ai_addrlen) != 0 ? errno : 0;
-    if (error == EINPROGRESS) {
-      last = WaitFor(fd_, Kind::kWantWrite, deadline);
-      socklen_t size = sizeof error;
-      if (!last.ok()) break;
-      if (getsockopt(fd_, SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = errno;
-    }
-    last = error == 0
-               ? absl::OkStatus()
-               : absl::UnavailableError(absl::StrCat("cannot reach ", address.host, ":",
-                                                     address.port, ": ", std::strerror(error)));
-    if (last.ok()) break;
-  }
-  freeaddrinfo(found);
-  const int on = 1;
-  if (last.ok()) setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  return last;
+size_t OnHeader(char* text, size_t, size_t bytes, void* answer) {
+  return static_cast<Answer*>(answer)->HeaderLine({text, bytes}) ? bytes : 0;
+}
+size_t OnBody(char* text, size_t, size_t bytes, void* answer) {
+  return static_cast<Answer*>(answer)->Piece({text, bytes}) ? bytes : CURL_WRITEFUNC_ERROR;
+}
+CURLcode OnContext(CURL*, void* made, void* ours) {
+  return UseContext(static_cast<SSL_CTX*>(made), static_cast<SSL_CTX*>(ours)).ok()
+             ? CURLE_OK
+             : CURLE_SSL_CERTPROBLEM;
+}
+curl_socket_t OnSocket(void*, curlsocktype, curl_sockaddr* at) {
+  return socket(at->family, at->socktype | SOCK_CLOEXEC, at->protocol);
 }
 
-absl::StatusOr<std::unique_ptr<Link>> Link::Open(const Address& address,
-                                                 const std::shared_ptr<TlsContext>& tls,
-                                                 SteadyTime deadline) {
-  auto link = std::make_unique<Link>();
-  HEFT_RETURN_IF_ERROR(link->Connect(address, deadline));
-  if (address.tls) link->context_ = tls->Current();
-  link->wire_ =
-      address.tls ? ClientTlsWire(link->fd_, link->context_, address.host) : PlainWire(link->fd_);
-  while (true) {
-    const WireStep step = link->wire_->Handshake();
-    if (step.kind == Kind::kDone) return link;
-    if (step.kind == Kind::kClosed || step.kind == Kind::kFailed) {
-      return absl::UnavailableError(
-          absl::StrCat("no TLS with ", address.host, ":", address.port, ": ", link->wire_->Why()));
-    }
-    HEFT_RETURN_IF_ERROR(WaitFor(link->fd_, step.kind, deadline));
-  }
+struct FreeList {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+using Lines = std::unique_ptr<curl_slist, FreeList>;
+
+void AddLine(const std::string& line, Lines* lines) {
+  curl_slist* const all = curl_slist_append(lines->get(), line.c_str());
+  (void)lines->release();
+  lines->reset(all);
 }
 
-// Write: `ended` where the peer has closed: it may have answered before it did.
-absl::Status Link::Write(std::span<const uint8_t> bytes, SteadyTime deadline, bool* ended) {
-  while (!bytes.empty() && !*ended) {
-    const WireStep step = wire_->Write(bytes.first(std::min(bytes.size(), kPiece)));
-    if (step.kind == Kind::kDone) {
-      bytes = bytes.subspan(step.bytes);
-    } else if (step.kind == Kind::kClosed || step.kind == Kind::kFailed) {
-      *ended = true;
-    } else {
-      HEFT_RETURN_IF_ERROR(WaitFor(fd_, step.kind, deadline));
-    }
-  }
-  return absl::OkStatus();
+bool OneLine(std::string_view text) {
+  return text.find_first_of(std::string_view("\r\n\0", 3)) == text.npos;
 }
 
-absl::StatusOr<HttpResponse> Link::Read(uint64_t most_bytes, SteadyTime deadline) {
-  ResponseReader reader(most_bytes);
-  std::vector<uint8_t> in, piece(kPiece);
-  bool anything = false;
-  while (true) {
-    const WireStep step = wire_->Read(piece);
-    if (step.kind == Kind::kWantRead || step.kind == Kind::kWantWrite) {
-      HEFT_RETURN_IF_ERROR(WaitFor(fd_, step.kind, deadline));
-      continue;
-    }
-    if (step.kind != Kind::kDone) {
-      if (step.kind == Kind::kClosed && anything && reader.End()) return reader.Take();
-      const std::string why =
-          absl::StrCat("the connection ended before the answer did: ", wire_->Why());
-      return anything ? absl::DataLossError(why) : absl::AbortedError(why);
-    }
-    anything = true;
-    in.insert(in.end(), piece.begin(), piece.begin() + step.bytes);
-    const size_t used = reader.Feed(in);
-    in.erase(in.begin(), in.begin() + used);
-    if (reader.bad()) {
-      return absl::DataLossError(absl::StrCat("the answer cannot be used: ", reader.why()));
-    }
-    if (in.size() > (uint64_t{1} << 20)) return absl::DataLossError("the answer has no end");
-    if (!reader.done()) continue;
-    reusable_ = reader.keep_alive() && in.empty();
-    return reader.Take();
-  }
-}
-
-absl::StatusOr<HttpResponse> Link::Exchange(const std::string& head, std::span<const uint8_t> body,
-                                            uint64_t most_bytes, SteadyTime deadline) {
-  reusable_ = false;
-  bool ended = false;
-  // One piece where it is short: one record of TLS.
-  if (body.size() <= kPiece) {
-    std::vector<uint8_t> all(head.begin(), head.end());
-    all.insert(all.end(), body.begin(), body.end());
-    HEFT_RETURN_IF_ERROR(Write(all, deadline, &ended));
-  } else {
-    HEFT_RETURN_IF_ERROR(Write(AsBytes(head), deadline, &ended));
-    HEFT_RETURN_IF_ERROR(Write(body, deadline, &ended));
-  }
-  auto response = Read(most_bytes, deadline);
-  reusable_ &= !ended;
-  return response;
-}
-
-class TlsClient : public HttpClient {
+// Link: curl's handle with the one connection that it keeps.
+class Link {
  public:
-  TlsClient(Address address, std::shared_ptr<TlsContext> tls)
+  Link(const Address& address, std::shared_ptr<SSL_CTX> context)
+      : context_(std::move(context)), curl_(curl_easy_init()) {
+    if (curl_ == nullptr) return;
+    const auto set = [this](CURLoption option, auto value) {
+      good_ &= curl_easy_setopt(curl_, option, value) == CURLE_OK;
+    };
+    set(CURLOPT_URL, absl::StrCat(address.url, "/").c_str());
+    set(CURLOPT_PROTOCOLS_STR, address.tls ? "https" : "http");
+    set(CURLOPT_PROXY, "");  // none, whatever the environment says
+    set(CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));  // NOLINT
+    set(CURLOPT_NOSIGNAL, 1L);
+    set(CURLOPT_MAXCONNECTS, 1L);
+    set(CURLOPT_BUFFERSIZE, kPiece);
+    set(CURLOPT_UPLOAD_BUFFERSIZE, kPiece);
+    set(CURLOPT_ERRORBUFFER, static_cast<char*>(why_));
+    set(CURLOPT_OPENSOCKETFUNCTION, OnSocket);
+    set(CURLOPT_HEADERFUNCTION, OnHeader);
+    set(CURLOPT_WRITEFUNCTION, OnBody);
+    if (!address.tls) return;
+    // Everything of TLS is our context's; nothing is read from the system's folders.
+    set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_3));  // NOLINT
+    set(CURLOPT_CAINFO, static_cast<char*>(nullptr));
+    set(CURLOPT_CAPATH, static_cast<char*>(nullptr));
+    set(CURLOPT_SSL_SESSIONID_CACHE, 0L);
+    set(CURLOPT_SSL_ENABLE_ALPN, 0L);
+    set(CURLOPT_SSL_VERIFYPEER, 1L);
+    set(CURLOPT_SSL_VERIFYHOST, 2L);
+    set(CURLOPT_SSL_CTX_DATA, context_.get());
+    set(CURLOPT_SSL_CTX_FUNCTION, OnContext);
+  }
+  ~Link() { curl_easy_cleanup(curl_); }
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+
+  const SSL_CTX* context() const { return context_.get(); }
+  absl::StatusOr<HttpResponse> Exchange(const ClientRequest& request, curl_slist* lines,
+                                        const std::string& place);
+
+ private:
+  absl::Status StatusOf(CURLcode code, const Answer& answer, const std::string& place) const;
+
+  const std::shared_ptr<SSL_CTX> context_;
+  CURL* const curl_;
+  bool good_ = true;
+  char why_[CURL_ERROR_SIZE] = "";
+};
+
+absl::Status Link::StatusOf(CURLcode code, const Answer& answer, const std::string& place) const {
+  const std::string why = *why_ != 0 ? why_ : curl_easy_strerror(code);
+  if (code == CURLE_OPERATION_TIMEDOUT) {
+    return absl::DeadlineExceededError("the other side took too long");
+  }
+  if (!answer.refused().empty()) {
+    return absl::DataLossError(absl::StrCat("the answer cannot be used: ", answer.refused()));
+  }
+  switch (code) {
+    case CURLE_WEIRD_SERVER_REPLY:
+    case CURLE_UNSUPPORTED_PROTOCOL:  // an answer of HTTP/0.9
+    case CURLE_BAD_CONTENT_ENCODING:
+      return absl::DataLossError(absl::StrCat("the answer cannot be used: ", why));
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+      return absl::UnavailableError(absl::StrCat("cannot reach ", place, ": ", why));
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return absl::UnavailableError(absl::StrCat("no TLS with ", place, ": ", why));
+    default:
+      break;
+  }
+  const std::string message = absl::StrCat("the connection ended before the answer did: ", why);
+  return answer.begun() ? absl::DataLossError(message) : absl::UnavailableError(message);
+}
+
+absl::StatusOr<HttpResponse> Link::Exchange(const ClientRequest& request, curl_slist* lines,
+                                            const std::string& place) {
+  if (curl_ == nullptr || !good_) return absl::InternalError("libcurl lacks what HEFT needs of it");
+  // 0 would be no deadline.
+  if (request.deadline.count() <= 0) return StatusOf(CURLE_OPERATION_TIMEDOUT, Answer(0), place);
+  Answer answer(request.most_bytes);
+  const bool bare = request.method == "GET" && request.body.empty();
+  curl_easy_setopt(curl_, CURLOPT_TIMEOUT_MS,
+                   static_cast<long>(request.deadline.count()));  // NOLINT
+  curl_easy_setopt(curl_, CURLOPT_REQUEST_TARGET, request.target.c_str());
+  curl_easy_setopt(curl_, CURLOPT_HTTPHEADER, lines);
+  curl_easy_setopt(curl_, CURLOPT_HEADERDATA, &answer);
+  curl_easy_setopt(curl_, CURLOPT_WRITEDATA, &answer);
+  if (bare) {
+    curl_easy_setopt(curl_, CURLOPT_HTTPGET, 1L);
+  } else {
+    const char* const body = reinterpret_cast<const char*>(request.body.data());
+    curl_easy_setopt(curl_, CURLOPT_POSTFIELDS, request.body.empty() ? "" : body);
+    curl_easy_setopt(curl_, CURLOPT_POSTFIELDSIZE_LARGE,
+                     static_cast<curl_off_t>(request.body.size()));
+  }
+  curl_easy_setopt(curl_, CURLOPT_CUSTOMREQUEST, bare ? nullptr : request.method.c_str());
+  *why_ = 0;
+  const CURLcode code = curl_easy_perform(curl_);
+  if (code != CURLE_OK) return StatusOf(code, answer, place);
+  long status = 0;  // NOLINT: curl's type
+  curl_easy_getinfo(curl_, CURLINFO_RESPONSE_CODE, &status);
+  return answer.Take(status);
+}
+
+class CurlClient : public HttpClient {
+ public:
+  CurlClient(Address address, std::shared_ptr<TlsContext> tls)
       : address_(std::move(address)), tls_(std::move(tls)) {}
 
   absl::StatusOr<HttpResponse> Send(const ClientRequest& request) override {
-    const SteadyTime deadline = std::chrono::steady_clock::now() + request.deadline;
-    const absl::StatusOr<std::string> head = Head(request);
-    if (!head.ok()) return head.status();
-    while (true) {
-      std::unique_ptr<Link> link = Kept();
-      const bool kept = link != nullptr;
-      if (!kept) {
-        HEFT_ASSIGN_OR_RETURN(link, Link::Open(address_, tls_, deadline));
-      }
-      // The same nonce if it is sent again: where the other side has taken it, it is refused there.
-      auto response = link->Exchange(*head, request.body, request.most_bytes, deadline);
-      if (response.ok() && link->reusable()) Keep(std::move(link));
-      if (!absl::IsAborted(response.status())) return response;
-      if (!kept) return absl::UnavailableError(response.status().message());
-    }
+    HEFT_ASSIGN_OR_RETURN(const Lines lines, Head(request));
+    std::unique_ptr<Link> link = Kept();
+    // Curl sends a request again where the server has closed a kept connection before it answered
+    // anything, with the same nonce: where the other side has taken it, it is refused there.
+    auto response = link->Exchange(request, lines.get(), address_.place);
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (response.ok() && kept_.size() < kKept) kept_.push_back(std::move(link));
+    return response;
   }
 
  private:
-  absl::StatusOr<std::string> Head(const ClientRequest& request) const {
-    const bool v6 = address_.host.find(':') != address_.host.npos;
-    std::string head =
-        absl::StrCat(request.method, " ", request.target, " HTTP/1.1\r\nHost: ", v6 ? "[" : "",
-                     address_.host, v6 ? "]" : "", ":", address_.port, "\r\n");
-    if (request.method != "GET" || !request.body.empty()) {
-      absl::StrAppend(&head, "Content-Length: ", request.body.size(), "\r\n");
-    }
-    if (!request.content_type.empty()) {
-      absl::StrAppend(&head, "Content-Type: ", request.content_type, "\r\n");
-    }
+  static absl::StatusOr<Lines> Head(const ClientRequest& request) {
+    bool good = OneLine(request.method) && OneLine(request.target) && OneLine(request.content_type);
+    Lines lines;
+    // What curl would say on its own; an empty content type is none.
+    AddLine("Accept:", &lines);
+    AddLine("Expect:", &lines);
+    AddLine(absl::StrCat("Content-Type: ", request.content_type), &lines);
     if (request.sign) {
-      absl::StrAppend(&head, kNonceHeader, ": ", NewNonce(), "\r\n", kTimeHeader, ": ",
-                      static_cast<uint64_t>(std::time(nullptr)), "\r\n");
+      AddLine(absl::StrCat(kNonceHeader, ": ", NewNonce()), &lines);
+      AddLine(absl::StrCat(kTimeHeader, ": ", static_cast<uint64_t>(std::time(nullptr))), &lines);
     }
     for (const auto& [name, value] : request.headers) {
-      absl::StrAppend(&head, name, ": ", value, "\r\n");
+      good &= OneLine(name) && OneLine(value);
+      AddLine(value.empty() ? absl::StrCat(name, ";") : absl::StrCat(name, ": ", value), &lines);
     }
-    const auto lines = std::count(head.begin(), head.end(), '\n');
-    const auto wanted = 2 + static_cast<long>(request.headers.size()) +  // NOLINT
-                        (request.method != "GET" || !request.body.empty() ? 1 : 0) +
-                        (request.content_type.empty() ? 0 : 1) + (request.sign ? 2 : 0);
-    if (lines != wanted) return absl::InvalidArgumentError("a line's end within a header");
-    return head + "\r\n";
+    if (!good) return absl::InvalidArgumentError("a line's end within a header");
+    return lines;
   }
   std::unique_ptr<Link> Kept() {
-    const std::shared_ptr<SSL_CTX> now = tls_ == nullptr ? nullptr : tls_->Current();
+    const std::shared_ptr<SSL_CTX> now = address_.tls ? tls_->Current() : nullptr;
     const std::lock_guard<std::mutex> lock(mutex_);
     while (!kept_.empty()) {
       std::unique_ptr<Link> link = std::move(kept_.back());
       kept_.pop_back();
       // Those from before our certificates were read anew are not used again.
-      if (!address_.tls || link->context() == now.get()) return link;
+      if (link->context() == now.get()) return link;
     }
-    return nullptr;
-  }
-  void Keep(std::unique_ptr<Link> link) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (kept_.size() < kKept) kept_.push_back(std::move(link));
+    return std::make_unique<Link>(address_, now);
   }
 
   const Address address_;
@@ -298,11 +322,13 @@ class TlsClient : public HttpClient {
 absl::StatusOr<std::unique_ptr<HttpClient>> HttpClient::Create(const std::string& url,
                                                                std::shared_ptr<TlsContext> tls) {
   IgnoreBrokenPipes();
+  static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (started != CURLE_OK) return absl::InternalError(curl_easy_strerror(started));
   HEFT_ASSIGN_OR_RETURN(Address address, ParseUrl(url));
   if (address.tls && tls == nullptr) {
     return absl::InvalidArgumentError("https needs a certificate of our own");
   }
-  return std::make_unique<TlsClient>(std::move(address), std::move(tls));
+  return std::make_unique<CurlClient>(std::move(address), std::move(tls));
 }
 
 }  // namespace heft::service

@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/csprng.h"
+#include "service/json.h"
 #include "service/text.h"
 
 namespace heft::service {
@@ -81,9 +82,8 @@ const std::string& HttpRequest::Parameter(const std::string& name) const {
   return found->second;
 }
 
-HttpResponse JsonResponse(const nlohmann::ordered_json& value, int status) {
-  const std::string text =
-      value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+HttpResponse JsonResponse(const Json& value, int status) {
+  const std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   return BytesResponse({text.begin(), text.end()}, "application/json", status);
 }
 
@@ -179,7 +179,7 @@ std::shared_ptr<const Body> BodyOf(std::vector<uint8_t> bytes) {
   return std::make_shared<BytesBody>(std::move(bytes));
 }
 
-absl::StatusOr<nlohmann::json> ReadJson(const HttpRequest& request, const JsonLimits& limits) {
+absl::StatusOr<Json> ReadJson(const HttpRequest& request, const JsonLimits& limits) {
   const std::string type = LowerCase(request.Header("content-type"));
   const std::string_view media = Trim(std::string_view(type).substr(0, type.find(';')));
   if (media != "application/json") {

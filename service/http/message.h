@@ -16,7 +16,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "nlohmann/json.hpp"
 #include "service/access/principal.h"
 #include "service/json.h"
 
@@ -71,7 +70,7 @@ struct HttpResponse {
 inline constexpr std::string_view kHeftType = "application/vnd.heft";
 
 // JsonResponse, BytesResponse, NoContent: 200 (or `status`) with that body; 204.
-HttpResponse JsonResponse(const nlohmann::ordered_json& value, int status = 200);
+HttpResponse JsonResponse(const Json& value, int status = 200);
 HttpResponse BytesResponse(std::vector<uint8_t> bytes, std::string content_type, int status = 200);
 HttpResponse NoContent();
 // ErrorResponse: OSIA's Error{code, message}. `code` is the status' name in absl ("NOT_FOUND")
@@ -91,7 +90,7 @@ std::string EncodePercent(std::string_view text);
 std::shared_ptr<const Body> BodyOf(std::vector<uint8_t> bytes);
 
 // ReadJson: kInvalidArgument for another content type, and for what ParseJson refuses.
-absl::StatusOr<nlohmann::json> ReadJson(const HttpRequest& request, const JsonLimits& limits = {});
+absl::StatusOr<Json> ReadJson(const HttpRequest& request, const JsonLimits& limits = {});
 // ReadParts: kInvalidArgument for what is no multipart/form-data, more than `most` parts, or
 // headers of a part above 4 kB.
 inline constexpr size_t kMostParts = 64;

@@ -54,15 +54,14 @@ bool AddField(std::string_view name, std::string_view value,
   return true;
 }
 
-// Adapter: Beast's parser, its callbacks in one shape for both kinds of message.
-template <bool is_request>
-class Adapter : public http::basic_parser<is_request> {
+// Adapter: Beast's parser, its callbacks in our types.
+class Adapter : public http::basic_parser<true> {
  public:
   bool trailing = false;  // fields that come now are trailers
   std::function<bool(std::string_view name, std::string_view value)> field;
   std::function<bool(std::span<const uint8_t>)> body;
   std::string method, target;
-  int status = 0, version = 11;
+  int version = 11;
 
  protected:
   void on_request_impl(http::verb, string_view method_text, string_view target_text, int v,
@@ -71,10 +70,7 @@ class Adapter : public http::basic_parser<is_request> {
     target = std::string(View(target_text));
     version = v;
   }
-  void on_response_impl(int code, string_view, int v, Error&) override {
-    status = code;
-    version = v;
-  }
+  void on_response_impl(int, string_view, int, Error&) override {}
   void on_field_impl(http::field, string_view name, string_view value, Error& error) override {
     if (trailing || !field(View(name), View(value))) error = http::error::bad_field;
   }
@@ -105,7 +101,7 @@ HttpProblem Malformed(std::string_view what) { return Problem(400, "INVALID_ARGU
 }  // namespace
 
 struct RequestReader::Impl {
-  Adapter<true> parser;
+  Adapter parser;
   State state = State::kHead;
   RequestHead head;
   HttpProblem problem;
@@ -234,91 +230,6 @@ RequestReader::State RequestReader::state() const { return impl_->state; }
 const RequestHead& RequestReader::head() const { return impl_->head; }
 const HttpProblem& RequestReader::problem() const { return impl_->problem; }
 uint64_t RequestReader::body_bytes() const { return impl_->got; }
-
-struct ResponseReader::Impl {
-  std::unique_ptr<Adapter<false>> parser;
-  HttpResponse response;
-  std::map<std::string, std::string> headers;
-  uint64_t most = 0;
-  bool done = false, bad = false, keep_alive = false;
-  std::string why;
-
-  explicit Impl(uint64_t most_bytes) : most(most_bytes) { Begin(); }
-  void Begin() {
-    parser = std::make_unique<Adapter<false>>();
-    parser->header_limit(64 << 10);
-    parser->body_limit(kNoLimit);
-    headers.clear();
-    parser->field = [this](std::string_view name, std::string_view value) {
-      if (headers.size() > kMostFields) return false;
-      headers[LowerCase(name)] = std::string(value);
-      return true;
-    };
-    parser->body = [this](std::span<const uint8_t> piece) {
-      if (response.body.size() + piece.size() > most) return false;
-      response.body.insert(response.body.end(), piece.begin(), piece.end());
-      return true;
-    };
-  }
-  void Finish() {
-    done = true;
-    keep_alive = parser->keep_alive();
-    response.status = parser->status;
-    response.content_type = headers["content-type"];
-    for (auto& [name, value] : headers) response.headers.emplace_back(name, value);
-  }
-};
-
-ResponseReader::ResponseReader(uint64_t most_bytes) : impl_(std::make_unique<Impl>(most_bytes)) {}
-ResponseReader::~ResponseReader() = default;
-
-size_t ResponseReader::Feed(std::span<const uint8_t> bytes) {
-  Impl& impl = *impl_;
-  size_t used = 0;
-  while (!impl.done && !impl.bad && used < bytes.size()) {
-    Error error;
-    const bool in_chunks = impl.parser->is_header_done() && impl.parser->chunked();
-    if (in_chunks && bytes.size() - used < kLastChunk) break;
-    const size_t n = impl.parser->put(Buffer(bytes.subspan(used)), error);
-    used += n;
-    if (error == http::error::need_more) break;
-    if (error) {
-      impl.bad = true;
-      impl.why = error.message();
-    } else if (impl.parser->is_done()) {
-      // 100 Continue and its like come before the answer.
-      if (impl.parser->status < 100 || impl.parser->status > 599) {
-        impl.bad = true;
-        impl.why = "no status of HTTP";
-      } else if (impl.parser->status / 100 == 1) {
-        impl.Begin();
-      } else {
-        impl.Finish();
-      }
-    } else if (n == 0) {
-      break;
-    }
-  }
-  return used;
-}
-
-bool ResponseReader::End() {
-  Impl& impl = *impl_;
-  if (impl.done || impl.bad || !impl.parser->is_header_done()) return impl.done;
-  Error error;
-  impl.parser->put_eof(error);
-  const bool status = impl.parser->status >= 200 && impl.parser->status <= 599;
-  if (error || !impl.parser->is_done() || !status) return false;
-  impl.Finish();
-  impl.keep_alive = false;
-  return true;
-}
-
-bool ResponseReader::done() const { return impl_->done; }
-bool ResponseReader::bad() const { return impl_->bad; }
-const std::string& ResponseReader::why() const { return impl_->why; }
-bool ResponseReader::keep_alive() const { return impl_->keep_alive; }
-HttpResponse ResponseReader::Take() { return std::move(impl_->response); }
 
 std::string FormatHead(const HttpResponse& response, const std::string& request_id,
                        bool keep_alive) {

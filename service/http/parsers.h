@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestReader and ResponseReader: HTTP/1.1 messages from bytes as they come (Boost.Beast's
-// parser, and rules of our own on top). They hold no buffer: what was not used is presented again,
-// with more after it.
+// RequestReader: HTTP/1.1 requests from bytes as they come (Boost.Beast's parser, and rules of our
+// own on top). It holds no buffer: what was not used is presented again, with more after it.
 #ifndef HEFT_SERVICE_HTTP_PARSERS_H_
 #define HEFT_SERVICE_HTTP_PARSERS_H_
 
@@ -58,25 +57,6 @@ class RequestReader {
   void ReadBody(uint64_t most_bytes, BodySink sink);
   const HttpProblem& problem() const;  // of kBad
   uint64_t body_bytes() const;
-
- private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
-};
-
-// ResponseReader: of a client; the whole body in memory, at most `most_bytes`.
-class ResponseReader {
- public:
-  explicit ResponseReader(uint64_t most_bytes);
-  ~ResponseReader();
-  size_t Feed(std::span<const uint8_t> bytes);
-  // End: the peer has closed: the end of a body without a length; false where it is too early.
-  bool End();
-  bool done() const;
-  bool bad() const;
-  const std::string& why() const;
-  bool keep_alive() const;
-  HttpResponse Take();
 
  private:
   struct Impl;

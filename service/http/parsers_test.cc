@@ -154,41 +154,6 @@ TEST(ParsersTest, SizesAreBounded) {
   EXPECT_LE(out.body.size(), 1000u);
 }
 
-TEST(ParsersTest, Responses) {
-  const auto read = [](std::string_view text, size_t step, ResponseReader* reader) {
-    std::vector<uint8_t> in;
-    for (size_t at = 0; at < text.size(); at += step) {
-      const std::string_view piece = text.substr(at, step);
-      in.insert(in.end(), piece.begin(), piece.end());
-      const size_t used = reader->Feed(in);
-      in.erase(in.begin(), in.begin() + used);
-    }
-  };
-  for (const size_t step : {1, 10, 1000}) {
-    ResponseReader reader(100);
-    read(
-        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 3\r\n"
-        "Content-Type: a/b\r\n\r\nabc",
-        step, &reader);
-    ASSERT_TRUE(reader.done());
-    EXPECT_TRUE(reader.keep_alive());
-    const HttpResponse response = reader.Take();
-    EXPECT_EQ(response.status, 404);
-    EXPECT_EQ(response.content_type, "a/b");
-    EXPECT_EQ(std::string(response.body.begin(), response.body.end()), "abc");
-  }
-  ResponseReader long_one(2);
-  read("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc", 100, &long_one);
-  EXPECT_TRUE(long_one.bad());
-  ResponseReader short_one(100);
-  read("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nab", 100, &short_one);
-  EXPECT_FALSE(short_one.End());
-  ResponseReader to_the_end(100);
-  read("HTTP/1.1 200 OK\r\n\r\nab", 100, &to_the_end);
-  EXPECT_TRUE(to_the_end.End());
-  EXPECT_FALSE(to_the_end.keep_alive());
-}
-
 TEST(ParsersTest, HeadersOfAnswersCannotBeSplit) {
   HttpResponse response = NoContent();
   response.headers = {{"Good", "x"}, {"Bad", "x\r\nSet-Cookie: y"}, {"B\r\nad", "x"}};

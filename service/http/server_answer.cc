@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "service/http/server_internal.h"
+#include "service/json.h"
 
 namespace heft::service {
 namespace {
@@ -19,7 +20,7 @@ constexpr uint64_t kLingerBytes = 4 << 20;  // after a refusal, so that the answ
 // ErrorCode: of an answer that is an error in the usual form; for logs and metrics.
 std::string ErrorCode(const HttpResponse& response) {
   if (response.status < 400 || response.content_type != "application/json") return "";
-  const auto json = nlohmann::json::parse(response.body, nullptr, false);
+  const auto json = Json::parse(response.body, nullptr, false);
   if (!json.is_object()) return "";
   const auto code = json.find("code");
   return code != json.end() && code->is_string() ? code->get<std::string>() : "";

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,6 +23,42 @@
 #include "service/http/wire.h"
 
 namespace heft::service::testing {
+
+// TlsOfRawClient: a client's end of TLS, which does not ask what the server is called.
+class TlsOfRawClient : public Wire {
+ public:
+  TlsOfRawClient(int fd, SSL_CTX* context) : ssl_(SSL_new(context)) {
+    SSL_set_fd(ssl_, fd);
+    SSL_set_connect_state(ssl_);
+  }
+  ~TlsOfRawClient() override { SSL_free(ssl_); }
+  WireStep Handshake() override { return Step(SSL_do_handshake(ssl_), 0); }
+  WireStep Read(std::span<uint8_t> into) override {
+    size_t n = 0;
+    const int done = SSL_read_ex(ssl_, into.data(), into.size(), &n);
+    return Step(done, n);
+  }
+  WireStep Write(std::span<const uint8_t> bytes) override {
+    size_t n = 0;
+    const int done = SSL_write_ex(ssl_, bytes.data(), bytes.size(), &n);
+    return Step(done, n);
+  }
+  void Finish() override { SSL_shutdown(ssl_); }
+  std::optional<PeerCertificate> Peer() const override { return std::nullopt; }
+  std::string Why() const override { return ""; }
+  bool StillTrusted(SSL_CTX*) const override { return true; }
+
+ private:
+  WireStep Step(int done, size_t n) {
+    if (done == 1) return {WireStep::Kind::kDone, n};
+    const int error = SSL_get_error(ssl_, done);
+    ERR_clear_error();
+    if (error == SSL_ERROR_WANT_READ) return {WireStep::Kind::kWantRead, 0};
+    if (error == SSL_ERROR_WANT_WRITE) return {WireStep::Kind::kWantWrite, 0};
+    return {error == SSL_ERROR_SSL ? WireStep::Kind::kFailed : WireStep::Kind::kClosed, 0};
+  }
+  SSL* const ssl_;
+};
 
 class RawClient {
  public:
@@ -38,7 +76,8 @@ class RawClient {
     const int on = 1;
     setsockopt(fd_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     fcntl(fd_, F_SETFL, O_NONBLOCK);
-    wire_ = tls != nullptr ? ClientTlsWire(fd_, tls->Current(), "localhost") : PlainWire(fd_);
+    wire_ = tls == nullptr ? PlainWire(fd_)
+                           : std::make_unique<TlsOfRawClient>(fd_, tls->Current().get());
     const auto until = Clock::now() + std::chrono::seconds(20);
     while (open_) {
       const WireStep step = wire_->Handshake();

@@ -279,6 +279,25 @@ absl::StatusOr<std::shared_ptr<TlsContext>> TlsContext::ForClient(const TlsFiles
   return Make(files, false);
 }
 
+absl::Status UseContext(SSL_CTX* made, SSL_CTX* ours) {
+  HEFT_RETURN_IF_ERROR(Harden(made));
+  STACK_OF(X509)* chain = nullptr;
+  const bool used = SSL_CTX_get0_chain_certs(ours, &chain) == 1 &&
+                    SSL_CTX_use_cert_and_key(made, SSL_CTX_get0_certificate(ours),
+                                             SSL_CTX_get0_privatekey(ours), chain, 1) == 1;
+  if (!used) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the certificate cannot be used: ", OpenSslErrors()));
+  }
+  SSL_CTX_set1_cert_store(made, SSL_CTX_get_cert_store(ours));
+  // libcurl shows the oldest error, which would be one of a signature that does not say whose.
+  SSL_CTX_set_verify(made, SSL_VERIFY_PEER, [](int good, X509_STORE_CTX*) {
+    if (good == 0) OpenSslErrors();
+    return good;
+  });
+  return absl::OkStatus();
+}
+
 PeerCertificate DescribeCertificate(X509* certificate) {
   PeerCertificate out;
   out.subject = CommonName(certificate);

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "absl/status/status.h"
 #include "service/http/tls.h"
 
 typedef struct ssl_st SSL;
@@ -15,6 +16,8 @@ namespace heft::service {
 // DescribeCertificate: an empty subject where there is no one common name without control
 // characters.
 PeerCertificate DescribeCertificate(X509* certificate);
+// UseContext: `made`, a client's context that libcurl has made, becomes what `ours` is.
+absl::Status UseContext(SSL_CTX* made, SSL_CTX* ours);
 // PeerOf: of a connection whose handshake is done; none where the peer has shown no certificate.
 std::optional<PeerCertificate> PeerOf(SSL* ssl);
 

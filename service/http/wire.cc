@@ -54,31 +54,14 @@ class Tls : public Wire {
  public:
   Tls(int fd, std::shared_ptr<SSL_CTX> context)
       : fd_(fd), context_(std::move(context)), ssl_(SSL_new(context_.get())) {
-    if (ssl_ != nullptr) SSL_set_fd(ssl_, fd);
+    if (ssl_ == nullptr) return;
+    SSL_set_fd(ssl_, fd);
+    SSL_set_accept_state(ssl_);
   }
   ~Tls() override { SSL_free(ssl_); }
 
-  void Accept() {
-    if (ssl_ != nullptr) SSL_set_accept_state(ssl_);
-  }
-  void Connect(const std::string& host) {
-    if (ssl_ == nullptr) return;
-    SSL_set_connect_state(ssl_);
-    X509_VERIFY_PARAM* rules = SSL_get0_param(ssl_);
-    in6_addr address;
-    const bool number = inet_pton(AF_INET, host.c_str(), &address) == 1 ||
-                        inet_pton(AF_INET6, host.c_str(), &address) == 1;
-    if (number) {
-      named_ = X509_VERIFY_PARAM_set1_ip_asc(rules, host.c_str()) == 1;
-    } else {
-      X509_VERIFY_PARAM_set_hostflags(rules, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-      named_ = X509_VERIFY_PARAM_set1_host(rules, host.c_str(), host.size()) == 1 &&
-               SSL_set_tlsext_host_name(ssl_, host.c_str()) == 1;
-    }
-  }
-
   WireStep Handshake() override {
-    if (ssl_ == nullptr || !named_) return {Kind::kFailed, 0};
+    if (ssl_ == nullptr) return {Kind::kFailed, 0};
     ERR_clear_error();
     const int n = SSL_do_handshake(ssl_);
     return n == 1 ? WireStep{Kind::kDone, 0} : Step(n, 0);
@@ -144,7 +127,6 @@ class Tls : public Wire {
   const int fd_;
   const std::shared_ptr<SSL_CTX> context_;
   SSL* const ssl_;
-  bool named_ = true;  // what the peer must be called could be set
   bool failed_ = false;
   std::string why_;
 };
@@ -154,16 +136,7 @@ class Tls : public Wire {
 std::unique_ptr<Wire> PlainWire(int fd) { return std::make_unique<Plain>(fd); }
 
 std::unique_ptr<Wire> ServerTlsWire(int fd, std::shared_ptr<SSL_CTX> context) {
-  auto wire = std::make_unique<Tls>(fd, std::move(context));
-  wire->Accept();
-  return wire;
-}
-
-std::unique_ptr<Wire> ClientTlsWire(int fd, std::shared_ptr<SSL_CTX> context,
-                                    const std::string& host) {
-  auto wire = std::make_unique<Tls>(fd, std::move(context));
-  wire->Connect(host);
-  return wire;
+  return std::make_unique<Tls>(fd, std::move(context));
 }
 
 void IgnoreBrokenPipes() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wire: one connection's bytes, in the clear or under TLS, over a socket that never blocks. Server
-// and client wait for it in their own ways. Idle connections hold no buffers, which is why OpenSSL
+// Wire: one connection's bytes, in the clear or under TLS, over a socket that never blocks: its
+// user waits. Idle connections hold no buffers, which is why OpenSSL
 // works on the socket itself.
 #ifndef HEFT_SERVICE_HTTP_WIRE_H_
 #define HEFT_SERVICE_HTTP_WIRE_H_
@@ -37,11 +37,9 @@ class Wire {
   virtual bool StillTrusted(SSL_CTX* context) const = 0;
 };
 
-// `fd` is the caller's. `host`: what the server's certificate must name (a client's wire).
+// `fd` is the caller's.
 std::unique_ptr<Wire> PlainWire(int fd);
 std::unique_ptr<Wire> ServerTlsWire(int fd, std::shared_ptr<SSL_CTX> context);
-std::unique_ptr<Wire> ClientTlsWire(int fd, std::shared_ptr<SSL_CTX> context,
-                                    const std::string& host);
 // IgnoreBrokenPipes: writing to a peer that is gone is an error, not the end of the process.
 void IgnoreBrokenPipes();
 

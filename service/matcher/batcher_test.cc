@@ -8,12 +8,12 @@
 #include <latch>
 #include <thread>
 
+#include "service/json.h"
 #include "service/matcher/testing.h"
 
 namespace heft::service {
 namespace {
 
-using nlohmann::json;
 using std::chrono::steady_clock;
 using testing::KeyMaterial;
 using testing::MatcherWorld;
@@ -123,7 +123,7 @@ TEST_F(BatcherTest, AnswersThatCannotBeHadSaySoQuickly) {
   EXPECT_EQ(away.status, 503);
   EXPECT_EQ(world_->Identify(1, "application/vnd.heft").status, 200) << "the matcher serves on";
   world_->decider().away = false;
-  EXPECT_EQ(MatcherWorld::Json(world_->Identify(1))["decision"], "accept");
+  EXPECT_EQ(MatcherWorld::JsonOf(world_->Identify(1))["decision"], "accept");
   ClientRequest hurried = MatcherWorld::Form("POST", "/v1/identify/main", keys_->Sample(1));
   hurried.headers.emplace_back("X-Deadline-Ms", "1");
   const int status = world_->Send("client", hurried).status;
@@ -138,13 +138,13 @@ TEST_F(BatcherTest, WhatWaitedForTheDeciderIsDoneWhenItIsBack) {
       world_->Send("registrar", MatcherWorld::Form("POST", "/v1/persons/p1/encounters?wait=1",
                                                    keys_->Sample(1), {{"galleries", {"main"}}}));
   EXPECT_EQ(enrolled.status, 201);
-  EXPECT_EQ(MatcherWorld::Json(enrolled)["others"]["status"], "waiting");
+  EXPECT_EQ(MatcherWorld::JsonOf(enrolled)["others"]["status"], "waiting");
   world_->decider().away = false;
   const auto end = steady_clock::now() + std::chrono::seconds(60);
   std::string status;
   while (status != "admitted" && steady_clock::now() < end) {
     status =
-        MatcherWorld::Json(world_->Get("registrar", "/v1/persons/p1"))["galleries"][0]["status"];
+        MatcherWorld::JsonOf(world_->Get("registrar", "/v1/persons/p1"))["galleries"][0]["status"];
   }
   EXPECT_EQ(status, "admitted");
 }
@@ -160,7 +160,7 @@ TEST_F(BatcherTest, NothingIsAnsweredWronglyWhileEverythingChanges) {
     threads.emplace_back([&] {
       for (; !stop; ++asked) {
         const HttpResponse answer = world_->Identify(1);
-        EXPECT_EQ(MatcherWorld::Json(answer)["identity"], "p1")
+        EXPECT_EQ(MatcherWorld::JsonOf(answer)["identity"], "p1")
             << std::string(answer.body.begin(), answer.body.end());
       }
     });
@@ -174,7 +174,7 @@ TEST_F(BatcherTest, NothingIsAnsweredWronglyWhileEverythingChanges) {
     const HttpResponse removed = world_->Send("registrar", remove);
     EXPECT_EQ(removed.status, 200);
     // Receipts are signed when what was erased is overwritten, as far as the store does that.
-    const auto gone = MatcherWorld::Json(removed)["galleries"][0];
+    const auto gone = MatcherWorld::JsonOf(removed)["galleries"][0];
     EXPECT_EQ(gone["receipts"].size(), 1u) << "probes hold no generation for long: " << gone;
     EXPECT_EQ(gone["overwritten"], world_->state().galleries.overwrites());
   }

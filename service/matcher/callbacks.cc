@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "service/json.h"
 #include "service/run/log.h"
 
 namespace heft::service {
@@ -74,8 +75,7 @@ Callbacks::~Callbacks() {
   thread_.join();
 }
 
-void Callbacks::Call(const std::string& url, const std::string& transaction,
-                     const nlohmann::ordered_json& task) {
+void Callbacks::Call(const std::string& url, const std::string& transaction, const Json& task) {
   {
     const std::lock_guard lock(mutex_);
     if (queue_.size() < kMostWaiting && !stopping_) {

@@ -17,9 +17,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "nlohmann/json.hpp"
 #include "service/http/client.h"
 #include "service/http/tls.h"
+#include "service/json.h"
 
 namespace heft::service {
 
@@ -40,13 +40,12 @@ class Callbacks {
   // has them, three times at most, and returns at once. What fails then, or comes while
   // kMostWaiting others wait, is logged: the task can still be asked for.
   static constexpr size_t kMostWaiting = 1024;
-  void Call(const std::string& url, const std::string& transaction,
-            const nlohmann::ordered_json& task);
+  void Call(const std::string& url, const std::string& transaction, const Json& task);
 
  private:
   struct Waiting {
     std::string url, transaction;
-    nlohmann::ordered_json task;
+    Json task;
   };
   void Run();
   void Send(const Waiting& waiting);

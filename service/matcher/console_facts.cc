@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "heft/gallery_admin.h"
+#include "service/json.h"
 
 namespace heft::service {
 namespace {
@@ -27,7 +28,7 @@ std::vector<GalleryInfo> Describe(MatcherState* state) {
   return out;
 }
 
-nlohmann::ordered_json Fact(const char* label, std::string value, std::string note, bool warning) {
+Json Fact(const char* label, std::string value, std::string note, bool warning) {
   return {{"label", label},
           {"value", std::move(value)},
           {"note", std::move(note)},
@@ -36,7 +37,7 @@ nlohmann::ordered_json Fact(const char* label, std::string value, std::string no
 
 }  // namespace
 
-nlohmann::ordered_json MatcherFacts(MatcherState* state, bool decider_away) {
+Json MatcherFacts(MatcherState* state, bool decider_away) {
   uint64_t templates = 0, waiting = 0, leaving = 0, bytes = 0, since = 0;
   bool damaged = false;
   const std::vector<GalleryInfo> galleries = Describe(state);
@@ -50,7 +51,7 @@ nlohmann::ordered_json MatcherFacts(MatcherState* state, bool decider_away) {
   }
   const uint64_t now = UnixTime();
   const auto engine = state->engine.Get();
-  nlohmann::ordered_json facts = nlohmann::ordered_json::array();
+  Json facts = Json::array();
   facts.push_back(Fact(
       "Templates", absl::StrCat(templates),
       absl::StrCat(galleries.size(), " galleries", damaged ? ", one is damaged" : ""), damaged));

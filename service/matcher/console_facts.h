@@ -3,13 +3,13 @@
 #ifndef HEFT_SERVICE_MATCHER_CONSOLE_FACTS_H_
 #define HEFT_SERVICE_MATCHER_CONSOLE_FACTS_H_
 
-#include "nlohmann/json.hpp"
+#include "service/json.h"
 #include "service/matcher/state.h"
 
 namespace heft::service {
 
 // MatcherFacts: {label, value, note, warning}, for GET /v1/status.
-nlohmann::ordered_json MatcherFacts(MatcherState* state, bool decider_away);
+Json MatcherFacts(MatcherState* state, bool decider_away);
 // DescribeGalleriesIn: gauges of each gallery, read before each exposition.
 void DescribeGalleriesIn(MatcherState* state);
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "nlohmann/json.hpp"
 #include "service/access/relying.h"
+#include "service/json.h"
 
 namespace heft::service {
 
@@ -28,7 +28,7 @@ struct Forwarded {
 
 // SignedDecision: what the decider says, and the same as a compact JWS over it.
 struct SignedDecision {
-  nlohmann::ordered_json decision;
+  Json decision;
   std::string jws;
 };
 

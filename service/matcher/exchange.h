@@ -19,7 +19,6 @@
 #include "heft/pending.h"
 #include "heft/progress.h"
 #include "heft/removal.h"
-#include "nlohmann/json.hpp"
 #include "service/matcher/decider_link.h"
 #include "service/matcher/engine.h"
 #include "service/matcher/galleries.h"

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "service/json.h"
 
 namespace heft::service {
 namespace {
@@ -27,7 +28,7 @@ milliseconds Left(const Forwarded& of) {
 
 // TextOf: a member of an error's body, or nothing.
 std::string TextOf(const HttpResponse& response, const char* name) {
-  const auto json = nlohmann::json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+  const auto json = Json::parse(response.body, nullptr, /*allow_exceptions=*/false);
   const bool is = json.is_object() && json.contains(name) && json[name].is_string();
   return is ? json[name].get<std::string>() : std::string();
 }
@@ -186,7 +187,7 @@ absl::StatusOr<SignedDecision> HttpDecider::Decide(std::span<const uint8_t> sign
     return error;
   }
   SignedDecision out;
-  out.decision = nlohmann::ordered_json::parse(response.body, nullptr, /*allow_exceptions=*/false);
+  out.decision = Json::parse(response.body, nullptr, /*allow_exceptions=*/false);
   if (!out.decision.is_object() || !out.decision.contains("jws") ||
       !out.decision["jws"].is_string()) {
     return absl::InternalError("decider: the answer is not a decision");

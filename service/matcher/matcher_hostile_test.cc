@@ -7,12 +7,12 @@
 #include <filesystem>
 
 #include "base/files.h"
+#include "service/json.h"
 #include "service/matcher/testing.h"
 
 namespace heft::service {
 namespace {
 
-using nlohmann::json;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using testing::KeyMaterial;
@@ -36,9 +36,9 @@ class HostileTest : public ::testing::Test {
   static std::string Text(const HttpResponse& response) {
     return {response.body.begin(), response.body.end()};
   }
-  static json Json(const HttpResponse& response) { return MatcherWorld::Json(response); }
-  json Encounter() const {
-    json data = json::array();
+  static Json JsonOf(const HttpResponse& response) { return MatcherWorld::JsonOf(response); }
+  Json Encounter() const {
+    Json data = Json::array();
     for (const auto& bytes : keys_->Sample(1)) {
       data.push_back({{"template", Base64(bytes)}, {"templateFormat", "heft-sample-1"}});
     }
@@ -99,7 +99,7 @@ TEST_F(HostileTest, NoNameLeavesTheStore) {
     EXPECT_THAT(world_->Send("operator", make).status, AnyOf(400, 404)) << name;
   }
   for (const char* name : {"../evil", "/tmp/evil", "", "a:b", "a/b", "A"}) {
-    EXPECT_EQ(world_->SendJson("operator", "POST", "/v1/galleries", json{{"gallery", name}}.dump())
+    EXPECT_EQ(world_->SendJson("operator", "POST", "/v1/galleries", Json{{"gallery", name}}.dump())
                   .status,
               400)
         << name;
@@ -125,31 +125,31 @@ TEST_F(HostileTest, BodiesThatMakeNoSenseAreRefused) {
       R"({"galleries": ["main"], "galleries": ["other"], "biometricData": []})",
       std::string(100000, '['),
       good.substr(0, good.size() / 2)};
-  const auto with = [&](const std::function<void(json*)>& change) {
-    json body = Encounter();
+  const auto with = [&](const std::function<void(Json*)>& change) {
+    Json body = Encounter();
     change(&body);
     bad.push_back(body.dump());
   };
-  with([](json* b) { (*b)["galleries"] = json::array(); });
-  with([](json* b) { (*b)["galleries"] = {"main", "main"}; });
-  with([](json* b) { (*b)["galleries"] = "main"; });
-  with([](json* b) { (*b)["surprise"] = 1; });
-  with([](json* b) { (*b)["expires"] = -1; });
-  with([](json* b) { (*b)["average"] = "yes"; });
-  with([](json* b) { (*b)["metadata"] = {{"Upper", "case"}}; });
-  with([](json* b) { (*b)["metadata"] = {{"heft.encounter", "mine"}}; });
-  with([](json* b) { (*b)["authorisation"] = "!!!"; });
-  with([](json* b) { (*b)["biometricData"][0]["template"] = "not base64!"; });
-  with([](json* b) { (*b)["biometricData"][0]["template"] = "QUJD"; });
-  with([](json* b) { (*b)["biometricData"][0]["template"] = 7; });
-  with([](json* b) { (*b)["biometricData"][0]["templateFormat"] = "ISO_19794_2"; });
-  with([](json* b) { (*b)["biometricData"][0]["image"] = "x"; });
-  with([](json* b) { (*b)["biometricData"][1] = (*b)["biometricData"][0]; });
+  with([](Json* b) { (*b)["galleries"] = Json::array(); });
+  with([](Json* b) { (*b)["galleries"] = {"main", "main"}; });
+  with([](Json* b) { (*b)["galleries"] = "main"; });
+  with([](Json* b) { (*b)["surprise"] = 1; });
+  with([](Json* b) { (*b)["expires"] = -1; });
+  with([](Json* b) { (*b)["average"] = "yes"; });
+  with([](Json* b) { (*b)["metadata"] = {{"Upper", "case"}}; });
+  with([](Json* b) { (*b)["metadata"] = {{"heft.encounter", "mine"}}; });
+  with([](Json* b) { (*b)["authorisation"] = "!!!"; });
+  with([](Json* b) { (*b)["biometricData"][0]["template"] = "not base64!"; });
+  with([](Json* b) { (*b)["biometricData"][0]["template"] = "QUJD"; });
+  with([](Json* b) { (*b)["biometricData"][0]["template"] = 7; });
+  with([](Json* b) { (*b)["biometricData"][0]["templateFormat"] = "ISO_19794_2"; });
+  with([](Json* b) { (*b)["biometricData"][0]["image"] = "x"; });
+  with([](Json* b) { (*b)["biometricData"][1] = (*b)["biometricData"][0]; });
   for (const std::string& body : bad) {
     const HttpResponse refused = Enrol(body);
     EXPECT_EQ(refused.status, 400) << body.substr(0, 100) << ": " << Text(refused);
   }
-  EXPECT_EQ(Json(world_->Get("operator", "/v1/galleries/main"))["waiting"], 0);
+  EXPECT_EQ(JsonOf(world_->Get("operator", "/v1/galleries/main"))["waiting"], 0);
   // In no form either.
   for (const auto& [type, text] : std::map<std::string, std::string>{
            {"multipart/form-data", "x"},
@@ -211,7 +211,7 @@ TEST_F(HostileTest, SignedSamplesAreTakenOnce) {
                                       Signed(registrar_, 1), {{"galleries", {"main"}}}));
   ASSERT_EQ(enrolled.status, 201) << Text(enrolled);
   const ClientRequest probe = MatcherWorld::Form("POST", "/v1/identify/main", Signed(client_, 1));
-  EXPECT_EQ(Json(world_->Send("client", probe))["decision"], "accept");
+  EXPECT_EQ(JsonOf(world_->Send("client", probe))["decision"], "accept");
   const HttpResponse again = world_->Send("client", probe);
   EXPECT_EQ(again.status, 409);
   EXPECT_THAT(Text(again), HasSubstr("taken before"));
@@ -259,8 +259,8 @@ TEST_F(HostileTest, ASignedEnrolmentThatFailedMayBeAskedForAgain) {
             409);
   const HttpResponse enrolled = world_->Send("registrar", request);
   ASSERT_EQ(enrolled.status, 201) << Text(enrolled);
-  EXPECT_EQ(Json(enrolled)["others"]["status"], "admitted");
-  EXPECT_EQ(Json(world_->Send("registrar", request))["others"]["galleries"][0]["repeated"], true);
+  EXPECT_EQ(JsonOf(enrolled)["others"]["status"], "admitted");
+  EXPECT_EQ(JsonOf(world_->Send("registrar", request))["others"]["galleries"][0]["repeated"], true);
   EXPECT_TRUE(std::filesystem::is_empty(world_->config.state + "/begun"));
 }
 
@@ -277,7 +277,7 @@ TEST_F(HostileTest, OnlyRegistrarsTouchWhoIsThere) {
   ASSERT_EQ(bring("POST", 1, {}).status, 201);
   EXPECT_EQ(bring("POST", 2, {}).status, 409);
   EXPECT_EQ(bring("PUT", 2, {}).status, 409);
-  const std::string id = Json(world_->Get("operator", "/v1/galleries/main"))["id"];
+  const std::string id = JsonOf(world_->Get("operator", "/v1/galleries/main"))["id"];
   const GalleryId gallery = *ParseGalleryId(id);
   EXPECT_EQ(bring("PUT", 2, *Authorise(client_, gallery, AuthorisedAct::kReplace, "ann")).status,
             409);
@@ -289,10 +289,10 @@ TEST_F(HostileTest, OnlyRegistrarsTouchWhoIsThere) {
   const HttpResponse replaced =
       bring("PUT", 2, *Authorise(registrar_, gallery, AuthorisedAct::kReplace, "ann"));
   ASSERT_EQ(replaced.status, 200) << Text(replaced);
-  EXPECT_EQ(Json(replaced)["others"]["status"], "admitted");
+  EXPECT_EQ(JsonOf(replaced)["others"]["status"], "admitted");
   const auto decided = [&](uint64_t person) {
-    return Json(world_->Send("client", MatcherWorld::Form("POST", "/v1/identify/main",
-                                                          Signed(client_, person))))["decision"];
+    return JsonOf(world_->Send("client", MatcherWorld::Form("POST", "/v1/identify/main",
+                                                            Signed(client_, person))))["decision"];
   };
   EXPECT_EQ(decided(1), "reject");
   EXPECT_EQ(decided(2), "accept");

@@ -5,6 +5,7 @@
 
 #include "base/testing.h"
 #include "service/console/console.h"
+#include "service/json.h"
 #include "service/matcher/state.h"
 #include "service/routes_testing.h"
 
@@ -64,7 +65,7 @@ TEST(MatcherRoutesTest, AreThoseOfTheList) {
   (*base)->AddCommonRoutes(&router, [] { return absl::OkStatus(); });
   Traffic traffic;
   AddConsole(
-      &router, "matcher", [] { return nlohmann::ordered_json(); }, &traffic);
+      &router, "matcher", [] { return Json(); }, &traffic);
   EXPECT_THAT(testing::RouteLines(router), ::testing::UnorderedElementsAreArray(ByHand()));
   // Every route, every role, every kind of credential, good and bad.
   const testing::AccessTable table = testing::CheckAccessTable(router);

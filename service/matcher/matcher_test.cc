@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "heft/removal.h"
+#include "service/json.h"
 #include "service/matcher/testing.h"
 
 namespace heft::service {
 namespace {
 
-using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::KeyMaterial;
@@ -31,7 +31,7 @@ class MatcherTest : public ::testing::Test {
   static std::string Text(const HttpResponse& response) {
     return {response.body.begin(), response.body.end()};
   }
-  static json Json(const HttpResponse& response) { return MatcherWorld::Json(response); }
+  static Json JsonOf(const HttpResponse& response) { return MatcherWorld::JsonOf(response); }
   std::string Address() { return *world_->state().galleries.Address("main"); }
 
   inline static heft::testing::TemporaryFolder* folder_ = nullptr;
@@ -45,15 +45,15 @@ TEST_F(MatcherTest, WhoeverIsEnrolledIsFound) {
   for (const auto& [name, person] : std::map<std::string, uint64_t>{{"ann", 1}, {"bob", 2}}) {
     const HttpResponse enrolled = world_->Enrol(name, person);
     ASSERT_EQ(enrolled.status, 201) << Text(enrolled);
-    EXPECT_EQ(Json(enrolled)["personId"], name);
-    EXPECT_EQ(Json(enrolled)["others"]["status"], "admitted");
-    EXPECT_EQ(Json(enrolled)["others"]["galleries"][0]["brought"], 1);
+    EXPECT_EQ(JsonOf(enrolled)["personId"], name);
+    EXPECT_EQ(JsonOf(enrolled)["others"]["status"], "admitted");
+    EXPECT_EQ(JsonOf(enrolled)["others"]["galleries"][0]["brought"], 1);
   }
-  const json found = Json(world_->Identify(2));
+  const Json found = JsonOf(world_->Identify(2));
   EXPECT_EQ(found["decision"], "accept") << found;
   EXPECT_EQ(found["identity"], "bob");
   EXPECT_FALSE(found.contains("score"));
-  EXPECT_EQ(Json(world_->Identify(3))["decision"], "reject");
+  EXPECT_EQ(JsonOf(world_->Identify(3))["decision"], "reject");
   // By both forms, and as the bare statement.
   const HttpResponse jws = world_->Identify(1, "application/jwt");
   EXPECT_EQ(jws.content_type, "application/jwt");
@@ -62,14 +62,14 @@ TEST_F(MatcherTest, WhoeverIsEnrolledIsFound) {
        std::map<uint64_t, std::string>{{1, "accept"}, {2, "reject"}}) {
     ClientRequest request =
         MatcherWorld::Form("POST", "/v1/verify/main/ann", keys_->Sample(person));
-    const json verified = Json(world_->Send("relying-party", request));
+    const Json verified = JsonOf(world_->Send("relying-party", request));
     EXPECT_EQ(verified["decision"], decision) << verified;
     EXPECT_EQ(verified["kind"], "verification");
   }
   // For whom and in answer to what it is made goes to the decider, who signs it.
   ClientRequest bound = MatcherWorld::Form("POST", "/v1/verify/main/ann", keys_->Sample(1));
   bound.headers = {{"X-Heft-Audience", "bank%20b"}, {"X-Heft-Challenge", "c-1"}};
-  const json said = Json(world_->Send("client", bound));
+  const Json said = JsonOf(world_->Send("client", bound));
   EXPECT_EQ(said["aud"], "bank b");
   EXPECT_EQ(said["azp"], "client");
   EXPECT_EQ(said["challenge"], "c-1");
@@ -81,38 +81,38 @@ TEST_F(MatcherTest, WhoeverIsEnrolledIsFound) {
   bound.headers = {{"X-Heft-Challenge", "c"}, {"Accept", "application/vnd.heft"}};
   EXPECT_EQ(world_->Send("client", bound).status, 400);
   // Somebody who is not there is answered alike.
-  EXPECT_EQ(Json(world_->Send("client", MatcherWorld::Form("POST", "/v1/verify/main/nobody",
-                                                           keys_->Sample(1))))["decision"],
+  EXPECT_EQ(JsonOf(world_->Send("client", MatcherWorld::Form("POST", "/v1/verify/main/nobody",
+                                                             keys_->Sample(1))))["decision"],
             "reject");
 }
 
 TEST_F(MatcherTest, JsonSaysTheSameAsAForm) {
   world_->Start();
-  json data = json::array();
+  Json data = Json::array();
   for (const auto& bytes : keys_->Sample(1)) {
     data.push_back({{"biometricType", "FACE"},
                     {"template", Base64(bytes)},
                     {"templateFormat", "heft-sample-1"}});
   }
-  const json encounter = {{"encounterType", "FIRST"},
+  const Json encounter = {{"encounterType", "FIRST"},
                           {"galleries", {"main", "other"}},
                           {"metadata", {{"site", "berlin"}, {"list", {"a", "b"}}}},
                           {"biometricData", data}};
   const HttpResponse enrolled = world_->SendJson(
       "registrar", "POST", "/v1/persons/ann%20b/encounters?wait=60", encounter.dump());
   ASSERT_EQ(enrolled.status, 201) << Text(enrolled);
-  EXPECT_EQ(Json(enrolled)["others"]["galleries"].size(), 2u);
-  const json person = Json(world_->Get("registrar", "/v1/persons/ann%20b"));
+  EXPECT_EQ(JsonOf(enrolled)["others"]["galleries"].size(), 2u);
+  const Json person = JsonOf(world_->Get("registrar", "/v1/persons/ann%20b"));
   ASSERT_EQ(person["galleries"].size(), 2u) << person;
-  EXPECT_EQ(person["galleries"][0]["templates"][0]["encounterId"], Json(enrolled)["encounterId"]);
+  EXPECT_EQ(person["galleries"][0]["templates"][0]["encounterId"], JsonOf(enrolled)["encounterId"]);
   EXPECT_EQ(person["galleries"][1]["templates"][0]["metadata"],
-            json({"list=a", "list=b", "site=berlin"}));
-  const json encounters = Json(world_->Get("registrar", "/v1/persons/ann%20b/encounters"));
+            Json({"site=berlin", "list=a", "list=b"}));
+  const Json encounters = JsonOf(world_->Get("registrar", "/v1/persons/ann%20b/encounters"));
   ASSERT_EQ(encounters.size(), 1u);
-  EXPECT_EQ(encounters[0]["galleries"], json({"main", "other"}));
-  const auto ask = [&](const json& filter) {
-    return Json(world_->SendJson("client", "POST", "/v1/identify/main",
-                                 json({{"filter", filter}, {"biometricData", data}}).dump()));
+  EXPECT_EQ(encounters[0]["galleries"], Json({"main", "other"}));
+  const auto ask = [&](const Json& filter) {
+    return JsonOf(world_->SendJson("client", "POST", "/v1/identify/main",
+                                   Json({{"filter", filter}, {"biometricData", data}}).dump()));
   };
   EXPECT_EQ(ask({{"site", "berlin"}})["decision"], "accept");
   EXPECT_EQ(ask({{"site", {"rome", "berlin"}}, {"list", "b"}})["decision"], "accept");
@@ -125,7 +125,8 @@ TEST_F(MatcherTest, AReplyGoesBackAsItIs) {
   ClientRequest brought = MatcherWorld::Form("POST", "/v1/persons/ann/encounters", keys_->Sample(1),
                                              {{"galleries", {"main"}}});
   EXPECT_EQ(world_->Send("registrar", brought).status, 201);
-  EXPECT_EQ(Json(world_->Get("registrar", "/v1/persons/ann"))["galleries"][0]["status"], "waiting");
+  EXPECT_EQ(JsonOf(world_->Get("registrar", "/v1/persons/ann"))["galleries"][0]["status"],
+            "waiting");
   // By hand: what waits goes to the key owner, and his answer comes back.
   const KeyOwner owner = world_->Owner();
   const HttpResponse request = world_->Get("machine", "/v1/galleries/main/admission");
@@ -135,7 +136,7 @@ TEST_F(MatcherTest, AReplyGoesBackAsItIs) {
   answer.target = "/v1/galleries/main/admission";
   answer.content_type = std::string(kHeftType);
   answer.body = testing::Must(owner.Admit(request.body, "request")).signed_admission;
-  EXPECT_EQ(Json(world_->Send("machine", answer))["admitted"], 1);
+  EXPECT_EQ(JsonOf(world_->Send("machine", answer))["admitted"], 1);
   for (const char* accept : {"application/vnd.heft", "*/*"}) {
     const HttpResponse reply = world_->Identify(1, accept);
     ASSERT_EQ(reply.status, 200) << Text(reply);
@@ -162,7 +163,7 @@ TEST_F(MatcherTest, WhoGoesLeavesAReceipt) {
   remove.target = "/v1/persons/p2";
   const HttpResponse removed = world_->Send("registrar", remove);
   ASSERT_EQ(removed.status, 200) << Text(removed);
-  const json one = Json(removed)["galleries"][0];
+  const Json one = JsonOf(removed)["galleries"][0];
   EXPECT_EQ(one["removed"], 1);
   EXPECT_EQ(one["erased"], 1);
   EXPECT_EQ(one["overwritten"], world_->state().galleries.overwrites()) << one;
@@ -171,11 +172,11 @@ TEST_F(MatcherTest, WhoGoesLeavesAReceipt) {
   const auto says = ReadReceipt(*receipt, "receipt");
   ASSERT_TRUE(says.ok()) << says.status();
   EXPECT_THAT(says->persons, ElementsAre(one["receipt_ids"][0].get<std::string>()));
-  EXPECT_EQ(Json(world_->Identify(2))["decision"], "reject");
-  EXPECT_EQ(Json(world_->Identify(3))["decision"], "accept");
+  EXPECT_EQ(JsonOf(world_->Identify(2))["decision"], "reject");
+  EXPECT_EQ(JsonOf(world_->Identify(3))["decision"], "accept");
   EXPECT_EQ(world_->Get("registrar", "/v1/persons/p2").status, 404);
   EXPECT_EQ(world_->Send("registrar", remove).status, 404);
-  const json receipts = Json(world_->Get("auditor", "/v1/receipts?gallery=main"));
+  const Json receipts = JsonOf(world_->Get("auditor", "/v1/receipts?gallery=main"));
   ASSERT_EQ(receipts["receipts"].size(), 1u);
   EXPECT_EQ(receipts["receipts"][0]["receipt"], one["receipts"][0]);
 }
@@ -198,13 +199,13 @@ TEST_F(MatcherTest, BlocksAreRenewedWhereSomebodyLeavesThem) {
   remove.target = "/v1/persons/p1?gallery=main";
   const HttpResponse removed = world_->Send("registrar", remove);
   ASSERT_EQ(removed.status, 202) << Text(removed);
-  const json task = world_->Await("registrar", removed);
+  const Json task = world_->Await("registrar", removed);
   ASSERT_EQ(task["status"], "done") << task;
   EXPECT_EQ(task["result"]["leaving"], 0);
   EXPECT_EQ(task["result"]["receipts"].size(), 1u) << task;
   EXPECT_EQ(world_->decider().renewals, 1);
-  EXPECT_EQ(Json(world_->Identify(1))["decision"], "reject");
-  EXPECT_EQ(Json(world_->Identify(2))["decision"], "accept");
+  EXPECT_EQ(JsonOf(world_->Identify(1))["decision"], "reject");
+  EXPECT_EQ(JsonOf(world_->Identify(2))["decision"], "accept");
 }
 
 // The same with files that are carried by hand.
@@ -245,13 +246,13 @@ TEST_F(MatcherTest, BlocksAreRenewedByHand) {
   remove.target = "/v1/persons/p1";
   const HttpResponse removed = world_->Send("registrar", remove);
   ASSERT_EQ(removed.status, 200);
-  EXPECT_EQ(Json(removed)["galleries"][0]["leaving"], 1) << "and there is no receipt yet";
+  EXPECT_EQ(JsonOf(removed)["galleries"][0]["leaving"], 1) << "and there is no receipt yet";
   const HttpResponse renewed = carry("/v1/galleries/main/renewal", [&](const auto& request) {
     return testing::Must(owner.Renew(request, "request")).signed_renewal;
   });
   ASSERT_EQ(renewed.status, 200) << Text(renewed);
-  EXPECT_EQ(Json(renewed)["leaving"], 0);
-  EXPECT_EQ(Json(renewed)["receipts"].size(), 1u);
+  EXPECT_EQ(JsonOf(renewed)["leaving"], 0);
+  EXPECT_EQ(JsonOf(renewed)["receipts"].size(), 1u);
 }
 
 TEST_F(MatcherTest, AnEnrolmentThatIsAskedForAgainHappensOnce) {
@@ -259,8 +260,8 @@ TEST_F(MatcherTest, AnEnrolmentThatIsAskedForAgainHappensOnce) {
   ClientRequest request = MatcherWorld::Form("POST", "/v1/persons/ann/encounters?wait=60",
                                              keys_->Sample(1), {{"galleries", {"main"}}});
   request.headers.emplace_back("Idempotency-Key", "first");
-  const json once = Json(world_->Send("registrar", request));
-  const json twice = Json(world_->Send("registrar", request));
+  const Json once = JsonOf(world_->Send("registrar", request));
+  const Json twice = JsonOf(world_->Send("registrar", request));
   EXPECT_EQ(once["others"]["galleries"][0]["repeated"], false);
   EXPECT_EQ(twice["others"]["galleries"][0]["repeated"], true) << twice;
   EXPECT_EQ(once["encounterId"], twice["encounterId"]);
@@ -274,7 +275,7 @@ TEST_F(MatcherTest, AnEnrolmentThatIsAskedForAgainHappensOnce) {
   const HttpResponse refused = world_->Send("registrar", other);
   EXPECT_EQ(refused.status, 409);
   EXPECT_THAT(Text(refused), HasSubstr("idempotency key was given before"));
-  EXPECT_EQ(Json(world_->Get("operator", "/v1/galleries/main"))["templates"], 1);
+  EXPECT_EQ(JsonOf(world_->Get("operator", "/v1/galleries/main"))["templates"], 1);
 }
 
 TEST_F(MatcherTest, WhoWaitsIsListedUntilSomebodyDecides) {
@@ -284,13 +285,13 @@ TEST_F(MatcherTest, WhoWaitsIsListedUntilSomebodyDecides) {
       world_->Send("registrar", MatcherWorld::Form("POST", "/v1/persons/ann/encounters",
                                                    keys_->Sample(1), {{"galleries", {"main"}}}));
   ASSERT_EQ(enrolled.status, 201);
-  EXPECT_EQ(Json(enrolled)["others"]["status"], "waiting");
-  const json waiting = Json(world_->Get("operator", "/v1/admissions"));
+  EXPECT_EQ(JsonOf(enrolled)["others"]["status"], "waiting");
+  const Json waiting = JsonOf(world_->Get("operator", "/v1/admissions"));
   EXPECT_EQ(waiting["total"], 1);
   EXPECT_EQ(waiting["admissions"][0]["people"][0]["identity"], "ann");
   world_->decider().rejected = {"ann"};
   world_->decider().manual = false;
-  while (Json(world_->Get("operator", "/v1/admissions"))["total"] != 0) {
+  while (JsonOf(world_->Get("operator", "/v1/admissions"))["total"] != 0) {
   }
   EXPECT_EQ(world_->Get("registrar", "/v1/persons/ann").status, 404);
 }
@@ -307,10 +308,10 @@ TEST_F(MatcherTest, PagesHoldEverybodyOnce) {
   std::string cursor;
   int pages = 0;
   do {
-    const json page =
-        Json(world_->Get("operator", absl::StrCat("/v1/persons?gallery=main&count=2&cursor=",
-                                                  cursor.empty() ? "0" : cursor)));
-    for (const json& person : page["persons"]) {
+    const Json page =
+        JsonOf(world_->Get("operator", absl::StrCat("/v1/persons?gallery=main&count=2&cursor=",
+                                                    cursor.empty() ? "0" : cursor)));
+    for (const Json& person : page["persons"]) {
       EXPECT_TRUE(seen.insert(person["personId"].get<std::string>()).second);
     }
     cursor = page.value("next", "");
@@ -318,9 +319,9 @@ TEST_F(MatcherTest, PagesHoldEverybodyOnce) {
   } while (!cursor.empty());
   EXPECT_EQ(seen.size(), 5u);
   EXPECT_EQ(pages, 3);
-  const json even = Json(world_->Get("operator", "/v1/persons?gallery=main&search=EVEN"));
+  const Json even = JsonOf(world_->Get("operator", "/v1/persons?gallery=main&search=EVEN"));
   EXPECT_EQ(even["persons"].size(), 2u);
-  const json first = Json(world_->Get("operator", "/v1/persons?gallery=main&search=odd&count=1"));
+  const Json first = JsonOf(world_->Get("operator", "/v1/persons?gallery=main&search=odd&count=1"));
   EXPECT_EQ(first["persons"].size(), 1u);
   EXPECT_TRUE(first.contains("next"));
 }

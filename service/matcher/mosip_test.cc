@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "examples/mosip_adapter.h"
+#include "service/json.h"
 #include "service/matcher/testing.h"
 
 namespace heft::service {
 namespace {
 
-using nlohmann::json;
 using testing::KeyMaterial;
 using testing::MatcherWorld;
 
@@ -27,11 +27,11 @@ class MosipTest : public ::testing::Test {
         [this](const std::string& url) { return Fetch(url); });
   }
   std::string Document(uint64_t person) const {
-    json data = json::array();
+    Json data = Json::array();
     for (const auto& bytes : keys_.Sample(person)) {
       data.push_back({{"template", Base64(bytes)}, {"templateFormat", "heft-sample-1"}});
     }
-    return json({{"biometricData", data}}).dump();
+    return Json({{"biometricData", data}}).dump();
   }
   absl::StatusOr<std::string> Fetch(const std::string& url) const {
     if (url == "https://share/expired") return absl::PermissionDeniedError("expired");
@@ -42,19 +42,19 @@ class MosipTest : public ::testing::Test {
     return absl::NotFoundError("nothing there");
   }
   // A message's answer: "1", or "2:reason".
-  std::string Say(const json& message) {
-    const json answer = Ask(message);
+  std::string Say(const Json& message) {
+    const Json answer = Ask(message);
     const std::string value = answer["returnValue"];
     return value == "1" ? value : value + ":" + answer["failureReason"].get<std::string>();
   }
-  json Ask(const json& message) {
+  Json Ask(const Json& message) {
     const std::string id = message.value("id", "");
     auto& adapter = *(id == "mosip.abis.identify" ? asks_ : brings_);
-    return json::parse(adapter.Answer(message.dump()).dump());
+    return Json::parse(adapter.Answer(message.dump()).dump());
   }
-  static json Message(const std::string& what, const std::string& reference,
+  static Json Message(const std::string& what, const std::string& reference,
                       const std::string& url = "", const std::string& request = "r") {
-    json out = {{"id", "mosip.abis." + what},
+    Json out = {{"id", "mosip.abis." + what},
                 {"version", "1.1"},
                 {"requestId", request},
                 {"requesttime", "2026-03-29T07:01:24.692Z"}};
@@ -77,15 +77,15 @@ TEST_F(MosipTest, InsertIdentifyDelete) {
   EXPECT_EQ(Ask(Message("referenceCount", ""))["count"], "2");
   EXPECT_EQ(Ask(Message("pendingJobs", ""))["jobscount"], "0");
   // Somebody who comes a second time, under another reference.
-  json search = Message("identify", "ref-3", "https://share/person2");
-  json found = Ask(search);
+  Json search = Message("identify", "ref-3", "https://share/person2");
+  Json found = Ask(search);
   EXPECT_EQ(found["returnValue"], "1") << found;
   EXPECT_EQ(found["candidateList"]["count"], "1");
   EXPECT_EQ(found["candidateList"]["candidates"][0]["referenceId"], "ref-2");
-  search["gallery"]["referenceIds"] = json::array({{{"referenceId", "ref-1"}}});
+  search["gallery"]["referenceIds"] = Json::array({{{"referenceId", "ref-1"}}});
   EXPECT_EQ(Ask(search)["candidateList"]["count"], "0");
   search["gallery"]["referenceIds"] =
-      json::array({{{"referenceId", "ref-1"}}, {{"referenceId", "ref-2"}}});
+      Json::array({{{"referenceId", "ref-1"}}, {{"referenceId", "ref-2"}}});
   EXPECT_EQ(Ask(search)["candidateList"]["count"], "1");
   search["referenceId"] = "ref-2";
   EXPECT_EQ(Ask(search)["candidateList"]["count"], "0") << "not himself";
@@ -101,7 +101,7 @@ TEST_F(MosipTest, FailuresHaveTheirReasons) {
   EXPECT_EQ(brings_->Answer("{")["failureReason"], "4");
   EXPECT_EQ(brings_->Answer("[]")["failureReason"], "4");
   EXPECT_EQ(Say(Message("insert", "", "https://share/person1")), "2:5");
-  json message = Message("insert", "ref", "https://share/person1");
+  Json message = Message("insert", "ref", "https://share/person1");
   message.erase("requestId");
   EXPECT_EQ(Say(message), "2:6");
   EXPECT_EQ(Say(Message("insert", "ref", "https://share/nothing")), "2:7");

@@ -5,12 +5,12 @@
 
 #include <filesystem>
 
+#include "service/json.h"
 #include "service/matcher/testing.h"
 
 namespace heft::service {
 namespace {
 
-using nlohmann::json;
 using ::testing::HasSubstr;
 using testing::KeyMaterial;
 using testing::MatcherWorld;
@@ -33,7 +33,7 @@ class OperationsTest : public ::testing::Test {
   static std::string Text(const HttpResponse& response) {
     return {response.body.begin(), response.body.end()};
   }
-  static json Json(const HttpResponse& response) { return MatcherWorld::Json(response); }
+  static Json JsonOf(const HttpResponse& response) { return MatcherWorld::JsonOf(response); }
   HttpResponse Post(const std::string& who, const std::string& target,
                     const std::string& method = "POST") {
     ClientRequest request;
@@ -64,15 +64,15 @@ TEST_F(OperationsTest, GalleriesAreMadeAndDescribed) {
   EXPECT_EQ(
       world_->SendJson("operator", "POST", "/v1/galleries", R"({"gallery": "visitors"})").status,
       409);
-  EXPECT_EQ(Json(world_->Get("auditor", "/v1/galleries"))["galleries"].size(), 3u);
-  EXPECT_EQ(Json(world_->Get("auditor", "/v1/galleries/visitors"))["id"], Json(made)["id"]);
-  const json stats = Json(world_->Get("auditor", "/v1/galleries/visitors/stats"));
+  EXPECT_EQ(JsonOf(world_->Get("auditor", "/v1/galleries"))["galleries"].size(), 3u);
+  EXPECT_EQ(JsonOf(world_->Get("auditor", "/v1/galleries/visitors"))["id"], JsonOf(made)["id"]);
+  const Json stats = JsonOf(world_->Get("auditor", "/v1/galleries/visitors/stats"));
   EXPECT_EQ(stats["noise_margin"], 1) << stats;
   EXPECT_FALSE(stats.contains("intact"));
-  const json verified =
+  const Json verified =
       world_->Await("operator", Post("operator", "/v1/galleries/visitors/verify"));
   EXPECT_EQ(verified["result"]["intact"], true) << verified;
-  EXPECT_EQ(Json(world_->Get("auditor", "/v1/galleries/visitors/stats"))["intact"], true);
+  EXPECT_EQ(JsonOf(world_->Get("auditor", "/v1/galleries/visitors/stats"))["intact"], true);
 }
 
 // Whoever lost an answer asks again with the same key, and nothing happens twice.
@@ -101,8 +101,8 @@ TEST_F(OperationsTest, AKeyIsAnsweredOnce) {
     const std::string target = "/v1/galleries/main/" + what;
     const HttpResponse begun = keyed(target, what);
     ASSERT_EQ(begun.status, 202) << Text(begun);
-    EXPECT_EQ(Json(keyed(target, what))["taskId"], Json(begun)["taskId"]) << what;
-    EXPECT_NE(Json(keyed(target, what + " 2"))["taskId"], Json(begun)["taskId"]) << what;
+    EXPECT_EQ(JsonOf(keyed(target, what))["taskId"], JsonOf(begun)["taskId"]) << what;
+    EXPECT_NE(JsonOf(keyed(target, what + " 2"))["taskId"], JsonOf(begun)["taskId"]) << what;
     EXPECT_EQ(keyed("/v1/galleries/other/" + what, what).status, 409) << what;
     world_->Await("operator", begun);
   }
@@ -120,7 +120,7 @@ TEST_F(OperationsTest, AKeyIsAnsweredOnce) {
   const HttpResponse again = remove("gone");
   EXPECT_EQ(again.status, 200) << Text(again);
   EXPECT_EQ(remove("another").status, 404);
-  EXPECT_EQ(Json(keyed("/v1/galleries", "k1", visitors))["id"], Json(made)["id"]);
+  EXPECT_EQ(JsonOf(keyed("/v1/galleries", "k1", visitors))["id"], JsonOf(made)["id"]);
   EXPECT_EQ(keyed("/v1/galleries", "k3", visitors).status, 409);
 }
 
@@ -138,7 +138,7 @@ TEST_F(OperationsTest, SomeThingsMayBeDoneTwice) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(Post("operator", "/v1/keys/staged", "DELETE").status, 204);
   }
-  const std::string task = Json(Post("operator", "/v1/galleries/main/verify"))["taskId"];
+  const std::string task = JsonOf(Post("operator", "/v1/galleries/main/verify"))["taskId"];
   for (int i = 0; i < 2; ++i) {
     EXPECT_EQ(Post("operator", "/v1/tasks/" + task, "DELETE").status, 204);
   }
@@ -147,7 +147,7 @@ TEST_F(OperationsTest, SomeThingsMayBeDoneTwice) {
 TEST_F(OperationsTest, ACopyIsMadeWhileItServes) {
   world_->Start();
   ASSERT_EQ(world_->Enrol("ann", 1).status, 201);
-  const json copied = world_->Await("operator", Post("operator", "/v1/galleries/main/snapshot"));
+  const Json copied = world_->Await("operator", Post("operator", "/v1/galleries/main/snapshot"));
   ASSERT_EQ(copied["status"], "done") << copied;
   const std::string name = copied["result"]["snapshot"];
   EXPECT_TRUE(std::filesystem::exists(world_->config.snapshots + "/" + name + "/store.mdb"));
@@ -163,7 +163,7 @@ TEST_F(OperationsTest, ThinProbesAndTheirKeys) {
   const auto decided = [&](const std::string& target, bool small) {
     const HttpResponse answer =
         world_->Send("client", MatcherWorld::Form("POST", target, thin.Sample(1, small)));
-    return Json(answer).value("decision", Text(answer));
+    return JsonOf(answer).value("decision", Text(answer));
   };
   EXPECT_EQ(decided("/v1/identify/main", true), "accept");
   EXPECT_EQ(decided("/v1/verify/main/ann", false), "accept");
@@ -178,7 +178,7 @@ TEST_F(OperationsTest, ThinProbesAndTheirKeys) {
 TEST_F(OperationsTest, TasksAreTheirOwners) {
   world_->Start();
   const HttpResponse begun = Post("operator", "/v1/galleries/main/compact");
-  const std::string id = Json(begun)["taskId"];
+  const std::string id = JsonOf(begun)["taskId"];
   EXPECT_EQ(world_->Await("operator", begun)["status"], "done");
   for (const char* path : {"", "/status"}) {
     EXPECT_EQ(world_->Get("operator", "/v1/tasks/" + id + path).status, 200);
@@ -193,8 +193,7 @@ TEST(TasksTest, AreBoundedCancelledAndForgotten) {
   Tasks tasks({.workers = 1, .queued = 2, .kept = 2});
   const Principal ann = {.name = "ann", .machine = "", .roles = {}, .scopes = {}};
   std::atomic<bool> begun = false;
-  const Tasks::Work endless =
-      [&](const Monitor& monitor) -> absl::StatusOr<nlohmann::ordered_json> {
+  const Tasks::Work endless = [&](const Monitor& monitor) -> absl::StatusOr<Json> {
     begun = true;
     while (monitor({"waiting", 1, 2})) {
     }
@@ -222,7 +221,7 @@ TEST(TasksTest, AreBoundedCancelledAndForgotten) {
 
 TEST_F(OperationsTest, FilesAreFetchedByTheirFingerprint) {
   world_->Start();
-  const json parameters = Json(world_->Get("client", "/v1/parameters"));
+  const Json parameters = JsonOf(world_->Get("client", "/v1/parameters"));
   EXPECT_EQ(parameters["model"], HexString(keys_->model.Id()));
   EXPECT_EQ(parameters["template_format"], "heft-sample-1");
   for (const auto& [path, file] :
@@ -265,15 +264,15 @@ TEST_F(OperationsTest, KeysAreUsedWhenAllOfThemFit) {
   const HttpResponse first = Put("/v1/keys/evaluation", evaluation);
   EXPECT_EQ(first.status, 202) << Text(first);
   EXPECT_THAT(Text(first), HasSubstr("encryption"));
-  EXPECT_EQ(Json(world_->Get("client", "/v1/parameters"))["staged"], json({"evaluation"}));
-  EXPECT_EQ(Json(world_->Identify(1))["decision"], "accept") << "the old ones serve meanwhile";
+  EXPECT_EQ(JsonOf(world_->Get("client", "/v1/parameters"))["staged"], Json({"evaluation"}));
+  EXPECT_EQ(JsonOf(world_->Identify(1))["decision"], "accept") << "the old ones serve meanwhile";
   EXPECT_EQ(Post("operator", "/v1/keys/staged", "DELETE").status, 204);
-  EXPECT_EQ(Json(world_->Get("client", "/v1/parameters"))["staged"], json::array());
+  EXPECT_EQ(JsonOf(world_->Get("client", "/v1/parameters"))["staged"], Json::array());
   EXPECT_EQ(Put("/v1/keys/evaluation", evaluation).status, 202);
   const HttpResponse last = Put("/v1/keys/encryption", encryption);
   ASSERT_EQ(last.status, 200) << Text(last);
   EXPECT_EQ(*ReadFile(files.encryption_key), encryption);
-  EXPECT_NE(Json(last)["key"], HexString(world_->decider().owner().key_id()));
+  EXPECT_NE(JsonOf(last)["key"], HexString(world_->decider().owner().key_id()));
   EXPECT_EQ(world_->Identify(1).status, 409) << "the gallery is of the other key";
   // The model alone is another gallery's.
   EXPECT_EQ(Put("/v1/model", model).status, 200);
@@ -281,7 +280,7 @@ TEST_F(OperationsTest, KeysAreUsedWhenAllOfThemFit) {
   EXPECT_EQ(Put("/v1/keys/evaluation", {1, 2, 3}).status, 400);
   EXPECT_EQ(Put("/v1/keys/enrolment", evaluation).status, 409);
   EXPECT_EQ(Put("/v1/model", encryption).status, 400);
-  EXPECT_EQ(Json(world_->Get("client", "/v1/parameters"))["staged"], json::array());
+  EXPECT_EQ(JsonOf(world_->Get("client", "/v1/parameters"))["staged"], Json::array());
 }
 
 }  // namespace

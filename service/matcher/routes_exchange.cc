@@ -6,13 +6,12 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "heft/gallery_admin.h"
+#include "service/json.h"
 #include "service/matcher/samples.h"
 #include "service/matcher/state.h"
 
 namespace heft::service {
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr uint64_t kMostListed = 200;
 constexpr size_t kMostNames = 50;  // of an enrolment, listed
@@ -21,14 +20,14 @@ absl::StatusOr<HttpResponse> ReadAdmissions(MatcherState* state, const HttpReque
   HEFT_ASSIGN_OR_RETURN(const uint64_t from, QueryNumber(request, "cursor", 0, uint64_t{1} << 48));
   HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 50, kMostListed));
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, state->galleries.Names());
-  ordered_json admissions = ordered_json::array();
+  Json admissions = Json::array();
   uint64_t at = 0;
   for (const std::string& gallery : names) {
     HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
     HEFT_ASSIGN_OR_RETURN(const auto waiting, WaitingEnrolments(address));
     for (const std::vector<std::string>& identities : waiting) {
       if (at++ < from || admissions.size() == std::max<uint64_t>(count, 1)) continue;
-      ordered_json people = ordered_json::array();
+      Json people = Json::array();
       for (const std::string& identity : identities) {
         if (people.size() == kMostNames) break;
         people.push_back({{"identity", identity}});
@@ -38,7 +37,7 @@ absl::StatusOr<HttpResponse> ReadAdmissions(MatcherState* state, const HttpReque
     }
   }
   const uint64_t next = from + admissions.size();
-  ordered_json json = {{"total", at}, {"admissions", std::move(admissions)}};
+  Json json = {{"total", at}, {"admissions", std::move(admissions)}};
   if (next < at) json["next"] = absl::StrCat(next);
   return JsonResponse(json);
 }

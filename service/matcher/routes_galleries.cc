@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"
+#include "service/json.h"
 #include "service/matcher/begun.h"
 #include "service/matcher/samples.h"
 #include "service/matcher/state.h"
@@ -16,36 +17,34 @@
 namespace heft::service {
 namespace {
 
-using nlohmann::ordered_json;
-
-ordered_json HeadJson(const GalleryInfo& info) {
-  ordered_json revoked = ordered_json::array();
+Json HeadJson(const GalleryInfo& info) {
+  Json revoked = Json::array();
   for (const KeyId& key : info.revoked) revoked.push_back(HexString(key));
-  ordered_json json = {{"gallery", info.name},
-                       {"id", HexString(info.id)},
-                       {"model", HexString(info.model)},
-                       {"key", HexString(info.key)},
-                       {"gamma", info.gamma},
-                       {"generation", info.generation},
-                       {"root", HexString(info.root)},
-                       {"templates", info.live},
-                       {"leaving", info.leaving},
-                       {"waiting", info.waiting},
-                       {"places", info.places},
-                       {"blocks", info.blocks},
-                       {"started", info.started},
-                       {"key_since", info.key_since},
-                       {"verified", info.verified},
-                       {"retention_seconds", info.retained.seconds},
-                       {"retention_bytes", info.retained.bytes},
-                       {"revoked_keys", std::move(revoked)}};
+  Json json = {{"gallery", info.name},
+               {"id", HexString(info.id)},
+               {"model", HexString(info.model)},
+               {"key", HexString(info.key)},
+               {"gamma", info.gamma},
+               {"generation", info.generation},
+               {"root", HexString(info.root)},
+               {"templates", info.live},
+               {"leaving", info.leaving},
+               {"waiting", info.waiting},
+               {"places", info.places},
+               {"blocks", info.blocks},
+               {"started", info.started},
+               {"key_since", info.key_since},
+               {"verified", info.verified},
+               {"retention_seconds", info.retained.seconds},
+               {"retention_bytes", info.retained.bytes},
+               {"revoked_keys", std::move(revoked)}};
   if (info.verified != 0) json["intact"] = info.intact;
   return json;
 }
 
-ordered_json StatsJson(const GalleryInfo& info) {
+Json StatsJson(const GalleryInfo& info) {
   const uint64_t now = UnixTime();
-  ordered_json json = HeadJson(info);
+  Json json = HeadJson(info);
   json["freed"] = info.freed;
   json["journal_entries"] = info.journal_entries;
   json["journal_bytes"] = info.journal_bytes;
@@ -67,7 +66,7 @@ absl::StatusOr<GalleryInfo> Describe(MatcherState* state, const std::string& gal
 
 absl::StatusOr<HttpResponse> ReadGalleries(MatcherState* state, const HttpRequest&) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, state->galleries.Names());
-  ordered_json out = ordered_json::array();
+  Json out = Json::array();
   for (const std::string& name : names) {
     HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Describe(state, name, nullptr));
     out.push_back(HeadJson(info));
@@ -100,7 +99,7 @@ Hash WhatIsMade(const HttpRequest& request, const std::string& key) {
 }
 
 absl::StatusOr<HttpResponse> MakeGallery(MatcherState* state, const HttpRequest& request) {
-  HEFT_ASSIGN_OR_RETURN(const nlohmann::json body, ReadJson(request));
+  HEFT_ASSIGN_OR_RETURN(const Json body, ReadJson(request));
   if (!body.is_object()) return absl::InvalidArgumentError("the body must be a JSON object");
   HEFT_RETURN_IF_ERROR(CheckKnown(body, {"gallery", "retention_seconds", "retention_bytes"}));
   HEFT_ASSIGN_OR_RETURN(const std::string name, TextOf(body, "gallery"));
@@ -126,40 +125,40 @@ absl::StatusOr<HttpResponse> MakeGallery(MatcherState* state, const HttpRequest&
 }
 
 Tasks::Work Compaction(MatcherState* state, const std::string& address) {
-  return [state, address](const Monitor&) -> absl::StatusOr<ordered_json> {
+  return [state, address](const Monitor&) -> absl::StatusOr<Json> {
     HEFT_ASSIGN_OR_RETURN(const CompactResult done,
                           CompactGallery(state->engine.Get()->server, address));
     state->exchange.Wake();
-    return ordered_json{{"blocks", done.blocks},
-                        {"sparse", done.sparse},
-                        {"leaving", done.leaving},
-                        {"overwritten", state->galleries.overwrites() && done.overwritten.ok()},
-                        {"receipts", ReceiptsJson(done.receipts)}};
+    return Json{{"blocks", done.blocks},
+                {"sparse", done.sparse},
+                {"leaving", done.leaving},
+                {"overwritten", state->galleries.overwrites() && done.overwritten.ok()},
+                {"receipts", ReceiptsJson(done.receipts)}};
   };
 }
 
 Tasks::Work Verification(MatcherState* state, const std::string& address) {
-  return [state, address](const Monitor& monitor) -> absl::StatusOr<ordered_json> {
+  return [state, address](const Monitor& monitor) -> absl::StatusOr<Json> {
     const auto engine = state->engine.Get();
     HEFT_ASSIGN_OR_RETURN(const VerifyResult found,
                           VerifyGallery(address, &engine->model, monitor));
-    return ordered_json{{"intact", found.intact()},       {"generation", found.generation},
-                        {"blocks", found.blocks},         {"damaged", found.damaged},
-                        {"complaints", found.complaints}, {"recorded", found.recorded.ok()}};
+    return Json{{"intact", found.intact()},       {"generation", found.generation},
+                {"blocks", found.blocks},         {"damaged", found.damaged},
+                {"complaints", found.complaints}, {"recorded", found.recorded.ok()}};
   };
 }
 
 Tasks::Work Renewing(MatcherState* state, const std::string& gallery, bool compact) {
-  return [state, gallery, compact](const Monitor& monitor) -> absl::StatusOr<ordered_json> {
+  return [state, gallery, compact](const Monitor& monitor) -> absl::StatusOr<Json> {
     HEFT_ASSIGN_OR_RETURN(const Exchange::Renewed done,
                           state->exchange.RenewAll(gallery, compact, monitor));
-    return ordered_json{{"blocks", done.blocks},
-                        {"freed", done.freed},
-                        {"moved", done.moved},
-                        {"erased", done.erased},
-                        {"leaving", done.leaving},
-                        {"overwritten", state->galleries.overwrites() && done.overwritten.ok()},
-                        {"receipts", ReceiptsJson(done.receipts)}};
+    return Json{{"blocks", done.blocks},
+                {"freed", done.freed},
+                {"moved", done.moved},
+                {"erased", done.erased},
+                {"leaving", done.leaving},
+                {"overwritten", state->galleries.overwrites() && done.overwritten.ok()},
+                {"receipts", ReceiptsJson(done.receipts)}};
   };
 }
 
@@ -171,16 +170,16 @@ absl::StatusOr<Tasks::Work> Copying(MatcherState* state) {
   }
   const std::string name = absl::StrCat("snapshot-", UnixTime());
   const std::string out = absl::StrCat(state->config.snapshots, "/", name);
-  return [state, name, out](const Monitor& monitor) -> absl::StatusOr<ordered_json> {
+  return [state, name, out](const Monitor& monitor) -> absl::StatusOr<Json> {
     HEFT_ASSIGN_OR_RETURN(const auto copied, Snapshot(state->galleries.folder(), out,
                                                       /*with_keys=*/false, monitor));
-    ordered_json list = ordered_json::array();
+    Json list = Json::array();
     for (const CopiedGallery& gallery : copied) {
       list.push_back({{"gallery", gallery.name},
                       {"id", HexString(gallery.id)},
                       {"generation", gallery.generation}});
     }
-    return ordered_json{{"snapshot", name}, {"galleries", std::move(list)}};
+    return Json{{"snapshot", name}, {"galleries", std::move(list)}};
   };
 }
 

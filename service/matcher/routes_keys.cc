@@ -5,38 +5,37 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/status.h"
+#include "service/json.h"
 #include "service/matcher/samples.h"
 #include "service/matcher/state.h"
 
 namespace heft::service {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr char kFingerprint[] = "ETag";
 
 absl::StatusOr<HttpResponse> ReadParameters(MatcherState* state, const HttpRequest&) {
   const auto engine = state->engine.Get();
-  ordered_json modalities = ordered_json::array();
+  Json modalities = Json::array();
   for (const ModalitySpec& m : engine->model.modalities) {
     modalities.push_back({{"name", m.name}, {"dimension", m.dimension}});
   }
-  ordered_json json = {{"model", HexString(engine->model.Id())},
-                       {"decision_model", HexString(engine->model.DecisionId())},
-                       {"profile", engine->model.profile},
-                       {"gamma", engine->model.gamma},
-                       {"modalities", std::move(modalities)},
-                       {"key", HexString(engine->key_id)},
-                       {"parameters", HexString(engine->params_id)},
-                       {"key_owner", HexString(engine->key_owner)},
-                       {"template_format", std::string(kTemplateFormat)},
-                       {"enrols", engine->enrols},
-                       {"loaded", engine->loaded}};
+  Json json = {{"model", HexString(engine->model.Id())},
+               {"decision_model", HexString(engine->model.DecisionId())},
+               {"profile", engine->model.profile},
+               {"gamma", engine->model.gamma},
+               {"modalities", std::move(modalities)},
+               {"key", HexString(engine->key_id)},
+               {"parameters", HexString(engine->params_id)},
+               {"key_owner", HexString(engine->key_owner)},
+               {"template_format", std::string(kTemplateFormat)},
+               {"enrols", engine->enrols},
+               {"loaded", engine->loaded}};
   // Whom signed samples are for.
   if (const auto signer = state->galleries.Signer(); signer.ok()) {
     json["server"] = HexString((*signer)->public_key());
   }
-  ordered_json staged = ordered_json::array();
+  Json staged = Json::array();
   for (const UploadKind kind : state->uploads.Staged())
     staged.push_back(std::string(UploadName(kind)));
   json["staged"] = std::move(staged);

@@ -9,13 +9,12 @@
 #include "base/status.h"
 #include "heft/gallery_admin.h"
 #include "service/access/jwt.h"
+#include "service/json.h"
 #include "service/matcher/samples.h"
 #include "service/matcher/state.h"
 
 namespace heft::service {
 namespace {
-
-using nlohmann::ordered_json;
 
 constexpr char kJwsType[] = "application/jwt";
 // How often a probe is matched whose gallery changes before its reply is opened.
@@ -50,7 +49,7 @@ struct Probe {
   std::chrono::steady_clock::time_point deadline;
 };
 
-absl::StatusOr<ProbeOptions> OptionsOf(const nlohmann::json& more) {
+absl::StatusOr<ProbeOptions> OptionsOf(const Json& more) {
   ProbeOptions options;
   HEFT_ASSIGN_OR_RETURN(options.row, NumberOf(more, "row", 0));
   HEFT_ASSIGN_OR_RETURN(options.average, FlagOf(more, "average", false));
@@ -169,7 +168,7 @@ absl::StatusOr<SignedDecision> Decided(MatcherState* state, const HttpRequest& r
   }
 }
 
-ordered_json DecisionJson(SignedDecision decided) {
+Json DecisionJson(SignedDecision decided) {
   decided.decision["jws"] = std::move(decided.jws);
   return std::move(decided.decision);
 }
@@ -186,16 +185,16 @@ absl::StatusOr<HttpResponse> Later(MatcherState* state, const HttpRequest& reque
   HEFT_RETURN_IF_ERROR(state->callbacks->Check(url));
   HttpRequest kept = request;
   kept.deadline = std::chrono::steady_clock::now() + kTaskDeadline;
-  const auto work = [state, kept, verify, wanted](const Monitor&) -> absl::StatusOr<ordered_json> {
+  const auto work = [state, kept, verify, wanted](const Monitor&) -> absl::StatusOr<Json> {
     HEFT_ASSIGN_OR_RETURN(const Probe probe, Begin(state, kept, verify));
     if (wanted != Wanted::kReply) {
       HEFT_ASSIGN_OR_RETURN(SignedDecision decided, Decided(state, kept, probe, verify));
       return DecisionJson(std::move(decided));
     }
     HEFT_ASSIGN_OR_RETURN(const SignedReply reply, Ask(state, probe, verify));
-    return ordered_json{{"reply", Base64(reply.bytes)}};
+    return Json{{"reply", Base64(reply.bytes)}};
   };
-  const auto ended = [callbacks = state->callbacks, url, transaction](const ordered_json& task) {
+  const auto ended = [callbacks = state->callbacks, url, transaction](const Json& task) {
     callbacks->Call(url, transaction, task);
   };
   HEFT_ASSIGN_OR_RETURN(const std::string task, state->tasks.Start(verify ? "verify" : "identify",

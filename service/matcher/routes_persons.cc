@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "heft/authorisation.h"
 #include "heft/gallery_admin.h"
+#include "service/json.h"
 #include "service/matcher/begun.h"
 #include "service/matcher/keyed.h"
 #include "service/matcher/samples.h"
@@ -24,8 +25,6 @@
 
 namespace heft::service {
 namespace {
-
-using nlohmann::ordered_json;
 
 // kEncounterKey: of the metadata pair that holds an encounter's id. Requests do not set it.
 constexpr char kEncounterKey[] = "heft.encounter";
@@ -63,7 +62,7 @@ absl::StatusOr<Enrolling> ReadEnrolling(MatcherState* state, const HttpRequest& 
   HEFT_ASSIGN_OR_RETURN(
       in.samples, ReadSampleRequest(request, {"encounterId", "encounterType", "status", "galleries",
                                               "metadata", "expires", "average", "all_pairs"}));
-  const nlohmann::json& more = in.samples.more;
+  const Json& more = in.samples.more;
   HEFT_ASSIGN_OR_RETURN(in.galleries, TextsOf(more, "galleries"));
   std::ranges::sort(in.galleries);
   if (in.galleries.empty() || in.galleries.size() > kMostGalleries ||
@@ -95,7 +94,7 @@ absl::StatusOr<Enrolling> ReadEnrolling(MatcherState* state, const HttpRequest& 
   return in;
 }
 
-ordered_json Outcome(const std::string& gallery, const EnrolResult& done) {
+Json Outcome(const std::string& gallery, const EnrolResult& done) {
   return {{"gallery", gallery},
           {"brought", done.brought},
           {"waiting", done.waiting},
@@ -127,8 +126,8 @@ Hash WhatIsAsked(const Enrolling& in, const IncomingRequest& asked) {
 }
 
 // Into one gallery after the other; those that have it already say so again.
-absl::StatusOr<ordered_json> EnrolEach(MatcherState* state, const HttpRequest& request,
-                                       const Enrolling& in) {
+absl::StatusOr<Json> EnrolEach(MatcherState* state, const HttpRequest& request,
+                               const Enrolling& in) {
   const auto engine = state->engine.Get();
   if (!engine->enrols) {
     return absl::FailedPreconditionError(
@@ -139,7 +138,7 @@ absl::StatusOr<ordered_json> EnrolEach(MatcherState* state, const HttpRequest& r
       const IncomingRequest asked,
       IncomingRequest::Read(*engine, std::move(signer), in.samples.files, kAllRows));
   const Hash what = WhatIsAsked(in, asked);
-  ordered_json outcomes = ordered_json::array();
+  Json outcomes = Json::array();
   bool taken = false;
   for (const std::string& gallery : in.galleries) {
     HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
@@ -211,7 +210,7 @@ absl::StatusOr<HttpResponse> Enrol(MatcherState* state, const HttpRequest& reque
   const auto until =
       std::min(request.deadline, std::chrono::steady_clock::now() + std::chrono::seconds(wait));
   uint64_t seen = state->exchange.Changes();
-  ordered_json outcomes;
+  Json outcomes;
   {
     if (!state->changes.TryTake()) return absl::ResourceExhaustedError(kManyChanges);
     const Leave leave{&state->changes};
@@ -236,7 +235,7 @@ absl::StatusOr<HttpResponse> Enrol(MatcherState* state, const HttpRequest& reque
 }
 
 // The encounter's id apart from what requests have given.
-ordered_json TemplateJson(const ListedTemplate& t) {
+Json TemplateJson(const ListedTemplate& t) {
   Metadata metadata;
   std::string encounter;
   for (const MetadataPair& pair : t.metadata) {
@@ -246,10 +245,9 @@ ordered_json TemplateJson(const ListedTemplate& t) {
       metadata.push_back(pair);
     }
   }
-  ordered_json json = {{"personId", t.identity},         {"position", t.position},
-                       {"receipt_id", t.person},         {"generation", t.generation},
-                       {"enrolled", t.enrolled},         {"expires", t.expires},
-                       {"metadata", PairsJson(metadata)}};
+  Json json = {{"personId", t.identity},         {"position", t.position}, {"receipt_id", t.person},
+               {"generation", t.generation},     {"enrolled", t.enrolled}, {"expires", t.expires},
+               {"metadata", PairsJson(metadata)}};
   if (!encounter.empty()) json["encounterId"] = encounter;
   return json;
 }
@@ -266,12 +264,12 @@ absl::StatusOr<std::vector<std::string>> AskedGalleries(MatcherState* state,
 absl::StatusOr<HttpResponse> ReadPerson(MatcherState* state, const HttpRequest& request) {
   const std::string& person = request.Parameter("person");
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, AskedGalleries(state, request));
-  ordered_json galleries = ordered_json::array();
+  Json galleries = Json::array();
   for (const std::string& gallery : names) {
     HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
     HEFT_ASSIGN_OR_RETURN(const PersonInfo info, DescribePerson(address, person));
     if (info.templates.empty() && info.waiting == 0) continue;
-    ordered_json templates = ordered_json::array();
+    Json templates = Json::array();
     for (const ListedTemplate& t : info.templates) templates.push_back(TemplateJson(t));
     galleries.push_back({{"gallery", gallery},
                          {"status", info.templates.empty() ? "waiting" : "admitted"},
@@ -290,7 +288,7 @@ absl::StatusOr<HttpResponse> ReadEncounters(MatcherState* state, const HttpReque
     HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
     HEFT_ASSIGN_OR_RETURN(const PersonInfo info, DescribePerson(address, person));
     for (const ListedTemplate& t : info.templates) {
-      const ordered_json json = TemplateJson(t);
+      const Json json = TemplateJson(t);
       // Those that came in another way are known by the generation that they came in.
       const std::string id = json.contains("encounterId")
                                  ? json["encounterId"].get<std::string>()
@@ -300,13 +298,13 @@ absl::StatusOr<HttpResponse> ReadEncounters(MatcherState* state, const HttpReque
     }
   }
   if (galleries.empty()) return absl::NotFoundError("no person of that name is enrolled");
-  ordered_json out = ordered_json::array();
+  Json out = Json::array();
   for (const auto& [id, in] : galleries) {
     out.push_back({{"encounterId", id},
                    {"status", "ACTIVE"},
                    {"encounterType", "ENROLMENT"},
                    {"galleries", in},
-                   {"biometricData", ordered_json::array()}});
+                   {"biometricData", Json::array()}});
   }
   return JsonResponse(out);
 }
@@ -325,7 +323,7 @@ absl::StatusOr<HttpResponse> ListPersons(MatcherState* state, const HttpRequest&
     HEFT_ASSIGN_OR_RETURN(Condition condition, ParseCondition(where));
     options.where.push_back(std::move(condition));
   }
-  ordered_json persons = ordered_json::array();
+  Json persons = Json::array();
   std::optional<uint64_t> next;
   const auto listed = ListTemplates(address, options, [&](const ListedTemplate& t) -> absl::Status {
     if (!absl::StrContains(absl::AsciiStrToLower(t.identity), search)) return absl::OkStatus();
@@ -338,7 +336,7 @@ absl::StatusOr<HttpResponse> ListPersons(MatcherState* state, const HttpRequest&
   });
   if (!next) HEFT_RETURN_IF_ERROR(listed.status());
   if (!next) next = *listed;
-  ordered_json json = {{"persons", std::move(persons)}};
+  Json json = {{"persons", std::move(persons)}};
   if (next) json["next"] = absl::StrCat(*next);
   return JsonResponse(json);
 }

@@ -10,6 +10,7 @@
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"
 #include "service/access/jwt.h"
+#include "service/json.h"
 #include "service/matcher/begun.h"
 #include "service/matcher/samples.h"
 #include "service/matcher/state.h"
@@ -18,14 +19,12 @@
 namespace heft::service {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr uint64_t kMostListed = 1000;
 constexpr char kGoesOn[] =
     "; the person is no longer matched, and the service repeats the erasure until nothing is left: "
     "receipts are at /v1/receipts";
 
-ordered_json RemovedJson(const std::string& gallery, const RemoveResult& done, bool overwrites) {
+Json RemovedJson(const std::string& gallery, const RemoveResult& done, bool overwrites) {
   return {{"gallery", gallery},
           {"removed", done.removed},
           {"erased", done.erased},
@@ -63,7 +62,7 @@ struct Left {
 };
 
 // ReceiptsOf: those that name him, whoever has had his block renewed.
-absl::Status ReceiptsOf(const Galleries& galleries, const Left& left, ordered_json* list) {
+absl::Status ReceiptsOf(const Galleries& galleries, const Left& left, Json* list) {
   HEFT_ASSIGN_OR_RETURN(const std::string address, galleries.Address(left.gallery));
   HEFT_ASSIGN_OR_RETURN(const auto receipts, Receipts(address));
   for (const std::vector<uint8_t>& receipt : receipts) {
@@ -78,10 +77,10 @@ absl::Status ReceiptsOf(const Galleries& galleries, const Left& left, ordered_js
 
 // Renews the blocks that somebody leaves; its result has the receipts. Where it fails, the upkeep
 // goes on.
-Tasks::Work RenewalOf(MatcherState* state, std::vector<Left> left, ordered_json outcomes) {
-  return [state, left = std::move(left), outcomes = std::move(outcomes)](
-             const Monitor& monitor) -> absl::StatusOr<nlohmann::ordered_json> {
-    ordered_json receipts = ordered_json::array();
+Tasks::Work RenewalOf(MatcherState* state, std::vector<Left> left, Json outcomes) {
+  return [state, left = std::move(left),
+          outcomes = std::move(outcomes)](const Monitor& monitor) -> absl::StatusOr<Json> {
+    Json receipts = Json::array();
     uint64_t leaving = 0;
     for (const Left& each : left) {
       const auto done = state->exchange.RenewAll(each.gallery, /*compact=*/false, monitor);
@@ -92,17 +91,15 @@ Tasks::Work RenewalOf(MatcherState* state, std::vector<Left> left, ordered_json 
       HEFT_RETURN_IF_ERROR(ReceiptsOf(state->galleries, each, &receipts));
       leaving += done->leaving;
     }
-    return ordered_json{
-        {"galleries", outcomes}, {"receipts", std::move(receipts)}, {"leaving", leaving}};
+    return Json{{"galleries", outcomes}, {"receipts", std::move(receipts)}, {"leaving", leaving}};
   };
 }
 
 // RemoveEach: from one gallery after the other. What fails later does not take back what happened.
-absl::StatusOr<ordered_json> RemoveEach(MatcherState* state, const std::string& person,
-                                        const std::vector<std::string>& galleries,
-                                        const Engine& engine, const RemoveOptions& options,
-                                        std::vector<Left>* left) {
-  ordered_json outcomes = ordered_json::array();
+absl::StatusOr<Json> RemoveEach(MatcherState* state, const std::string& person,
+                                const std::vector<std::string>& galleries, const Engine& engine,
+                                const RemoveOptions& options, std::vector<Left>* left) {
+  Json outcomes = Json::array();
   for (const std::string& gallery : galleries) {
     HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
     const auto done = Remove(engine.server, address, {person}, options);
@@ -143,7 +140,7 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
   const auto where = WhereIs(state, request, person);
   if (absl::IsNotFound(where.status()) && again) {
     // He is gone because this was asked before, and the answer was lost.
-    return JsonResponse({{"personId", person}, {"galleries", ordered_json::array()}});
+    return JsonResponse({{"personId", person}, {"galleries", Json::array()}});
   }
   HEFT_RETURN_IF_ERROR(where.status());
   const std::vector<std::string>& galleries = *where;
@@ -185,7 +182,7 @@ absl::StatusOr<HttpResponse> ReadReceipts(MatcherState* state, const HttpRequest
   HEFT_ASSIGN_OR_RETURN(const uint64_t from, QueryNumber(request, "cursor", 0, uint64_t{1} << 48));
   HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 100, kMostListed));
   HEFT_ASSIGN_OR_RETURN(const auto receipts, Receipts(address));
-  ordered_json list = ordered_json::array();
+  Json list = Json::array();
   uint64_t at = from;
   for (; at < receipts.size() && list.size() < std::max<uint64_t>(count, 1); ++at) {
     HEFT_ASSIGN_OR_RETURN(const ErasureReceipt says, ReadReceipt(receipts[at], "a receipt"));
@@ -195,7 +192,7 @@ absl::StatusOr<HttpResponse> ReadReceipts(MatcherState* state, const HttpRequest
                     {"receipt_ids", says.persons},
                     {"receipt", Base64(receipts[at])}});
   }
-  ordered_json json = {{"receipts", std::move(list)}};
+  Json json = {{"receipts", std::move(list)}};
   if (at < receipts.size()) json["next"] = absl::StrCat(at);
   return JsonResponse(json);
 }

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "service/json.h"
 #include "service/matcher/state.h"
 #include "service/openapi/document.h"
 
@@ -10,7 +11,7 @@ namespace heft::service {
 namespace {
 
 absl::StatusOr<HttpResponse> ReadTask(MatcherState* state, const HttpRequest& request) {
-  HEFT_ASSIGN_OR_RETURN(const nlohmann::ordered_json task,
+  HEFT_ASSIGN_OR_RETURN(const Json task,
                         state->tasks.Describe(request.Parameter("task"), request.who));
   return JsonResponse(task);
 }

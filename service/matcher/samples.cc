@@ -9,11 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/access/jwt.h"
+#include "service/json.h"
 
 namespace heft::service {
 namespace {
-
-using nlohmann::json;
 
 // What a request says beside its templates is short. OSIA's JSON holds templates as text: eight of
 // profile compact take 2 MB of it; what needs more than the limit comes as a form.
@@ -58,7 +57,7 @@ absl::StatusOr<SampleRequest> ReadForm(const HttpRequest& request) {
   return out;
 }
 
-absl::Status TakeBiometric(const json& one, SampleRequest* out) {
+absl::Status TakeBiometric(const Json& one, SampleRequest* out) {
   if (!one.is_object()) return Wrong("biometricData", "each of them is an object");
   HEFT_RETURN_IF_ERROR(CheckKnown(one, {"biometricType", "biometricSubType", "template",
                                         "templateFormat", "instance", "comment"}));
@@ -81,7 +80,7 @@ absl::StatusOr<SampleRequest> ReadOsia(const HttpRequest& request) {
   if (data == out.more.end() || !data->is_array()) {
     return Wrong("biometricData", "this must be an array of templates");
   }
-  for (const json& one : *data) HEFT_RETURN_IF_ERROR(TakeBiometric(one, &out));
+  for (const Json& one : *data) HEFT_RETURN_IF_ERROR(TakeBiometric(one, &out));
   out.more.erase(data);
   if (out.more.contains("authorisation")) {
     HEFT_ASSIGN_OR_RETURN(const std::string text, TextOf(out.more, "authorisation"));
@@ -108,7 +107,7 @@ absl::StatusOr<SampleRequest> ReadSampleRequest(const HttpRequest& request,
   return out;
 }
 
-absl::Status CheckKnown(const json& object, std::initializer_list<std::string_view> known) {
+absl::Status CheckKnown(const Json& object, std::initializer_list<std::string_view> known) {
   for (const auto& [name, value] : object.items()) {
     if (std::ranges::find(known, name) == known.end()) {
       return Wrong(name.size() > 64 ? name.substr(0, 64) : name, "there is no such member here");
@@ -117,7 +116,7 @@ absl::Status CheckKnown(const json& object, std::initializer_list<std::string_vi
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> TextOf(const json& object, const char* name,
+absl::StatusOr<std::string> TextOf(const Json& object, const char* name,
                                    std::string_view fallback) {
   const auto found = object.find(name);
   if (found == object.end()) return std::string(fallback);
@@ -125,33 +124,33 @@ absl::StatusOr<std::string> TextOf(const json& object, const char* name,
   return found->get<std::string>();
 }
 
-absl::StatusOr<uint64_t> NumberOf(const json& object, const char* name, uint64_t fallback) {
+absl::StatusOr<uint64_t> NumberOf(const Json& object, const char* name, uint64_t fallback) {
   const auto found = object.find(name);
   if (found == object.end()) return fallback;
   if (!found->is_number_unsigned()) return Wrong(name, "this must be a whole number from 0");
   return found->get<uint64_t>();
 }
 
-absl::StatusOr<bool> FlagOf(const json& object, const char* name, bool fallback) {
+absl::StatusOr<bool> FlagOf(const Json& object, const char* name, bool fallback) {
   const auto found = object.find(name);
   if (found == object.end()) return fallback;
   if (!found->is_boolean()) return Wrong(name, "this must be true or false");
   return found->get<bool>();
 }
 
-absl::StatusOr<std::vector<std::string>> TextsOf(const json& object, const char* name) {
+absl::StatusOr<std::vector<std::string>> TextsOf(const Json& object, const char* name) {
   std::vector<std::string> out;
   const auto found = object.find(name);
   if (found == object.end()) return out;
   if (!found->is_array()) return Wrong(name, "this must be an array of texts");
-  for (const json& one : *found) {
+  for (const Json& one : *found) {
     if (!one.is_string()) return Wrong(name, "this must be an array of texts");
     out.push_back(one.get<std::string>());
   }
   return out;
 }
 
-absl::StatusOr<Metadata> MetadataOf(const json& object, const char* name) {
+absl::StatusOr<Metadata> MetadataOf(const Json& object, const char* name) {
   Metadata out;
   const auto found = object.find(name);
   if (found == object.end()) return out;
@@ -162,7 +161,7 @@ absl::StatusOr<Metadata> MetadataOf(const json& object, const char* name) {
       continue;
     }
     if (!value.is_array()) return Wrong(name, "values are texts, or arrays of texts");
-    for (const json& one : value) {
+    for (const Json& one : value) {
       if (!one.is_string()) return Wrong(name, "values are texts, or arrays of texts");
       out.push_back({key, one.get<std::string>()});
     }
@@ -173,7 +172,7 @@ absl::StatusOr<Metadata> MetadataOf(const json& object, const char* name) {
 
 namespace {
 
-absl::StatusOr<Condition> ConditionOf(const std::string& key, const json& value) {
+absl::StatusOr<Condition> ConditionOf(const std::string& key, const Json& value) {
   Condition out;
   out.key = key;
   if (value.is_string()) {
@@ -181,7 +180,7 @@ absl::StatusOr<Condition> ConditionOf(const std::string& key, const json& value)
     return out;
   }
   if (value.is_array()) {
-    for (const json& one : value) {
+    for (const Json& one : value) {
       if (!one.is_string()) return Wrong(key, "values are texts");
       out.values.push_back(one.get<std::string>());
     }
@@ -198,7 +197,7 @@ absl::StatusOr<Condition> ConditionOf(const std::string& key, const json& value)
 
 }  // namespace
 
-absl::StatusOr<std::vector<Condition>> FilterOf(const json& object, const char* name) {
+absl::StatusOr<std::vector<Condition>> FilterOf(const Json& object, const char* name) {
   std::vector<Condition> out;
   const auto found = object.find(name);
   if (found == object.end()) return out;
@@ -211,8 +210,8 @@ absl::StatusOr<std::vector<Condition>> FilterOf(const json& object, const char* 
   return out;
 }
 
-nlohmann::ordered_json PairsJson(const Metadata& metadata) {
-  auto out = nlohmann::ordered_json::array();
+Json PairsJson(const Metadata& metadata) {
+  auto out = Json::array();
   for (const MetadataPair& pair : metadata) out.push_back(absl::StrCat(pair.key, "=", pair.value));
   return out;
 }

@@ -13,8 +13,8 @@
 #include "absl/status/statusor.h"
 #include "heft/metadata.h"
 #include "heft/server.h"
-#include "nlohmann/json.hpp"
 #include "service/http/message.h"
+#include "service/json.h"
 
 namespace heft::service {
 
@@ -27,7 +27,7 @@ inline constexpr size_t kMostFiles = 8;
 struct SampleRequest {
   std::vector<SampleFile> files;
   std::vector<uint8_t> authorisation;
-  nlohmann::json more = nlohmann::json::object();
+  Json more = Json::object();
 };
 
 // ReadSampleRequest: of a form, parts "template" (any number), "authorisation" and "request" (JSON,
@@ -38,23 +38,21 @@ absl::StatusOr<SampleRequest> ReadSampleRequest(const HttpRequest& request,
                                                 std::initializer_list<std::string_view> known);
 
 // Members of `more`, and the fallback where there is none. kInvalidArgument for another type.
-absl::StatusOr<std::string> TextOf(const nlohmann::json& object, const char* name,
+absl::StatusOr<std::string> TextOf(const Json& object, const char* name,
                                    std::string_view fallback = "");
-absl::StatusOr<uint64_t> NumberOf(const nlohmann::json& object, const char* name,
-                                  uint64_t fallback);
-absl::StatusOr<bool> FlagOf(const nlohmann::json& object, const char* name, bool fallback);
-absl::StatusOr<std::vector<std::string>> TextsOf(const nlohmann::json& object, const char* name);
+absl::StatusOr<uint64_t> NumberOf(const Json& object, const char* name, uint64_t fallback);
+absl::StatusOr<bool> FlagOf(const Json& object, const char* name, bool fallback);
+absl::StatusOr<std::vector<std::string>> TextsOf(const Json& object, const char* name);
 
 // MetadataOf: {"site": "berlin", "list": ["a", "b"]}. FilterOf: the same as conditions, and
 // {"age": {"at_least": 18, "at_most": 30}}; OSIA's Filter. kInvalidArgument.
-absl::StatusOr<Metadata> MetadataOf(const nlohmann::json& object, const char* name);
-absl::StatusOr<std::vector<Condition>> FilterOf(const nlohmann::json& object, const char* name);
+absl::StatusOr<Metadata> MetadataOf(const Json& object, const char* name);
+absl::StatusOr<std::vector<Condition>> FilterOf(const Json& object, const char* name);
 // PairsJson: ["site=berlin"], for lists.
-nlohmann::ordered_json PairsJson(const Metadata& metadata);
+Json PairsJson(const Metadata& metadata);
 
 // CheckKnown: kInvalidArgument for a member that is none of these.
-absl::Status CheckKnown(const nlohmann::json& object,
-                        std::initializer_list<std::string_view> known);
+absl::Status CheckKnown(const Json& object, std::initializer_list<std::string_view> known);
 
 // QueryNumber: of ?name=; kInvalidArgument for what is no number of at most `most`.
 absl::StatusOr<uint64_t> QueryNumber(const HttpRequest& request, const std::string& name,

@@ -8,12 +8,12 @@
 #include <filesystem>
 #include <thread>
 
+#include "service/json.h"
 #include "service/matcher/testing.h"
 
 namespace heft::service {
 namespace {
 
-using nlohmann::json;
 using std::chrono::seconds;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
@@ -35,7 +35,7 @@ class StandingTest : public ::testing::Test {
     delete folder_;
   }
   void SetUp() override { world_ = std::make_unique<MatcherWorld>(*keys_, records_); }
-  static json Json(const HttpResponse& response) { return MatcherWorld::Json(response); }
+  static Json JsonOf(const HttpResponse& response) { return MatcherWorld::JsonOf(response); }
   HttpResponse Bring(uint64_t person, int wait) {
     return world_->Send(
         "registrar",
@@ -65,8 +65,9 @@ TEST_F(StandingTest, ABacklogIsAdmittedInParts) {
   world_->decider().manual = true;
   for (const uint64_t person : {1, 2, 3, 4, 5}) ASSERT_EQ(Bring(person, 0).status, 201);
   world_->decider().manual = false;
-  EXPECT_TRUE(Wait([&] { return Json(world_->Get("operator", "/v1/admissions"))["total"] == 0; }));
-  EXPECT_EQ(Json(world_->Get("operator", "/v1/galleries/main"))["templates"], 5);
+  EXPECT_TRUE(
+      Wait([&] { return JsonOf(world_->Get("operator", "/v1/admissions"))["total"] == 0; }));
+  EXPECT_EQ(JsonOf(world_->Get("operator", "/v1/galleries/main"))["templates"], 5);
   EXPECT_EQ(world_->decider().most_verdicts, 2u);
 }
 
@@ -76,7 +77,8 @@ TEST_F(StandingTest, ARequestIsBoundedInBytesAndHoldsOneAtLeast) {
   world_->decider().manual = true;
   for (const uint64_t person : {1, 2, 3}) ASSERT_EQ(Bring(person, 0).status, 201);
   world_->decider().manual = false;
-  EXPECT_TRUE(Wait([&] { return Json(world_->Get("operator", "/v1/admissions"))["total"] == 0; }));
+  EXPECT_TRUE(
+      Wait([&] { return JsonOf(world_->Get("operator", "/v1/admissions"))["total"] == 0; }));
   EXPECT_EQ(world_->decider().most_verdicts, 1u);
 }
 
@@ -97,7 +99,7 @@ TEST_F(StandingTest, EnrolmentsThatWaitLeaveRoomForProbes) {
     });
   }
   std::this_thread::sleep_for(seconds(3));
-  EXPECT_EQ(Json(world_->Identify(9))["decision"], "accept");
+  EXPECT_EQ(JsonOf(world_->Identify(9))["decision"], "accept");
   EXPECT_LT(Clock::now() - began, seconds(20)) << "before those who wait have what they wait for";
   for (std::thread& thread : registrars) thread.join();
   EXPECT_EQ(brought + later, 6);
@@ -119,16 +121,14 @@ TEST_F(StandingTest, WhoDoesNotTakeCallbacksHoldsNobodyUp) {
       testing::Must(TlsContext::ForClient(world_->service().ca().Issue("matcher")))));
   Tasks tasks({.workers = 1, .queued = 8, .kept = 8});
   const Principal ann = {.name = "ann", .machine = "", .roles = {}, .scopes = {}};
-  const auto ended = [&](const nlohmann::ordered_json& task) {
+  const auto ended = [&](const Json& task) {
     callbacks->Call("https://localhost:1/told", "t", task);
   };
   const auto began = Clock::now();
   std::string last;
   for (int i = 0; i < 4; ++i) {
     last = *tasks.Start(
-        "quick", ann,
-        [](const Monitor&) -> absl::StatusOr<nlohmann::ordered_json> { return json::object(); },
-        ended);
+        "quick", ann, [](const Monitor&) -> absl::StatusOr<Json> { return Json::object(); }, ended);
   }
   EXPECT_TRUE(Wait([&] { return (*tasks.Describe(last, ann))["status"] == "done"; }));
   EXPECT_LT(Clock::now() - began, seconds(2));
@@ -142,9 +142,8 @@ TEST(TasksTest, WhatStandsInsideIsNotTold) {
   const Principal ann = {.name = "ann", .machine = "", .roles = {}, .scopes = {}};
   const auto fail = [&](absl::Status status) {
     const std::string id = *tasks.Start(
-        "fails", ann,
-        [status](const Monitor&) -> absl::StatusOr<nlohmann::ordered_json> { return status; });
-    json says;
+        "fails", ann, [status](const Monitor&) -> absl::StatusOr<Json> { return status; });
+    Json says;
     do {
       says = *tasks.Describe(id, ann);
     } while (says["status"] != "failed");

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/access/jwt.h"
+#include "service/json.h"
 #include "service/matcher/decider_link.h"
 #include "service/run/log.h"
 
@@ -74,10 +75,8 @@ Handler AnswersOnce(MatcherState* state, Answering answering) {
   });
 }
 
-absl::Status Intend(MatcherState* state, const HttpRequest& request,
-                    nlohmann::ordered_json fields) {
-  nlohmann::ordered_json event = {
-      {"event", "intent"}, {"request", request.id}, {"principal", request.who.name}};
+absl::Status Intend(MatcherState* state, const HttpRequest& request, Json fields) {
+  Json event = {{"event", "intent"}, {"request", request.id}, {"principal", request.who.name}};
   event.update(fields);
   return state->audit_log->Append(std::move(event));
 }
@@ -88,8 +87,8 @@ HttpResponse Accepted(const std::string& task) {
   return response;
 }
 
-nlohmann::ordered_json ReceiptsJson(const std::vector<std::vector<uint8_t>>& receipts) {
-  auto out = nlohmann::ordered_json::array();
+Json ReceiptsJson(const std::vector<std::vector<uint8_t>>& receipts) {
+  auto out = Json::array();
   for (const std::vector<uint8_t>& receipt : receipts) out.push_back(Base64(receipt));
   return out;
 }

@@ -12,9 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "nlohmann/json.hpp"
 #include "service/http/message.h"
 #include "service/http/router.h"
+#include "service/json.h"
 #include "service/matcher/batcher.h"
 #include "service/matcher/callbacks.h"
 #include "service/matcher/config.h"
@@ -111,13 +111,13 @@ Handler AnswersOnce(MatcherState* state, Answering answering);
 
 // Intend: a line in the audit log before something is done that cannot be undone. An error: it must
 // not be done.
-absl::Status Intend(MatcherState* state, const HttpRequest& request, nlohmann::ordered_json fields);
+absl::Status Intend(MatcherState* state, const HttpRequest& request, Json fields);
 
 // Accepted: 202 with OSIA's TaskId.
 HttpResponse Accepted(const std::string& task);
 
 // AllReceipts: base64, for JSON.
-nlohmann::ordered_json ReceiptsJson(const std::vector<std::vector<uint8_t>>& receipts);
+Json ReceiptsJson(const std::vector<std::vector<uint8_t>>& receipts);
 
 // The routes, by subject.
 void AddMatchRoutes(MatcherState* state, Router* router);     // identify, verify

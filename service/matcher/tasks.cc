@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/csprng.h"
 #include "heft/trust.h"
+#include "service/json.h"
 #include "service/run/log.h"
 
 namespace heft::service {
@@ -69,12 +70,12 @@ std::shared_ptr<Tasks::Task> Tasks::Find(const std::string& id, const Principal&
   return may ? found->second : nullptr;
 }
 
-nlohmann::ordered_json Tasks::Says(const Task& task) {
+Json Tasks::Says(const Task& task) {
   static constexpr const char* kStates[] = {"queued", "running", "done", "failed", "cancelled"};
-  nlohmann::ordered_json json = {{"taskId", task.id},
-                                 {"operation", task.operation},
-                                 {"status", kStates[static_cast<size_t>(task.state)]},
-                                 {"began", task.began}};
+  Json json = {{"taskId", task.id},
+               {"operation", task.operation},
+               {"status", kStates[static_cast<size_t>(task.state)]},
+               {"began", task.began}};
   if (task.finished != 0) json["finished"] = task.finished;
   if (task.state == State::kRunning && task.total > 0) {
     json["progress"] = {{"doing", task.doing}, {"done", task.done}, {"total", task.total}};
@@ -90,8 +91,7 @@ nlohmann::ordered_json Tasks::Says(const Task& task) {
   return json;
 }
 
-absl::StatusOr<nlohmann::ordered_json> Tasks::Describe(const std::string& id,
-                                                       const Principal& who) const {
+absl::StatusOr<Json> Tasks::Describe(const std::string& id, const Principal& who) const {
   const std::lock_guard lock(mutex_);
   const auto task = Find(id, who);
   if (task == nullptr) return absl::NotFoundError("there is no such task");
@@ -112,13 +112,12 @@ absl::Status Tasks::Cancel(const std::string& id, const Principal& who) {
   return absl::OkStatus();
 }
 
-void Tasks::Finish(const std::shared_ptr<Task>& task,
-                   absl::StatusOr<nlohmann::ordered_json> result) {
+void Tasks::Finish(const std::shared_ptr<Task>& task, absl::StatusOr<Json> result) {
   if (absl::IsInternal(result.status()) || absl::IsUnknown(result.status())) {
     LogLine(LogLevel::kError, "a task failed",
             {{"task", task->id}, {"why", std::string(result.status().message())}});
   }
-  nlohmann::ordered_json says;
+  Json says;
   {
     const std::lock_guard lock(mutex_);
     task->finished = UnixTime();

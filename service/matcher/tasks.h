@@ -18,8 +18,8 @@
 
 #include "absl/status/statusor.h"
 #include "heft/progress.h"
-#include "nlohmann/json.hpp"
 #include "service/access/principal.h"
+#include "service/json.h"
 
 namespace heft::service {
 
@@ -33,9 +33,9 @@ class Tasks {
  public:
   // Work: its result, or why there is none; kCancelled where the monitor said so. It may look at
   // the monitor as often as it likes.
-  using Work = std::function<absl::StatusOr<nlohmann::ordered_json>(const Monitor&)>;
+  using Work = std::function<absl::StatusOr<Json>(const Monitor&)>;
   // Ended: told of each task that has, with what Describe says; for callbacks. Does not wait.
-  using Ended = std::function<void(const nlohmann::ordered_json& task)>;
+  using Ended = std::function<void(const Json& task)>;
 
   explicit Tasks(TaskLimits limits);
   // Cancels what can be cancelled, and waits for the rest.
@@ -49,8 +49,7 @@ class Tasks {
                                     Ended ended = {});
   // Describe: {"taskId", "operation", "status": "queued" | "running" | "done" | "failed" |
   // "cancelled", "progress"?, "result"?, "error"?}. kNotFound, also for somebody else's.
-  absl::StatusOr<nlohmann::ordered_json> Describe(const std::string& id,
-                                                  const Principal& who) const;
+  absl::StatusOr<Json> Describe(const std::string& id, const Principal& who) const;
   // Cancel: asks it to end; what it has done by then stays done where its operation says so.
   absl::Status Cancel(const std::string& id, const Principal& who);
   // Stop: no new ones; cancels those that wait or run.
@@ -67,14 +66,14 @@ class Tasks {
     std::string doing;
     uint64_t done = 0, total = 0;
     uint64_t began = 0, finished = 0;  // Unix seconds
-    nlohmann::ordered_json result;
+    Json result;
     absl::Status error;
   };
 
   void Run();
-  void Finish(const std::shared_ptr<Task>& task, absl::StatusOr<nlohmann::ordered_json> result);
+  void Finish(const std::shared_ptr<Task>& task, absl::StatusOr<Json> result);
   std::shared_ptr<Task> Find(const std::string& id, const Principal& who) const;
-  static nlohmann::ordered_json Says(const Task& task);
+  static Json Says(const Task& task);
 
   const TaskLimits limits_;
   mutable std::mutex mutex_;  // of all below, and of the tasks

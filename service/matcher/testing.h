@@ -26,6 +26,7 @@
 #include "heft/key_owner.h"
 #include "heft/key_set.h"
 #include "service/access/jwt.h"
+#include "service/json.h"
 #include "service/matcher/state.h"
 #include "service/openapi/recorder.h"
 #include "service/testing.h"
@@ -238,7 +239,7 @@ class MatcherWorld {
   // A form with these templates and, if it is not null, a part "request".
   static ClientRequest Form(const std::string& method, const std::string& target,
                             const std::vector<std::vector<uint8_t>>& templates,
-                            const nlohmann::json& more = nullptr,
+                            const Json& more = nullptr,
                             const std::vector<uint8_t>& authorisation = {}) {
     std::vector<FormPart> parts;
     for (const auto& bytes : templates) {
@@ -270,16 +271,16 @@ class MatcherWorld {
     return Send(who, request);
   }
   // Looks at a task until it has ended.
-  nlohmann::json Await(const std::string& who, const HttpResponse& accepted) {
-    const std::string id = Json(accepted).at("taskId");
+  Json Await(const std::string& who, const HttpResponse& accepted) {
+    const std::string id = JsonOf(accepted).at("taskId");
     while (true) {
-      const nlohmann::json task = Json(Get(who, "/v1/tasks/" + id));
+      const Json task = JsonOf(Get(who, "/v1/tasks/" + id));
       const std::string status = task.at("status");
       if (status != "queued" && status != "running") return task;
     }
   }
-  static nlohmann::json Json(const HttpResponse& response) {
-    return nlohmann::json::parse(response.body.begin(), response.body.end(), nullptr, false);
+  static Json JsonOf(const HttpResponse& response) {
+    return Json::parse(response.body.begin(), response.body.end(), nullptr, false);
   }
 
   const heft::testing::TemporaryFolder& folder() const { return folder_; }

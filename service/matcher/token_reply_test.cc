@@ -180,7 +180,7 @@ TEST(TokenReplyTest, ATokenThatIsAwayIsNoMissingGallery) {
     EXPECT_EQ(world.state().Ready().code(), absl::StatusCode::kUnavailable);
   }
   EXPECT_TRUE(Soon([&] { return world.state().Ready().ok(); }));
-  EXPECT_EQ(MatcherWorld::Json(world.Identify(1))["decision"], "accept");
+  EXPECT_EQ(MatcherWorld::JsonOf(world.Identify(1))["decision"], "accept");
 }
 
 TEST(TokenReplyTest, TheStoreHasNoKeyThatSigns) {
@@ -194,7 +194,7 @@ TEST(TokenReplyTest, TheStoreHasNoKeyThatSigns) {
   EXPECT_THAT(*ReadTextFile(world.config.store + "/server.pub"), HasSubstr(HexString(public_key)));
   // Admissions, replies and receipts: the key owner believes this key alone.
   ASSERT_EQ(world.Enrol("ann", 1).status, 201);
-  EXPECT_EQ(MatcherWorld::Json(world.Identify(1))["decision"], "accept");
+  EXPECT_EQ(MatcherWorld::JsonOf(world.Identify(1))["decision"], "accept");
   ClientRequest remove;
   remove.method = "DELETE";
   remove.target = "/v1/persons/ann";
@@ -204,7 +204,7 @@ TEST(TokenReplyTest, TheStoreHasNoKeyThatSigns) {
     EXPECT_EQ(world.Await("registrar", gone)["status"], "done");
   }
   const auto list =
-      MatcherWorld::Json(world.Get("auditor", "/v1/receipts?gallery=main"))["receipts"];
+      MatcherWorld::JsonOf(world.Get("auditor", "/v1/receipts?gallery=main"))["receipts"];
   ASSERT_EQ(list.size(), 1u);
   const auto receipt = DecodeBase64(list[0]["receipt"].get<std::string>());
   ASSERT_TRUE(receipt.ok()) << receipt.status();

@@ -6,12 +6,12 @@
 #include <chrono>
 #include <thread>
 
+#include "service/json.h"
 #include "service/matcher/testing.h"
 
 namespace heft::service {
 namespace {
 
-using nlohmann::json;
 using ::testing::HasSubstr;
 using testing::KeyMaterial;
 using testing::MatcherWorld;
@@ -32,7 +32,7 @@ class UpkeepTest : public ::testing::Test {
   static std::string Text(const HttpResponse& response) {
     return {response.body.begin(), response.body.end()};
   }
-  static json Json(const HttpResponse& response) { return MatcherWorld::Json(response); }
+  static Json JsonOf(const HttpResponse& response) { return MatcherWorld::JsonOf(response); }
   // Two people whose templates no journal has any more: only a renewal erases them.
   void EnrolForGood(const std::string& gallery = "main") {
     for (const uint64_t person : {1, 2}) {
@@ -41,7 +41,7 @@ class UpkeepTest : public ::testing::Test {
     ClientRequest compact;
     compact.method = "POST";
     compact.target = absl::StrCat("/v1/galleries/", gallery, "/compact");
-    const json done = world_->Await("operator", world_->Send("operator", compact));
+    const Json done = world_->Await("operator", world_->Send("operator", compact));
     ASSERT_EQ(done["status"], "done") << done;
   }
   HttpResponse Remove(const std::string& target) {
@@ -51,7 +51,7 @@ class UpkeepTest : public ::testing::Test {
     return world_->Send("registrar", remove);
   }
   size_t ReceiptsOf(const std::string& gallery) {
-    return Json(world_->Get("auditor", "/v1/receipts?gallery=" + gallery))["receipts"].size();
+    return JsonOf(world_->Get("auditor", "/v1/receipts?gallery=" + gallery))["receipts"].size();
   }
   // Until `holds`, half a minute at most.
   template <typename Holds>
@@ -77,7 +77,7 @@ TEST_F(UpkeepTest, AnErasureIsTakenUpAgainAfterARestart) {
   world_->decider().away = true;
   const HttpResponse removed = Remove("/v1/persons/p1");
   ASSERT_EQ(removed.status, 202) << Text(removed);
-  const json task = world_->Await("registrar", removed);
+  const Json task = world_->Await("registrar", removed);
   EXPECT_EQ(task["status"], "failed") << task;
   EXPECT_THAT(task["error"]["message"], HasSubstr("repeats the erasure"));
   EXPECT_EQ(ReceiptsOf("main"), 0u);
@@ -85,8 +85,8 @@ TEST_F(UpkeepTest, AnErasureIsTakenUpAgainAfterARestart) {
   world_->Start();
   EXPECT_TRUE(Wait([&] { return ReceiptsOf("main") == 1; }));
   EXPECT_EQ(world_->decider().renewals, 1);
-  EXPECT_EQ(Json(world_->Identify(1))["decision"], "reject");
-  EXPECT_EQ(Json(world_->Identify(2))["decision"], "accept");
+  EXPECT_EQ(JsonOf(world_->Identify(1))["decision"], "reject");
+  EXPECT_EQ(JsonOf(world_->Identify(2))["decision"], "accept");
 }
 
 TEST_F(UpkeepTest, AnErasureGoesOnWhenTheDeciderIsBack) {
@@ -106,8 +106,7 @@ TEST_F(UpkeepTest, WhoIsRemovedIsGoneAlsoWhereNoTaskCanBegin) {
   world_->Start();
   EnrolForGood();
   std::atomic<bool> begun = false;
-  const Tasks::Work endless =
-      [&](const Monitor& monitor) -> absl::StatusOr<nlohmann::ordered_json> {
+  const Tasks::Work endless = [&](const Monitor& monitor) -> absl::StatusOr<Json> {
     begun = true;
     while (monitor({"waiting", 1, 2})) {
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -121,7 +120,7 @@ TEST_F(UpkeepTest, WhoIsRemovedIsGoneAlsoWhereNoTaskCanBegin) {
   ASSERT_TRUE(world_->state().tasks.Start("endless", somebody, endless).ok());
   const HttpResponse removed = Remove("/v1/persons/p1");
   ASSERT_EQ(removed.status, 200) << Text(removed);
-  EXPECT_EQ(Json(removed)["galleries"][0]["leaving"], 1);
+  EXPECT_EQ(JsonOf(removed)["galleries"][0]["leaving"], 1);
   EXPECT_TRUE(Wait([&] { return ReceiptsOf("main") == 1; }));
 }
 
@@ -131,7 +130,7 @@ TEST_F(UpkeepTest, AllGalleriesAreLookedAfter) {
   EnrolForGood("main");
   EnrolForGood("other");
   world_->decider().away = true;
-  const json task = world_->Await("registrar", Remove("/v1/persons/p2"));
+  const Json task = world_->Await("registrar", Remove("/v1/persons/p2"));
   EXPECT_EQ(task["status"], "failed") << task;
   world_->Stop();
   world_->Start();
@@ -163,7 +162,7 @@ TEST_F(UpkeepTest, WhatCouldNotBeOverwrittenIsOverwrittenLater) {
     const auto reader = testing::Must(world_->state().galleries.Newest("main"));
     const HttpResponse removed = Remove("/v1/persons/p1");
     ASSERT_EQ(removed.status, 200) << Text(removed);
-    EXPECT_EQ(Json(removed)["galleries"][0]["overwritten"], false) << Text(removed);
+    EXPECT_EQ(JsonOf(removed)["galleries"][0]["overwritten"], false) << Text(removed);
     EXPECT_EQ(ReceiptsOf("main"), 0u);
   }
   EXPECT_TRUE(Wait([&] { return ReceiptsOf("main") == 1; }));
@@ -183,7 +182,7 @@ TEST_F(UpkeepTest, WhoIsInSeveralGalleriesIsRemovedFromOneAfterTheOther) {
   testing::Must(trust.Save(world_->config.files.trust));
   world_->Start();
   const auto remove = [&](const std::string& target, const std::string& gallery) {
-    const std::string id = Json(world_->Get("operator", "/v1/galleries/" + gallery))["id"];
+    const std::string id = JsonOf(world_->Get("operator", "/v1/galleries/" + gallery))["id"];
     ClientRequest request;
     request.method = "DELETE";
     request.target = target;
@@ -194,7 +193,7 @@ TEST_F(UpkeepTest, WhoIsInSeveralGalleriesIsRemovedFromOneAfterTheOther) {
   const HttpResponse refused = remove("/v1/persons/ann", "main");
   EXPECT_EQ(refused.status, 409);
   EXPECT_THAT(Text(refused), HasSubstr("?gallery=NAME"));
-  EXPECT_EQ(Json(world_->Get("registrar", "/v1/persons/ann"))["galleries"].size(), 2u);
+  EXPECT_EQ(JsonOf(world_->Get("registrar", "/v1/persons/ann"))["galleries"].size(), 2u);
   EXPECT_EQ(remove("/v1/persons/ann?gallery=main", "main").status, 200);
   EXPECT_EQ(remove("/v1/persons/ann?gallery=other", "other").status, 200);
   EXPECT_EQ(world_->Get("registrar", "/v1/persons/ann").status, 404);

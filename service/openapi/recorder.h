@@ -11,9 +11,9 @@
 #include <mutex>
 #include <string>
 
-#include "nlohmann/json.hpp"
 #include "service/http/client.h"
 #include "service/http/router.h"
+#include "service/json.h"
 
 namespace heft::service::testing {
 
@@ -28,7 +28,7 @@ class Records {
   }
   // Routes: all of a service's, by `tag` "matcher" or "decider".
   void Routes(const std::string& tag, const Router& router) {
-    nlohmann::ordered_json routes = nlohmann::ordered_json::array();
+    Json routes = Json::array();
     for (const Route& route : router.routes()) {
       routes.push_back({{"method", route.method},
                         {"path", route.pattern},
@@ -38,11 +38,11 @@ class Records {
     Write({{"routes", routes}, {"tag", tag}});
   }
   void Answer(const ClientRequest& request, const HttpResponse& response) {
-    nlohmann::ordered_json headers = nlohmann::ordered_json::object();
+    Json headers = Json::object();
     for (const auto& [key, value] : response.headers) headers[key] = value;
-    nlohmann::ordered_json line = {{"method", request.method},  {"target", request.target},
-                                   {"status", response.status}, {"type", response.content_type},
-                                   {"headers", headers},        {"bytes", response.body.size()}};
+    Json line = {{"method", request.method},  {"target", request.target},
+                 {"status", response.status}, {"type", response.content_type},
+                 {"headers", headers},        {"bytes", response.body.size()}};
     if (response.content_type.find("json") != std::string::npos) {
       line["body"] = std::string(response.body.begin(), response.body.end());
     }
@@ -50,10 +50,10 @@ class Records {
   }
 
  private:
-  void Write(const nlohmann::ordered_json& line) {
+  void Write(const Json& line) {
     const std::lock_guard lock(mutex_);
     if (!out_.is_open()) return;
-    out_ << line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+    out_ << line.dump(-1, ' ', false, Json::error_handler_t::replace) << "\n";
     out_.flush();
   }
   std::mutex mutex_;

@@ -18,6 +18,7 @@
 #include "base/audit_chain.h"
 #include "base/files.h"
 #include "base/status.h"
+#include "service/json.h"
 #include "service/run/utc_time.h"
 
 namespace heft::service {
@@ -49,7 +50,7 @@ class FileLog : public AuditLog {
         next_(chain.head) {}
   ~FileLog() override { close(fd_); }
 
-  absl::Status Append(nlohmann::ordered_json event) override {
+  absl::Status Append(Json event) override {
     std::unique_lock<std::mutex> lock(mutex_);
     const std::string line = Line(std::move(event));
     if (line.size() > audit::kMostLine)
@@ -73,9 +74,8 @@ class FileLog : public AuditLog {
     return durable_;
   }
 
-  absl::StatusOr<std::vector<nlohmann::ordered_json>> Read(uint64_t from,
-                                                           uint64_t count) const override {
-    std::vector<nlohmann::ordered_json> out;
+  absl::StatusOr<std::vector<Json>> Read(uint64_t from, uint64_t count) const override {
+    std::vector<Json> out;
     uint64_t bytes = 0, last = 0;
     std::string path = path_;
     std::ifstream file;
@@ -106,7 +106,7 @@ class FileLog : public AuditLog {
         }
         return absl::DataLossError(absl::StrCat(path, " was changed: run `heft audit-log verify`"));
       }
-      out.push_back(nlohmann::ordered_json::parse(line, nullptr, /*allow_exceptions=*/false));
+      out.push_back(Json::parse(line, nullptr, /*allow_exceptions=*/false));
     }
     return out;
   }
@@ -123,13 +123,12 @@ class FileLog : public AuditLog {
     }
   };
 
-  std::string Line(nlohmann::ordered_json event) const {
-    nlohmann::ordered_json line = {
-        {"seq", next_.lines + 1}, {"time", UtcNow()}, {"prev", next_.hash}};
+  std::string Line(Json event) const {
+    Json line = {{"seq", next_.lines + 1}, {"time", UtcNow()}, {"prev", next_.hash}};
     for (auto& [name, value] : event.items()) {
       if (!line.contains(name)) line[name] = std::move(value);
     }
-    return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    return line.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 
   void WriteWaiting(std::unique_lock<std::mutex>* lock) {
@@ -247,13 +246,13 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path
   return log;
 }
 
-absl::StatusOr<AuditHead> VerifyAuditLog(
-    const std::string& path, const AuditHead* expected,
-    const std::function<void(uint64_t line, const nlohmann::json&)>& use, const AuditHead* after) {
+absl::StatusOr<AuditHead> VerifyAuditLog(const std::string& path, const AuditHead* expected,
+                                         const std::function<void(uint64_t line, const Json&)>& use,
+                                         const AuditHead* after) {
   audit::UseLine parsed;
   if (use) {
     parsed = [&](uint64_t number, const std::string& line) {
-      use(number, nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false));
+      use(number, Json::parse(line, nullptr, /*allow_exceptions=*/false));
     };
   }
   HEFT_ASSIGN_OR_RETURN(

@@ -20,7 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "heft/audit_log.h"
-#include "nlohmann/json.hpp"
+#include "service/json.h"
 
 namespace heft::service {
 
@@ -37,19 +37,18 @@ class AuditLog {
   // On the disk when it returns (several threads' lines share a sync). `event`: an object; "seq",
   // "time" and "prev" are added. kUnavailable: then what was to be logged must not be done; the
   // next is tried anew.
-  virtual absl::Status Append(nlohmann::ordered_json event) = 0;
+  virtual absl::Status Append(Json event) = 0;
   virtual AuditHead head() const = 0;
   // Read: lines `from` (1 is the first) to `from` + `count` - 1, as far as they are in the file
   // that line `from` is in. kNotFound where that was put aside, and is not beside this one any
   // more.
-  virtual absl::StatusOr<std::vector<nlohmann::ordered_json>> Read(uint64_t from,
-                                                                   uint64_t count) const = 0;
+  virtual absl::StatusOr<std::vector<Json>> Read(uint64_t from, uint64_t count) const = 0;
 };
 
 // VerifyAuditLog: VerifyAuditLogs of one file (heft/audit_log.h); `use` gets each line.
 absl::StatusOr<AuditHead> VerifyAuditLog(
     const std::string& path, const AuditHead* expected = nullptr,
-    const std::function<void(uint64_t line, const nlohmann::json&)>& use = {},
+    const std::function<void(uint64_t line, const Json&)>& use = {},
     const AuditHead* after = nullptr);
 
 }  // namespace heft::service

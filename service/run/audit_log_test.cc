@@ -15,6 +15,7 @@
 
 #include "base/files.h"
 #include "base/testing.h"
+#include "service/json.h"
 #include "service/text.h"
 
 namespace heft::service {
@@ -44,9 +45,9 @@ TEST_F(AuditLogTest, LinesHoldTogether) {
   Write(2);
   EXPECT_EQ(std::filesystem::status(path_).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-  std::vector<nlohmann::json> lines;
-  const auto head = VerifyAuditLog(
-      path_, nullptr, [&](uint64_t, const nlohmann::json& line) { lines.push_back(line); });
+  std::vector<Json> lines;
+  const auto head =
+      VerifyAuditLog(path_, nullptr, [&](uint64_t, const Json& line) { lines.push_back(line); });
   ASSERT_TRUE(head.ok()) << head.status();
   EXPECT_EQ(head->lines, 5u);
   ASSERT_EQ(lines.size(), 5u);
@@ -192,8 +193,8 @@ TEST_F(AuditLogTest, AHalfLineIsDroppedAndSaid) {
   Put(good + R"({"seq":4,"ti)");
   EXPECT_EQ(Why(), "good");  // one that is just being written
   Write(1);
-  std::vector<nlohmann::json> lines;
-  ASSERT_TRUE(VerifyAuditLog(path_, nullptr, [&](uint64_t, const nlohmann::json& line) {
+  std::vector<Json> lines;
+  ASSERT_TRUE(VerifyAuditLog(path_, nullptr, [&](uint64_t, const Json& line) {
                 lines.push_back(line);
               }).ok());
   ASSERT_EQ(lines.size(), 5u);
@@ -230,7 +231,7 @@ TEST_F(AuditLogTest, ThreadsShareFlushesAndKeepTheirOrder) {
     EXPECT_EQ(log->head().lines, 800u);
   }
   std::vector<int> next(8);
-  ASSERT_TRUE(VerifyAuditLog(path_, nullptr, [&](uint64_t, const nlohmann::json& line) {
+  ASSERT_TRUE(VerifyAuditLog(path_, nullptr, [&](uint64_t, const Json& line) {
                 EXPECT_EQ(line["i"], next[line["t"].get<int>()]++);
               }).ok());
 }
@@ -349,7 +350,7 @@ TEST_F(AuditLogTest, AKillLosesNothingThatWasSaid) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status));
     uint64_t found = 0;
-    ASSERT_TRUE(VerifyAuditLog(path_, nullptr, [&](uint64_t, const nlohmann::json& line) {
+    ASSERT_TRUE(VerifyAuditLog(path_, nullptr, [&](uint64_t, const Json& line) {
                   found += line.contains("round") && line["round"] == round ? 1 : 0;
                 }).ok());
     EXPECT_GE(found, count);

@@ -10,14 +10,13 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "service/json.h"
 #include "service/run/notify.h"
 #include "service/run/refusals.h"
 #include "service/text.h"
 
 namespace heft::service {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr uint64_t kMostLines = 1000;  // of the audit log, in one answer
 

@@ -22,6 +22,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "service/http/client.h"
+#include "service/json.h"
 #include "service/openapi/recorder.h"
 #include "service/run/notify.h"
 #include "service/testing.h"
@@ -208,7 +209,7 @@ TEST_F(DaemonTest, ServesReloadsAndDrains) {
 
   // The audit trail holds together over both lives, and is what the auditor sees.
   const auto page = auditor->Send({.target = "/v1/audit-log?from=2&count=2"});
-  const auto json = nlohmann::json::parse(TextOf(page));
+  const auto json = Json::parse(TextOf(page));
   ASSERT_EQ(json["lines"].size(), 2u);
   EXPECT_EQ(json["lines"][0]["seq"], 2);
   EXPECT_EQ(json["lines"][0]["operation"], "slow");
@@ -302,7 +303,7 @@ TEST_F(DaemonTest, LogLinesAreJsonAndSayNothingSecret) {
   size_t requests = 0;
   for (const std::string_view line : Split(text, '\n')) {
     if (line.empty()) continue;
-    const auto json = nlohmann::json::parse(line, nullptr, false);
+    const auto json = Json::parse(line, nullptr, false);
     ASSERT_TRUE(json.is_object()) << line;
     EXPECT_TRUE(json.contains("time") && json.contains("level") && json.contains("message"));
     if (json["message"] != "request") continue;

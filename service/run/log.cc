@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "service/json.h"
 #include "service/run/utc_time.h"
 
 namespace heft::service {
@@ -47,15 +48,13 @@ spdlog::logger& Logger() {
 
 void SetLogLevel(LogLevel level) { Logger().set_level(LevelOf(level)); }
 
-void LogLine(LogLevel level, std::string_view message, const nlohmann::ordered_json& fields) {
+void LogLine(LogLevel level, std::string_view message, const Json& fields) {
   if (!Logger().should_log(LevelOf(level))) return;
-  nlohmann::ordered_json line = {
-      {"time", UtcNow()}, {"level", NameOf(level)}, {"message", std::string(message)}};
+  Json line = {{"time", UtcNow()}, {"level", NameOf(level)}, {"message", std::string(message)}};
   for (const auto& [name, value] : fields.items()) {
     if (!line.contains(name)) line[name] = value;
   }
-  const std::string text =
-      line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace);
   Logger().log(LevelOf(level), "{}", text);
 }
 

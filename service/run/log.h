@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-#include "nlohmann/json.hpp"
+#include "service/json.h"
 
 namespace heft::service {
 
@@ -16,8 +16,7 @@ enum class LogLevel { kDebug, kInfo, kWarning, kError };
 // SetLogLevel: what is below it is left out; kInfo at first.
 void SetLogLevel(LogLevel level);
 // LogLine: `fields` is an object; "time", "level" and "message" come before what is in it.
-void LogLine(LogLevel level, std::string_view message,
-             const nlohmann::ordered_json& fields = nlohmann::ordered_json::object());
+void LogLine(LogLevel level, std::string_view message, const Json& fields = Json::object());
 
 }  // namespace heft::service
 

@@ -13,8 +13,8 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "nlohmann/json.hpp"
 #include "service/access/limits.h"
+#include "service/json.h"
 
 namespace heft::service {
 
@@ -26,7 +26,7 @@ class Refusals {
   bool HasLine(const std::string& whose, Clock::time_point now = Clock::now());
   // Flush: what was counted, once a minute at most, or `all` of it now, as an event to `append`,
   // whose error it returns: then the counts stay.
-  using Append = std::function<absl::Status(nlohmann::ordered_json)>;
+  using Append = std::function<absl::Status(Json)>;
   absl::Status Flush(bool all, const Append& append, Clock::time_point now = Clock::now());
 
  private:

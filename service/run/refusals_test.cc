@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "service/json.h"
 
 namespace heft::service {
 namespace {
 
 using std::chrono::seconds;
-using Json = nlohmann::ordered_json;
 
 // Flushed: the event, or null.
 Json Flushed(Refusals* refusals, bool all, Refusals::Clock::time_point now) {
