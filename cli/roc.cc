@@ -46,9 +46,6 @@ absl::StatusOr<std::vector<NamedScores>> ReadAll(const Options& options) {
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(CheckReport(options.output));
-  if (options.files.empty() && options.genuine.empty()) {
-    return absl::InvalidArgumentError("give a file of scores, or --genuine and --impostor");
-  }
   HEFT_ASSIGN_OR_RETURN(std::vector<NamedScores> systems, ReadAll(options));
   if (!options.output.scores.empty() && systems.size() != 1) {
     return absl::InvalidArgumentError("--scores writes the scores of one file");
@@ -68,7 +65,7 @@ void AddRoc(Command app) {
   const auto [command, options] =
       AddCommand(app, "roc", "error rates of scores in a file, our own or of bob.bio or PyEER",
                  "heft roc scores.csv --report roc.html", Run);
-  command.Add(
+  const Option files = command.Add(
       "FILE", &options->files,
       "scores: CSV of heft evaluate --scores or bob.bio, or bob.bio's four or five columns; "
       "of several files each is a system");
@@ -76,6 +73,7 @@ void AddRoc(Command app) {
       command.Add("--genuine", &options->genuine, "PyEER: genuine scores, the last column");
   const Option impostor =
       command.Add("--impostor", &options->impostor, "PyEER: impostor scores, the same");
+  command.RequireOneOf(files, genuine);
   genuine.Needs(impostor);
   impostor.Needs(genuine);
   command

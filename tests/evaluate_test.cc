@@ -131,7 +131,7 @@ TEST_F(EvaluateTest, RocRefusesWithOneLine) {
     const char* message;
   };
   for (const Case& c :
-       {Case{{}, kInputError, "give a file of scores"},
+       {Case{{}, kUsageError, "FILE or --genuine"},
         Case{{w("columns.txt")}, kInputError, "columns.txt, line 2: 5 columns"},
         Case{{w("one-kind.txt")}, kInputError, "1 genuine and 0 impostor"},
         Case{{w("one-kind.txt"), "--split", "dev"}, kInputError, "no comparison is of split"},
