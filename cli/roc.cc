@@ -46,9 +46,6 @@ absl::StatusOr<std::vector<NamedScores>> ReadAll(const Options& options) {
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(CheckReport(options.output));
-  if (options.files.empty() && options.genuine.empty()) {
-    return absl::InvalidArgumentError("give a file of scores, or --genuine and --impostor");
-  }
   HEFT_ASSIGN_OR_RETURN(std::vector<NamedScores> systems, ReadAll(options));
   if (!options.output.scores.empty() && systems.size() != 1) {
     return absl::InvalidArgumentError("--scores writes the scores of one file");
@@ -68,13 +65,15 @@ void AddRoc(Command app) {
   const auto [command, options] =
       AddCommand(app, "roc", "measure error rates of score files: HEFT's, bob.bio's or PyEER's",
                  "heft roc scores.csv --report roc.html", Run);
-  command.Add("FILE", &options->files,
-              "scores: CSV of heft evaluate --scores or bob.bio, or bob.bio's four or five "
-              "columns; each file is a system");
+  const Option files =
+      command.Add("FILE", &options->files,
+                  "scores: CSV of heft evaluate --scores or bob.bio, or bob.bio's four or five "
+                  "columns; each file is a system");
   const Option genuine =
       command.Add("--genuine", &options->genuine, "PyEER: genuine scores, in the last column");
   const Option impostor =
       command.Add("--impostor", &options->impostor, "PyEER: impostor scores, in the last column");
+  command.RequireOneOf(files, genuine);
   genuine.Needs(impostor);
   impostor.Needs(genuine);
   command

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
@@ -12,7 +14,23 @@ namespace {
 struct Options {
   std::string out;
   SyntheticOptions synthetic;
+  std::vector<double> jitter, within, noise;
+  std::optional<int> rank_identity, rank_within;
   bool paper = false;
+
+  // Each option of the factor model chooses it.
+  std::optional<FactorModel> Factors() const {
+    if (jitter.empty() && within.empty() && noise.empty() && !rank_identity && !rank_within) {
+      return std::nullopt;
+    }
+    FactorModel model;
+    if (!jitter.empty()) model.jitter = jitter;
+    if (!within.empty()) model.within = within;
+    if (!noise.empty()) model.noise = noise;
+    model.rank_identity = rank_identity.value_or(model.rank_identity);
+    model.rank_within = rank_within.value_or(model.rank_within);
+    return model;
+  }
 };
 
 absl::Status Run(const Common& common, const Options& options) {
@@ -22,6 +40,7 @@ absl::Status Run(const Common& common, const Options& options) {
         absl::StrCat(options.out, " holds a data set already: choose another folder"));
   }
   SyntheticOptions synthetic = options.synthetic;
+  synthetic.factors = options.Factors();
   if (options.paper) {
     synthetic = PaperSize();
     synthetic.seed = options.synthetic.seed;
@@ -47,7 +66,7 @@ absl::Status Run(const Common& common, const Options& options) {
 void AddSynth(Command app) {
   const auto [command, options] =
       AddCommand(app, "synth", "make a synthetic data set in the form of real ones",
-                 "heft synth --out data --identities 188 --samples 8 --dimensions 512 512", Run);
+                 "heft synth --out data --identities 190 --samples 6 --dimensions 512 128", Run);
   SyntheticOptions& s = options->synthetic;
   command.Add("-o,--out", &options->out, "folder to write").Required();
   const Option identities = command.Add("--identities", &s.identities, "number of identities")
@@ -69,24 +88,25 @@ void AddSynth(Command app) {
           .Excludes(dimensions);
   const auto strength = [&command = command, &paper](const char* flag, std::vector<double>* values,
                                                      const char* what) {
-    command.Add(flag, values, what).Range(0, 1000).ShowDefault().Excludes(paper);
+    command.Add(flag, values, what).Range(0, 1000).Excludes(paper);
   };
-  strength("--jitter", &s.jitter,
-           "variation of samples along the directions that separate people, one per modality: 0.3 "
-           "for a strong modality, 3 for a weak one");
-  strength("--within", &s.within, "variation of samples along other directions, one per modality");
-  strength("--noise", &s.noise, "variation of samples in all directions, one per modality");
+  strength("--jitter", &options->jitter,
+           "factor model instead of the statistics of real embeddings: variation of samples along "
+           "the directions that separate people, one per modality: 0.3 for a strong modality, 3 for "
+           "a weak one (1)");
+  strength("--within", &options->within,
+           "factor model: variation along other directions, one per modality (1.15 1.07)");
+  strength("--noise", &options->noise,
+           "factor model: variation in all directions, one per modality (1.5)");
   command
-      .Add("--rank-identity", &s.rank_identity,
-           "number of directions of a modality that separate people")
+      .Add("--rank-identity", &options->rank_identity,
+           "factor model: number of directions of a modality that separate people (16)")
       .Range(1, 4096)
-      .ShowDefault()
       .Excludes(paper);
   command
-      .Add("--rank-within", &s.rank_within,
-           "number of directions in which samples of a modality vary")
+      .Add("--rank-within", &options->rank_within,
+           "factor model: number of directions in which samples of a modality vary (32)")
       .Range(1, 4096)
-      .ShowDefault()
       .Excludes(paper);
   command.Add("--seed", &s.seed, "random seed").ShowDefault();
 }

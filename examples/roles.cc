@@ -14,6 +14,7 @@ int main() {
   // Learning, here of made-up vectors: TrainingData::Load reads real ones. -> model to all
   heft::SyntheticOptions people;
   people.identities = 30, people.samples_per_identity = 6, people.dimensions = {64, 48};
+  people.factors.emplace();  // the law for vectors of so few numbers
   const auto data = Check(heft::TrainingData::Synthesise(people));
   const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .epochs = 5}));
 

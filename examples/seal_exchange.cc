@@ -13,7 +13,8 @@ using Use = heft::SampleUse;
 int main() {
   constexpr auto kZstd = heft::SealCompression::kZstd;
   heft::SyntheticOptions people;
-  people.identities = 30, people.dimensions = {48};
+  people.identities = 30, people.samples_per_identity = 8, people.dimensions = {48};
+  people.factors.emplace();  // the law for vectors of so few numbers
   const auto data = Check(heft::TrainingData::Synthesise(people));
   const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .epochs = 5}));
 

@@ -16,7 +16,8 @@ int main() {
   // The ends of keys' journals: left alone, they are in ~/.local/state/heft, where they last.
   setenv("HEFT_STATE_DIR", (work / "state").c_str(), 1);
   heft::SyntheticOptions people;
-  people.identities = 30, people.dimensions = {48};
+  people.identities = 30, people.samples_per_identity = 8, people.dimensions = {48};
+  people.factors.emplace();  // the law for vectors of so few numbers
   const auto data = Check(heft::TrainingData::Synthesise(people));
   const heft::Model model = Check(heft::Learn(data, {.gamma = 16, .epochs = 5}));
 

@@ -32,12 +32,13 @@ Dataset Take(const Dataset& all, int first, int people, int samples, const char*
 
 Parts People() {
   SyntheticOptions options;
+  options.factors.emplace();
   options.identities = 200;
   options.samples_per_identity = 4;
   options.dimensions = {32, 24};
-  options.jitter = {0.2, 0.2};
-  options.within = {0.3, 0.3};
-  options.noise = {0.3, 0.3};
+  options.factors->jitter = {0.2, 0.2};
+  options.factors->within = {0.3, 0.3};
+  options.factors->noise = {0.3, 0.3};
   const Dataset all = *SynthesiseDataset(options);
   return {Take(all, 0, 60, 4, "known"), Take(all, 60, 100, 1, "other"),
           Take(all, 160, 40, 2, "new")};

@@ -125,11 +125,12 @@ struct World {
 };
 World MakeWorld(int samples, int enrolled) {
   SyntheticOptions options;
+  options.factors.emplace();
   options.identities = 24;
   options.samples_per_identity = samples;
   options.dimensions = {16, 12};
-  options.jitter = {0.3};
-  options.within = {0.3};
+  options.factors->jitter = {0.3};
+  options.factors->within = {0.3};
   World world{*SynthesiseDataset(options), {}};
   world.protocol.eval.emplace();
   for (int person = 0; person < options.identities; ++person) {

@@ -45,6 +45,7 @@ class RecoveryTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     SyntheticOptions options;
+    options.factors.emplace();
     options.identities = 400;
     options.samples_per_identity = 4;
     options.dimensions = {64, 64};

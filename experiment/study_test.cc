@@ -62,6 +62,7 @@ TEST(StudyTest, RunsWhatItsFilesSay) {
   const std::string data = folder / "data", file = folder / "m.heft";
   SyntheticOptions people;
   people.identities = 12, people.samples_per_identity = 3, people.dimensions = {24, 16};
+  people.factors.emplace();
   const TrainingData made = *TrainingData::Synthesise(people);
   ASSERT_TRUE(made.Write(data).ok());
   const auto learned = Learn(made, {.gamma = 16, .epochs = 1});

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "features/dataset.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -197,8 +198,58 @@ TEST(Synthetic, ReproducibleAndChecked) {
   bad.identities = 2;
   EXPECT_FALSE(SynthesiseDataset(bad).ok());
   bad = Small();
-  bad.noise = {NAN};
+  bad.factors.emplace();
+  EXPECT_TRUE(SynthesiseDataset(bad).ok());
+  bad.factors->noise = {NAN};
   EXPECT_FALSE(SynthesiseDataset(bad).ok());
+}
+
+double EqualErrorOfCosines(const FeatureMatrix& features, const std::vector<std::string>& labels) {
+  const FeatureMatrix unit = features.rowwise().normalized();
+  std::vector<double> genuine, impostor;
+  for (Eigen::Index i = 0; i < unit.rows(); ++i) {
+    for (Eigen::Index j = 0; j < i; ++j) {
+      (labels[i] == labels[j] ? genuine : impostor).push_back(unit.row(i).dot(unit.row(j)));
+    }
+  }
+  std::sort(genuine.begin(), genuine.end());
+  std::sort(impostor.begin(), impostor.end());
+  double missed = 0;
+  for (size_t i = 0; i < genuine.size(); ++i) {
+    missed = static_cast<double>(i) / genuine.size();
+    const auto above =
+        impostor.end() - std::lower_bound(impostor.begin(), impostor.end(), genuine[i]);
+    if (static_cast<double>(above) / impostor.size() <= missed) break;
+  }
+  return missed;
+}
+
+// What synthetic people are fitted to, on real ones (lfw-speechocean, all 190): equal error rates
+// of 0.0125 of faces, 0.042 of voices, 0.0031 of both; norms of 3.6 and 0.88 on average.
+TEST(Synthetic, IsAsHardAsRealEmbeddings) {
+  double face = 0, voice = 0, both = 0;
+  const int draws = 3;
+  for (int seed = 1; seed <= draws; ++seed) {
+    SyntheticOptions options;
+    options.seed = seed;
+    const Dataset data = *SynthesiseDataset(options);
+    ASSERT_EQ(data.Dimensions(), (std::vector<int>{512, 128}));
+    const FeatureMatrix& faces = data.modalities[0].features;
+    const FeatureMatrix& voices = data.modalities[1].features;
+    EXPECT_NEAR(faces.rowwise().norm().mean(), 3.6, 0.1);
+    EXPECT_NEAR(voices.rowwise().norm().mean(), 0.9, 0.06);
+    FeatureMatrix joined(faces.rows(), 640);
+    joined << faces.rowwise().normalized(), voices.rowwise().normalized();
+    face += EqualErrorOfCosines(faces, data.labels) / draws;
+    voice += EqualErrorOfCosines(voices, data.labels) / draws;
+    both += EqualErrorOfCosines(joined, data.labels) / draws;
+  }
+  EXPECT_GT(face, 0.005);
+  EXPECT_LT(face, 0.02);
+  EXPECT_GT(voice, 0.025);
+  EXPECT_LT(voice, 0.06);
+  EXPECT_GT(both, 0.001);
+  EXPECT_LT(both, 0.006);
 }
 
 TEST(Synthetic, PairsAllSamplesOfAnIdentity) {

@@ -58,6 +58,16 @@ TEST(Npy, AcceptsVersionsShapesAndBothFloats) {
   EXPECT_EQ(ParseNpy(Npy(column, Raw<double>({1, 2})), "x")->rows(), 2);
 }
 
+// An archive of several arrays is called one, not a text file without numbers.
+TEST(Npy, SaysThatAnArchiveIsOne) {
+  const testing::TemporaryFolder folder;
+  const std::string path = folder / "face.npz";
+  ASSERT_TRUE(WriteFileAtomic(path, std::string_view("PK\3\4 and so on")).ok());
+  const auto read = ReadFeatures(path);
+  EXPECT_EQ(read.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(read.status().message()), HasSubstr("face.npz: an .npz archive"));
+}
+
 TEST(Npy, RefusesHostileFiles) {
   auto header = [](const std::string& descr, const std::string& order, const std::string& shape) {
     return "{'descr': '" + descr + "', 'fortran_order': " + order + ", 'shape': " + shape + ", }\n";
@@ -69,6 +79,7 @@ TEST(Npy, RefusesHostileFiles) {
   } kCases[] = {
       {{}, "empty"},
       {{1, 2, 3}, "magic"},
+      {{'P', 'K', 3, 4, 20, 0, 0, 0, 0, 0, 0, 0}, ".npz archive"},
       {Npy(header("<f4", "False", "(2, 2)"), data, 4), "version 4"},
       {Npy(header("<f4", "True", "(2, 2)"), data), "Fortran"},
       {Npy(header(">f4", "False", "(2, 2)"), data), "little-endian"},

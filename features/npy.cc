@@ -92,6 +92,11 @@ absl::StatusOr<NpyHeader> ParseHeader(std::string_view text, const std::string& 
 absl::StatusOr<FeatureMatrix> ParseNpy(ByteSpan bytes, std::string_view what_view) {
   const std::string what(what_view);
   if (bytes.empty()) return absl::DataLossError(absl::StrCat(what, ": the file is empty"));
+  // numpy.savez writes an archive of zip.
+  if (bytes.size() >= 4 && std::memcmp(bytes.data(), "PK\3\4", 4) == 0) {
+    return absl::DataLossError(
+        absl::StrCat(what, ": an .npz archive, not an .npy file; save one array with numpy.save"));
+  }
   if (bytes.size() < 10 || std::memcmp(bytes.data(), kNpyMagic.data(), kNpyMagic.size()) != 0) {
     return absl::DataLossError(absl::StrCat(what, ": not an .npy file (wrong magic bytes)"));
   }

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "absl/strings/charconv.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/identity.h"
@@ -216,7 +217,7 @@ bool BeginsAsRows(const std::string& path) {
 
 absl::StatusOr<FeatureMatrix> ReadFeatures(const std::string& path) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
-  const bool named_npy = path.size() >= 4 && path.substr(path.size() - 4) == ".npy";
+  const bool named_npy = absl::EndsWith(path, ".npy") || absl::EndsWith(path, ".npz");
   const bool has_magic = bytes.size() >= 6 && std::memcmp(bytes.data(), "\x93NUMPY", 6) == 0;
   if (named_npy || has_magic) return ParseNpy(bytes, path);
   return ParseTextRows({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);

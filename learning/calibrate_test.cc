@@ -29,6 +29,7 @@ constexpr int kSamples = 6;
 const Dataset& AllPeople() {
   static const Dataset* all = [] {
     SyntheticOptions options;
+    options.factors.emplace();
     options.identities = 160;
     options.samples_per_identity = kSamples;
     options.dimensions = {32, 24};

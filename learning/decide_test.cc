@@ -17,11 +17,12 @@ using ::testing::HasSubstr;
 
 Dataset People(int identities = 40, std::vector<double> jitter = {0.7, 0.7}) {
   SyntheticOptions options;
+  options.factors.emplace();
   options.identities = identities;
   options.samples_per_identity = 4;
   options.dimensions = {24, 16};
-  options.rank_identity = 8;
-  options.jitter = std::move(jitter);
+  options.factors->rank_identity = 8;
+  options.factors->jitter = std::move(jitter);
   return *SynthesiseDataset(options);
 }
 
@@ -221,13 +222,14 @@ TEST(SampleAgreementTest, OfKnownSamples) {
 TEST(FusionGainTest, SaysWhichSystemIsBetterAndByHowMuch) {
   // A strong modality, and a projection that sees the other only.
   SyntheticOptions options;
+  options.factors.emplace();
   options.identities = 60;
   options.samples_per_identity = 4;
   options.dimensions = {24, 16};
-  options.rank_identity = 8;
-  options.jitter = {0.1, 5};
-  options.within = {0.2};
-  options.noise = {0.2};
+  options.factors->rank_identity = 8;
+  options.factors->jitter = {0.1, 5};
+  options.factors->within = {0.2};
+  options.factors->noise = {0.2};
   const Dataset dataset = *SynthesiseDataset(options);
   auto fit = *Fit(dataset);
   const auto good = MeasureFusionGain(fit, *fit.Scores());

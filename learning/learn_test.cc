@@ -20,6 +20,7 @@ using ::testing::HasSubstr;
 
 TrainingData People(int identities = 30) {
   SyntheticOptions options;
+  options.factors.emplace();
   options.identities = identities;
   options.samples_per_identity = 4;
   options.dimensions = {24, 16};
@@ -145,13 +146,14 @@ TEST(Learn, VectorsWithoutLabelsGiveAModelWithoutThresholds) {
 // inside the interval of the model that ships.
 TEST(Learn, FewPeopleAreInsideTheInterval) {
   SyntheticOptions few;
+  few.factors.emplace();
   few.identities = 60;
   few.samples_per_identity = 4;
   few.dimensions = {128, 128};
-  few.rank_identity = 128;
-  few.jitter = {0.4};
-  few.within = {0};
-  few.noise = {0};
+  few.factors->rank_identity = 128;
+  few.factors->jitter = {0.4};
+  few.factors->within = {0};
+  few.factors->noise = {0};
   const TrainingData all = *TrainingData::Synthesise(few);
   std::vector<ModalityRows> rows;
   std::vector<std::vector<float>> values(2);

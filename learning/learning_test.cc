@@ -19,13 +19,14 @@ using ::testing::HasSubstr;
 
 Dataset Small(std::vector<int> dimensions = {48, 32}, uint64_t seed = 1) {
   SyntheticOptions options;
+  options.factors.emplace();
   options.identities = 60;
   options.samples_per_identity = 5;
   options.dimensions = std::move(dimensions);
-  options.rank_identity = 8;
-  options.rank_within = 10;
-  options.within = {1.6};
-  options.jitter = {0.7};
+  options.factors->rank_identity = 8;
+  options.factors->rank_within = 10;
+  options.factors->within = {1.6};
+  options.factors->jitter = {0.7};
   options.seed = seed;
   return *SynthesiseDataset(options);
 }
@@ -256,6 +257,7 @@ TEST(Train, OneTwoAndThreeModalitiesOfDifferentDimensions) {
 
 TEST(Train, GammaAboveTheNumberOfDiscriminantsIsFilledUp) {
   SyntheticOptions few;
+  few.factors.emplace();
   few.identities = 12;
   few.samples_per_identity = 6;
   few.dimensions = {20, 20};

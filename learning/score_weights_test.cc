@@ -71,6 +71,7 @@ TEST(FitWeights, KnownAnswerWhereAThresholdPartsAll) {
 
 Dataset People(int identities, std::vector<int> dimensions = {24, 16}) {
   SyntheticOptions options;
+  options.factors.emplace();
   options.identities = identities;
   options.samples_per_identity = 4;
   options.dimensions = std::move(dimensions);

@@ -23,13 +23,14 @@ namespace {
 Dataset People(std::vector<double> jitter, std::vector<double> within, int rank = 8,
                std::vector<int> dimensions = {48, 32}) {
   SyntheticOptions options;
+  options.factors.emplace();
   options.identities = 60;
   options.samples_per_identity = 5;
   options.dimensions = std::move(dimensions);
-  options.rank_identity = rank;
-  options.rank_within = 10;
-  options.jitter = std::move(jitter);
-  options.within = std::move(within);
+  options.factors->rank_identity = rank;
+  options.factors->rank_within = 10;
+  options.factors->jitter = std::move(jitter);
+  options.factors->within = std::move(within);
   return *SynthesiseDataset(options);
 }
 
@@ -140,13 +141,14 @@ TEST(BuildStartTest, PrincipalComponentsWithoutTheMean) {
 // People known by one modality alone are further classes of it, and help people who took no part.
 TEST(BuildStartTest, FurtherPeopleHelp) {
   SyntheticOptions options;
+  options.factors.emplace();
   options.identities = 300;
   options.samples_per_identity = 4;
   options.dimensions = {48};
-  options.rank_identity = 24;
-  options.rank_within = 16;
-  options.within = {2.2};
-  options.jitter = {0.5};
+  options.factors->rank_identity = 24;
+  options.factors->rank_within = 16;
+  options.factors->within = {2.2};
+  options.factors->jitter = {0.5};
   const Dataset all = *SynthesiseDataset(options);
   std::vector<int> first, others;  // 30 people, of which 15 are tested, and the rest
   for (int row = 0; row < all.Rows(); ++row) (row < 120 ? first : others).push_back(row);
@@ -206,6 +208,7 @@ TEST(StartSearchTest, WeightsHelpPeopleWhoTookNoPart) {
 
 TEST(StartSearchTest, TooFewPeopleKnowNothing) {
   SyntheticOptions few;
+  few.factors.emplace();
   few.identities = 10;
   few.dimensions = {12, 12};
   const auto pool = SamplePool::Make(*SynthesiseDataset(few), Split::kTrain);
@@ -303,6 +306,7 @@ TEST(ChooseSystemTest, WhatDimensionsPeopleAndRecipeLeave) {
   EXPECT_EQ(Chosen(People({0.7}, {1.6}), paper).gamma, recipe::kPaperGamma);
   EXPECT_EQ(Chosen(People({0.7}, {1.6}), {}, {64}).gamma, 64);
   SyntheticOptions few;
+  few.factors.emplace();
   few.identities = 10;
   few.dimensions = {40, 40};
   const SystemChoice alone = Chosen(*SynthesiseDataset(few));

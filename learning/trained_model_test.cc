@@ -10,6 +10,7 @@ namespace {
 
 Dataset SmallDataset() {
   SyntheticOptions options;
+  options.factors.emplace();
   options.identities = 24;
   options.samples_per_identity = 4;
   options.dimensions = {16, 12};

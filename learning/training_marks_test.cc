@@ -15,6 +15,7 @@ constexpr int kPeople = 40, kSamples = 6;
 
 Dataset MakePeople() {
   SyntheticOptions options;
+  options.factors.emplace();
   options.identities = kPeople;
   options.samples_per_identity = kSamples;
   options.dimensions = {16, 12};

@@ -56,17 +56,22 @@ std::vector<double> EachOf(const py::object& given, const char* what) {
 
 TrainingData Synthesise(int identities, int samples, std::vector<int> dimensions,
                         const py::object& jitter, const py::object& within, const py::object& noise,
-                        int rank_identity, int rank_within, std::vector<int> all_pairs_of,
-                        uint64_t seed) {
+                        std::optional<int> rank_identity, std::optional<int> rank_within,
+                        std::vector<int> all_pairs_of, uint64_t seed) {
   SyntheticOptions options;
-  options.within = EachOf(within, "within");
-  options.noise = EachOf(noise, "noise");
-  options.rank_identity = rank_identity, options.rank_within = rank_within;
+  // Each argument of the factor model chooses it.
+  if (!jitter.is_none() || !within.is_none() || !noise.is_none() || rank_identity || rank_within) {
+    FactorModel& model = options.factors.emplace();
+    if (!jitter.is_none()) model.jitter = EachOf(jitter, "jitter");
+    if (!within.is_none()) model.within = EachOf(within, "within");
+    if (!noise.is_none()) model.noise = EachOf(noise, "noise");
+    model.rank_identity = rank_identity.value_or(model.rank_identity);
+    model.rank_within = rank_within.value_or(model.rank_within);
+  }
   options.all_pairs_of = std::move(all_pairs_of);
   options.identities = identities;
   options.samples_per_identity = samples;
   options.dimensions = std::move(dimensions);
-  options.jitter = EachOf(jitter, "jitter");
   options.seed = seed;
   return Call([&] { return TrainingData::Synthesise(options); });
 }
@@ -94,16 +99,17 @@ void DefineData(py::module_& m) {
       py::arg("folder"), py::kw_only(), py::arg("split_seed") = 1);
   StaticMethod(
       c, "synthesise", &Synthesise,
-      "People who do not exist, with modalities face, voice, modality3, ...; a smaller\n"
-      "jitter makes them easier to tell apart. jitter, within and noise are a number, or one "
+      "People who do not exist, with modalities face, voice, modality3, ... and the statistics of\n"
+      "real embeddings of faces and voices. With one of jitter, within, noise, rank_identity and\n"
+      "rank_within by heft/dataset.h's factor model instead: the first three are a number, or one "
       "a\n"
-      "modality (heft/dataset.h); all_pairs_of: samples of each modality in all, of which "
-      "rows are\n"
-      "all combinations. InvalidArgument.",
-      py::kw_only(), py::arg("identities") = 188, py::arg("samples") = 8,
-      py::arg("dimensions") = py::make_tuple(512, 512), py::arg("jitter") = 1.0,
-      py::arg("within") = py::make_tuple(1.15, 1.07), py::arg("noise") = 1.5,
-      py::arg("rank_identity") = 16, py::arg("rank_within") = 32,
+      "modality; a smaller jitter makes people easier to tell apart. all_pairs_of: samples of "
+      "each\n"
+      "modality in all, of which rows are all combinations. InvalidArgument.",
+      py::kw_only(), py::arg("identities") = 190, py::arg("samples") = 6,
+      py::arg("dimensions") = py::make_tuple(512, 128), py::arg("jitter") = py::none(),
+      py::arg("within") = py::none(), py::arg("noise") = py::none(),
+      py::arg("rank_identity") = py::none(), py::arg("rank_within") = py::none(),
       py::arg("all_pairs_of") = py::tuple(), py::arg("seed") = 1);
   StaticMethod(
       c, "of_papers_size",

@@ -18,7 +18,12 @@ usage() {
 }
 
 # Configures the release preset and builds the targets given, or everything.
-build_release() {
+build_release() { build_preset release "$@"; }
+
+# build_preset PRESET [TARGET]...: the same of another preset.
+build_preset() {
+  local preset="$1"
+  shift
   local jobs="${HEFT_JOBS:-$(nproc)}"
   # CMake reads the launcher when a folder is configured for the first time.
   if [[ -z "${CMAKE_CXX_COMPILER_LAUNCHER:-}" ]] && command -v ccache >/dev/null; then
@@ -32,7 +37,7 @@ build_release() {
   # therefore ignores `set -e` in it.
   (
     cd "$root" || exit
-    cmake --preset release || exit
-    cmake --build build/release --parallel "$jobs" "${targets[@]}"
+    cmake --preset "$preset" || exit
+    cmake --build "build/$preset" --parallel "$jobs" "${targets[@]}"
   )
 }

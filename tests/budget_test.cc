@@ -22,8 +22,8 @@ class BudgetTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     work_ = new Workplace;
-    Must(kHeft, {"synth", "--out", W("data"), "--identities", "17", "--samples", "3",
-                 "--dimensions", "16", "12"});
+    Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "17", "--samples",
+                 "3", "--dimensions", "16", "12"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft")));
   }
   static void TearDownTestSuite() { delete work_; }

@@ -26,8 +26,8 @@ class CrossValidationTest : public ::testing::Test {
   static void SetUpTestSuite() {
     work_ = new Workplace;
     const Workplace& w = *work_;
-    Must(kHeft, {"synth", "--out", w("data"), "--identities", "24", "--samples", "3",
-                 "--dimensions", "24", "16"});
+    Must(kHeft, {"synth", "--out", w("data"), "--jitter", "1", "--identities", "24", "--samples",
+                 "3", "--dimensions", "24", "16"});
     // Of weights alike: a modality that counts for next to nothing is next to nothing by itself,
     // and drowns in the noise.
     trained_ = new nlohmann::json(Must(kHeft, TrainArgs(w("data"), w("models"),
@@ -191,8 +191,8 @@ TEST_F(CrossValidationTest, InterruptedWritesNothing) {
 class MeaningTest : public ::testing::Test {
  protected:
   MeaningTest() {
-    Must(kHeft, {"synth", "--out", w_("data"), "--identities", "24", "--samples", "3",
-                 "--dimensions", "24", "16", "--seed", "8"});
+    Must(kHeft, {"synth", "--out", w_("data"), "--jitter", "1", "--identities", "24", "--samples",
+                 "3", "--dimensions", "24", "16", "--seed", "8"});
     data_ = *LoadDataset(w_("data"));
   }
 
@@ -310,8 +310,8 @@ TEST(FusionThatLoses, IsSaidAloudAndInTheModel) {
 
 TEST(TrainingCurve, IsWrittenAsAPicture) {
   const Workplace w;
-  Must(kHeft, {"synth", "--out", w("data"), "--identities", "20", "--samples", "3", "--dimensions",
-               "12", "12"});
+  Must(kHeft, {"synth", "--out", w("data"), "--jitter", "1", "--identities", "20", "--samples", "3",
+               "--dimensions", "12", "12"});
   Must(kHeft, TrainArgs(w("data"), w("m.heft"), {"--curve", w("curve.svg")}));
   const std::string svg = Slurp(w("curve.svg"));
   EXPECT_THAT(svg, ::testing::StartsWith("<svg xmlns="));

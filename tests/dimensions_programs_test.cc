@@ -29,8 +29,8 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 class DimensionsProgramsTest : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    Args synth = {"synth", "--out",     W("data"), "--identities",
-                  "4",     "--samples", "2",       "--dimensions"};
+    Args synth = {"synth",        "--out", W("data"),   "--jitter", "1",
+                  "--identities", "4",     "--samples", "2",        "--dimensions"};
     model_ = GetParam().model();
     for (const ModalitySpec& m : model_.modalities) synth.push_back(std::to_string(m.dimension));
     Must(kHeft, synth);

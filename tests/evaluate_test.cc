@@ -25,8 +25,8 @@ class EvaluateTest : public ::testing::Test {
   static void SetUpTestSuite() {
     work_ = new Workplace;
     const Workplace& w = *work_;
-    Must(kHeft, {"synth", "--out", w("data"), "--identities", "30", "--samples", "4",
-                 "--dimensions", "24", "16"});
+    Must(kHeft, {"synth", "--out", w("data"), "--jitter", "1", "--identities", "30", "--samples",
+                 "4", "--dimensions", "24", "16"});
     Must(kHeft, TrainArgs(w("data"), w("model.heft")));
   }
   static void TearDownTestSuite() { delete work_; }
@@ -131,7 +131,7 @@ TEST_F(EvaluateTest, RocRefusesWithOneLine) {
     const char* message;
   };
   for (const Case& c :
-       {Case{{}, kInputError, "give a file of scores"},
+       {Case{{}, kUsageError, "FILE or --genuine"},
         Case{{w("columns.txt")}, kInputError, "columns.txt, line 2: 5 columns"},
         Case{{w("one-kind.txt")}, kInputError, "1 genuine and 0 impostor"},
         Case{{w("one-kind.txt"), "--split", "dev"}, kInputError, "no comparison is of split"},
@@ -254,10 +254,10 @@ TEST_F(EvaluateTest, SameSeedSameIntervals) {
 
 TEST_F(EvaluateTest, WrongInputIsRefusedWithOneLine) {
   const Workplace& w = *work_;
-  Must(kHeft,
-       {"synth", "--out", w("one"), "--identities", "10", "--samples", "3", "--dimensions", "24"});
-  Must(kHeft, {"synth", "--out", w("wide"), "--identities", "10", "--samples", "3", "--dimensions",
-               "24", "20"});
+  Must(kHeft, {"synth", "--out", w("one"), "--jitter", "1", "--identities", "10", "--samples", "3",
+               "--dimensions", "24"});
+  Must(kHeft, {"synth", "--out", w("wide"), "--jitter", "1", "--identities", "10", "--samples", "3",
+               "--dimensions", "24", "20"});
   struct Case {
     Args args;
     int code;

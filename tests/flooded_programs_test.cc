@@ -24,8 +24,8 @@ class FloodedProgramsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     work_ = new Workplace;
-    Must(kHeft, {"synth", "--out", W("data"), "--identities", "8", "--samples", "2", "--dimensions",
-                 "16", "12"});
+    Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "8", "--samples",
+                 "2", "--dimensions", "16", "12"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "flooded"}));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys"), "--no-passphrase"});
     RaiseBudget(W("model.heft"), W("keys/secret.key"));

@@ -33,7 +33,7 @@ class GalleryCommandsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     work_ = new Workplace;
-    Must(kHeft, {"synth", "--out", W("data"), "--identities", "12", "--samples",
+    Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "12", "--samples",
                  std::to_string(kSamples), "--dimensions", "16", "12"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "thin"}));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys_), "--no-passphrase"});

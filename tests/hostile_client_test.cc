@@ -39,8 +39,8 @@ class HostileClientTest : public ::testing::Test {
   static void SetUpTestSuite() {
     work_ = new Workplace;
     const Workplace& w = *work_;
-    Must(kHeft, {"synth", "--out", w("data"), "--identities", "20", "--samples", "3",
-                 "--dimensions", "24", "16"});
+    Must(kHeft, {"synth", "--out", w("data"), "--jitter", "1", "--identities", "20", "--samples",
+                 "3", "--dimensions", "24", "16"});
     Must(kHeft, TrainArgs(w("data"), w("owner/model.heft")));
     Must(kHeft, {"keygen", "--model", w("owner/model.heft"), "--out", w("owner/keys")});
     RaiseBudget(w("owner/model.heft"), w("owner/keys/secret.key"));

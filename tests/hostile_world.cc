@@ -62,8 +62,8 @@ std::string World::New(const std::string& name) {
 // Enrolled people and strangers are those of the test split: the model was learned from others and
 // its thresholds fitted to others again.
 void World::MakePeople() {
-  Run(kHeft, {"synth", "--out", (*this)("data"), "--identities", "400", "--samples", "4",
-              "--dimensions", "96", "64"});
+  Run(kHeft, {"synth", "--out", (*this)("data"), "--jitter", "1", "--identities", "400",
+              "--samples", "4", "--dimensions", "96", "64"});
   Run(kHeft, {"train", "--data", (*this)("data"), "--out", (*this)("model.heft"), "--epochs", "20",
               "--gamma", "32", "--no-exact"});
   model_ = Ok(LoadModel((*this)("model.heft")));
@@ -231,10 +231,10 @@ void World::Clear() const {
 }
 
 Fate World::Decide(const std::string& reply, bool verify, const std::string& rate) const {
-  const Finished run = RunProgram(
-      kHeft, {"decrypt", "--model", (*this)("model.heft"), "--secret-key",
-              (*this)("keys/secret.key"), "--in", reply, verify ? "--fmr" : "--fpir", rate,
-              "--decision", "--json"});
+  const Finished run =
+      RunProgram(kHeft, {"decrypt", "--model", (*this)("model.heft"), "--secret-key",
+                         (*this)("keys/secret.key"), "--in", reply, verify ? "--fmr" : "--fpir",
+                         rate, "--decision", "--json"});
   if (run.exit_code == kInput) return {Outcome::kRefused, run.err};
   if (run.exit_code != 0)
     Die("decrypt ended with " + std::to_string(run.exit_code) + ": " + run.err);

@@ -40,8 +40,8 @@ class InterruptTest : public ::testing::Test {
   static void SetUpTestSuite() {
     work_ = new Workplace;
     const Workplace& w = *work_;
-    Must(kHeft, {"synth", "--out", w("data"), "--identities", "40", "--samples", "6",
-                 "--dimensions", "24", "16"});
+    Must(kHeft, {"synth", "--out", w("data"), "--jitter", "1", "--identities", "40", "--samples",
+                 "6", "--dimensions", "24", "16"});
     Must(kHeft, TrainArgs(w("data"), w("model.heft")));
     Must(kHeft, {"keygen", "--model", w("model.heft"), "--out", w("keys")});
     // One sample of each of nine people, and 400 pairs of one.

@@ -28,8 +28,8 @@ class LimitsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     work_ = new Workplace;
-    Must(kHeft, {"synth", "--out", W("data"), "--identities", "10", "--samples", "3",
-                 "--dimensions", "24", "16"});
+    Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "10", "--samples",
+                 "3", "--dimensions", "24", "16"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft")));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys")});
     for (const std::string modality : {"face", "voice"}) {

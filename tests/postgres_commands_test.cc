@@ -36,8 +36,8 @@ class PostgresCommandsTest : public ::testing::Test {
   static void SetUpTestSuite() {
     if (!postgres_testing::ServerIsInstalled()) return;
     work_ = new Workplace;
-    Must(kHeft, {"synth", "--out", W("data"), "--identities", "12", "--samples", "2",
-                 "--dimensions", "16", "12"});
+    Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "12", "--samples",
+                 "2", "--dimensions", "16", "12"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "thin"}));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys"), "--no-passphrase"});
     RaiseBudget(W("model.heft"), W("keys/secret.key"));
@@ -111,8 +111,8 @@ class PostgresCommandsTest : public ::testing::Test {
   // The score of an enrolled sample with itself: probes have unit length, templates approximately.
   static double TemplateLength(int row) {
     const Model model = ReadModel(W("model.heft"));
-    const FeatureMatrix p = Eigen::Map<const FeatureMatrix>(
-        model.projection.data(), model.gamma, model.projection.size() / model.gamma);
+    const FeatureMatrix p = Eigen::Map<const FeatureMatrix>(model.projection.data(), model.gamma,
+                                                            model.projection.size() / model.gamma);
     const int rows[] = {row};
     return ProjectAndNormalise(p, *Concatenate(*data_, rows), Normaliser{model.approximation})
         .norm();

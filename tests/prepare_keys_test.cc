@@ -24,8 +24,8 @@ class PrepareKeysTest : public ::testing::Test {
   static void SetUpTestSuite() {
     made_ = new Workplace;
     const Workplace& w = *made_;
-    Must(kHeft, {"synth", "--out", w("data"), "--identities", "20", "--samples", "3",
-                 "--dimensions", "24"});
+    Must(kHeft, {"synth", "--out", w("data"), "--jitter", "1", "--identities", "20", "--samples",
+                 "3", "--dimensions", "24"});
     Must(kHeft, TrainArgs(w("data"), w("model.heft"), {"--profile", "thin"}));
     for (const char* keys : {"owner/keys", "owner/others"}) {
       Must(kHeft, {"keygen", "--model", w("model.heft"), "--out", w(keys), "--no-passphrase"});

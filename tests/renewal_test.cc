@@ -23,8 +23,8 @@ constexpr int kInput = 3;
 class RenewalTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    Must(kHeft, {"synth", "--out", W("data"), "--identities", "20", "--samples", "3",
-                 "--dimensions", "16", "12"});
+    Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "20", "--samples",
+                 "3", "--dimensions", "16", "12"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", GetParam()}));
   }
 

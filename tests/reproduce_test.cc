@@ -22,8 +22,8 @@ class ReproduceTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     work_ = new Workplace;
-    Must(kHeft, {"synth", "--out", (*work_)("data"), "--identities", "24", "--samples", "4",
-                 "--dimensions", "24", "16"});
+    Must(kHeft, {"synth", "--out", (*work_)("data"), "--jitter", "1", "--identities", "24",
+                 "--samples", "4", "--dimensions", "24", "16"});
   }
   static void TearDownTestSuite() { delete work_; }
   static Workplace* work_;

@@ -28,8 +28,8 @@ class RolesTest : public ::testing::Test {
   static void SetUpTestSuite() {
     work_ = new Workplace;
     const Workplace& w = *work_;
-    Must(kHeft, {"synth", "--out", w("data"), "--identities", "30", "--samples", "4",
-                 "--dimensions", "24", "16"});
+    Must(kHeft, {"synth", "--out", w("data"), "--jitter", "1", "--identities", "30", "--samples",
+                 "4", "--dimensions", "24", "16"});
     // With people who lack a modality, so that their templates have unit length too.
     Must(kHeft, TrainArgs(w("data"), w("owner/model.heft"), {"--drop-modality", "0.3"}));
     Must(kHeft, {"keygen", "--model", w("owner/model.heft"), "--out", w("owner/keys")});
@@ -364,8 +364,8 @@ TEST_F(RolesTest, AProbeIsJudgedByTheTableOfItsModalities) {
 
 TEST_F(RolesTest, ThreeModalities) {
   const Workplace w;
-  Must(kHeft, {"synth", "--out", w("data"), "--identities", "20", "--samples", "3", "--dimensions",
-               "20", "12", "9"});
+  Must(kHeft, {"synth", "--out", w("data"), "--jitter", "1", "--identities", "20", "--samples", "3",
+               "--dimensions", "20", "12", "9"});
   Must(kHeft, TrainArgs(w("data"), w("model.heft")));
   Must(kHeft, {"keygen", "--model", w("model.heft"), "--out", w("owner/keys")});
   const Dataset data = *LoadDataset(w("data"));

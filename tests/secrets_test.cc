@@ -33,8 +33,8 @@ class SecretsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     work_ = new Workplace;
-    Must(kHeft, {"synth", "--out", W("data"), "--identities", "20", "--samples", "3",
-                 "--dimensions", "16", "12"});
+    Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "20", "--samples",
+                 "3", "--dimensions", "16", "12"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft")));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys")});
     RaiseBudget(W("model.heft"), W("keys/secret.key"));

@@ -49,8 +49,8 @@ class SignaturesTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     work_ = new Workplace;
-    Must(kHeft, {"synth", "--out", W("data"), "--identities", "20", "--samples", "3",
-                 "--dimensions", "24"});
+    Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "20", "--samples",
+                 "3", "--dimensions", "24"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft")));
     for (const char* keys : {"owner/keys", "owner/stranger"}) {
       Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys)});

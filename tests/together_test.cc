@@ -22,8 +22,8 @@ class TogetherTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     work_ = new Workplace;
-    Must(kHeft, {"synth", "--out", W("data"), "--identities", "40", "--samples", "6",
-                 "--dimensions", "24", "16"});
+    Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "40", "--samples",
+                 "6", "--dimensions", "24", "16"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft")));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys")});
     for (int person = 0; person < kPeople; ++person) {

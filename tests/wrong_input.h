@@ -34,10 +34,10 @@ class WrongInputTest : public ::testing::Test {
   static void SetUpTestSuite() {
     work_ = new Workplace;
     const Workplace& w = *work_;
-    Must(kHeft, {"synth", "--out", w("data"), "--identities", "20", "--samples", "3",
-                 "--dimensions", "24", "16"});
-    Must(kHeft, {"synth", "--out", w("small"), "--identities", "20", "--samples", "3",
-                 "--dimensions", "4", "4"});
+    Must(kHeft, {"synth", "--out", w("data"), "--jitter", "1", "--identities", "20", "--samples",
+                 "3", "--dimensions", "24", "16"});
+    Must(kHeft, {"synth", "--out", w("small"), "--jitter", "1", "--identities", "20", "--samples",
+                 "3", "--dimensions", "4", "4"});
     Must(kHeft, TrainArgs(w("data"), w("owner/model.heft")));
     Must(kHeft, TrainArgs(w("data"), w("owner/other.heft"), {"--seed", "2"}));
     Must(kHeft, TrainArgs(w("data"), w("owner/pq.heft"), {"--profile", "compact-pq"}));

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,26 +27,34 @@
 
 namespace heft {
 
-// SyntheticOptions: a sample of a modality is
+// FactorModel: a law of few directions, for studies of what a projection can learn. A sample of a
+// modality is
 //
 //   x = A (u + jitter * w) + within * B v + noise * e,
 //
 // u ~ N(0, I) of the identity, w, v ~ N(0, I) of the sample, A and B random dimension x rank
 // matrices of unit columns (rank_identity and rank_within of them), e ~ N(0, I / dimension).
-// Variation within an identity that is of low rank (within) is what a learned projection can
-// remove and a fixed concatenation cannot; jitter is what nobody can remove. The defaults give
-// cosine AUROCs near those of the paper's table 2 on 512 + 512 dimensions: about 0.84 and 0.855
-// alone, 0.92 concatenated, 0.98 learned.
-struct SyntheticOptions {
-  int identities = 188;
-  int samples_per_identity = 8;
-  std::vector<int> dimensions = {512, 512};
+// A learned projection can remove variation within an identity that is of low rank (within); a
+// fixed concatenation cannot. No projection can remove jitter. The defaults give cosine AUROCs near
+// those of the paper's table 2 on 512 + 512 dimensions: about 0.84 and 0.855 alone, 0.92
+// concatenated, 0.98 learned.
+struct FactorModel {
   // Per modality; the last entry is used for further modalities.
   std::vector<double> jitter = {1.0, 1.0};
   std::vector<double> within = {1.15, 1.07};
   std::vector<double> noise = {1.5, 1.5};
   int rank_identity = 16;
   int rank_within = 32;
+};
+
+// SyntheticOptions: the size of a synthetic data set, and the law that it is drawn by. Without
+// `factors` vectors have the statistics of real deep embeddings of faces (first modality) and of
+// voices (all further ones); docs/evaluation.md ("Synthetic people") has law, fit and accuracy.
+struct SyntheticOptions {
+  int identities = 190;
+  int samples_per_identity = 6;
+  std::vector<int> dimensions = {512, 128};
+  std::optional<FactorModel> factors;
   // Samples of each modality in all, spread evenly over the identities. If not empty, an identity's
   // rows are all combinations of its samples (the paper pairs 2 faces with each voice), and the
   // samples themselves are in `unpaired`; samples_per_identity counts for nothing.

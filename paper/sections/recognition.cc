@@ -199,10 +199,8 @@ absl::StatusOr<Section> Appendix(const Study& study) {
   options.identities = study.effort.appendix_identities;
   options.samples_per_identity = 4;
   options.dimensions = {512, 192};
-  options.rank_within = 4;
-  options.jitter = {0.9, 0.2};
-  options.within = {2.25, 0.5};
-  options.noise = {0.6, 0.3};
+  options.factors = {
+      .jitter = {0.9, 0.2}, .within = {2.25, 0.5}, .noise = {0.6, 0.3}, .rank_within = 4};
   options.seed = study.seed;
   HEFT_ASSIGN_OR_RETURN(Dataset data, SynthesiseDataset(options));
   data.modalities[1].name = "fingerprint";

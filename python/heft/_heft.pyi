@@ -265,14 +265,14 @@ class TrainingData:
     @staticmethod
     def synthesise(
         *,
-        identities: int = 188,
-        samples: int = 8,
-        dimensions: Sequence[int] = (512, 512),
-        jitter: Union[float, Sequence[float]] = 1.0,
-        within: Union[float, Sequence[float]] = (1.15, 1.07),
-        noise: Union[float, Sequence[float]] = 1.5,
-        rank_identity: int = 16,
-        rank_within: int = 32,
+        identities: int = 190,
+        samples: int = 6,
+        dimensions: Sequence[int] = (512, 128),
+        jitter: Union[None, float, Sequence[float]] = None,
+        within: Union[None, float, Sequence[float]] = None,
+        noise: Union[None, float, Sequence[float]] = None,
+        rank_identity: Optional[int] = None,
+        rank_within: Optional[int] = None,
         all_pairs_of: Sequence[int] = (),
         seed: int = 1,
     ) -> TrainingData: ...

@@ -46,6 +46,7 @@ PARAMETERS = {
     "ScoreOptions": ["measure_scores"],
     "SearchStudyOptions": ["evaluate_searches"],
     "Statement": ["SigningKey.sign"],
+    "FactorModel": ["TrainingData.synthesise"],
     "SyntheticOptions": ["TrainingData.synthesise"],
 }
 
@@ -155,6 +156,7 @@ NAMES = {
     "SplitSeed": "Model.split_seed",
     "StateFile": "Gallery.state_file",
     "Sweep": "run_sweep",
+    "SyntheticOptions::factors": "jitter",
     "SyntheticOptions::samples_per_identity": "samples",
     "ThreadCount": "threads",
     "TrainingData::LoadUnlabelled": "Model.train",

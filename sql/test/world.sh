@@ -32,7 +32,7 @@ make_owner() {
 }
 
 make_model() {
-  "$heft" synth --quiet --out "$work/samples" --identities 30 --samples 4 --dimensions 24 16 >/dev/null
+  "$heft" synth --quiet --out "$work/samples" --identities 30 --samples 4 --dimensions 24 16 --jitter 1 >/dev/null
   "$heft" train --quiet --data "$work/samples" --out "$work/owner/model.heft" --gamma 16 --epochs 3 \
     --no-exact --profile "$1" >/dev/null
 }

@@ -19,7 +19,7 @@ umask 077
 work="$(mktemp -d)"
 trap 'rm -rf -- "$work"' EXIT
 export HEFT_STATE_DIR="$work/state"
-"$heft" synth --quiet --out "$work/data" --samples 4 --dimensions 128 64 --identities 60 >/dev/null
+"$heft" synth --quiet --out "$work/data" --samples 4 --dimensions 128 64 --identities 60 --jitter 1 >/dev/null
 cp "$work/data/face.npy" "$work/data/voice.npy" "$work/"
 for profile in compact thin; do
   "$heft" train --quiet --data "$work/data" --gamma 32 --no-exact --profile "$profile" --out "$work/$profile.heft" >/dev/null

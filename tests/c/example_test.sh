@@ -9,6 +9,6 @@ work="$(mktemp -d)"
 trap 'rm -rf -- "$work"' EXIT
 cd "$work"
 export HEFT_STATE_DIR="$work/state"
-"$heft" synth --identities 30 --samples 6 --dimensions 64 --out data --quiet
+"$heft" synth --identities 30 --samples 6 --dimensions 64 --jitter 1 --out data --quiet
 "$heft" train --data data --gamma 16 --epochs 5 --out model.heft --quiet
 "$example" model.heft

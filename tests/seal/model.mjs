@@ -42,7 +42,7 @@ export function readNpy(path) {
 // A data set and a model of it, m.heft in the same folder, both made by our program, and the vectors of a row.
 export function trained(folder, profile, dimensions) {
   const heft = (...args) => must(programs.heft, ...args, '--json', '--quiet');
-  heft('synth', '--out', `${folder}/data`, '--identities', 30, '--samples', 4, '--dimensions', ...dimensions);
+  heft('synth', '--out', `${folder}/data`, '--identities', 30, '--samples', 4, '--jitter', 1, '--dimensions', ...dimensions);
   heft('train', '--data', `${folder}/data`, '--out', `${folder}/m.heft`, '--gamma', 16, '--degree', 2,
     '--epochs', 3, '--no-exact', '--profile', profile);
   const model = readModel(`${folder}/m.heft`);
