@@ -90,10 +90,11 @@ void AddSynth(Command app) {
                                                      const char* what) {
     command.Add(flag, values, what).Range(0, 1000).Excludes(paper);
   };
-  strength("--jitter", &options->jitter,
-           "factor model instead of the statistics of real embeddings: variation of samples along "
-           "the directions that separate people, one per modality: 0.3 for a strong modality, 3 for "
-           "a weak one (1)");
+  strength(
+      "--jitter", &options->jitter,
+      "factor model instead of the statistics of real embeddings: variation of samples along "
+      "the directions that separate people, one per modality: 0.3 for a strong modality, 3 for "
+      "a weak one (1)");
   strength("--within", &options->within,
            "factor model: variation along other directions, one per modality (1.15 1.07)");
   strength("--noise", &options->noise,
