@@ -17,10 +17,22 @@ namespace heft {
 // U+2066 to U+2069), with which one name can look like another.
 std::string TextFlaw(std::string_view text);
 
-// CheckIdentity: kInvalidArgument, saying why, unless `name` is 1 to 255 bytes without such a flaw.
+// NormalIdentity: `name` in Unicode's normal form C, so that two spellings of the same characters
+// are one identity. Names enter through this function: labels, options, HTTP, SQL, C, Python.
+// kInvalidArgument, with the code point and its position, for what cannot be a name: text with a
+// flaw as above; characters that show nothing (formatting, zero width, variation selectors, all
+// that Unicode calls default-ignorable); spaces other than U+0020, and U+0020 at either end; what
+// Unicode 15 does not assign; and what is not 1 to 255 bytes in its normal form.
+absl::StatusOr<std::string> NormalIdentity(std::string_view name);
+
+// CheckIdentity: kInvalidArgument, saying why, unless `name` is one in its normal form, as all that
+// HEFT has written: for readers of files.
 absl::Status CheckIdentity(std::string_view name);
-// CheckIdentityAt: the same of row `row` (from 0) of `what`, both of which the error names.
+// CheckIdentityAt, NormalIdentityAt: the same of row `row` (from 0) of `what`, both of which the
+// error names.
 absl::Status CheckIdentityAt(std::string_view name, std::string_view what, size_t row);
+absl::StatusOr<std::string> NormalIdentityAt(std::string_view name, std::string_view what,
+                                             size_t row);
 
 }  // namespace heft
 

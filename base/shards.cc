@@ -27,7 +27,9 @@ absl::Status BadShardList(std::string_view what, std::string_view why) {
 }  // namespace
 
 uint32_t BucketOf(std::string_view identity, uint32_t buckets) {
-  const Hash hash = HashBytes(AsBytes(identity));
+  // What cannot be a name is refused where it is one, and has a bucket all the same.
+  const auto normal = NormalIdentity(identity);
+  const Hash hash = HashBytes(AsBytes(normal.ok() ? std::string_view(*normal) : identity));
   ByteReader reader(hash, "a hash");
   return static_cast<uint32_t>(reader.U64() % std::max<uint32_t>(buckets, 1));
 }

@@ -163,8 +163,8 @@ bool Trust::IsRevoked(const SignerKey& key) const {
   return std::ranges::count(revoked_, key, &Key::key) > 0;
 }
 
-absl::Status Trust::Add(Role role, const std::string& name, const SignerKey& key) {
-  HEFT_RETURN_IF_ERROR(CheckIdentity(name));
+absl::Status Trust::Add(Role role, const std::string& given, const SignerKey& key) {
+  HEFT_ASSIGN_OR_RETURN(const std::string name, NormalIdentity(given));
   if (key == SignerKey{}) return absl::InvalidArgumentError("zeros are nobody's public key");
   if (IsRevoked(key)) {
     return absl::FailedPreconditionError(

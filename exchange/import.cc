@@ -40,13 +40,15 @@ absl::Status CheckRotations(const Instance& instance,
 // One label a sample.
 absl::StatusOr<std::vector<std::string>> LabelsOf(std::span<const std::string> given,
                                                   size_t samples) {
-  std::vector<std::string> labels(given.begin(), given.end());
+  std::vector<std::string> labels;
+  for (const std::string& label : given) {
+    HEFT_ASSIGN_OR_RETURN(labels.emplace_back(), NormalIdentity(label));
+  }
   if (labels.size() <= 1) labels.resize(samples, labels.empty() ? "" : labels[0]);
   if (labels.size() != samples) {
     return absl::InvalidArgumentError(
         absl::StrCat(labels.size(), " labels for ", samples, " samples"));
   }
-  for (const std::string& label : given) HEFT_RETURN_IF_ERROR(CheckIdentity(label));
   return labels;
 }
 

@@ -146,8 +146,8 @@ absl::StatusOr<std::vector<std::string>> LabelList(std::string_view text, std::s
       return absl::InvalidArgumentError(absl::StrCat(std::string(what), ": label ", labels.size(),
                                                      " (from 0) of the list is empty"));
     }
-    HEFT_RETURN_IF_ERROR(CheckIdentityAt(label, what, labels.size()));
-    labels.emplace_back(label);
+    HEFT_ASSIGN_OR_RETURN(std::string normal, NormalIdentityAt(label, what, labels.size()));
+    labels.push_back(std::move(normal));
     rest.remove_prefix(std::min(rest.size(), comma + 1));
   }
   return labels;
@@ -241,8 +241,8 @@ absl::StatusOr<std::vector<std::string>> ParseLabels(std::string_view text, std:
       return absl::InvalidArgumentError(absl::StrCat(std::string(what), ": line ", first_blank,
                                                      " is blank, every row needs a label"));
     }
-    HEFT_RETURN_IF_ERROR(CheckIdentityAt(line, what, labels.size()));
-    labels.emplace_back(line);
+    HEFT_ASSIGN_OR_RETURN(std::string normal, NormalIdentityAt(line, what, labels.size()));
+    labels.push_back(std::move(normal));
   }
   if (labels.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(std::string(what), ": holds no labels"));

@@ -70,7 +70,7 @@ absl::StatusOr<TrainingData> TrainingData::FromRows(std::span<const ModalityRows
     labels = OwnLabels(modalities[0].values.size() / modalities[0].dimension);
   }
   for (size_t i = 0; i < labels.size(); ++i) {
-    HEFT_RETURN_IF_ERROR(CheckIdentityAt(labels[i], "labels", i));
+    HEFT_ASSIGN_OR_RETURN(labels[i], NormalIdentityAt(labels[i], "labels", i));
   }
   data.labels = std::move(labels);
   for (const ModalityRows& rows : modalities) {

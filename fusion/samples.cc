@@ -102,16 +102,15 @@ absl::StatusOr<SampleEncoder> SampleEncoder::Create(const Instance& instance, co
     return absl::InvalidArgumentError(
         absl::StrCat(labels.size(), " labels for ", rows.size(), " vectors"));
   }
-  for (size_t i = 0; i < labels.size(); ++i) {
-    HEFT_RETURN_IF_ERROR(CheckIdentityAt(labels[i], "labels", i));
-  }
   SampleEncoder encoder;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    HEFT_ASSIGN_OR_RETURN(encoder.labels_.emplace_back(), NormalIdentityAt(labels[i], "labels", i));
+  }
   encoder.instance_ = &instance;
   encoder.model_ = &model;
   encoder.index_ = index;
   encoder.form_ = form;
   encoder.rows_ = rows;
-  encoder.labels_.assign(labels.begin(), labels.end());
   encoder.labels_.resize(rows.size());
   if (form.encoding == SampleEncoding::kBulk) {
     HEFT_ASSIGN_OR_RETURN(encoder.columns_,

@@ -22,8 +22,8 @@ absl::StatusOr<AuthorisedAct> ParseAuthorisedAct(std::string_view name) {
 
 absl::StatusOr<std::vector<uint8_t>> SerializeAuthorisation(const GalleryId& gallery,
                                                             AuthorisedAct act,
-                                                            const std::string& identity) {
-  HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
+                                                            const std::string& given) {
+  HEFT_ASSIGN_OR_RETURN(const std::string identity, NormalIdentity(given));
   ByteWriter writer;
   ckks::WriteId(writer, gallery);
   writer.U8(static_cast<uint8_t>(act));
@@ -32,7 +32,7 @@ absl::StatusOr<std::vector<uint8_t>> SerializeAuthorisation(const GalleryId& gal
 }
 
 absl::Status CheckAuthorisation(ByteSpan bytes, const Trust& trust, AuthorisedAct act,
-                                const GalleryId& gallery, const std::string& identity,
+                                const GalleryId& gallery, const std::string& given,
                                 std::string_view what) {
   Expected expected;
   expected.roles = {Role::kRegistrar};
@@ -46,6 +46,7 @@ absl::Status CheckAuthorisation(ByteSpan bytes, const Trust& trust, AuthorisedAc
   const uint8_t allowed = reader.U8();
   const std::string whom = reader.String(256);
   HEFT_RETURN_IF_ERROR(reader.Finish());
+  HEFT_ASSIGN_OR_RETURN(const std::string identity, NormalIdentity(given));
   if (of == gallery && allowed == static_cast<uint8_t>(act) && whom == identity) {
     return absl::OkStatus();
   }

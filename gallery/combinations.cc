@@ -141,7 +141,11 @@ absl::StatusOr<std::vector<Combination>> MeansOf(std::vector<Combination> rows) 
 }  // namespace
 
 absl::StatusOr<std::vector<Combination>> Combine(const SampleSet& samples,
-                                                 const EnrolOptions& options) {
+                                                 const EnrolOptions& given) {
+  EnrolOptions options = given;
+  if (!given.identity.empty()) {
+    HEFT_ASSIGN_OR_RETURN(options.identity, NormalIdentity(given.identity));
+  }
   if (options.all_pairs && options.average) {
     return absl::InvalidArgumentError("--all-pairs and --average: give one of them");
   }

@@ -142,8 +142,8 @@ ListedTemplate ListedAt(uint64_t position, const Resident& r) {
 
 }  // namespace
 
-absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery, const std::string& identity) {
-  HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
+absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery, const std::string& given) {
+  HEFT_ASSIGN_OR_RETURN(const std::string identity, NormalIdentity(given));
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
   HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, impl.Find(identity));
   PersonInfo info;

@@ -350,11 +350,11 @@ absl::StatusOr<EncryptedScores> Server::Impl::Verify(const Gallery::Impl& galler
 
 absl::StatusOr<EncryptedScores> Server::Impl::VerifyAs(const Gallery::Impl& gallery,
                                                        const SampleSet& samples,
-                                                       const std::string& identity,
+                                                       const std::string& given,
                                                        const ProbeOptions& options,
                                                        const Draw& draw) const {
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
-  HEFT_RETURN_IF_ERROR(CheckIdentity(identity));
+  HEFT_ASSIGN_OR_RETURN(const std::string identity, NormalIdentity(given));
   if (gallery.size() == 0) {
     return absl::FailedPreconditionError(
         "nobody is enrolled in this gallery: enrol somebody first");

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/csprng.h"
+#include "base/identity.h"
 #include "base/inside.h"
 #include "base/progress.h"
 #include "gallery/authorisation.h"
@@ -112,9 +113,13 @@ absl::StatusOr<GalleryChange> BeginChange(const Server::Impl& server, const std:
 }  // namespace
 
 absl::StatusOr<RemoveResult> Remove(const Server& server, const std::string& gallery,
-                                    const std::vector<std::string>& identities,
+                                    const std::vector<std::string>& given,
                                     const RemoveOptions& options) {
-  if (identities.empty()) return absl::InvalidArgumentError("whom to remove? give an identity");
+  if (given.empty()) return absl::InvalidArgumentError("whom to remove? give an identity");
+  std::vector<std::string> identities;
+  for (const std::string& identity : given) {
+    HEFT_ASSIGN_OR_RETURN(identities.emplace_back(), NormalIdentity(identity));
+  }
   const Server::Impl& impl = Inside::Of(server);
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, BeginChange(impl, gallery));
   HEFT_RETURN_IF_ERROR(CheckAllowed(change.head().id, identities, options));

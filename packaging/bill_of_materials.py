@@ -50,6 +50,7 @@ LICENCES = {
     "sphinx": "BSD-2-Clause",
     "sphinx-copybutton": "MIT",
     "tomlplusplus": "MIT",
+    "utf8proc": "MIT AND Unicode-DFS-2016",
     "valgrind": "bzip2-1.0.6",  # of its headers, which are all that is used
     "xxhash": "BSD-2-Clause",
     "zlib": "Zlib",

@@ -57,7 +57,7 @@ export interface ClientOptions {
 }
 
 export interface EncryptOptions {
-  /** The identity of the one row, 1 to 255 bytes. */
+  /** The identity of the one row, 1 to 255 bytes, taken in normal form C; no invisible characters. */
   label?: string;
   /** One of each row. */
   labels?: readonly string[];

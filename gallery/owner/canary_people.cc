@@ -146,12 +146,15 @@ CanarySet::Person PersonOf(std::string label, const Vectors& x) {
   return out;
 }
 
-absl::Status CheckNames(const std::vector<std::string>& names, size_t triples) {
+absl::Status NormaliseNames(size_t triples, std::vector<std::string>* given) {
+  std::vector<std::string>& names = *given;
   if (names.size() != 3 * triples) {
     return absl::InvalidArgumentError(
         absl::StrCat(names.size(), " names for ", 3 * triples, " canaries"));
   }
-  for (const std::string& name : names) HEFT_RETURN_IF_ERROR(CheckIdentity(name));
+  for (std::string& name : names) {
+    HEFT_ASSIGN_OR_RETURN(name, NormalIdentity(name));
+  }
   if (std::set<std::string>(names.begin(), names.end()).size() == names.size()) {
     return absl::OkStatus();
   }
@@ -169,7 +172,7 @@ absl::StatusOr<Canaries> Canaries::Make(const Model& model, size_t triples,
   if (names.empty()) {
     for (size_t i = 0; i < 3 * triples; ++i) names.push_back(RandomName(rng));
   }
-  HEFT_RETURN_IF_ERROR(CheckNames(names, triples));
+  HEFT_RETURN_IF_ERROR(NormaliseNames(triples, &names));
   const Projection projection(model);
   Canaries out;
   CanarySet people;

@@ -35,10 +35,13 @@ enum class SampleUse { kEnrolment, kIdentification };
 inline constexpr size_t kMostSamples = 8;
 
 // Samples: rows of one modality, to be encrypted into one file. Views: the caller keeps the values.
+// Here and everywhere an identity is 1 to 255 bytes of UTF-8. It is taken in Unicode's normal form
+// C, so that two spellings are one name. Control and invisible characters, spaces at the ends and
+// spaces other than U+0020 are refused (kInvalidArgument).
 struct Samples {
   std::string_view modality;      // its name in the model
   std::span<const float> values;  // row by row, each of the modality's dimension; any length but 0
-  std::span<const std::string> labels = {};  // an identity a row, 1 to 255 bytes each; or none
+  std::span<const std::string> labels = {};            // an identity a row, or none
   SampleEncoding encoding = SampleEncoding::kCompact;  // kBulk: at most 4096 rows
   SampleUse use = SampleUse::kEnrolment;               // kBulk: this one
   // The rows of one label, or all where there are no labels, become one: their mean, brought to the

@@ -160,6 +160,11 @@ TEST(RouterTest, FindsTheMostPreciseRoute) {
             "/v1/persons/{person}/encounters/{encounter}");
   EXPECT_EQ(parameters["person"], "a/b");
   EXPECT_EQ(parameters["encounter"], " ");
+  // One person, however the name is spelt; what is no name comes as it is.
+  EXPECT_EQ(match("GET", "/v1/persons/Ame%CC%81lie"), "/v1/persons/{person}");
+  EXPECT_EQ(parameters["person"], "Am\u00e9lie");
+  EXPECT_EQ(match("GET", "/v1/persons/ann%20"), "/v1/persons/{person}");
+  EXPECT_EQ(parameters["person"], "ann ");
   EXPECT_EQ(match("PUT", "/v1/persons/ann"), "");
   EXPECT_THAT(allowed, ElementsAre("DELETE", "GET"));
   for (const char* none : {"/v1/persons", "/v1/persons/", "/v1/persons/a/b", "/v1//persons/a",

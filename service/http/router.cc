@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "base/identity.h"
 #include "service/text.h"
 
 namespace heft::service {
@@ -33,7 +34,11 @@ bool Fits(std::string_view pattern, const Segments& path,
     if (!decoded.ok()) return false;
     if (IsParameter(wanted[i])) {
       if (decoded->empty()) return false;
-      (*parameters)[std::string(wanted[i].substr(1, wanted[i].size() - 2))] = *decoded;
+      const std::string_view name = wanted[i].substr(1, wanted[i].size() - 2);
+      // One person, however his name is spelt: for limits, logs and idempotency keys, too. What
+      // cannot be a name is for the handler to refuse.
+      const auto person = name == "person" ? NormalIdentity(*decoded) : decoded;
+      (*parameters)[std::string(name)] = person.ok() ? *person : *decoded;
     } else if (*decoded != wanted[i]) {
       return false;
     }
