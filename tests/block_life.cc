@@ -68,11 +68,7 @@ class Life {
         encoder_(matching_.context),
         secret_(Must(ckks::SecretKey::Generate(context(), rng_))),
         costs_(WearCostsOf(matching_)) {
-    KeyNeeds needs;
-    matching_.plan.matching.grid.AddNeeds(matching_.params(), TemplateLimbs(matching_.params()),
-                                          &needs);
-    needs.Relinearisation(MatchLimbs(matching_.params()));
-    keys_ = testing::MakeKeys(context(), needs, secret_, rng_);
+    keys_ = testing::MakeKeys(context(), matching_.plan.keys, secret_, rng_);
     for (Block& block : blocks_) {
       block.ciphertexts = EmptyBlock(context(), model_.gamma);
       block.clean.assign(positions(), 0);
@@ -254,7 +250,8 @@ class Life {
         const ckks::WideSlots opened = encoder_.Decode(ckks::Decrypt(context(), c, secret_));
         for (uint32_t p = 0; p < positions(); ++p) {
           const Position at = PositionOf(p, slots());
-          const ckks::Complex slot = opened.high[at.slot];
+          const uint32_t back = matching_.plan.GiantSteps(k);
+          const ckks::Complex slot = opened.high[(at.slot + back) % slots()];
           const double value = SlotSign(matching_.plan, at.slot, at.lane) *
                                (at.lane == 0 ? slot.real() : slot.imag());
           const double exposure = block.wear - block.clean[p];

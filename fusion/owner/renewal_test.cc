@@ -54,6 +54,11 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
     instance_.plan.matching.grid.AddNeeds(instance_.params(), TemplateLimbs(instance_.params()),
                                           &needs);
     needs.Relinearisation(MatchLimbs(instance_.params()));
+    const uint32_t giant = instance_.plan.ProbeRotations();
+    for (int64_t steps = giant; steps < gamma(); steps += giant) {
+      needs.Rotation(instance_.params(), steps, MatchLimbs(instance_.params()));
+      needs.Rotation(instance_.params(), -steps, TemplateLimbs(instance_.params()));
+    }
     keys_ = testing::MakeKeys(context(), needs, *secret_, rng_);
   }
   const ckks::Context& context() const { return *instance_.context; }
@@ -93,12 +98,17 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
     }
     return block;
   }
-  // Slots of ciphertext k.
+  // Slots of ciphertext k, each template's in its own: a giant's ciphertexts are rotated back.
   BlockSlots Open(BlockView block, uint32_t k) {
     ckks::Ciphertext c;
     c.parts = internal::LoadTiled(context(), gamma(), k, block);
     c.scale = instance_.plan.matching.block_scale;
-    return encoder_->Decode(ckks::Decrypt(context(), c, *secret_));
+    BlockSlots opened = encoder_->Decode(ckks::Decrypt(context(), c, *secret_));
+    for (std::vector<Complex>* part : {&opened.high, &opened.low}) {
+      if (part->empty()) continue;
+      std::ranges::rotate(*part, part->begin() + instance_.plan.GiantSteps(k));
+    }
+    return opened;
   }
   // What the key owner sees of a padded one.
   BlockSlots OpenPadded(const PaddedBlock::Parts& c) {
@@ -475,7 +485,7 @@ INSTANTIATE_TEST_SUITE_P(Profiles, RenewalTest,
                                            Case{"compact", 256}, Case{"flooded", 32}),
                          CaseName);
 INSTANTIATE_TEST_SUITE_P(Profiles, ExchangeTest,
-                         ::testing::Values(Case{"thin", 32}, Case{"compact", 16},
+                         ::testing::Values(Case{"thin", 32}, Case{"thin", 128}, Case{"compact", 16},
                                            Case{"flooded", 16}),
                          CaseName);
 

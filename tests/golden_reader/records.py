@@ -76,7 +76,7 @@ def people(folder):
 
 def records(folder):
     """The values of a gallery's store."""
-    r = record(folder / "head")
+    r = record(folder / "head", version=2)
     assert [r.raw(16) for _ in range(3)] == [lead(1), lead(2), lead(3)] and r.u32() == 16
     assert (r.raw(16), r.u64(), r.raw(32)) == (lead(4), 5, lead(6, 32))
     assert (r.u64(), r.u64(), r.u64(), r.u32(), r.u32()) == (70, 60, 2, 128, 1)
