@@ -17,6 +17,7 @@ namespace heft::service {
 namespace {
 
 constexpr size_t kMostToken = 8192;
+
 std::string Encode(std::span<const uint8_t> bytes, int variant) {
   std::string out(sodium_base64_encoded_len(bytes.size(), variant), '\0');
   sodium_bin2base64(out.data(), out.size(), bytes.data(), bytes.size(), variant);
@@ -24,8 +25,8 @@ std::string Encode(std::span<const uint8_t> bytes, int variant) {
   return out;
 }
 
-// Decode: each text has one meaning, and each meaning one text (libsodium refuses bits that do not
-// count).
+// Decode: each text has one meaning, and each meaning one text. libsodium 1.0.18 reads some bytes
+// above 127 as digits, so the text is compared with what Encode writes.
 absl::StatusOr<std::vector<uint8_t>> Decode(std::string_view text, int variant) {
   std::vector<uint8_t> out(text.size() / 4 * 3 + 3);
   size_t size = 0;
@@ -34,6 +35,7 @@ absl::StatusOr<std::vector<uint8_t>> Decode(std::string_view text, int variant) 
     return absl::InvalidArgumentError("no base64");
   }
   out.resize(size);
+  if (Encode(out, variant) != text) return absl::InvalidArgumentError("no base64");
   return out;
 }
 

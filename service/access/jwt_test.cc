@@ -40,11 +40,12 @@ TEST(JwtTest, Base64OfTheStandard) {
   }
   EXPECT_EQ(Base64Url(std::vector<uint8_t>{0xfb, 0xff}), "-_8");
   // One text a meaning: no other alphabet, length, padding, or bits that nobody reads.
-  for (const char* wrong : {"Zg==", "Z", "Zm9vY", "Zh", "Zm9=", "Zm 9", "Zm9v\n", "-/"}) {
+  for (const char* wrong :
+       {"Zg==", "Z", "Zm9vY", "Zh", "Zm9=", "Zm 9", "Zm9v\n", "-/", "Zm9v\xf2\xf2\xf2\xf2"}) {
     EXPECT_FALSE(DecodeBase64Url(wrong).ok()) << wrong;
   }
-  for (const char* wrong :
-       {"Zg", "Zg=", "Zg===", "Zh==", "Zm9v\n", "-_8=", "====", "Z===", "=Zg="}) {
+  for (const char* wrong : {"Zg", "Zg=", "Zg===", "Zh==", "Zm9v\n",
+                            "-_8=", "====", "Z===", "=Zg=", "\xf2\xf2\xf2\xf2"}) {
     EXPECT_FALSE(DecodeBase64(wrong).ok()) << wrong;
   }
 }
