@@ -402,7 +402,8 @@ absl::StatusOr<Model> Model::Parse(ByteSpan bytes, std::string_view what) {
   ByteReader reader(payload, what);
   Model model = ReadCore(reader);
   const double agreement = reader.F64();
-  if (agreement != 0) model.sample_agreement = agreement;
+  // -0.0 would be written as 0.
+  if (agreement != 0 || std::signbit(agreement)) model.sample_agreement = agreement;
   model.exact_projection = ReadDoubles(reader);
   ReadTables(reader, &model);
   model.training_summary = reader.String(1 << 24);
