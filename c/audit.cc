@@ -48,14 +48,6 @@ heft_status heft_audit_reveal(const char* gallery, const char* server, heft_byte
   });
 }
 
-heft_status heft_audit_renew_factor(const heft_matcher* matcher, heft_error** error) {
-  return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(matcher, "matcher"));
-    heft::RenewFactor(matcher->server);
-    return absl::OkStatus();
-  });
-}
-
 heft_status heft_audit_reply(const heft_matcher* matcher, const heft_gallery* copy,
                              const heft_trust* trust, heft_bytes reply, heft_bytes seed,
                              const heft_files* const* requests, size_t count, heft_result** result,

@@ -46,6 +46,9 @@ absl::Status AddGalois(const Context& context, ExtendedCiphertext* sum, const Ex
                        std::span<const uint32_t> elements, const EvaluationKeys& keys);
 // Add: the sum, of equal limbs and scale.
 absl::Status Add(const Context& context, ExtendedCiphertext* sum, const ExtendedCiphertext& a);
+// Subtract: takes `a` off, of equal limbs and scale.
+absl::Status Subtract(const Context& context, ExtendedCiphertext* difference,
+                      const ExtendedCiphertext& a);
 
 // Divide: by P. DivideAndRescale: by the last level too. `in` is consumed.
 void Divide(const Context& context, Ciphertext* out, ExtendedCiphertext& in);

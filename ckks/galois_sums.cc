@@ -125,6 +125,24 @@ absl::Status SumGaloisMaybeRescale(const Context& context, Ciphertext* out, cons
   return absl::OkStatus();
 }
 
+// Combined: a sum or a difference, by its kernel.
+absl::Status Combined(const Context& context, ExtendedCiphertext* out, const ExtendedCiphertext& a,
+                      decltype(ring::Kernels::add) kernel) {
+  if (out->limbs() != a.limbs() || std::abs(out->scale - a.scale) > 1e-9 * a.scale) {
+    return absl::InvalidArgumentError("sums of products of different limbs or scales");
+  }
+  for (size_t part = 0; part < 2; ++part) {
+    for (size_t l = 0; l <= a.limbs(); ++l) {
+      uint32_t* v = out->sum.part[part].limb(l).data();
+      kernel(v, v, a.sum.part[part].limb(l).data(), context.n(),
+             context.modulus(ExtendedPrime(context, l, a.limbs())));
+    }
+  }
+  out->noise = AddNoise(out->noise, a.noise);
+  CountOperations({.additions = 1});
+  return absl::OkStatus();
+}
+
 // SumExtended: the images of `a`, or what they add to `sum`.
 absl::Status SumExtended(const Context& context, ExtendedCiphertext* sum,
                          const ExtendedCiphertext& a, std::span<const uint32_t> elements,
@@ -367,19 +385,12 @@ absl::Status AddGalois(const Context& context, ExtendedCiphertext* sum, const Ex
 }
 
 absl::Status Add(const Context& context, ExtendedCiphertext* sum, const ExtendedCiphertext& a) {
-  if (sum->limbs() != a.limbs() || std::abs(sum->scale - a.scale) > 1e-9 * a.scale) {
-    return absl::InvalidArgumentError("sums of products of different limbs or scales");
-  }
-  for (size_t part = 0; part < 2; ++part) {
-    for (size_t l = 0; l <= a.limbs(); ++l) {
-      uint32_t* v = sum->sum.part[part].limb(l).data();
-      ActiveKernels().add(v, v, a.sum.part[part].limb(l).data(), context.n(),
-                          context.modulus(ExtendedPrime(context, l, a.limbs())));
-    }
-  }
-  sum->noise = AddNoise(sum->noise, a.noise);
-  CountOperations({.additions = 1});
-  return absl::OkStatus();
+  return Combined(context, sum, a, ActiveKernels().add);
+}
+
+absl::Status Subtract(const Context& context, ExtendedCiphertext* difference,
+                      const ExtendedCiphertext& a) {
+  return Combined(context, difference, a, ActiveKernels().subtract);
 }
 
 void Divide(const Context& context, Ciphertext* out, ExtendedCiphertext& in) {

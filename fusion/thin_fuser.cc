@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/thin_fuser.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
+#include "base/aligned.h"
+#include "base/threads.h"
 #include "ckks/arithmetic.h"
 #include "ckks/digits.h"
 #include "ckks/noise.h"
@@ -22,18 +25,39 @@ namespace {
 // What is half of z gives z with its conjugate, so the products are of z / 2.
 constexpr double kHalf = 0.5;
 
-// SumOf: a + b, or a - b, of two extended plaintexts of one scale.
-ckks::Plaintext SumOf(const ckks::Context& context, const ckks::Plaintext& a,
-                      const ckks::Plaintext& b, bool subtract) {
-  ckks::Plaintext out = a;
-  for (size_t l = 0; l < out.poly.limbs(); ++l) {
-    const ring::Modulus& q = context.modulus(ckks::ExtendedPrime(context, l, out.limbs()));
-    const ring::Kernels& kernels = ring::ActiveKernels();
-    uint32_t* v = out.poly.limb(l).data();
-    (subtract ? kernels.subtract : kernels.add)(v, v, b.poly.limb(l).data(), context.n(), q);
+// kFiner: how much finer than the projection's factors their coefficients are kept.
+constexpr double kFiner = 16;
+
+// Coefficients: of a plaintext, which are below half of two primes. A float keeps 24 bits of each:
+// its error is far below the rounding that follows.
+std::vector<float> Coefficients(const ckks::Context& context, ckks::Plaintext plain) {
+  const ring::Modulus &q = context.modulus(0), &r = context.modulus(1);
+  const std::span<uint32_t> low = plain.poly.limb(0), high = plain.poly.limb(1);
+  context.ntt(0).Inverse(low);
+  context.ntt(1).Inverse(high);
+  const uint32_t inverse = r.Inverse(q.value() % r.value());
+  const auto both = static_cast<int64_t>(uint64_t{q.value()} * r.value());
+  std::vector<float> out(context.n());
+  for (size_t i = 0; i < out.size(); ++i) {
+    const uint32_t difference = (high[i] + r.value() - low[i] % r.value()) % r.value();
+    const auto value = static_cast<int64_t>(
+        low[i] + uint64_t{q.value()} * (uint64_t{difference} * inverse % r.value()));
+    out[i] = static_cast<float>(value > both / 2 ? value - both : value);
   }
-  out.noise = ckks::AddNoise(a.noise, b.noise);
   return out;
+}
+
+// Round: `a` times `factor`, to integers. This loop and the next take vector instructions.
+void Round(std::span<const float> a, float factor, std::span<int32_t> out) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    const float x = a[i] * factor;
+    out[i] = static_cast<int32_t>(x + std::copysign(0.5F, x));
+  }
+}
+
+// Lifted: integers below q without sign plus q, as transforms take them.
+void Lifted(std::span<const int32_t> a, const ring::Modulus& q, std::span<uint32_t> out) {
+  for (size_t i = 0; i < a.size(); ++i) out[i] = static_cast<uint32_t>(a[i]) + q.value();
 }
 
 }  // namespace
@@ -49,7 +73,7 @@ absl::StatusOr<ThinFuser> ThinFuser::Create(const Instance& matching, const Mode
   FitPlanToKeys(*keys, &out.matching_.plan);
   HEFT_ASSIGN_OR_RETURN(Fuser fuser, Fuser::Create(out.matching_, model, keys, samples, kHalf));
   out.fuser_ = std::make_unique<Fuser>(std::move(fuser));
-  out.state_ = std::make_unique<State>();
+  HEFT_RETURN_IF_ERROR(out.MakeImaginary());
   return out;
 }
 
@@ -63,49 +87,77 @@ absl::StatusOr<ThinFuser::Factors> ThinFuser::Encode(double times) const {
   return factors;
 }
 
-absl::StatusOr<std::shared_ptr<const ThinFuser::Secret>> ThinFuser::SecretOf(double sigma) const {
-  auto secret = std::make_shared<Secret>();
-  secret->sigma = sigma;
-  HEFT_ASSIGN_OR_RETURN(Factors imaginary, Encode(kHalf * sigma / std::sqrt(2.0)));
-  for (size_t p = 0; p < imaginary.size(); ++p) {
-    std::vector<ckks::Plaintext>& plus = secret->plus.emplace_back();
-    std::vector<ckks::Plaintext>& minus = secret->minus.emplace_back();
-    for (size_t i = 0; i < imaginary[p].size(); ++i) {
-      ckks::Plaintext& turned = imaginary[p][i];
-      ckks::MultiplyByRootOfMinusTwo(*matching_.context, &turned);
-      plus.push_back(SumOf(*matching_.context, fuser_->factors(p)[i], turned, /*subtract=*/false));
-      minus.push_back(SumOf(*matching_.context, fuser_->factors(p)[i], turned, /*subtract=*/true));
+absl::Status ThinFuser::MakeImaginary() {
+  const ckks::Context& context = *matching_.context;
+  HEFT_ASSIGN_OR_RETURN(Factors factors, Encode(kHalf / std::sqrt(2.0) * kFiner));
+  float largest = 0;
+  for (std::vector<ckks::Plaintext>& of_pair : factors) {
+    auto& kept = imaginary_.emplace_back();
+    for (ckks::Plaintext& factor : of_pair) {
+      ckks::MultiplyByRootOfMinusTwo(context, &factor);
+      kept.push_back(Coefficients(context, std::move(factor)));
+      for (float v : kept.back()) largest = std::max(largest, std::abs(v));
     }
   }
-  return secret;
+  uint32_t least = context.modulus(0).value();
+  for (size_t i = 0; i <= context.special_index(); ++i) {
+    least = std::min(least, context.modulus(i).value());
+  }
+  if (largest * kLargestNormFactor / kFiner >= least - 1.0) {
+    return absl::InvalidArgumentError("model: the projection's values are too large");
+  }
+  return absl::OkStatus();
 }
 
-absl::StatusOr<std::shared_ptr<const ThinFuser::Secret>> ThinFuser::CurrentSecret(
-    std::optional<double> sigma) const {
-  const std::lock_guard<std::mutex> lock(state_->mutex);
-  if (sigma) {
-    if (state_->given == nullptr || state_->given->sigma != *sigma) {
-      HEFT_ASSIGN_OR_RETURN(state_->given, SecretOf(*sigma));
-    }
-    return state_->given;
+void ThinFuser::Turn(double sigma, const ckks::Plaintext& factor, std::span<const float> imaginary,
+                     ckks::Plaintext* out) const {
+  const ckks::Context& context = *matching_.context;
+  AlignedVector<int32_t> rounded(context.n());
+  Round(imaginary, static_cast<float>(sigma / kFiner), rounded);
+  if (out->poly.limbs() == 0) out->poly = ring::RnsPoly(context.n(), factor.poly.limbs());
+  out->scale = factor.scale;
+  out->noise = {sigma * factor.noise.message, factor.noise.error};
+  out->extended = factor.extended;
+  for (size_t l = 0; l < factor.poly.limbs(); ++l) {
+    const size_t prime = ckks::ExtendedPrime(context, l, factor.limbs());
+    Lifted(rounded, context.modulus(prime), out->poly.limb(l));
+    context.ntt(prime).Forward(out->poly.limb(l));
   }
-  if (state_->secret == nullptr || state_->uses == kUsesOfAFactor) {
-    Csprng rng;
-    HEFT_ASSIGN_OR_RETURN(state_->secret, SecretOf(DrawNormFactor(rng)));
-    state_->uses = 0;
+}
+
+ThinFuser::Factors ThinFuser::Blinding(double sigma) const {
+  Factors blinding = spare_->Take();
+  blinding.resize(imaginary_.size());
+  for (size_t p = 0; p < imaginary_.size(); ++p) {
+    blinding[p].resize(imaginary_[p].size());
+    ParallelFor(imaginary_[p].size(), [&](size_t i) {
+      Turn(sigma, fuser_->factors(p)[i], imaginary_[p][i], &blinding[p][i]);
+    });
   }
-  ++state_->uses;
-  return state_->secret;
+  return blinding;
+}
+
+ThinFuser::Factors ThinFuser::Spare::Take() {
+  const std::lock_guard<std::mutex> lock(mutex);
+  if (factors.empty()) return {};
+  Factors taken = std::move(factors.back());
+  factors.pop_back();
+  return taken;
+}
+
+void ThinFuser::Spare::Give(Factors given) {
+  const std::lock_guard<std::mutex> lock(mutex);
+  factors.push_back(std::move(given));
 }
 
 absl::StatusOr<std::vector<ExtendedCiphertext>> ThinFuser::Products(
-    std::span<const Ciphertext* const> modalities, const Secret& secret) const {
+    std::span<const Ciphertext* const> modalities, const Factors& blinding) const {
   const ckks::Context& context = *matching_.context;
   std::vector<ExtendedCiphertext> sums;
   for (size_t p = 0; p < matching_.plan.projection.pairs.size(); ++p) {
     HEFT_ASSIGN_OR_RETURN(const Ciphertext packed, fuser_->Pack(p, modalities));
     if (packed.parts.empty()) continue;
-    const std::span<const ckks::Plaintext> factors[] = {secret.plus[p], secret.minus[p]};
+    const std::span<const ckks::Plaintext> factors[] = {fuser_->factors(p), blinding[p]};
     HEFT_ASSIGN_OR_RETURN(std::vector<ExtendedCiphertext> parts,
                           fuser_->Products(p, packed, factors));
     if (sums.empty()) {
@@ -121,15 +173,18 @@ absl::StatusOr<std::vector<ExtendedCiphertext>> ThinFuser::Products(
 }
 
 absl::StatusOr<ExtendedCiphertext> ThinFuser::Folded(std::span<const Ciphertext* const> modalities,
-                                                     const Secret& secret) const {
+                                                     const Factors& blinding) const {
   const ckks::Context& context = *matching_.context;
   const auto& folds = matching_.plan.projection.folds;
-  HEFT_ASSIGN_OR_RETURN(std::vector<ExtendedCiphertext> sums, Products(modalities, secret));
+  HEFT_ASSIGN_OR_RETURN(std::vector<ExtendedCiphertext> sums, Products(modalities, blinding));
   // The first fold adds the conjugate. Of w, the projection before it, that of w (1 - i sigma) is
   // conj(w) (1 + i sigma): one key switch makes z real, and (1 + i sigma) stays with it.
   ExtendedCiphertext& u = sums[0];
+  ExtendedCiphertext minus = u;
+  HEFT_RETURN_IF_ERROR(ckks::Subtract(context, &minus, sums[1]));
+  HEFT_RETURN_IF_ERROR(ckks::Add(context, &u, sums[1]));
   HEFT_RETURN_IF_ERROR(
-      ckks::AddGalois(context, &u, sums[1], std::span(folds.front()).subspan(1), *keys_));
+      ckks::AddGalois(context, &u, minus, std::span(folds.front()).subspan(1), *keys_));
   for (size_t i = 1; i < folds.size(); ++i) {
     HEFT_RETURN_IF_ERROR(ckks::SumGalois(context, &u, u, folds[i], *keys_));
   }
@@ -140,8 +195,13 @@ absl::StatusOr<ProvenProbe> ThinFuser::Fuse(std::span<const Ciphertext* const> m
                                             std::optional<double> sigma) const {
   const ckks::Context& context = *matching_.context;
   const FusionPlan& plan = matching_.plan;
-  HEFT_ASSIGN_OR_RETURN(const auto secret, CurrentSecret(sigma));
-  HEFT_ASSIGN_OR_RETURN(ExtendedCiphertext u, Folded(modalities, *secret));
+  if (!sigma) {
+    Csprng rng;
+    sigma = DrawNormFactor(rng);
+  }
+  Factors blinding = Blinding(*sigma);
+  HEFT_ASSIGN_OR_RETURN(ExtendedCiphertext u, Folded(modalities, blinding));
+  spare_->Give(std::move(blinding));
   ProvenProbe out;
   ExtendedCiphertext real = {ckks::SwitchSum(0, 0), 1, {}};
   HEFT_RETURN_IF_ERROR(ckks::SumGalois(context, &real, u, plan.projection.folds.front(), *keys_));
@@ -152,7 +212,7 @@ absl::StatusOr<ProvenProbe> ThinFuser::Fuse(std::span<const Ciphertext* const> m
   out.z.scale = plan.matching.probe_scale;  // but for the factors' rounding
   out.z.noise.message = std::sqrt(plan.normalisation.interval_hi);
   twice.scale = plan.matching.probe_scale;
-  HEFT_ASSIGN_OR_RETURN(out.norm, ProveNorm(matching_, twice, secret->sigma, *keys_));
+  HEFT_ASSIGN_OR_RETURN(out.norm, ProveNorm(matching_, twice, *sigma, *keys_));
   return out;
 }
 

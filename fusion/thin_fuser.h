@@ -24,10 +24,6 @@ struct ProvenProbe {
   ckks::Ciphertext norm;
 };
 
-// kUsesOfAFactor: probes that one secret factor serves. The projection has to be encoded with it,
-// which takes longer than a probe.
-inline constexpr size_t kUsesOfAFactor = 1000;
-
 // Calls come from any number of threads.
 class ThinFuser {
  public:
@@ -39,41 +35,44 @@ class ThinFuser {
   const Instance& instance() const { return matching_; }
 
   // As Fuser::Project's arguments: z in MatchLimbs limbs at probe_scale. Without `sigma`, the
-  // factor of the norm, it is one of the fuser's own; one that was given last costs no more.
+  // factor of the norm, one is drawn for this probe alone.
   absl::StatusOr<ProvenProbe> Fuse(std::span<const ckks::Ciphertext* const> modalities,
                                    std::optional<double> sigma = {}) const;
 
  private:
   using Factors = std::vector<std::vector<ckks::Plaintext>>;  // [pair][rotation]
-  // Secret: a factor of the norm, with the projection, halved, times 1 + i sigma and 1 - i sigma.
-  // Nobody but the key owner learns it; still, it serves a thousand probes and no more.
-  struct Secret {
-    double sigma = 0;
-    Factors plus, minus;
+  // Spare: factors that have served. The next probe's take their memory, 64 kB a rotation.
+  struct Spare {
+    std::mutex mutex;
+    std::vector<Factors> factors;
+    Factors Take();
+    void Give(Factors given);
   };
 
   ThinFuser() = default;
   absl::StatusOr<Factors> Encode(double times) const;
-  absl::StatusOr<std::shared_ptr<const Secret>> SecretOf(double sigma) const;
-  absl::StatusOr<std::shared_ptr<const Secret>> CurrentSecret(std::optional<double> sigma) const;
-  // The sums of products with both, before the folds.
+  absl::Status MakeImaginary();
+  // Turn: a factor of the projection times i sigma.
+  void Turn(double sigma, const ckks::Plaintext& factor, std::span<const float> imaginary,
+            ckks::Plaintext* out) const;
+  // Blinding: the projection's factors times i sigma. They serve one probe: whoever learns that a
+  // probe has passed knows something of its sigma.
+  Factors Blinding(double sigma) const;
+  // The projection, and i sigma times it, before the folds.
   absl::StatusOr<std::vector<ckks::ExtendedCiphertext>> Products(
-      std::span<const ckks::Ciphertext* const> modalities, const Secret& secret) const;
+      std::span<const ckks::Ciphertext* const> modalities, const Factors& blinding) const;
   // z (1 + i sigma), folded, with the special prime.
   absl::StatusOr<ckks::ExtendedCiphertext> Folded(
-      std::span<const ckks::Ciphertext* const> modalities, const Secret& secret) const;
+      std::span<const ckks::Ciphertext* const> modalities, const Factors& blinding) const;
 
   Instance matching_;
   Model model_;
   double mean_factor_ = 1;
   const ckks::EvaluationKeys* keys_ = nullptr;
   std::unique_ptr<Fuser> fuser_;  // of z / 2
-  struct State {
-    std::mutex mutex;
-    std::shared_ptr<const Secret> secret, given;
-    size_t uses = 0;  // of `secret`
-  };
-  std::unique_ptr<State> state_;
+  // The projection's factors times i: a new sigma takes roundings and transforms, no encoding.
+  std::vector<std::vector<std::vector<float>>> imaginary_;  // [pair][rotation][coefficient]
+  std::unique_ptr<Spare> spare_ = std::make_unique<Spare>();
 };
 
 }  // namespace heft

@@ -11,7 +11,6 @@
 #include "base/identity.h"
 #include "base/regular_file.h"
 #include "gallery/exchange_folder.h"
-#include "heft/audit.h"
 #include "heft/files.h"
 #include "heft/serving.h"
 #include "heft/sharded_gallery.h"
@@ -92,8 +91,6 @@ absl::Status AnswerRequest(const Server& server, const MatchJob& job, const std:
   const std::shared_ptr<const SigningKey> signer(std::shared_ptr<void>(), job.signer);  // another's
   HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked,
                         IncomingRequest::Read(nullptr, job.audience, signer, files, kAllRows));
-  // Asked again, it is to be another reply: the first may have been opened.
-  RenewFactor(server);
   for (const Bucket& bucket : buckets) {
     if (HasAnswered(job.folders, request, bucket.number)) continue;
     HEFT_RETURN_IF_ERROR(Answer(server, job, request, files, asked, bucket, monitor));

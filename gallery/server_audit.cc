@@ -134,36 +134,17 @@ std::optional<double> Draw::NormFactor() const {
   return NormFactorOf(seed->U32("norm factor"));
 }
 
-absl::StatusOr<Draw> Server::Impl::NewDraw(const Gallery::Impl& gallery,
-                                           const SampleSet& samples) const {
+absl::StatusOr<Draw> Server::Impl::NewDraw(const Gallery::Impl& gallery) const {
   Draw draw;
   draw.From(gallery);
   draw.time = UnixTime();
   const auto key = ReadFolderKey(AuditKeyPath(gallery.directory()), kAuditKeyKind);
   if (absl::IsNotFound(key.status())) return draw;
   HEFT_RETURN_IF_ERROR(key.status());
-  const bool shares = rings_.thin() && !samples.fused() &&
-                      samples.encoding() != SampleEncoding::kPartial &&
-                      samples.params_id() == instance().params().id();
-  if (shares) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (shared_.uses == kUsesOfAFactor || shared_.directory != gallery.directory()) {
-      shared_ = {gallery.directory(), {}, 0};
-      Csprng().Fill(shared_.nonce);
-    }
-    ++shared_.uses;
-    draw.origin.nonce = shared_.nonce;
-  } else {
-    Csprng().Fill(draw.origin.nonce);
-  }
+  Csprng().Fill(draw.origin.nonce);
   draw.seed = ReplySeed::Derive(*key, draw.origin.nonce);
   draw.origin.commitment = draw.seed->Commitment(draw.origin.nonce);
   return draw;
-}
-
-void Server::Impl::EndDraws() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  shared_.uses = kUsesOfAFactor;
 }
 
 absl::StatusOr<EncryptedScores> Server::Impl::Repeat(const Gallery::Impl& gallery,
@@ -228,8 +209,6 @@ std::vector<size_t> ChooseForAudit(size_t replies, size_t one_in) {
   std::ranges::sort(order);
   return order;
 }
-
-void RenewFactor(const Server& server) { Inside::Of(server).EndDraws(); }
 
 absl::StatusOr<AuditFinding> AuditReply(const Server& server, const Gallery& copy,
                                         const Trust& trust, const Audited& audited) {

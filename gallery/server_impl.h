@@ -205,9 +205,7 @@ class Server::Impl {
                                            const Draw& draw) const;
   // NewDraw: of a new reply (server_audit.cc). Without an audit key in the gallery's folder it has
   // no seed.
-  absl::StatusOr<Draw> NewDraw(const Gallery::Impl& gallery, const SampleSet& samples) const;
-  // From here on no reply shares a factor with one before.
-  void EndDraws() const;
+  absl::StatusOr<Draw> NewDraw(const Gallery::Impl& gallery) const;
   // The same reply once more, from the seed that it is said to have.
   absl::StatusOr<EncryptedScores> Repeat(const Gallery::Impl& gallery, const SampleSet& samples,
                                          const EncryptedScores& said, uint64_t row,
@@ -306,13 +304,6 @@ class Server::Impl {
   // By how many samples they take the mean of.
   mutable std::map<size_t, std::unique_ptr<Fuser>> fusers_;
   mutable std::map<size_t, std::unique_ptr<ProbeFuser>> probers_;
-  // Shared: the nonce of thin identifications from samples, which share a factor (ThinFuser).
-  struct Shared {
-    std::string directory;  // of the gallery
-    Digest nonce{};
-    size_t uses = kUsesOfAFactor;
-  };
-  mutable Shared shared_;
 };
 
 }  // namespace heft

@@ -151,7 +151,7 @@ absl::StatusOr<EncryptedScores> Server::Impl::Identify(const Gallery::Impl& gall
                                                        const SampleSet& samples,
                                                        const ProbeOptions& options,
                                                        const ProgressFunction& progress) const {
-  HEFT_ASSIGN_OR_RETURN(const Draw draw, NewDraw(gallery, samples));
+  HEFT_ASSIGN_OR_RETURN(const Draw draw, NewDraw(gallery));
   return IdentifyAs(gallery, samples, options, draw, progress);
 }
 
@@ -170,7 +170,7 @@ absl::StatusOr<EncryptedScores> Server::Impl::IdentifyNext(const Gallery::Impl& 
                                                            Fused* fused,
                                                            const ProgressFunction& progress) const {
   if (!fused->draw || fused->directory != gallery.directory()) {
-    HEFT_ASSIGN_OR_RETURN(const Draw draw, NewDraw(gallery, samples));
+    HEFT_ASSIGN_OR_RETURN(const Draw draw, NewDraw(gallery));
     *fused = {gallery.directory(), draw, {}, {}};
   }
   fused->draw->From(gallery);
@@ -254,7 +254,7 @@ absl::Status Server::Impl::IdentifyAll(
     for (size_t i = 0; i < count; ++i) {
       ProbeOptions one = options;
       one.row = first + i;
-      HEFT_ASSIGN_OR_RETURN(Draw draw, NewDraw(gallery, samples));
+      HEFT_ASSIGN_OR_RETURN(Draw draw, NewDraw(gallery));
       draw.time = now;
       HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared,
                             Prepare(*prober, gallery, samples, one, draw, restriction));
@@ -286,7 +286,7 @@ void Server::Impl::IdentifyAlike(const Gallery::Impl& gallery, std::span<const A
   if (!restriction.ok()) return all_fail(restriction.status());
   std::vector<absl::StatusOr<PreparedProbe>> prepared(asked.size());
   ParallelFor(asked.size(), [&](size_t i) {
-    auto draw = NewDraw(gallery, *asked[i].samples);
+    auto draw = NewDraw(gallery);
     if (!draw.ok()) {
       prepared[i] = draw.status();
       return;
@@ -344,7 +344,7 @@ absl::StatusOr<EncryptedScores> Server::Impl::Verify(const Gallery::Impl& galler
                                                      const SampleSet& samples,
                                                      const std::string& identity,
                                                      const ProbeOptions& options) const {
-  HEFT_ASSIGN_OR_RETURN(const Draw draw, NewDraw(gallery, samples));
+  HEFT_ASSIGN_OR_RETURN(const Draw draw, NewDraw(gallery));
   return VerifyAs(gallery, samples, identity, options, draw);
 }
 

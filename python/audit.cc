@@ -77,7 +77,7 @@ void DefineServer(py::class_<GalleryHandle>& c) {
       },
       "What the random choices of one of this gallery's replies follow from, for who audits it "
       "and\n"
-      "nobody else (SECURITY.md, \"Checking the server\"): first call Matcher.renew_factor.\n"
+      "nobody else (SECURITY.md, \"Checking the server\").\n"
       "server_key: that signed it, if not the gallery's. FailedPrecondition for another's reply;\n"
       "NotFound without an audit key.",
       py::arg("reply"), py::kw_only(), py::arg("server_key") = "");
@@ -87,11 +87,6 @@ void DefineServer(py::class_<GalleryHandle>& c) {
 }
 
 void DefineAuditor(py::class_<MatcherHandle>& c) {
-  Method(
-      c, "renew_factor", [](const MatcherHandle& self) { RenewFactor(*self.Get()); },
-      "From here on identifications prove norms with another factor: before the seed of one of "
-      "its\n"
-      "replies is revealed.");
   Method(
       c, "audit_reply", &Reply,
       "Whether a server of trust has made this reply from the gallery of which copy (a Gallery or "

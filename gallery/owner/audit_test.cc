@@ -14,6 +14,7 @@
 
 #include "base/envelope.h"
 #include "base/files.h"
+#include "ckks/serialization.h"
 #include "gallery/change.h"
 #include "gallery/owner/roles_testing.h"
 #include "gallery/server_impl.h"
@@ -80,9 +81,7 @@ class AuditTest : public testing::RolesTest {
   // says.
   const Server::Impl& inside() const { return Inside::Of(*server_); }
   SampleSet Set(const std::vector<SampleFile>& files) const { return *inside().Read(files); }
-  Draw DrawOf(const std::vector<SampleFile>& files) const {
-    return *inside().NewDraw(Inside::Of(Open()), Set(files));
-  }
+  Draw NewDraw() const { return *inside().NewDraw(Inside::Of(Open())); }
   Bytes Serialize(const EncryptedScores& scores) const {
     return SerializeScores(*inside().instance().context, scores);
   }
@@ -169,7 +168,7 @@ TEST_P(AuditTest, AnotherBlockIsNoticed) {
   Enrol(evil, {{7, "ann"}, {2, "bob"}});
   for (const bool identify : {true, false}) {
     const auto files = Probe(1, identify);
-    const Draw draw = DrawOf(files);
+    const Draw draw = NewDraw();
     auto said = identify ? inside().IdentifyAs(Inside::Of(Open(evil)), Set(files), {}, draw)
                          : inside().VerifyAs(Inside::Of(Open(evil)), Set(files), "ann", {}, draw);
     // Enrolments wait in no order that could be told beforehand.
@@ -187,7 +186,7 @@ TEST_P(AuditTest, AnotherBlockIsNoticed) {
 // Attack: a block is left out, so nobody in it can be found.
 TEST_P(AuditTest, ASkippedBlockIsNoticed) {
   const auto files = Probe(1, true);
-  EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
+  EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, NewDraw());
   if (said.replies[0].brief) {
     std::ranges::fill(said.replies[0].brief->packed, uint8_t{0});
   } else {
@@ -203,7 +202,7 @@ TEST_P(AuditTest, ASkippedBlockIsNoticed) {
 // Attack: a probe of both is said to have had a face alone, to be judged by a lower threshold.
 TEST_P(AuditTest, OtherModalitiesAreNoticed) {
   const auto files = Probe(1, true);
-  EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
+  EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, NewDraw());
   EXPECT_EQ(said.modalities, 3u);
   said.modalities = 1;
   const Bytes reply = Sign(Serialize(said), files);
@@ -217,7 +216,7 @@ TEST_P(AuditTest, OtherModalitiesAreNoticed) {
 TEST_P(AuditTest, SomebodyWhoIsLeftOutIsNoticed) {
   const auto files = Probe(1, true);
   const EncryptedScores honest =
-      *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
+      *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, NewDraw());
   const uint64_t now = static_cast<uint64_t>(std::time(nullptr));
   for (const uint64_t time : {now, now - 2 * kLongestRequest, now + 1000}) {
     EncryptedScores said = honest;
@@ -247,7 +246,7 @@ TEST_P(AuditTest, AnotherSeedIsNoticed) {
 // Attack: noise, or a factor, that does not come from the seed could carry anything.
 TEST_P(AuditTest, NoiseThatIsNotFromTheSeedIsNoticed) {
   const auto files = Probe(1, false);
-  Draw draw = DrawOf(files);
+  Draw draw = NewDraw();
   const Gallery gallery = Open();
   const EncryptedScores honest =
       *inside().VerifyAs(Inside::Of(gallery), Set(files), "ann", {}, draw);
@@ -313,16 +312,28 @@ TEST(ChooseForAuditTest, OneInSoMany) {
   EXPECT_LT(*std::ranges::max_element(times), 170u);
 }
 
-// Identifications of one process share a factor until somebody is told it.
-TEST_P(AuditTest, AFactorIsNotUsedAfterItWasRevealed) {
+// Who learns of one reply whether a probe that wraps has passed, or its seed, can do nothing with
+// it; and the same probe, asked again, has a reply that the key owner has not opened.
+TEST_P(AuditTest, EveryReplyHasAFactorOfItsOwn) {
   const auto files = Probe(1, true);
-  const auto nonce = [&] { return OriginOf(*server_->Identify(Open(), files), "reply")->nonce; };
-  const Digest first = nonce();
-  if (thin()) {
-    EXPECT_EQ(nonce(), first);
-  }
-  RenewFactor(*server_);
-  EXPECT_NE(nonce(), first);
+  KeyOwner owner =
+      roles_.NewOwner(BudgetLimits{.scores = 1000, .decisions = 1000, .client_bits = 100000});
+  const auto norm = [&] {
+    const Bytes reply = *server_->Identify(Open(), files);
+    const auto scores = ParseScores(*inside().instance().context, reply, "reply");
+    ByteWriter writer;
+    ckks::WriteCiphertext(writer, *inside().instance().context, scores->norm);
+    const auto opened = owner.Open(reply, "reply");
+    EXPECT_TRUE(opened.ok() && !opened->candidates.empty()) << opened.status();
+    return std::pair(scores->origin.nonce, writer.Take());
+  };
+  const auto first = norm(), second = norm();
+  EXPECT_NE(first.first, second.first);
+  EXPECT_NE(first.second, second.second);
+  ASSERT_TRUE(std::filesystem::remove(folder_ + "/audit.key"));
+  const auto third = norm(), fourth = norm();
+  EXPECT_EQ(third.first, Digest{}) << "without audit.key";
+  EXPECT_NE(third.second, fourth.second);
 }
 
 TEST_P(AuditTest, AStateIsSignedAndEveryChangeOfItNoticed) {
@@ -392,7 +403,7 @@ TEST_P(AuditTest, RepliesOfAnOlderOrAnotherGalleryAreNotOpened) {
   const Bytes pending = *server_->Pending(Open(before));
   EXPECT_THAT(owner_->Admit(pending, "pending").status().message(), HasSubstr("older state"));
   // Attack: the generation that was signed, of other blocks.
-  const Draw draw = DrawOf(files);
+  const Draw draw = NewDraw();
   EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, draw);
   said.origin.root[0] ^= 1;
   EXPECT_THAT(owner_->Open(Serialize(said), "reply").status().message(), HasSubstr("its root"));
@@ -428,7 +439,7 @@ TEST_P(AuditTest, AnOwnerMayTakeSignedStatesAlone) {
 TEST_P(AuditTest, ARelabelledReplyIsRefused) {
   ASSERT_TRUE(owner_->RequireSigned(trust_).ok());
   const auto files = Probe(1, true);
-  EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, DrawOf(files));
+  EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, NewDraw());
   said.origin.generation += 1;
   const Bytes reply = Sign(Serialize(said), files);
   EXPECT_THAT(owner_->Open(reply, "reply").status().message(), HasSubstr("than it is signed for"));

@@ -126,10 +126,10 @@ TEST_P(ExpandedKeysTest, RepliesAreThoseOfParsedKeysBitForBit) {
   };
   const SampleSet probe = *a.Read(Files(1, "", ProbeUse()));
   const SampleSet claim = *a.Read(Files(2, ""));
-  Draw draw = *a.NewDraw(Inside::Of(gallery), probe);
+  Draw draw = *a.NewDraw(Inside::Of(gallery));
   EXPECT_EQ(serialize(a.IdentifyAs(Inside::Of(gallery), probe, {}, draw)),
             serialize(b.IdentifyAs(Inside::Of(gallery), probe, {}, draw)));
-  draw = *a.NewDraw(Inside::Of(gallery), claim);
+  draw = *a.NewDraw(Inside::Of(gallery));
   EXPECT_EQ(serialize(a.VerifyAs(Inside::Of(gallery), claim, "bob", {}, draw)),
             serialize(b.VerifyAs(Inside::Of(gallery), claim, "bob", {}, draw)));
   const auto one = a.FuseAll(claim, {.identity = "bob"});

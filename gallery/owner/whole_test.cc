@@ -271,8 +271,6 @@ TEST_P(WholeTest, EachReplyIsOpenedOnce) {
   for (const Bytes& reply : replies) {
     EXPECT_THAT(owner_->Open(reply, "one of them").status().message(), HasSubstr("opened before"));
   }
-  // A thin probe's reply is the same as long as its factor is.
-  Inside::Of(*server_).EndDraws();
   std::vector<Bytes> again = AskAll(probe);
   const Bytes fresh = again[3];
   again[3] = replies[3];

@@ -46,10 +46,6 @@ HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> RevealSeed(const std::string& f
                                                             std::span<const uint8_t> reply,
                                                             std::string_view what);
 
-// RenewFactor: from here on this server's identifications prove norms with another factor: before
-// the seed of one of its replies is revealed.
-HEFT_EXPORT void RenewFactor(const Server& server);
-
 // ChooseForAudit: which of so many replies to audit, one in `one_in` of them and one at least, by
 // fresh randomness, so that no server knows which. Rising.
 HEFT_EXPORT std::vector<size_t> ChooseForAudit(size_t replies, size_t one_in);

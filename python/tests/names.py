@@ -130,7 +130,6 @@ NAMES = {
     "Remove": "Gallery.remove",
     "RemoveExpired": "Gallery.remove_expired",
     "Renew": "Gallery.renew",
-    "RenewFactor": "Matcher.renew_factor",
     "RenewKey": "KeyOwner.rekey",
     "Report::json": "Report.results",
     "ProbeOptions::with_identities": "identities",

@@ -37,7 +37,6 @@ def audit(world: World, gallery: str, tmp_path: pathlib.Path) -> Audit:
     request = world.probe(2)
     reply = world.matcher.identify(gallery, request)
     held = heft.Gallery(gallery)
-    world.matcher.renew_factor()
     seed = held.reveal_seed(reply)
     copied = str(tmp_path / "copy")
     held.snapshot(copied)

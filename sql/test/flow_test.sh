@@ -65,6 +65,14 @@ value_of "$work/refused" "heft.heft_verify('main', '2', $(pair enrolment 5))"
 decide "$work/verified" | grep -q '"identity": "1"' || die "no verification"
 decide "$work/refused" >/dev/null
 
+# --- The same probe again on one connection: each time a reply of its own, which can be opened.
+sql -c "SELECT translate(encode(heft.heft_identify('main', $(pair identification 5)), 'base64'), E'\\n', '')
+  FROM generate_series(1, 3)" >"$work/again"
+while read -r reply; do
+  base64 -d <<<"$reply" >"$work/again.ct"
+  decide "$work/again.ct" | grep -q '"identity": "1"' || die "a probe that is asked again is not decided"
+done <"$work/again"
+
 # --- Replies are values of the type, as they are.
 sql -c "SELECT length(heft.heft_identify('main', $(pair identification 5))::heft.heft_reply) > 0" |
   grep -qx t || die "a reply is none"

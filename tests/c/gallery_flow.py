@@ -80,7 +80,6 @@ class Administration(Case):
         gallery, request = world.open(name), heft.call("heft_request_read", files, None, public)
         reply = heft.call("heft_matcher_identify", world.matcher, gallery, files, None, None, None)
         signed = heft.call("heft_sign_reply", server, gallery, request, 0, None, reply, 600)
-        heft.call("heft_audit_renew_factor", world.matcher)
         seed = heft.call("heft_audit_reveal", name, public, signed)
         trust = heft.call("heft_trust_load", world.keys["trust"])
         heft.call("heft_trust_add", trust, "server", "matcher", public)

@@ -18,8 +18,6 @@ HEFT_C_API heft_status heft_audit_key_make(const char* gallery, heft_error** err
 // RevealSeed: the seed of a reply that the server whose public key is `server` has signed.
 HEFT_C_API heft_status heft_audit_reveal(const char* gallery, const char* server, heft_bytes reply,
                                          heft_buffer** seed, heft_error** error);
-// RenewFactor: before a seed is revealed.
-HEFT_C_API heft_status heft_audit_renew_factor(const heft_matcher* matcher, heft_error** error);
 // AuditReply: whether a server of `trust` has made this signed reply from the gallery of which
 // `copy` is a copy; `requests`: the one that it answers, and any others, `count` in all. right,
 // reason.
