@@ -92,7 +92,7 @@ class BudgetTest : public ::testing::Test {
     Serve("verify", "one", {"--identity", identity, "--out", out});
     return out;
   }
-  static Args Decrypt(const std::string& reply, const Args& more = {},
+  static Args Decrypt(const std::string& reply, const Args& more = {"--scores"},
                       const std::string& key = K("secret.key")) {
     Args args = {"decrypt", "--model", W("model.heft"), "--secret-key",
                  key,       "--in",    reply,           "--quiet"};
@@ -112,7 +112,7 @@ class BudgetTest : public ::testing::Test {
     EXPECT_THAT(run.err, HasSubstr(why));
     if (code != kUsage) EXPECT_EQ(Lines(run.err), 1u);
   }
-  static int Open(const std::string& reply, const Args& more = {}) {
+  static int Open(const std::string& reply, const Args& more = {"--scores"}) {
     return RunProgram(kHeft, Decrypt(reply, more)).exit_code;
   }
 
@@ -136,7 +136,7 @@ TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
   EXPECT_EQ(Must(kHeft, Budget({"--set", "6"}))["scores"], 2);
   Must(kHeft, Decrypt(third));
   ExpectRefused(Decrypt(Verify("1")), kBudget, "one client may get 3");
-  Must(kHeft, Decrypt(Verify("1"), {"--decision", "--threshold", "0.5"}));
+  Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.5"}));
   const auto use = Must(kHeft, Budget());
   EXPECT_EQ(use["scores"], 3);
   EXPECT_EQ(use["decisions"], 1);
@@ -146,11 +146,36 @@ TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
   EXPECT_LT(use["clients"][0]["bits_left"], use["limits"]["client_bits"]);
 }
 
+TEST_F(BudgetTest, ScoresAreAskedForAndSayWhatTheyCost) {
+  Must(kHeft, Budget({"--set", "4"}));
+  const std::string reply = Verify("1"), gallery = Must(kHeft, {"inspect", K("gallery")})["id"];
+  ExpectRefused(Decrypt(reply, {}), kInput, "a decision needs a rate");
+  ExpectRefused(Decrypt(reply, {"--fmr", "0.1", "--top", "3"}), kUsage, "--scores");
+  const Finished decided = RunProgram(kHeft, {"decrypt", "--model", W("model.heft"), "--secret-key",
+                                              K("secret.key"), "--in", reply, "--threshold", "-1"});
+  EXPECT_THAT(decided.out, ::testing::StartsWith("accept 1 (claim of 1 in gallery " + gallery));
+  EXPECT_EQ(decided.err, "");
+  const auto decision = Must(kHeft, Decrypt(Verify("1"), {"--fmr", "0.1"}));
+  EXPECT_EQ(decision["gallery"], gallery);
+  EXPECT_EQ(decision["claimed"], "1");
+  EXPECT_EQ(decision["fmr"], 0.1);
+  EXPECT_FALSE(decision.contains("candidates")) << decision;
+  for (const int left : {1, 0}) {
+    const Finished scores =
+        RunProgram(kHeft, {"decrypt", "--model", W("model.heft"), "--secret-key", K("secret.key"),
+                           "--in", Verify("1"), "--scores"});
+    EXPECT_THAT(scores.err,
+                HasSubstr("one of the 4 that an identity may ever give (one client: 2)"));
+    EXPECT_THAT(scores.out, HasSubstr("1  (scores left: " + std::to_string(left) + ")"));
+  }
+  ExpectRefused(Decrypt(Verify("1")), kBudget, "one client may get 2");
+}
+
 TEST_F(BudgetTest, EveryReplyIsOpenedOnce) {
   const std::string reply = Verify("1");
-  Must(kHeft, Decrypt(reply, {"--decision", "--threshold", "0.5"}));
+  Must(kHeft, Decrypt(reply, {"--threshold", "0.5"}));
   ExpectRefused(Decrypt(reply), kInput, "opened before, at 20");
-  ExpectRefused(Decrypt(reply, {"--decision", "--threshold", "0.6"}), kInput, "opened before");
+  ExpectRefused(Decrypt(reply, {"--threshold", "0.6"}), kInput, "opened before");
 }
 
 TEST_F(BudgetTest, TwoProcessesAtOnceShareIt) {
@@ -171,19 +196,22 @@ TEST_F(BudgetTest, TwoProcessesAtOnceShareIt) {
 }
 
 TEST_F(BudgetTest, AnotherFileIsNoOtherBudget) {
-  ExpectRefused(Decrypt(Verify("1"), {"--budget-file", K("new")}), kUsage, "--budget-file");
+  ExpectRefused(Decrypt(Verify("1"), {"--scores", "--budget-file", K("new")}), kUsage,
+                "--budget-file");
   const std::string fresh = Slurp(K("secret.key.journal")), copy = K("elsewhere");
   Must(kHeft, Decrypt(Verify("1")));
   // The key alone; with the journal that it began with; with nothing in the folder of states.
   fs::create_directory(copy);
   for (const char* name : {"secret.key", "trust.heft"}) fs::copy(K(name), copy + "/" + name);
   const std::string reply = Verify("1");
-  ExpectRefused(Decrypt(reply, {}, copy + "/secret.key"), kInput, "heft budget --restart");
+  ExpectRefused(Decrypt(reply, {"--scores"}, copy + "/secret.key"), kInput,
+                "heft budget --restart");
   Spill(copy + "/secret.key.journal", fresh);
-  ExpectRefused(Decrypt(reply, {}, copy + "/secret.key"), kInput, "an older journal");
+  ExpectRefused(Decrypt(reply, {"--scores"}, copy + "/secret.key"), kInput, "an older journal");
   const std::string state = std::getenv("HEFT_STATE_DIR");
   setenv("HEFT_STATE_DIR", K("state").c_str(), 1);
-  ExpectRefused(Decrypt(reply, {}, copy + "/secret.key"), kInput, "copied from elsewhere");
+  ExpectRefused(Decrypt(reply, {"--scores"}, copy + "/secret.key"), kInput,
+                "copied from elsewhere");
   ExpectRefused(Decrypt(reply), kInput, "copied from elsewhere");
   setenv("HEFT_STATE_DIR", state.c_str(), 1);
   // Deleted, put back, cut, another key's.
@@ -240,7 +268,7 @@ TEST_F(BudgetTest, IdentificationsByAnybodyLockNobodyOut) {
   const auto use = Must(kHeft, Budget());
   EXPECT_LE(use["scores"], 1) << "one client's half";
   // Who was published gives decisions, who was enrolled a minute ago gives everything.
-  const auto decided = Must(kHeft, Decrypt(Verify("1"), {"--decision", "--threshold", "-1"}));
+  const auto decided = Must(kHeft, Decrypt(Verify("1"), {"--threshold", "-1"}));
   EXPECT_EQ(decided["accept"], true);
   Enrol("6");
   const auto person = Must(kHeft, Decrypt(Verify("2")));
@@ -250,12 +278,14 @@ TEST_F(BudgetTest, IdentificationsByAnybodyLockNobodyOut) {
 TEST_F(BudgetTest, TheCapOnWhatIsPublished) {
   const auto out = [](const std::string& name) { return K(name + ".ct"); };
   Serve("identify", "one", {"--out", out("search")});
-  ExpectRefused(Decrypt(out("search"), {"--top", "11"}), kInput, "--beyond-cap");
-  EXPECT_EQ(Must(kHeft, Decrypt(out("search"), {"--top", "1"}))["candidates"].size(), 1u);
+  ExpectRefused(Decrypt(out("search"), {"--scores", "--top", "11"}), kInput, "--beyond-cap");
+  EXPECT_EQ(Must(kHeft, Decrypt(out("search"), {"--scores", "--top", "1"}))["candidates"].size(),
+            1u);
   EXPECT_EQ(Must(kHeft, Budget())["identities"], 1) << "the other one is not charged";
   Encrypt("one", {"--row", "4"});
   Serve("identify", "one", {"--out", out("again")});
-  const Finished more = RunProgram(kHeft, Decrypt(out("again"), {"--top", "11", "--beyond-cap"}));
+  const Finished more =
+      RunProgram(kHeft, Decrypt(out("again"), {"--scores", "--top", "11", "--beyond-cap"}));
   EXPECT_THAT(more.err, Not(HasSubstr("--beyond-cap")));
 }
 
@@ -270,7 +300,7 @@ TEST_F(BudgetTest, ARevokedKeyOpensNothingWhereverACopyLies) {
        {"rekey", "--model", W("model.heft"), "--secret-key", K("secret.key"), "--out", K("next")});
   ExpectRefused(Decrypt(reply), kInput, "revoked");
   EXPECT_EQ(Open(reply), kInput);
-  const Finished copied = RunProgram(kHeft, Decrypt(reply, {}, copy + "/secret.key"));
+  const Finished copied = RunProgram(kHeft, Decrypt(reply, {"--scores"}, copy + "/secret.key"));
   EXPECT_EQ(copied.exit_code, kInput);
   EXPECT_EQ(copied.out, "");
   for (const std::string& key : {K("secret.key"), copy + "/secret.key"}) {

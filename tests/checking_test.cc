@@ -82,7 +82,7 @@ class CheckingTest : public ::testing::Test {
   }
   static Args Decrypt(const std::string& reply, const Args& more = {}) {
     return Join({"decrypt", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"),
-                 "--in", W(reply)},
+                 "--in", W(reply), "--scores"},
                 more);
   }
   // What waits is admitted; where nothing does, the gallery's state is signed.

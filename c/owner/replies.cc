@@ -50,10 +50,12 @@ Json ScoresJson(const OpenedScores& opened) {
 
 Json DecisionJson(const Decision& decision) {
   Json json = {{"kind", KindName(decision.kind)},
+               {"gallery", Hex(decision.gallery)},
                {"probe", decision.probe},
                {"modalities", decision.modalities},
                {"accepted", decision.accepted},
                {"identity", decision.identity},
+               {"claimed", decision.claimed},
                {"refused", decision.refusal},
                {"likelihood", LikelihoodName(decision.likelihood)},
                {"where", WhereJson(decision.where)}};

@@ -126,6 +126,10 @@ class KeyOwner::Impl {
   // ReadOne: of one of them.
   absl::StatusOr<std::vector<ReadReply>> Read(const Replies& replies) const;
   absl::StatusOr<ReadReply> ReadOne(const ReplyFile& file) const;
+  // The gallery as a whole.
+  static GalleryId GalleryOf(const Replies& replies, const std::vector<ReadReply>& read) {
+    return replies.shards ? replies.shards->Id() : read[0].scores.origin.gallery;
+  }
   // The threshold that a rule that CheckRule has passed means for them.
   absl::StatusOr<ChosenThreshold> ThresholdOf(const std::vector<ReadReply>& replies,
                                               const DecisionRule& rule) const;

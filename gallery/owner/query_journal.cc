@@ -303,6 +303,19 @@ absl::StatusOr<std::vector<bool>> QueryJournal::Publish(const Opening& opening,
   return may;
 }
 
+absl::StatusOr<std::vector<uint64_t>> QueryJournal::ScoresLeft(
+    const Opening& opening, std::span<const std::string> identities) {
+  std::vector<uint64_t> left;
+  HEFT_RETURN_IF_ERROR(Update([&] {
+    for (const std::string& identity : identities) {
+      const IdentityTag tag = TagOf(tag_key_, NameHash(identity));
+      left.push_back(ledger_.ScoresLeft(opening.model, opening.client, tag));
+    }
+    return absl::OkStatus();
+  }));
+  return left;
+}
+
 absl::Status QueryJournal::SetLimits(const ModelId& model, const BudgetLimits& limits) {
   return Update([&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());

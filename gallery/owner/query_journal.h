@@ -78,6 +78,10 @@ class QueryJournal {
   absl::StatusOr<std::vector<bool>> Publish(const Opening& opening,
                                             std::span<const std::string> ranked);
 
+  // ScoresLeft: that each of the identities may still give to the client of the opening.
+  absl::StatusOr<std::vector<uint64_t>> ScoresLeft(const Opening& opening,
+                                                   std::span<const std::string> identities);
+
   absl::Status SetLimits(const ModelId& model, const BudgetLimits& limits);
   absl::Status CheckInUse();
   // Sign records the state of a gallery that is about to be signed: kFailedPrecondition for an

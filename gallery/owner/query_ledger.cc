@@ -132,7 +132,7 @@ absl::Status QueryLedger::CheckIdentity(const Entry& entry, const IdentityTag& i
   if (!entry.decision) {
     const uint64_t limit = use.limits->scores, half = Share(limit);
     const uint64_t given = all.scores + use.inherited;
-    const char* const instead = "scores are spent for good, decisions go on (--decision)";
+    const char* const instead = "scores are spent for good, decisions go on (without --scores)";
     if (share.scores >= half) {
       return Spent(absl::StrCat(Named(who), " has given this client ", share.scores,
                                 " scores, and one client may get ", half),
@@ -156,6 +156,17 @@ absl::Status QueryLedger::CheckIdentity(const Entry& entry, const IdentityTag& i
   return Spent(absl::StrCat(Named(who), " was asked about ", size,
                             " times, as often as all clients together may in a day"),
                Again(ready));
+}
+
+uint64_t QueryLedger::ScoresLeft(const ModelId& model, const ClientId& client,
+                                 const IdentityTag& identity) const {
+  const auto it = models.find(model);
+  if (it == models.end()) return 0;
+  const ModelUse& use = it->second;
+  const uint64_t limit = use.limits.value_or(BudgetLimits()).scores, half = Share(limit);
+  const uint64_t given = Find(use.identities, identity).scores + use.inherited;
+  const uint64_t share = Find(use.shares, std::make_pair(identity, client)).scores;
+  return std::min(limit - std::min(limit, given), half - std::min(half, share));
 }
 
 absl::Status QueryLedger::Check(const Entry& entry, std::string_view who) const {

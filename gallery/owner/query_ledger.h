@@ -115,6 +115,9 @@ class QueryLedger {
   // CheckIdentity: whether one more may be published of it.
   absl::Status CheckIdentity(const Entry& entry, const IdentityTag& identity,
                              std::string_view who) const;
+  // ScoresLeft: that it may still give to the client, ever.
+  uint64_t ScoresLeft(const ModelId& model, const ClientId& client,
+                      const IdentityTag& identity) const;
   absl::Status CheckInUse() const;
   // Openings: of replies under this key. CheckOpenings: whether one more makes no more than `most`;
   // 0: any number.

@@ -92,7 +92,7 @@ TEST(BucketTest, FillsUpWithinADayAndNotBackwards) {
 TEST_F(QueryLedgerTest, ScoresAreForGoodAndOneClientGetsHalf) {
   EXPECT_EQ(Granted(kShop, kAnn, false), 5);
   EXPECT_THAT(Refusal(), HasSubstr("one client may get 5"));
-  EXPECT_THAT(Refusal(), HasSubstr("--decision"));
+  EXPECT_THAT(Refusal(), HasSubstr("without --scores"));
   EXPECT_EQ(Granted(kBank, kAnn, false), 5) << "the shop has not used up the bank's";
   EXPECT_EQ(Granted(kDoor, kAnn, false), 0);
   EXPECT_THAT(Refusal(), HasSubstr("\"ann\" has given 10 scores"));

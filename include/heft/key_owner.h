@@ -34,6 +34,8 @@ struct Candidate {
   uint32_t templates = 0;  // of this identity
   // What the rounded score says in favour of a match, to two digits, where the model is calibrated.
   std::optional<double> log_likelihood_ratio;
+  // Scores that the identity may still give to this client, ever, after this one.
+  uint64_t scores_left = 0;
 };
 inline constexpr double kScoreStep = 1e-3;
 
@@ -68,6 +70,7 @@ HEFT_EXPORT std::string_view LikelihoodName(Likelihood likelihood);
 // Decision: what a relying party needs to know, and no score.
 struct Decision {
   ScoreKind kind = ScoreKind::kIdentification;
+  GalleryId gallery{};                       // that answered; ShardList::Id of one in buckets
   std::string probe;                         // its label, as the client gave it
   std::vector<std::string> modalities = {};  // of the probe: whose table decided
   bool accepted = false;
@@ -83,6 +86,7 @@ struct Decision {
 // OpenedScores: a reply in the clear.
 struct HEFT_EXPORT OpenedScores {
   ScoreKind kind = ScoreKind::kIdentification;
+  GalleryId gallery{};  // that answered; ShardList::Id of one in buckets
   std::string probe;
   std::vector<std::string> modalities = {};  // that the probe had, as its samples say
   std::string claimed;                       // verification: the claimed identity

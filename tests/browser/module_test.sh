@@ -54,7 +54,7 @@ for enrolled in tool browser; do
   "$server" release --quiet "${gallery[@]}" --in "$work/admission.heft" >/dev/null
   for probe in tool browser; do
     "$server" identify --quiet "${gallery[@]}" --in "$work/$probe-probe-face.ct" --in "$work/$probe-probe-voice.ct" --out "$work/scores.ct" >/dev/null
-    scores+=("$("$heft" decrypt --json --model "$world/model.heft" --secret-key "$world/secret.key" --in "$work/scores.ct" --threshold -1 --top 1 |
+    scores+=("$("$heft" decrypt --json --model "$world/model.heft" --secret-key "$world/secret.key" --in "$work/scores.ct" --threshold -1 --scores --top 1 |
       sed -n 's/^ *"score": \([-0-9.e]*\),*$/\1/p')")
   done
 done
