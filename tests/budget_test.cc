@@ -178,6 +178,31 @@ TEST_F(BudgetTest, EveryReplyIsOpenedOnce) {
   ExpectRefused(Decrypt(reply, {"--threshold", "0.6"}), kInput, "opened before");
 }
 
+// One program that runs 400 days ahead: what limits stops for a day, and not until then.
+TEST_F(BudgetTest, AClockThatIsWrongOnceStopsNothingForLong) {
+  Must(kHeft, Budget({"--set-decisions", "4"}));
+  const Args rule = {"--threshold", "0.5"};
+  for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("1"), rule));
+  setenv("LD_PRELOAD", HEFT_CLOCK_AHEAD, 1);
+  setenv("HEFT_TEST_AHEAD", std::to_string(400 * 86400).c_str(), 1);
+  const auto ahead = Must(kHeft, Budget({"--set-client-bits", "9999"}));
+  unsetenv("HEFT_TEST_AHEAD");
+  unsetenv("LD_PRELOAD");
+  const auto after = Must(kHeft, Budget());
+  EXPECT_GT(std::string(ahead["last_entry"]), std::string(after["clients"][0]["full_at"]))
+      << "the clock was ahead, and when limits are gone does not follow it";
+  // A day's decisions came back, and then none for a day.
+  for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("1"), rule));
+  const Finished refused = RunProgram(kHeft, Decrypt(Verify("1"), rule));
+  EXPECT_EQ(refused.exit_code, kBudget);
+  const time_t latest = time(nullptr) + 2 * 86400;
+  char day[16];
+  strftime(day, sizeof day, "%Y-%m-%d", gmtime(&latest));
+  const size_t at = refused.err.find("again from ");
+  ASSERT_NE(at, std::string::npos) << refused.err;
+  EXPECT_LE(refused.err.substr(at + 11, 10), day);
+}
+
 TEST_F(BudgetTest, TwoProcessesAtOnceShareIt) {
   std::vector<std::string> replies;
   for (int i = 0; i < 6; ++i) replies.push_back(Verify("1"));

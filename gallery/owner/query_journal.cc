@@ -26,11 +26,12 @@ void Prune(QueryLedger* ledger) {
     const uint64_t size = model.limits.value_or(BudgetLimits()).decisions;
     std::erase_if(model.shares, [&](const auto& share) {
       const QueryLedger::Use& use = share.second;
-      return use.scores == 0 && use.bucket.Spent(ledger->time, Share(size)) == 0;
+      return use.scores == 0 && use.bucket.Spent(ledger->reckoning.time, Share(size)) == 0;
     });
     std::erase_if(model.identities, [&](const auto& identity) {
       const QueryLedger::Use& use = identity.second;
-      return use.scores == 0 && use.decisions <= kFew && use.bucket.Spent(ledger->time, size) == 0;
+      return use.scores == 0 && use.decisions <= kFew &&
+             use.bucket.Spent(ledger->reckoning.time, size) == 0;
     });
   }
 }
@@ -58,9 +59,8 @@ std::unique_ptr<QueryJournal> QueryJournal::OnDisk(std::string path, std::string
 }
 
 uint64_t QueryJournal::Now() const {
-  const uint64_t now =
-      options_.clock ? options_.clock() : static_cast<uint64_t>(std::max<time_t>(time(nullptr), 0));
-  return std::max(now, ledger_.time);  // a clock that is set back fills no bucket
+  return options_.clock ? options_.clock()
+                        : static_cast<uint64_t>(std::max<time_t>(time(nullptr), 0));
 }
 
 absl::StatusOr<QueryJournal::Locks> QueryJournal::Lock() const {

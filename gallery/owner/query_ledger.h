@@ -53,7 +53,7 @@ struct Entry {
     kPart = 9,        // a further reply of the opening before, of which nothing more is charged
   };
   uint64_t sequence = 0;
-  uint64_t time = 0;  // Unix seconds, never below the entry's before
+  uint64_t time = 0;  // Unix seconds, by the clock as it was
   Act act = Act::kOpening;
   ClientId client{};
   ModelId model{};
@@ -82,6 +82,26 @@ struct Bucket {
   void Take(uint64_t now, uint64_t size, uint64_t tokens);
   // ReadyAt: from when on `tokens` are there, at least `now`; nothing where they never are.
   std::optional<uint64_t> ReadyAt(uint64_t now, uint64_t size, uint64_t tokens) const;
+};
+
+// Reckoning: the time by which buckets fill. It follows the clock and never goes back, but an entry
+// moves it on by a day at most, after which every bucket is full: what the clock went further is
+// skipped, and forgotten again when the clock is before that. So a clock that was wrong by years
+// for one entry fills buckets once, and then stops them for a day at most; and whatever the clock
+// does, no more is filled than by the farthest that it ever said.
+struct Reckoning {
+  struct Skip {
+    uint64_t clock = 0, seconds = 0;  // what the clock said when they were skipped
+    bool operator==(const Skip&) const = default;
+  };
+  static constexpr size_t kMostSkips = 64;
+
+  uint64_t time = 0;        // begins as the first entry's
+  std::vector<Skip> skips;  // rising; of more, the oldest are put together
+
+  // At: at the next entry, by whose clock it is `clock`.
+  Reckoning At(uint64_t clock) const;
+  bool operator==(const Reckoning&) const = default;
 };
 
 class QueryLedger {
@@ -133,9 +153,6 @@ class QueryLedger {
   std::vector<uint8_t> Serialize() const;
   static absl::StatusOr<QueryLedger> Parse(ByteSpan bytes, std::string_view what);
 
-  // Rebase: from here on the time is `now`, even where it was later.
-  void Rebase(uint64_t now);
-
   std::map<ModelId, ModelUse> models;
   std::vector<std::pair<ReplyTag, uint64_t>> replies;  // opened when, oldest first
   std::vector<Restart> restarts;                       // oldest first
@@ -143,6 +160,7 @@ class QueryLedger {
   KeyId successor{};       // zeros: the key is in use
   uint64_t passed_on = 0;  // of the openings that `models` count: those under other keys before
   uint64_t time = 0;       // of the last entry
+  Reckoning reckoning;     // at it
 
  private:
   absl::Status CheckClient(const ModelUse& use, const Entry& entry) const;

@@ -153,10 +153,18 @@ std::vector<uint8_t> QueryLedger::Serialize() const {
     writer.Raw(replies[i].first);
     writer.U64(replies[i].second);
   }
-  if (passed_on > 0 || !states.empty()) writer.U64(passed_on);
-  if (states.empty()) return writer.Take();  // as before there were any
-  writer.U64(states.size());
+  const bool reckoned = reckoning != Reckoning();
+  if (passed_on > 0 || !states.empty() || reckoned) writer.U64(passed_on);
+  if (!states.empty() || reckoned) writer.U64(states.size());
   for (const auto& [id, state] : states) WriteState(writer, state);
+  if (reckoned) {
+    writer.U64(reckoning.time);
+    writer.U64(reckoning.skips.size());
+    for (const Reckoning::Skip& skip : reckoning.skips) {
+      writer.U64(skip.clock);
+      writer.U64(skip.seconds);
+    }
+  }
   return writer.Take();
 }
 
@@ -186,11 +194,22 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
   }
   if (reader.remaining() > 0) {
     const uint64_t states = reader.Count(56, kMostCounted);
-    if (states == 0) reader.Fail("no galleries, where nothing is to stand");
+    if (states == 0 && reader.remaining() == 0) {
+      reader.Fail("no galleries, where nothing is to stand");
+    }
     for (uint64_t i = 0; i < states && reader.ok(); ++i) {
       const SignedState state = ReadState(reader);
       if (!ledger.states.emplace(state.gallery, state).second) reader.Fail("a gallery twice");
     }
+  }
+  if (reader.remaining() > 0) {
+    ledger.reckoning.time = reader.U64();
+    const uint64_t skips = reader.Count(16, Reckoning::kMostSkips);
+    for (uint64_t i = 0; i < skips && reader.ok(); ++i) {
+      const uint64_t clock = reader.U64();
+      ledger.reckoning.skips.push_back({clock, reader.U64()});
+    }
+    if (ledger.reckoning == Reckoning()) reader.Fail("no time, where nothing is to stand");
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());
   ledger.Index();
