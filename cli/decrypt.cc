@@ -47,6 +47,11 @@ absl::StatusOr<ExpectedAnswer> Expectation(const Options& options) {
 absl::StatusOr<KeyOwner> LoadStrictOwner(const Model& model, const Options& options,
                                          std::optional<Trust> trust) {
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
+  // A gallery that is named here is as one that the trust file pins, if it pins none.
+  if (trust && !options.gallery.empty() && trust->galleries().empty()) {
+    HEFT_ASSIGN_OR_RETURN(const GalleryId gallery, ParseGalleryId(options.gallery));
+    trust->Pin(gallery);
+  }
   if (trust) HEFT_RETURN_IF_ERROR(owner.RequireSigned(*std::move(trust)));
   if (options.signed_gallery) owner.RequireSignedGallery();
   return owner;
@@ -167,7 +172,10 @@ void AddDecrypt(Command app) {
   command.Add("--average", &options->average, "the request was for their mean (--average)")
       .Needs(request)
       .Excludes(row);
-  command.Add("--gallery-id", &options->gallery, "id of the gallery: refuse a reply of any other")
+  command
+      .Add("--gallery-id", &options->gallery,
+           "id of the gallery: refuse a reply of any other; without it the gallery must be "
+           "one that the trust file pins or, if it pins none, the first that this key saw")
       .Excludes(shards);
   command.Add("--signed-gallery", &options->signed_gallery,
               "refuse a reply of a state that the key owner has not signed (heft admit)");

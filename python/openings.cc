@@ -168,6 +168,9 @@ void DefineBudgetUse(py::module_& m) {
       .Field("verifications", &BudgetUse::verifications, "That were opened.")
       .Field("openings", &BudgetUse::openings, "Under this key, of all models.")
       .Field("identities", &BudgetUse::identities, "Of which anything was published.")
+      .Field(
+          "gallery", [](const BudgetUse& b) { return HexOf(b.gallery); },
+          "Id of the key's own: the first that it saw; zeros: none yet.")
       .Field("reconstruction_cosine", &BudgetUse::reconstruction_cosine,
              "What limits.scores tell of a template, in (0, 1].")
       .Field("clients", &BudgetUse::clients, "What each was told.")

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -33,6 +34,7 @@ class BudgetTest : public ::testing::Test {
     Encrypt("all");
     for (const char* row : {"0", "3"}) Enrol(row);
     Believe(K("trust.heft"), K("gallery"));
+    Unpin(K("trust.heft"));
   }
 
   static std::string W(const std::string& path) { return (*work_)(path); }
@@ -169,6 +171,45 @@ TEST_F(BudgetTest, ScoresAreAskedForAndSayWhatTheyCost) {
     EXPECT_THAT(scores.out, HasSubstr("1  (scores left: " + std::to_string(left) + ")"));
   }
   ExpectRefused(Decrypt(Verify("1")), kBudget, "one client may get 2");
+}
+
+// Somebody else as "1" in another gallery under the same key, which the key owner admits too.
+TEST_F(BudgetTest, ADecisionIsOnTheKeysOwnGallery) {
+  const std::string own = Must(kHeft, {"inspect", K("gallery")})["id"];
+  const auto in_other = [](Args args) {
+    std::ranges::replace(args, K("gallery"), K("other"));
+    return args;
+  };
+  const Args of = {"--model",   W("model.heft"), "--keys", K("evaluation.keys"),
+                   "--gallery", K("gallery")};
+  const auto serve = [&](Args args, const Args& more) {
+    args.insert(args.end(), of.begin(), of.end());
+    args.insert(args.end(), {"--in", Sample("one", "face"), "--in", Sample("one", "voice")});
+    args.insert(args.end(), more.begin(), more.end());
+    Must(kServer, in_other(args));
+  };
+  Encrypt("one", {"--row", "9"});
+  serve({"enrol"}, {"--identity", "1"});
+  AdmitWaiting(in_other(of), K("secret.key"));
+  Unpin(K("trust.heft"));
+  const std::string other = Must(kHeft, {"inspect", K("other")})["id"];
+  EXPECT_EQ(Must(kHeft, Budget())["gallery"], own) << "the first that it saw";
+  const auto reply = [&](const std::string& name) {
+    Encrypt("one", {"--row", "9"});
+    serve({"verify"}, {"--identity", "1", "--out", K(name)});
+    return K(name);
+  };
+  const std::string first = reply("first.ct"), second = reply("second.ct");
+  const Args rule = {"--threshold", "0.3"};
+  ExpectRefused(Decrypt(first, rule), kInput, "this key's own is " + own);
+  ExpectRefused(Decrypt(first, {"--scores"}), kInput, "--gallery-id " + other);
+  ExpectRefused(Decrypt(first, {"--threshold", "0.3", "--gallery-id", own}), kInput, other);
+  const auto named = Must(kHeft, Decrypt(first, {"--threshold", "0.3", "--gallery-id", other}));
+  EXPECT_EQ(named["accept"], true) << named;
+  EXPECT_EQ(named["gallery"], other);
+  ExpectRefused(Decrypt(second, rule), kInput, "this key's own is " + own);
+  Must(kHeft, {"trust", "pin", "--trust", K("trust.heft"), "--gallery", other});
+  EXPECT_EQ(Must(kHeft, Decrypt(second, rule))["gallery"], other);
 }
 
 TEST_F(BudgetTest, EveryReplyIsOpenedOnce) {

@@ -109,7 +109,7 @@ sed 's/"count": 4/"count": 3/' people.shards >cut.shards
 refused "no shard list" "$heft" decrypt --scores "${owner[@]}" --shards cut.shards --in third/*.ct
 "$heft" decrypt "${whole[@]}" --in third/00[3201].ct --fpir 0.1 | grep -q "^accept ${name[3]} " ||
   fail "not found in the whole"
-refused "opened before" "$heft" decrypt --scores "${owner[@]}" --in third/002.ct
+refused "opened before" "$heft" decrypt --scores "${whole[@]}" --in third/*.ct
 
 # A claim is answered by its own bucket.
 pick row-claim "${name[3]}" -- 14

@@ -244,6 +244,7 @@ TEST_F(SignaturesTest, AReplyOfAnotherGallery) {
   Must(kHeft, Decrypt("server/other.ct", {"--gallery-id", other}));
   // Pinned in the trust file.
   std::filesystem::copy(Trusted(), W("pinned.heft"));
+  Unpin(W("pinned.heft"));
   Must(kHeft, {"trust", "pin", "--trust", W("pinned.heft"), "--gallery", id});
   Refused(kHeft, Decrypt("server/other.ct", {"--trust", W("pinned.heft")}),
           "of another gallery, " + other);

@@ -94,6 +94,7 @@ Json BudgetJson(const BudgetUse& use) {
                {"verifications", use.verifications},
                {"openings_under_key", use.openings},
                {"identities", use.identities},
+               {"gallery", Hex(use.gallery)},
                {"reconstruction_cosine", use.reconstruction_cosine},
                {"clients", ClientsJson(use)},
                {"restarts", std::move(restarts)},

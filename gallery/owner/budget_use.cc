@@ -60,6 +60,7 @@ BudgetUse Summarise(const QueryJournal::Status& status, const Model& model) {
     out.restarts.push_back({restart.time, restart.reason});
   }
   out.restart_count = status.restarts;
+  out.gallery = ledger.gallery;
   out.entries = status.sequence;
   out.last_entry = ledger.time;
   if (ledger.successor != KeyId{}) out.successor = ledger.successor;

@@ -210,7 +210,8 @@ absl::StatusOr<Decision> KeyOwner::Impl::Decide(const Replies& replies, const De
     }
   }
   const Purpose purpose = {/*decision=*/true, 1, rule.likelihood,
-                           rule.others ? read[0].scores.probe : std::string()};
+                           rule.others ? read[0].scores.probe : std::string(),
+                           Unnamed(replies, read)};
   const GalleryId gallery = GalleryOf(replies, read);
   HEFT_ASSIGN_OR_RETURN(OpenedScores opened, OpenRead(std::move(read), flooding, purpose));
   opened.gallery = gallery;

@@ -246,7 +246,9 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(const Replies& replies,
                                                   const Purpose& purpose) const {
   HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read(replies));
   const GalleryId gallery = GalleryOf(replies, read);
-  HEFT_ASSIGN_OR_RETURN(OpenedScores opened, OpenRead(std::move(read), flooding, purpose));
+  Purpose bound = purpose;
+  bound.gallery = Unnamed(replies, read);
+  HEFT_ASSIGN_OR_RETURN(OpenedScores opened, OpenRead(std::move(read), flooding, bound));
   opened.gallery = gallery;
   return opened;
 }

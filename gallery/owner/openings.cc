@@ -215,6 +215,7 @@ Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
               {"verifications", use.verifications},
               {"openings_under_key", use.openings},
               {"identities", use.identities},
+              {"gallery", HexString(use.gallery)},
               {"entries", use.entries},
               {"last_entry", UtcText(use.last_entry)},
               {"restart_count", use.restart_count},

@@ -253,6 +253,9 @@ Entry QueryJournal::EntryOf(const Opening& opening, Entry::Act act) const {
 absl::Status QueryJournal::Charge(const Opening& opening) {
   return Update([&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+    if (opening.gallery != GalleryId{}) {
+      HEFT_RETURN_IF_ERROR(ledger_.CheckGallery(opening.gallery));
+    }
     HEFT_RETURN_IF_ERROR(CheckState(opening));
     HEFT_RETURN_IF_ERROR(EnsureLimits(opening.model, opening.defaults));
     Entry entry = EntryOf(opening, Entry::Act::kOpening);
@@ -271,6 +274,7 @@ absl::Status QueryJournal::Charge(const Opening& opening) {
       part.reply = ReplyTagOf(opening.replies[i]);
       HEFT_RETURN_IF_ERROR(ledger_.Check(part, {}));
     }
+    HEFT_RETURN_IF_ERROR(Adopt(opening.gallery));
     HEFT_RETURN_IF_ERROR(Add(std::move(entry)));
     for (Entry& part : further) HEFT_RETURN_IF_ERROR(Add(std::move(part)));
     return absl::OkStatus();
@@ -337,12 +341,22 @@ absl::Status QueryJournal::CheckState(const Opening& opening) const {
       "the reply does not say which state of a gallery it was made from: of an older server");
 }
 
-absl::Status QueryJournal::Sign(const SignedState& state, bool put_back) {
+absl::Status QueryJournal::Adopt(const GalleryId& gallery) {
+  if (gallery == GalleryId{} || ledger_.gallery != GalleryId{}) return absl::OkStatus();
+  Entry entry;
+  entry.act = Entry::Act::kGallery;
+  entry.time = Now();
+  entry.gallery = gallery;
+  return Add(std::move(entry));
+}
+
+absl::Status QueryJournal::Sign(const SignedState& state, bool put_back, const GalleryId& whole) {
   return Update([&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
     const auto it = ledger_.states.find(state.gallery);
     const bool known = it != ledger_.states.end();
     if (!known || !put_back) HEFT_RETURN_IF_ERROR(ledger_.CheckState(state, /*strict=*/false));
+    HEFT_RETURN_IF_ERROR(Adopt(whole));
     if (known && it->second.generation == state.generation && it->second.root == state.root) {
       return absl::OkStatus();
     }

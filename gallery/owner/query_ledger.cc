@@ -128,6 +128,14 @@ absl::Status QueryLedger::CheckState(const SignedState& state, bool strict) cons
                    "heft-server release"));
 }
 
+absl::Status QueryLedger::CheckGallery(const GalleryId& asked) const {
+  if (gallery == GalleryId{} || asked == gallery) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "of gallery ", HexString(asked), ", and this key's own is ", HexString(gallery),
+      ": the same name may be somebody else there. If it is meant, name it: --gallery-id ",
+      HexString(asked), ", or heft trust pin for good"));
+}
+
 absl::Status QueryLedger::CheckClient(const ModelUse& use, const Entry& entry) const {
   const ClientUse client = Find(use.clients, entry.client);
   const uint64_t size = use.limits->client_bits, now = reckoning.At(entry.time).time;
@@ -287,6 +295,9 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
       break;
     case Entry::Act::kRevocation:
       successor = entry.successor;
+      break;
+    case Entry::Act::kGallery:
+      gallery = entry.gallery;
       break;
     case Entry::Act::kState:
       states[entry.signed_state.gallery] = entry.signed_state;

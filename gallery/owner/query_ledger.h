@@ -51,6 +51,7 @@ struct Entry {
     kRevocation = 7,  // `successor` has taken this key's place
     kState = 8,       // of a gallery, signed: `signed_state`
     kPart = 9,        // a further reply of the opening before, of which nothing more is charged
+    kGallery = 10,    // the key's own, from here on: `gallery`
   };
   uint64_t sequence = 0;
   uint64_t time = 0;  // Unix seconds, by the clock as it was
@@ -67,6 +68,7 @@ struct Entry {
   std::string text;
   std::vector<uint8_t> state;  // QueryLedger::Serialize
   SignedState signed_state;    // of kState alone
+  GalleryId gallery{};         // of kGallery alone
 
   std::vector<uint8_t> Serialize() const;
   static absl::StatusOr<Entry> Parse(ByteSpan bytes, std::string_view what);
@@ -146,6 +148,8 @@ class QueryLedger {
   // CheckState: kFailedPrecondition for an older generation of a gallery than was signed, for
   // another root of the same and, if `strict`, for any that is not signed.
   absl::Status CheckState(const SignedState& state, bool strict) const;
+  // CheckGallery: kFailedPrecondition for another one than the key's own.
+  absl::Status CheckGallery(const GalleryId& asked) const;
   // Apply adds what Check has allowed, or what stands in a journal. kDataLoss for a state that
   // cannot be read.
   absl::Status Apply(const Entry& entry, std::string_view what);
@@ -161,6 +165,7 @@ class QueryLedger {
   uint64_t passed_on = 0;  // of the openings that `models` count: those under other keys before
   uint64_t time = 0;       // of the last entry
   Reckoning reckoning;     // at it
+  GalleryId gallery{};     // the key's own: the first that it saw; zeros: none yet
 
  private:
   absl::Status CheckClient(const ModelUse& use, const Entry& entry) const;

@@ -153,7 +153,7 @@ std::vector<uint8_t> QueryLedger::Serialize() const {
     writer.Raw(replies[i].first);
     writer.U64(replies[i].second);
   }
-  const bool reckoned = reckoning != Reckoning();
+  const bool reckoned = reckoning != Reckoning() || gallery != GalleryId{};
   if (passed_on > 0 || !states.empty() || reckoned) writer.U64(passed_on);
   if (!states.empty() || reckoned) writer.U64(states.size());
   for (const auto& [id, state] : states) WriteState(writer, state);
@@ -164,6 +164,7 @@ std::vector<uint8_t> QueryLedger::Serialize() const {
       writer.U64(skip.clock);
       writer.U64(skip.seconds);
     }
+    writer.Raw(gallery);
   }
   return writer.Take();
 }
@@ -209,7 +210,10 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
       const uint64_t clock = reader.U64();
       ledger.reckoning.skips.push_back({clock, reader.U64()});
     }
-    if (ledger.reckoning == Reckoning()) reader.Fail("no time, where nothing is to stand");
+    ledger.gallery = Read<16>(reader);
+    if (ledger.reckoning == Reckoning() && ledger.gallery == GalleryId{}) {
+      reader.Fail("no time and no gallery, where nothing is to stand");
+    }
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());
   ledger.Index();
@@ -235,6 +239,7 @@ std::vector<uint8_t> Entry::Serialize() const {
   writer.U64(state.size());
   writer.Raw(state);
   if (act == Act::kState) WriteState(writer, signed_state);
+  if (act == Act::kGallery) writer.Raw(gallery);
   return writer.Take();
 }
 
@@ -244,7 +249,7 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   entry.sequence = reader.U64();
   entry.time = reader.U64();
   const uint8_t act = reader.U8();
-  if (act < 1 || act > static_cast<uint8_t>(Act::kPart)) reader.Fail("an unknown act");
+  if (act < 1 || act > static_cast<uint8_t>(Act::kGallery)) reader.Fail("an unknown act");
   entry.act = static_cast<Act>(act);
   entry.client = Read<32>(reader);
   entry.model = Read<16>(reader);
@@ -263,6 +268,7 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   const ByteSpan raw = reader.Raw(state);
   entry.state.assign(raw.begin(), raw.end());
   if (entry.act == Act::kState) entry.signed_state = ReadState(reader);
+  if (entry.act == Act::kGallery) entry.gallery = Read<16>(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return entry;
 }

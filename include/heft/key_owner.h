@@ -151,6 +151,7 @@ struct BudgetUse {
   uint64_t identifications = 0, verifications = 0;
   uint64_t openings = 0;    // under this key, of all models: what Flooding::openings is an end to
   uint64_t identities = 0;  // of which anything was published
+  GalleryId gallery{};      // the key's own: the first that it saw; zeros: none yet
   double reconstruction_cosine = 0;  // what `limits.scores` tell of a template, in (0, 1]
   struct Client {
     ClientId client{};
@@ -279,8 +280,10 @@ class HEFT_EXPORT KeyOwner {
   // The key that this owner signs with, which follows from the secret key. kUnavailable.
   absl::StatusOr<SigningKey> Signer() const;
   // From here on Open and Decide take replies alone that OpenSigned takes: signed by a server of
-  // `trust`, for this owner, in time, of a gallery that it pins if it pins any. Their further
-  // errors: OpenSigned's. kUnavailable. Not while others use the object.
+  // `trust`, for this owner, in time, and of a gallery that it pins. If it pins none, of the key's
+  // own gallery: the first that it opened a reply of, or admitted people to, as its journal says; a
+  // shard list names its gallery itself. Their further errors: OpenSigned's. kUnavailable. Not
+  // while others use the object.
   absl::Status RequireSigned(Trust trust);
   // From here on Open and Decide take replies alone of the state of a gallery that Admit has signed
   // last. Without it replies of a later state are taken too; those of an older one, and of another

@@ -128,9 +128,12 @@ admit() {
 
 identify() { value_of "$3" "heft.heft_identify('$1', $(pair identification "$2"))"; }
 
+# gallery_of REPLY: its id. There are several under the key, so a decision names the one that it means.
+gallery_of() { "$heft" trust check --json "$1" | sed -n 's/^ *"gallery": "\([0-9a-f]*\)",*$/\1/p'; }
 decide() {
   local how=("${@:2}")
   (($# > 1)) || how=(--scores)
+  how+=(--gallery-id "$(gallery_of "$1")")
   "$heft" decrypt --json --quiet --model "$work/owner/model.heft" \
     --secret-key "$work/owner/keys/secret.key" --in "$1" "${how[@]}"
 }

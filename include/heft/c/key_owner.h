@@ -160,9 +160,9 @@ HEFT_C_API heft_status heft_key_owner_threshold_shards(const heft_key_owner* own
 // ---- The budget (BudgetUse).
 
 // limits {scores, decisions, client_bits}, scores, decisions, inherited_scores, identifications,
-// verifications, openings_under_key, identities, reconstruction_cosine, clients [{client, openings,
-// slots, bits_left, full_at}], restarts [{time, reason}], restart_count, entries, last_entry,
-// revoked, successor (id, where it is revoked).
+// verifications, openings_under_key, identities, gallery (the key's own), reconstruction_cosine,
+// clients [{client, openings, slots, bits_left, full_at}], restarts [{time, reason}],
+// restart_count, entries, last_entry, revoked, successor (id, where it is revoked).
 HEFT_C_API heft_status heft_key_owner_budget(const heft_key_owner* owner, heft_result** result,
                                              heft_error** error);
 // Options: "scores", "decisions", "client_bits"; what is not given stays.
