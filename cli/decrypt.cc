@@ -117,19 +117,18 @@ absl::Status Run(const Common& common, const Options& options) {
 void AddRule(Command command, DecisionRule* rule) {
   const Option threshold =
       command.Add("--threshold", &rule->score, "accept from this score on").Range(-2, 2);
-  const Option fmr = command
-                         .Add("--fmr", &rule->fmr,
-                              "verification: accept at the model's threshold for this false match "
-                              "rate (FMR), e.g. 1e-3")
-                         .Range(0, 1)
-                         .Excludes(threshold);
+  command
+      .Add("--fmr", &rule->fmr,
+           "verification: accept at the model's threshold for this false match rate (FMR), e.g. "
+           "1e-3; of a search restricted by conditions (--where) the stricter of this and --fpir")
+      .Range(0, 1)
+      .Excludes(threshold);
   command
       .Add("--fpir", &rule->fpir,
            "identification: accept at the model's threshold for this false positive identification "
            "rate (FPIR) in a gallery of this size, e.g. 1e-2")
       .Range(0, 1)
-      .Excludes(threshold)
-      .Excludes(fmr);
+      .Excludes(threshold);
 }
 
 // AddFlooding: how many openings noise is to hide, and how well.

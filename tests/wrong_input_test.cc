@@ -217,7 +217,7 @@ TEST_F(WrongArgumentsTest, UsageErrors) {
       {kHeft, {"decrypt", "--nonsense"}},
       {kHeft, DecryptArgs("x", {"--fmr", "0.1", "--threshold", "0.5"})},
       {kHeft, DecryptArgs("x", {"--fpir", "0.1", "--threshold", "0.5"})},
-      {kHeft, DecryptArgs("x", {"--fpir", "0.1", "--fmr", "0.1"})},
+      {kHeft, DecryptArgs("x", {"--fpir", "0.1", "--threshold", "0.5"})},
       {kHeft, DecryptArgs("x", {"--fmr", "often"})},
       {kHeft, {"train", "--gamma", "many"}},
       {kHeft, {"inspect"}},

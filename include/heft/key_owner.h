@@ -47,6 +47,11 @@ inline constexpr uint32_t kPublishedCandidates = 10;
 
 // DecisionRule: what to accept: a score or rates, of which that is taken which is of the question
 // that was asked. A rate is turned into a threshold by the model, for the gallery that answered.
+//
+// A search that is restricted by conditions, which its client chooses, is judged by both rates
+// where both are given: the higher threshold counts. Where they leave fewer than kFewPeople it must
+// be (kFailedPrecondition): one person who is left is as good as claimed.
+inline constexpr uint64_t kFewPeople = 10;
 struct DecisionRule {
   std::optional<double> score = {};  // this cosine or above, wherever it is from
   std::optional<double> fmr = {};    // false match rate of one comparison: verifications
