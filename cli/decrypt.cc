@@ -19,7 +19,7 @@ struct Options {
   uint32_t top = kPublishedCandidates;
   bool beyond_cap = false;
   DecisionRule rule;
-  bool decision = false;
+  bool scores = false;
   std::optional<int> flood_bits;
   Flooding flooding;
   TrustOptions trust;
@@ -47,15 +47,23 @@ absl::StatusOr<ExpectedAnswer> Expectation(const Options& options) {
 absl::StatusOr<KeyOwner> LoadStrictOwner(const Model& model, const Options& options,
                                          std::optional<Trust> trust) {
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
+  // A gallery that is named here is as one that the trust file pins, if it pins none.
+  if (trust && !options.gallery.empty() && trust->galleries().empty()) {
+    HEFT_ASSIGN_OR_RETURN(const GalleryId gallery, ParseGalleryId(options.gallery));
+    trust->Pin(gallery);
+  }
   if (trust) HEFT_RETURN_IF_ERROR(owner.RequireSigned(*std::move(trust)));
   if (options.signed_gallery) owner.RequireSignedGallery();
   return owner;
 }
 
+bool HasRule(const DecisionRule& rule) { return rule.score || rule.fmr || rule.fpir; }
+
 absl::Status Check(const Options& options) {
-  const DecisionRule& rule = options.rule;
-  if (options.decision && !rule.score && !rule.fmr && !rule.fpir) {
-    return absl::InvalidArgumentError("--decision needs --fmr, --fpir or --threshold");
+  if (!options.scores && !HasRule(options.rule)) {
+    return absl::InvalidArgumentError(
+        "a decision needs a rate: give --fmr for a claim, --fpir for a search, or a --threshold "
+        "(--scores publishes scores instead, which give templates away)");
   }
   if (options.top <= kPublishedCandidates || options.beyond_cap) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -64,21 +72,22 @@ absl::Status Check(const Options& options) {
                    "--beyond-cap allows more"));
 }
 
-absl::StatusOr<Described> Open(const Options& options, const KeyOwner& owner,
+absl::StatusOr<Described> Open(const Common& common, const Options& options, const KeyOwner& owner,
                                const Replies& replies) {
-  const DecisionRule& rule = options.rule;
   std::optional<Flooding> flooding;
   if (options.flood_bits) flooding = {*options.flood_bits, options.flooding.openings};
-  if (options.decision) {
-    HEFT_ASSIGN_OR_RETURN(const Decision decision, owner.Decide(replies, rule, flooding));
-    return DescribeDecision(decision, rule);
+  if (!options.scores) {
+    HEFT_ASSIGN_OR_RETURN(const Decision decision, owner.Decide(replies, options.rule, flooding));
+    return DescribeDecision(decision);
   }
   std::optional<ChosenThreshold> threshold;
-  if (rule.score || rule.fmr || rule.fpir) {
-    HEFT_ASSIGN_OR_RETURN(threshold, owner.ThresholdFor(replies, rule));
+  if (HasRule(options.rule)) {
+    HEFT_ASSIGN_OR_RETURN(threshold, owner.ThresholdFor(replies, options.rule));
   }
+  HEFT_ASSIGN_OR_RETURN(const BudgetUse use, owner.Budget());
+  Warn(common, DescribeCost(use, options.top));
   HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, owner.Open(replies, flooding, options.top));
-  return DescribeScores(opened, rule, threshold);
+  return DescribeScores(opened, threshold);
 }
 
 absl::Status Run(const Common& common, const Options& options) {
@@ -99,7 +108,7 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const ExpectedAnswer expected, Expectation(options));
   HEFT_RETURN_IF_ERROR(CheckAnswer(replies, expected));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadStrictOwner(model, options, std::move(trust)));
-  HEFT_ASSIGN_OR_RETURN(const Described described, Open(options, owner, replies));
+  HEFT_ASSIGN_OR_RETURN(const Described described, Open(common, options, owner, replies));
   Print(common, described);
   return absl::OkStatus();
 }
@@ -108,19 +117,18 @@ absl::Status Run(const Common& common, const Options& options) {
 void AddRule(Command command, DecisionRule* rule) {
   const Option threshold =
       command.Add("--threshold", &rule->score, "accept from this score on").Range(-2, 2);
-  const Option fmr = command
-                         .Add("--fmr", &rule->fmr,
-                              "verification: accept at the model's threshold for this false match "
-                              "rate (FMR), e.g. 1e-3")
-                         .Range(0, 1)
-                         .Excludes(threshold);
+  command
+      .Add("--fmr", &rule->fmr,
+           "verification: accept at the model's threshold for this false match rate (FMR), e.g. "
+           "1e-3; of a search restricted by conditions (--where) the stricter of this and --fpir")
+      .Range(0, 1)
+      .Excludes(threshold);
   command
       .Add("--fpir", &rule->fpir,
            "identification: accept at the model's threshold for this false positive identification "
            "rate (FPIR) in a gallery of this size, e.g. 1e-2")
       .Range(0, 1)
-      .Excludes(threshold)
-      .Excludes(fmr);
+      .Excludes(threshold);
 }
 
 // AddFlooding: how many openings noise is to hide, and how well.
@@ -143,7 +151,7 @@ void AddFlooding(Command command, Options* options) {
 
 void AddDecrypt(Command app) {
   const auto [command, options] = AddCommand(
-      app, "decrypt", "open encrypted scores: ranked candidates, or a decision (key owner)",
+      app, "decrypt", "decide on a server's reply, or publish its scores (key owner)",
       "heft decrypt --model m.heft --secret-key secret.key --in scores.ct --fmr 1e-3", Run);
   AddKeyOptions(command, &options->key, "secret key");
   command
@@ -163,19 +171,28 @@ void AddDecrypt(Command app) {
   command.Add("--average", &options->average, "the request was for their mean (--average)")
       .Needs(request)
       .Excludes(row);
-  command.Add("--gallery-id", &options->gallery, "id of the gallery: refuse a reply of any other")
+  command
+      .Add("--gallery-id", &options->gallery,
+           "id of the gallery: refuse a reply of any other; without it the gallery must be "
+           "one that the trust file pins or, if it pins none, the first that this key saw")
       .Excludes(shards);
   command.Add("--signed-gallery", &options->signed_gallery,
               "refuse a reply of a state that the key owner has not signed (heft admit)");
+  AddRule(command, &options->rule);
+  const Option scores =
+      command.Add("--scores", &options->scores,
+                  "publish scores instead of a decision: they give templates away, and an identity "
+                  "has few of them, ever (heft budget)");
   command
       .Add("--top", &options->top,
            "number of candidates to publish; each costs a score of the budget")
       .Range(1, std::numeric_limits<uint32_t>::max())
-      .ShowDefault();
-  command.Add("--beyond-cap", &options->beyond_cap,
-              absl::StrCat("publish more than ", kPublishedCandidates, " candidates"));
-  AddRule(command, &options->rule);
-  command.Add("--decision", &options->decision, "print only the decision, without scores");
+      .ShowDefault()
+      .Needs(scores);
+  command
+      .Add("--beyond-cap", &options->beyond_cap,
+           absl::StrCat("publish more than ", kPublishedCandidates, " candidates"))
+      .Needs(scores);
   AddFlooding(command, options.get());
 }
 

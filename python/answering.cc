@@ -89,8 +89,9 @@ void DefineOpen(Class& c) {
           return owner.Open(replies.Of(shards), flooding, publish);
         });
       },
-      "A matcher's reply, once: the best publish candidates with rounded scores, each of them\n"
-      "charged. security_bits: noise added for so many bits, 30 at least, against who sees so "
+      "Publishes scores of a matcher's reply, once: the best publish candidates, rounded. Scores\n"
+      "give templates away, and an identity has few of them, ever (scores_left, budget); decide\n"
+      "does without. security_bits: noise added for so many bits, 30 at least, against who sees so "
       "many\n"
       "openings; 0: none.\n"
       "shards: of a gallery in buckets, then reply is a list of their signed replies, of all of\n"
@@ -116,7 +117,8 @@ void DefineDecide(Class& c) {
           return owner.Decide(replies.Of(shards), rule, flooding);
         });
       },
-      "The decision alone: a score to reach, or rates, of which that is taken which is of what "
+      "What a matcher's reply, once, decides: of which gallery, of whom, at which rate, and no\n"
+      "score. A score to reach, or rates, of which that is taken which is of what "
       "was\n"
       "asked: fmr of a verification, fpir of an identification. likelihood: also how likely, "
       "charged\n"

@@ -38,12 +38,17 @@ void DefineScores(py::module_& m) {
       .Field("score", &Candidate::score, "Cosine, rounded to 0.001.")
       .Field("templates", &Candidate::templates, "Of this identity.")
       .Field("log_likelihood_ratio", &Candidate::log_likelihood_ratio,
-             "In favour of a match, or None where the model is not calibrated.");
+             "In favour of a match, or None where the model is not calibrated.")
+      .Field("scores_left", &Candidate::scores_left,
+             "That the identity may still give this client, ever.");
   Record<OpenedScores> opened(m, "OpenedScores", "A reply in the clear.");
   opened
       .Field(
           "kind", [](const OpenedScores& o) { return KindName(o.kind); },
           "identification or verification.")
+      .Field(
+          "gallery", [](const OpenedScores& o) { return HexOf(o.gallery); },
+          "Id of the gallery that answered.")
       .Field("probe", &OpenedScores::probe, "Its label, as the client gave it.")
       .Field("modalities", &OpenedScores::modalities, "That the probe had, as its samples say.")
       .Field("claimed", &OpenedScores::claimed, "The claimed identity, of a verification.")
@@ -71,6 +76,9 @@ void DefineDecision(py::module_& m) {
       .Field(
           "kind", [](const Decision& d) { return KindName(d.kind); },
           "identification or verification.")
+      .Field(
+          "gallery", [](const Decision& d) { return HexOf(d.gallery); },
+          "Id of the gallery that answered.")
       .Field("probe", &Decision::probe, "Its label, as the client gave it.")
       .Field("modalities", &Decision::modalities, "That the probe had: whose table decided.")
       .Field("accepted", &Decision::accepted, "Whether somebody is.")
@@ -160,6 +168,9 @@ void DefineBudgetUse(py::module_& m) {
       .Field("verifications", &BudgetUse::verifications, "That were opened.")
       .Field("openings", &BudgetUse::openings, "Under this key, of all models.")
       .Field("identities", &BudgetUse::identities, "Of which anything was published.")
+      .Field(
+          "gallery", [](const BudgetUse& b) { return HexOf(b.gallery); },
+          "Id of the key's own: the first that it saw; zeros: none yet.")
       .Field("reconstruction_cosine", &BudgetUse::reconstruction_cosine,
              "What limits.scores tell of a template, in (0, 1].")
       .Field("clients", &BudgetUse::clients, "What each was told.")

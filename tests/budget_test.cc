@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -33,6 +34,7 @@ class BudgetTest : public ::testing::Test {
     Encrypt("all");
     for (const char* row : {"0", "3"}) Enrol(row);
     Believe(K("trust.heft"), K("gallery"));
+    Unpin(K("trust.heft"));
   }
 
   static std::string W(const std::string& path) { return (*work_)(path); }
@@ -92,7 +94,7 @@ class BudgetTest : public ::testing::Test {
     Serve("verify", "one", {"--identity", identity, "--out", out});
     return out;
   }
-  static Args Decrypt(const std::string& reply, const Args& more = {},
+  static Args Decrypt(const std::string& reply, const Args& more = {"--scores"},
                       const std::string& key = K("secret.key")) {
     Args args = {"decrypt", "--model", W("model.heft"), "--secret-key",
                  key,       "--in",    reply,           "--quiet"};
@@ -112,7 +114,7 @@ class BudgetTest : public ::testing::Test {
     EXPECT_THAT(run.err, HasSubstr(why));
     if (code != kUsage) EXPECT_EQ(Lines(run.err), 1u);
   }
-  static int Open(const std::string& reply, const Args& more = {}) {
+  static int Open(const std::string& reply, const Args& more = {"--scores"}) {
     return RunProgram(kHeft, Decrypt(reply, more)).exit_code;
   }
 
@@ -136,7 +138,7 @@ TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
   EXPECT_EQ(Must(kHeft, Budget({"--set", "6"}))["scores"], 2);
   Must(kHeft, Decrypt(third));
   ExpectRefused(Decrypt(Verify("1")), kBudget, "one client may get 3");
-  Must(kHeft, Decrypt(Verify("1"), {"--decision", "--threshold", "0.5"}));
+  Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.5"}));
   const auto use = Must(kHeft, Budget());
   EXPECT_EQ(use["scores"], 3);
   EXPECT_EQ(use["decisions"], 1);
@@ -146,11 +148,100 @@ TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
   EXPECT_LT(use["clients"][0]["bits_left"], use["limits"]["client_bits"]);
 }
 
+TEST_F(BudgetTest, ScoresAreAskedForAndSayWhatTheyCost) {
+  Must(kHeft, Budget({"--set", "4"}));
+  const std::string reply = Verify("1"), gallery = Must(kHeft, {"inspect", K("gallery")})["id"];
+  ExpectRefused(Decrypt(reply, {}), kInput, "a decision needs a rate");
+  ExpectRefused(Decrypt(reply, {"--fmr", "0.1", "--top", "3"}), kUsage, "--scores");
+  const Finished decided = RunProgram(kHeft, {"decrypt", "--model", W("model.heft"), "--secret-key",
+                                              K("secret.key"), "--in", reply, "--threshold", "-1"});
+  EXPECT_THAT(decided.out, ::testing::StartsWith("accept 1 (claim of 1 in gallery " + gallery));
+  EXPECT_EQ(decided.err, "");
+  const auto decision = Must(kHeft, Decrypt(Verify("1"), {"--fmr", "0.1"}));
+  EXPECT_EQ(decision["gallery"], gallery);
+  EXPECT_EQ(decision["claimed"], "1");
+  EXPECT_EQ(decision["fmr"], 0.1);
+  EXPECT_FALSE(decision.contains("candidates")) << decision;
+  for (const int left : {1, 0}) {
+    const Finished scores =
+        RunProgram(kHeft, {"decrypt", "--model", W("model.heft"), "--secret-key", K("secret.key"),
+                           "--in", Verify("1"), "--scores"});
+    EXPECT_THAT(scores.err,
+                HasSubstr("one of the 4 that an identity may ever give (one client: 2)"));
+    EXPECT_THAT(scores.out, HasSubstr("1  (scores left: " + std::to_string(left) + ")"));
+  }
+  ExpectRefused(Decrypt(Verify("1")), kBudget, "one client may get 2");
+}
+
+// Somebody else as "1" in another gallery under the same key, which the key owner admits too.
+TEST_F(BudgetTest, ADecisionIsOnTheKeysOwnGallery) {
+  const std::string own = Must(kHeft, {"inspect", K("gallery")})["id"];
+  const auto in_other = [](Args args) {
+    std::ranges::replace(args, K("gallery"), K("other"));
+    return args;
+  };
+  const Args of = {"--model",   W("model.heft"), "--keys", K("evaluation.keys"),
+                   "--gallery", K("gallery")};
+  const auto serve = [&](Args args, const Args& more) {
+    args.insert(args.end(), of.begin(), of.end());
+    args.insert(args.end(), {"--in", Sample("one", "face"), "--in", Sample("one", "voice")});
+    args.insert(args.end(), more.begin(), more.end());
+    Must(kServer, in_other(args));
+  };
+  Encrypt("one", {"--row", "9"});
+  serve({"enrol"}, {"--identity", "1"});
+  AdmitWaiting(in_other(of), K("secret.key"));
+  Unpin(K("trust.heft"));
+  const std::string other = Must(kHeft, {"inspect", K("other")})["id"];
+  EXPECT_EQ(Must(kHeft, Budget())["gallery"], own) << "the first that it saw";
+  const auto reply = [&](const std::string& name) {
+    Encrypt("one", {"--row", "9"});
+    serve({"verify"}, {"--identity", "1", "--out", K(name)});
+    return K(name);
+  };
+  const std::string first = reply("first.ct"), second = reply("second.ct");
+  const Args rule = {"--threshold", "0.3"};
+  ExpectRefused(Decrypt(first, rule), kInput, "this key's own is " + own);
+  ExpectRefused(Decrypt(first, {"--scores"}), kInput, "--gallery-id " + other);
+  ExpectRefused(Decrypt(first, {"--threshold", "0.3", "--gallery-id", own}), kInput, other);
+  const auto named = Must(kHeft, Decrypt(first, {"--threshold", "0.3", "--gallery-id", other}));
+  EXPECT_EQ(named["accept"], true) << named;
+  EXPECT_EQ(named["gallery"], other);
+  ExpectRefused(Decrypt(second, rule), kInput, "this key's own is " + own);
+  Must(kHeft, {"trust", "pin", "--trust", K("trust.heft"), "--gallery", other});
+  EXPECT_EQ(Must(kHeft, Decrypt(second, rule))["gallery"], other);
+}
+
 TEST_F(BudgetTest, EveryReplyIsOpenedOnce) {
   const std::string reply = Verify("1");
-  Must(kHeft, Decrypt(reply, {"--decision", "--threshold", "0.5"}));
+  Must(kHeft, Decrypt(reply, {"--threshold", "0.5"}));
   ExpectRefused(Decrypt(reply), kInput, "opened before, at 20");
-  ExpectRefused(Decrypt(reply, {"--decision", "--threshold", "0.6"}), kInput, "opened before");
+  ExpectRefused(Decrypt(reply, {"--threshold", "0.6"}), kInput, "opened before");
+}
+
+// One program that runs 400 days ahead: what limits stops for a day, and not until then.
+TEST_F(BudgetTest, AClockThatIsWrongOnceStopsNothingForLong) {
+  Must(kHeft, Budget({"--set-decisions", "4"}));
+  const Args rule = {"--threshold", "0.5"};
+  for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("1"), rule));
+  setenv("LD_PRELOAD", HEFT_CLOCK_AHEAD, 1);
+  setenv("HEFT_TEST_AHEAD", std::to_string(400 * 86400).c_str(), 1);
+  const auto ahead = Must(kHeft, Budget({"--set-client-bits", "9999"}));
+  unsetenv("HEFT_TEST_AHEAD");
+  unsetenv("LD_PRELOAD");
+  const auto after = Must(kHeft, Budget());
+  EXPECT_GT(std::string(ahead["last_entry"]), std::string(after["clients"][0]["full_at"]))
+      << "the clock was ahead, and when limits are gone does not follow it";
+  // A day's decisions came back, and then none for a day.
+  for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("1"), rule));
+  const Finished refused = RunProgram(kHeft, Decrypt(Verify("1"), rule));
+  EXPECT_EQ(refused.exit_code, kBudget);
+  const time_t latest = time(nullptr) + 2 * 86400;
+  char day[16];
+  strftime(day, sizeof day, "%Y-%m-%d", gmtime(&latest));
+  const size_t at = refused.err.find("again from ");
+  ASSERT_NE(at, std::string::npos) << refused.err;
+  EXPECT_LE(refused.err.substr(at + 11, 10), day);
 }
 
 TEST_F(BudgetTest, TwoProcessesAtOnceShareIt) {
@@ -171,19 +262,22 @@ TEST_F(BudgetTest, TwoProcessesAtOnceShareIt) {
 }
 
 TEST_F(BudgetTest, AnotherFileIsNoOtherBudget) {
-  ExpectRefused(Decrypt(Verify("1"), {"--budget-file", K("new")}), kUsage, "--budget-file");
+  ExpectRefused(Decrypt(Verify("1"), {"--scores", "--budget-file", K("new")}), kUsage,
+                "--budget-file");
   const std::string fresh = Slurp(K("secret.key.journal")), copy = K("elsewhere");
   Must(kHeft, Decrypt(Verify("1")));
   // The key alone; with the journal that it began with; with nothing in the folder of states.
   fs::create_directory(copy);
   for (const char* name : {"secret.key", "trust.heft"}) fs::copy(K(name), copy + "/" + name);
   const std::string reply = Verify("1");
-  ExpectRefused(Decrypt(reply, {}, copy + "/secret.key"), kInput, "heft budget --restart");
+  ExpectRefused(Decrypt(reply, {"--scores"}, copy + "/secret.key"), kInput,
+                "heft budget --restart");
   Spill(copy + "/secret.key.journal", fresh);
-  ExpectRefused(Decrypt(reply, {}, copy + "/secret.key"), kInput, "an older journal");
+  ExpectRefused(Decrypt(reply, {"--scores"}, copy + "/secret.key"), kInput, "an older journal");
   const std::string state = std::getenv("HEFT_STATE_DIR");
   setenv("HEFT_STATE_DIR", K("state").c_str(), 1);
-  ExpectRefused(Decrypt(reply, {}, copy + "/secret.key"), kInput, "copied from elsewhere");
+  ExpectRefused(Decrypt(reply, {"--scores"}, copy + "/secret.key"), kInput,
+                "copied from elsewhere");
   ExpectRefused(Decrypt(reply), kInput, "copied from elsewhere");
   setenv("HEFT_STATE_DIR", state.c_str(), 1);
   // Deleted, put back, cut, another key's.
@@ -240,7 +334,7 @@ TEST_F(BudgetTest, IdentificationsByAnybodyLockNobodyOut) {
   const auto use = Must(kHeft, Budget());
   EXPECT_LE(use["scores"], 1) << "one client's half";
   // Who was published gives decisions, who was enrolled a minute ago gives everything.
-  const auto decided = Must(kHeft, Decrypt(Verify("1"), {"--decision", "--threshold", "-1"}));
+  const auto decided = Must(kHeft, Decrypt(Verify("1"), {"--threshold", "-1"}));
   EXPECT_EQ(decided["accept"], true);
   Enrol("6");
   const auto person = Must(kHeft, Decrypt(Verify("2")));
@@ -250,12 +344,14 @@ TEST_F(BudgetTest, IdentificationsByAnybodyLockNobodyOut) {
 TEST_F(BudgetTest, TheCapOnWhatIsPublished) {
   const auto out = [](const std::string& name) { return K(name + ".ct"); };
   Serve("identify", "one", {"--out", out("search")});
-  ExpectRefused(Decrypt(out("search"), {"--top", "11"}), kInput, "--beyond-cap");
-  EXPECT_EQ(Must(kHeft, Decrypt(out("search"), {"--top", "1"}))["candidates"].size(), 1u);
+  ExpectRefused(Decrypt(out("search"), {"--scores", "--top", "11"}), kInput, "--beyond-cap");
+  EXPECT_EQ(Must(kHeft, Decrypt(out("search"), {"--scores", "--top", "1"}))["candidates"].size(),
+            1u);
   EXPECT_EQ(Must(kHeft, Budget())["identities"], 1) << "the other one is not charged";
   Encrypt("one", {"--row", "4"});
   Serve("identify", "one", {"--out", out("again")});
-  const Finished more = RunProgram(kHeft, Decrypt(out("again"), {"--top", "11", "--beyond-cap"}));
+  const Finished more =
+      RunProgram(kHeft, Decrypt(out("again"), {"--scores", "--top", "11", "--beyond-cap"}));
   EXPECT_THAT(more.err, Not(HasSubstr("--beyond-cap")));
 }
 
@@ -270,7 +366,7 @@ TEST_F(BudgetTest, ARevokedKeyOpensNothingWhereverACopyLies) {
        {"rekey", "--model", W("model.heft"), "--secret-key", K("secret.key"), "--out", K("next")});
   ExpectRefused(Decrypt(reply), kInput, "revoked");
   EXPECT_EQ(Open(reply), kInput);
-  const Finished copied = RunProgram(kHeft, Decrypt(reply, {}, copy + "/secret.key"));
+  const Finished copied = RunProgram(kHeft, Decrypt(reply, {"--scores"}, copy + "/secret.key"));
   EXPECT_EQ(copied.exit_code, kInput);
   EXPECT_EQ(copied.out, "");
   for (const std::string& key : {K("secret.key"), copy + "/secret.key"}) {

@@ -113,23 +113,23 @@ Dataset* CalibrationTest::data_ = nullptr;
 
 TEST_F(CalibrationTest, WithoutThresholdsDecisionsAreRefusedAndScoresAreThere) {
   const std::string search = Ask("identify", RowOf(0, 1));
-  for (const Args& how : {Args{"--fpir", "1e-1"}, Args{"--fpir", "1e-1", "--decision"}}) {
+  for (const Args& how : {Args{"--fpir", "1e-1"}, Args{"--fpir", "1e-1", "--scores"}}) {
     const Finished run = RunProgram(kHeft, Decrypt("bare.heft", search, how));
     EXPECT_EQ(run.exit_code, kInput);
     EXPECT_THAT(run.err, HasSubstr("heft calibrate --data"));
     EXPECT_EQ(run.out, "");
   }
-  const nlohmann::json scores = Must(kHeft, Decrypt("bare.heft", search, {"--top", "3"}));
+  const nlohmann::json scores =
+      Must(kHeft, Decrypt("bare.heft", search, {"--scores", "--top", "3"}));
   EXPECT_EQ(scores["candidates"].size(), 3u);
   const std::string claim = Ask("verify", RowOf(0, 1), {"--identity", data_->labels[RowOf(0, 0)]});
-  for (const Args& how : {Args{"--fmr", "1e-1"}, Args{"--fmr", "1e-1", "--decision"}}) {
+  for (const Args& how : {Args{"--fmr", "1e-1"}, Args{"--fmr", "1e-1", "--scores"}}) {
     const Finished run = RunProgram(kHeft, Decrypt("bare.heft", claim, how));
     EXPECT_EQ(run.exit_code, kInput);
     EXPECT_THAT(run.err, HasSubstr("heft calibrate --data"));
   }
   // A score of one's own is a decision by nothing that the model lacks.
-  const nlohmann::json decided =
-      Must(kHeft, Decrypt("bare.heft", claim, {"--threshold", "-1", "--decision"}));
+  const nlohmann::json decided = Must(kHeft, Decrypt("bare.heft", claim, {"--threshold", "-1"}));
   EXPECT_EQ(decided["accept"], true) << decided;
   const Finished told = RunProgram(kHeft, {"inspect", (*work_)("owner/bare.heft")});
   EXPECT_THAT(told.out, HasSubstr("no decision tables"));
@@ -139,9 +139,8 @@ TEST_F(CalibrationTest, WithoutThresholdsDecisionsAreRefusedAndScoresAreThere) {
 TEST_F(CalibrationTest, ACalibratedModelDecidesOfTheSameGallery) {
   int right = 0, wrong = 0;
   for (int person = 0; person < 2 * kAsked; ++person) {
-    const nlohmann::json said =
-        Must(kHeft, Decrypt("calibrated.heft", Ask("identify", RowOf(person, 1)),
-                            {"--fpir", "1e-1", "--decision"}));
+    const nlohmann::json said = Must(
+        kHeft, Decrypt("calibrated.heft", Ask("identify", RowOf(person, 1)), {"--fpir", "1e-1"}));
     if (!said["accept"].get<bool>()) continue;
     const bool enrolled = person < kAsked;
     ++(enrolled && said["identity"] == data_->labels[RowOf(person, 0)] ? right : wrong);
@@ -151,7 +150,7 @@ TEST_F(CalibrationTest, ACalibratedModelDecidesOfTheSameGallery) {
   const nlohmann::json claim =
       Must(kHeft, Decrypt("calibrated.heft",
                           Ask("verify", RowOf(1, 1), {"--identity", data_->labels[RowOf(1, 0)]}),
-                          {"--fmr", "1e-1", "--decision"}));
+                          {"--fmr", "1e-1"}));
   EXPECT_TRUE(claim.contains("accept")) << claim;
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -82,8 +83,13 @@ class CheckingTest : public ::testing::Test {
   }
   static Args Decrypt(const std::string& reply, const Args& more = {}) {
     return Join({"decrypt", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"),
-                 "--in", W(reply)},
+                 "--in", W(reply), "--scores"},
                 more);
+  }
+  static Args Decide(const std::string& reply, const Args& rule) {
+    return Join({"decrypt", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"),
+                 "--in", W(reply)},
+                rule);
   }
   // What waits is admitted; where nothing does, the gallery's state is signed.
   static void SignState(const std::string& gallery) {
@@ -168,6 +174,32 @@ TEST_F(CheckingTest, HonestRepliesUnderConditionsAreRight) {
        {"reveal", "--gallery", W("sites"), "--in", W("all.ct"), "--out", W("all.ct.seed")});
   ExpectRight(Audit("sites", "all.ct", "all.ct.seed"));
   ExpectWrong(Audit("sites", "berlin.ct", "all.ct.seed"), "not the one that the reply commits to");
+}
+
+// A client's condition that leaves one person: a claim in effect, and judged as one.
+TEST_F(CheckingTest, AConditionThatLeavesOnePersonIsAClaim) {
+  Must(kHeft, {"encrypt", "--model", W("model.heft"), "--key", W("keys/encryption.key"),
+               "--modality", "face", "--in", W("face.npy"), "--row", "4", "--label", "one of rome",
+               "--out", W("alone.ct")});
+  Must(kServer, Serve("enrol", "cities", {"--in", W("others.ct"), "--metadata", "site=paris"}));
+  Must(kServer, Serve("enrol", "cities", {"--in", W("alone.ct"), "--metadata", "site=rome"}));
+  Believe(W("keys/trust.heft"), W("cities"));
+  SignState("cities");
+  const auto search = [](const std::string& site, const std::string& out) {
+    Must(kServer, Join(Identify("cities", out), {"--where", "site=" + site}));
+    return out;
+  };
+  const std::string rome = search("rome", "rome.ct");
+  Refused(Decide(rome, {"--fpir", "0.1"}), "fewer than 10 people");
+  const auto alone = Must(kHeft, Decide(rome, {"--fpir", "0.1", "--fmr", "0.1"}));
+  const Model model = ReadModel(W("model.heft"));
+  constexpr uint32_t kFace = 1;  // the probe has no other modality
+  const auto searched = [&](uint64_t people) {
+    return model.ThresholdForSearch(0.1, people, 1, kFace)->score;
+  };
+  EXPECT_EQ(alone["threshold"], std::max(model.ThresholdFor(0.1, kFace)->score, searched(1)));
+  const auto many = Must(kHeft, Decide(search("paris", "paris.ct"), {"--fpir", "0.1"}));
+  EXPECT_EQ(many["threshold"], searched(20));
 }
 
 TEST_F(CheckingTest, OneInSoManyIsChosen) {

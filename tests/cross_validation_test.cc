@@ -221,13 +221,13 @@ class MeaningTest : public ::testing::Test {
     args.insert(args.end(), more.begin(), more.end());
     return args;
   }
-  // Claims to be the enrolled person, and asks for a decision at FMR 1e-2.
+  // Claims to be the enrolled person, and asks for the score and a decision at FMR 1e-2.
   Args Decide(const std::vector<std::string>& files) {
     Must(kServer,
          ServeArgs("verify", files, {"--identity", data_.labels[0], "--out", w_("score.ct")}));
     Believe(w_("keys/trust.heft"), w_("gallery"));
     return {"decrypt", "--model",      w_("m.heft"), "--secret-key", w_("keys/secret.key"),
-            "--in",    w_("score.ct"), "--fmr",      "1e-2"};
+            "--in",    w_("score.ct"), "--scores",   "--fmr",        "1e-2"};
   }
   // The score of probe row 1 without some modalities against template row 0, and the probe's |z|^2,
   // normalised.

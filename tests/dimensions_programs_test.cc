@@ -75,7 +75,7 @@ class DimensionsProgramsTest : public ::testing::TestWithParam<Case> {
   // The scores of what a server has answered; `rows`: of the templates that must be there.
   void ExpectScores(const std::string& reply, int probe, const std::vector<int>& rows) const {
     const auto opened = Must(kHeft, {"decrypt", "--model", W("model.heft"), "--secret-key",
-                                     W("keys/secret.key"), "--in", W(reply)});
+                                     W("keys/secret.key"), "--in", W(reply), "--scores"});
     EXPECT_FALSE(opened.contains("refused")) << opened;
     ASSERT_EQ(opened["candidates"].size(), rows.size()) << opened;
     for (const int row : rows) {

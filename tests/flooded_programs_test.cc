@@ -89,7 +89,7 @@ TEST_F(FloodedProgramsTest, FromTrainingToAFloodedOpening) {
   Must(kServer,
        Serve("verify", "verify", {"--identity", LabelOfRow(0), "--out", W("verified.ct")}));
   for (const char* reply : {"scores.ct", "verified.ct"}) {
-    const auto opened = Must(kHeft, Owner("decrypt", {"--in", W(reply)}));
+    const auto opened = Must(kHeft, Owner("decrypt", {"--scores", "--in", W(reply)}));
     EXPECT_FALSE(opened.contains("refused")) << opened;
     ASSERT_EQ(opened["candidates"].size(), 1u) << opened;
     EXPECT_EQ(opened["candidates"][0]["identity"], LabelOfRow(0));
@@ -112,7 +112,7 @@ TEST_F(FloodedProgramsTest, FusePartialEnrolsAndIdentifies) {
   };
   EnrolNow(other(Serve("enrol", "partial", {})), W("keys/secret.key"));
   Must(kServer, other(Serve("identify", "partial-probe", {"--out", W("partial.ct")})));
-  const auto opened = Must(kHeft, Owner("decrypt", {"--in", W("partial.ct")}));
+  const auto opened = Must(kHeft, Owner("decrypt", {"--scores", "--in", W("partial.ct")}));
   EXPECT_FALSE(opened.contains("refused")) << opened;
   ASSERT_EQ(opened["candidates"].size(), 1u) << opened;
   EXPECT_EQ(opened["candidates"][0]["identity"], LabelOfRow(0));
@@ -131,12 +131,13 @@ TEST_F(FloodedProgramsTest, WhatHasNoRoomIsRefused) {
   };
   const auto before = budget();
   ASSERT_FALSE(before["clients"].empty());
-  const Finished degree_two = RunProgram(kHeft, Owner("decrypt", {"--in", W("degree-two.ct")}));
+  const Finished degree_two =
+      RunProgram(kHeft, Owner("decrypt", {"--scores", "--in", W("degree-two.ct")}));
   EXPECT_EQ(degree_two.exit_code, kInput);
   EXPECT_THAT(degree_two.err, HasSubstr("no room for noise flooding"));
-  const Finished openings = RunProgram(
-      kHeft, Owner("decrypt",
-                   {"--in", W("more.ct"), "--flood-bits", "30", "--flood-openings", "4000000000"}));
+  const Finished openings =
+      RunProgram(kHeft, Owner("decrypt", {"--scores", "--in", W("more.ct"), "--flood-bits", "30",
+                                          "--flood-openings", "4000000000"}));
   EXPECT_EQ(openings.exit_code, kInput);
   EXPECT_THAT(openings.err, HasSubstr("no room for noise flooding"));
   EXPECT_EQ(budget(), before);

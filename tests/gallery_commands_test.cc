@@ -103,7 +103,7 @@ class GalleryCommandsTest : public ::testing::Test {
     Must(kServer,
          Join(Join(Join({"identify"}, WithKeys(gallery)), probe), Join({"--out", scores}, more)));
     Args decrypt = {"decrypt", "--model", W("model.heft"), "--secret-key", W(keys_ + "/secret.key"),
-                    "--in",    scores};
+                    "--in",    scores,    "--scores"};
     for (size_t i = 1; i < probe.size(); i += 2)
       decrypt.insert(decrypt.end(), {"--request", probe[i]});
     std::multiset<std::string> names;

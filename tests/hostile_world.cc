@@ -231,10 +231,9 @@ void World::Clear() const {
 }
 
 Fate World::Decide(const std::string& reply, bool verify, const std::string& rate) const {
-  const Finished run =
-      RunProgram(kHeft, {"decrypt", "--model", (*this)("model.heft"), "--secret-key",
-                         (*this)("keys/secret.key"), "--in", reply, verify ? "--fmr" : "--fpir",
-                         rate, "--decision", "--json"});
+  const Finished run = RunProgram(kHeft, {"decrypt", "--model", (*this)("model.heft"),
+                                          "--secret-key", (*this)("keys/secret.key"), "--in", reply,
+                                          verify ? "--fmr" : "--fpir", rate, "--json"});
   if (run.exit_code == kInput) return {Outcome::kRefused, run.err};
   if (run.exit_code != 0)
     Die("decrypt ended with " + std::to_string(run.exit_code) + ": " + run.err);

@@ -79,7 +79,7 @@ class World {
   std::string Keep(const std::string& path);
   void Clear() const;
 
-  // heft decrypt --decision at the model's threshold for a false match rate.
+  // heft decrypt at the model's threshold for a false match rate.
   Fate Decide(const std::string& reply, bool verify, const std::string& rate) const;
 
  private:

@@ -91,10 +91,10 @@ TEST_F(HugeFilesTest, ModelsKeysAndReplies) {
           {"encrypt", "--model", W("model.heft"), "--key", keys, "--modality", "face", "--in",
            W("data/face.npy"), "--out", W("new")},
           keys);
-  Refused(
-      kHeft,
-      {"decrypt", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"), "--in", reply},
-      reply);
+  Refused(kHeft,
+          {"decrypt", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"), "--in",
+           reply, "--scores"},
+          reply);
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ class LimitsTest : public ::testing::Test {
   }
   static Args Decrypt(const Args& more) {
     return Join({"decrypt", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"),
-                 "--in", W("scores.ct")},
+                 "--in", W("scores.ct"), "--scores"},
                 more);
   }
   // Runs it under bash's `ulimit`.

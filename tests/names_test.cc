@@ -94,7 +94,7 @@ TEST_F(NamesTest, TwoSpellingsAreOnePerson) {
     Must(kServer, Serve("verify", {"--identity", claimed, "--out", reply}));
     Believe(W("trust.heft"), W("gallery"));
     const auto opened = Must(kHeft, {"decrypt", "--model", W("model.heft"), "--secret-key",
-                                     W("secret.key"), "--in", reply});
+                                     W("secret.key"), "--in", reply, "--scores"});
     EXPECT_GT(opened["candidates"][0]["score"], 0.9) << opened;
     EXPECT_EQ(opened["candidates"][0]["identity"], kComposed) << opened;
   }

@@ -98,8 +98,9 @@ class PostgresCommandsTest : public ::testing::Test {
     Believe(W("keys/trust.heft"), gallery);
     Must(kServer,
          Join(Join(Join({"identify"}, WithKeys(gallery)), probe), {"--out", W("scores.ct")}));
-    Args decrypt = {"decrypt", "--model",     W("model.heft"), "--secret-key", W("keys/secret.key"),
-                    "--in",    W("scores.ct")};
+    Args decrypt = {
+        "decrypt", "--model",      W("model.heft"), "--secret-key", W("keys/secret.key"),
+        "--in",    W("scores.ct"), "--scores"};
     for (size_t i = 1; i < probe.size(); i += 2) {
       decrypt.insert(decrypt.end(), {"--request", probe[i]});
     }

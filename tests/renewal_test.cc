@@ -74,7 +74,7 @@ class RenewalTest : public ::testing::TestWithParam<const char*> {
   }
   Args Decrypt(const std::string& keys, const std::string& scores, const Args& more = {}) const {
     Args args = {"decrypt", "--model", W("model.heft"), "--secret-key", W(keys + "/secret.key"),
-                 "--in",    W(scores), "--quiet"};
+                 "--in",    W(scores), "--quiet",       "--scores"};
     args.insert(args.end(), more.begin(), more.end());
     return args;
   }

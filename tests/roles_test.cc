@@ -100,7 +100,7 @@ class RolesTest : public ::testing::Test {
   // Server answers, key owner opens.
   static nlohmann::json Ask(const std::string& subcommand, const std::vector<std::string>& samples,
                             const Args& more = {},
-                            const Args& decide = {"--top", "1000", "--beyond-cap"}) {
+                            const Args& decide = {"--scores", "--top", "1000", "--beyond-cap"}) {
     const std::string file = Own("scores.ct");
     Args args = Serve(subcommand, samples, more);
     args.insert(args.end(), {"--out", Path("server", file)});
@@ -204,7 +204,7 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     for (int row : {2, 6, 100}) {
       const std::string file = "0000" + std::to_string(reply++) + ".ct";
       work_->Copy("server/" + folder + "/" + file, "owner/" + file);
-      const auto opened = Open(file, {"--top", "1000", "--beyond-cap"});
+      const auto opened = Open(file, {"--scores", "--top", "1000", "--beyond-cap"});
       EXPECT_EQ(opened["probe"], data_->labels[row]);
       ExpectScores(opened, Fused(row), gallery);
     }
@@ -214,10 +214,11 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
   const auto again = [](const std::string& name) {
     return std::vector<std::string>{Send("face", {2}, name), Send("voice", {2}, name)};
   };
-  EXPECT_EQ(Ask("identify", again("top"), {}, {"--top", "3"})["candidates"].size(), 3u);
-  EXPECT_EQ(Ask("identify", again("any"), {}, {})["candidates"].size(), 8u) << "all identities";
+  EXPECT_EQ(Ask("identify", again("top"), {}, {"--scores", "--top", "3"})["candidates"].size(), 3u);
+  EXPECT_EQ(Ask("identify", again("any"), {}, {"--scores"})["candidates"].size(), 8u)
+      << "all identities";
   // A search's threshold is for the size of the gallery: eight people, some with two templates.
-  const auto found = Ask("identify", again("found"), {}, {"--fpir", "0.1"});
+  const auto found = Ask("identify", again("found"), {}, {"--scores", "--fpir", "0.1"});
   EXPECT_EQ(found["threshold"],
             model_->ThresholdForSearch(0.1, 8, 2, model_->AllModalities())->score);
   EXPECT_EQ(found["accept"], found["candidates"][0]["score"] >= found["threshold"]);
@@ -246,12 +247,12 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     for (int row : {2, 6, 100}) {
       const std::string file = "0000" + std::to_string(reply++) + ".ct";
       work_->Copy("server/" + folder + "/" + file, "owner/" + file);
-      ExpectScores(Open(file, {}), Fused(row), of_claimed);
+      ExpectScores(Open(file, {"--scores"}), Fused(row), of_claimed);
     }
     const double score = opened["candidates"][0]["score"];
     // Every reply is opened once: a new one for each question.
     const auto decide = [&](const std::string& option, const std::string& value) {
-      return Ask("verify", probes, {"--identity", claimed}, {option, value});
+      return Ask("verify", probes, {"--identity", claimed}, {"--scores", option, value});
     };
     EXPECT_EQ(decide("--threshold", std::to_string(score - 0.02))["accept"], true);
     EXPECT_EQ(decide("--threshold", std::to_string(score + 0.02))["accept"], false);
@@ -316,8 +317,7 @@ TEST_F(RolesTest, AProbeIsJudgedByTheTableOfItsModalities) {
   EXPECT_EQ(mine["modalities"], nlohmann::json::array({"face"}));
   EXPECT_EQ(mine["threshold"], at);
   EXPECT_EQ(mine["accept"], true) << mine;
-  const auto impostor =
-      Ask("verify", face(), {"--identity", other}, {"--fmr", "0.1", "--decision"});
+  const auto impostor = Ask("verify", face(), {"--identity", other}, {"--fmr", "0.1"});
   EXPECT_EQ(impostor["modalities"], nlohmann::json::array({"face"}));
   EXPECT_EQ(impostor["threshold"], at);
   EXPECT_EQ(impostor["accept"], false) << impostor;
@@ -352,7 +352,8 @@ TEST_F(RolesTest, AProbeIsJudgedByTheTableOfItsModalities) {
   EXPECT_NE(refused.exit_code, 0);
   EXPECT_THAT(refused.err, HasSubstr("no decision table for probes with face"));
   EXPECT_THAT(refused.err, HasSubstr("heft calibrate --data DATA"));
-  EXPECT_EQ(Must(kHeft, decrypt({}))["candidates"].size(), 1u) << "scores are still there";
+  EXPECT_EQ(Must(kHeft, decrypt({"--scores"}))["candidates"].size(), 1u)
+      << "scores are still there";
   // Templates that lack a modality are said to.
   const auto brought = [&](const std::vector<std::string>& samples) {
     return Must(kServer, Serve("enrol", samples));
@@ -388,8 +389,9 @@ TEST_F(RolesTest, ThreeModalities) {
   serve({"enrol"});
   AdmitWaiting(base, w("owner/keys/secret.key"));
   serve({"identify", "--out", w("owner/scores.ct")});
-  const auto opened = Must(kHeft, {"decrypt", "--model", w("model.heft"), "--secret-key",
-                                   w("owner/keys/secret.key"), "--in", w("owner/scores.ct")});
+  const auto opened =
+      Must(kHeft, {"decrypt", "--model", w("model.heft"), "--secret-key",
+                   w("owner/keys/secret.key"), "--in", w("owner/scores.ct"), "--scores"});
   const std::vector<double> z = testing::FusePlain(model, UnitVectors(data, 5));
   EXPECT_EQ(opened["candidates"][0]["identity"], data.labels[5]);
   EXPECT_NEAR(opened["candidates"][0]["score"], testing::Dot(z, z), kScoreNoise + kRounding);
@@ -429,9 +431,9 @@ TEST_F(RolesTest, SecretKeyUnderAPassphrase) {
   Args identify = {"identify", "--row", "1", "--out", Path("owner", Own("scores.ct"))};
   identify.insert(identify.end(), base.begin(), base.end());
   Must(kServer, identify);
-  const auto opened =
-      Must(kHeft, {"decrypt", "--model", model, "--secret-key", secret, "--passphrase-file",
-                   Path("owner", "passphrase.txt"), "--in", Path("owner", Own("scores.ct"))});
+  const auto opened = Must(kHeft, {"decrypt", "--model", model, "--secret-key", secret,
+                                   "--passphrase-file", Path("owner", "passphrase.txt"), "--in",
+                                   Path("owner", Own("scores.ct")), "--scores"});
   ExpectScores(opened, Fused(4), {{data_->labels[0], Fused(0)}, {data_->labels[4], Fused(4)}});
   // New evaluation keys for the same secret, elsewhere.
   const auto renewed =

@@ -77,7 +77,8 @@ class SecretsTest : public ::testing::Test {
     Must(kServer, args);
     Believe(W(keys + "/trust.heft"), W(gallery));
   }
-  static Args Decrypt(const std::string& keys, const std::string& scores, const Args& more = {}) {
+  static Args Decrypt(const std::string& keys, const std::string& scores,
+                      const Args& more = {"--scores"}) {
     Args args = {"decrypt", "--model", W("model.heft"), "--secret-key", W(keys + "/secret.key"),
                  "--in",    W(scores), "--quiet"};
     args.insert(args.end(), more.begin(), more.end());
@@ -90,7 +91,8 @@ class SecretsTest : public ::testing::Test {
   }
   static std::map<std::string, double> Scores(const std::string& keys, const std::string& file) {
     std::map<std::string, double> scores;
-    const auto opened = Must(kHeft, Decrypt(keys, file, {"--top", "100", "--beyond-cap"}));
+    const auto opened =
+        Must(kHeft, Decrypt(keys, file, {"--scores", "--top", "100", "--beyond-cap"}));
     for (const auto& c : opened["candidates"]) {
       scores[c["identity"]] = c["score"];
     }
@@ -110,20 +112,20 @@ TEST_F(SecretsTest, ADecisionShowsNoScore) {
   for (const double threshold : {best - 0.01, best + 0.01}) {
     Encrypt("keys", "probe", {"--row", "4"});  // each reply is opened once
     Identify("keys", "gallery", "decided.ct");
-    const auto decision = Must(
-        kHeft,
-        Decrypt("keys", "decided.ct", {"--decision", "--threshold", std::to_string(threshold)}));
+    const auto decision =
+        Must(kHeft, Decrypt("keys", "decided.ct", {"--threshold", std::to_string(threshold)}));
     EXPECT_EQ(decision["accept"], threshold < best);
     EXPECT_EQ(decision.contains("identity"), threshold < best);
     EXPECT_FALSE(decision.contains("candidates"));
     EXPECT_THAT(decision.dump(), Not(HasSubstr("score")));
   }
-  EXPECT_EQ(RunProgram(kHeft, Decrypt("keys", "scores.ct", {"--decision"})).exit_code, kInput);
+  EXPECT_EQ(RunProgram(kHeft, Decrypt("keys", "scores.ct", {})).exit_code, kInput);
 }
 
 TEST_F(SecretsTest, NoiseFloodingIsRefusedWithoutRoom) {
   const auto before = Snapshot(work_->root());
-  const Finished refused = RunProgram(kHeft, Decrypt("keys", "scores.ct", {"--flood-bits", "30"}));
+  const Finished refused =
+      RunProgram(kHeft, Decrypt("keys", "scores.ct", {"--scores", "--flood-bits", "30"}));
   EXPECT_EQ(refused.exit_code, kInput);
   EXPECT_EQ(refused.out, "");
   EXPECT_THAT(refused.err, HasSubstr("no room for noise flooding"));

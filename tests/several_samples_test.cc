@@ -81,7 +81,7 @@ class SeveralSamplesTest : public ::testing::Test {
   }
   static Args Decrypt(const std::string& reply, const std::string& samples, const Args& more) {
     Args args = {"decrypt", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"),
-                 "--in",    W(reply)};
+                 "--in",    W(reply),  "--scores"};
     for (const std::string& path : Names(samples)) args.insert(args.end(), {"--request", path});
     return Join(args, more);
   }

@@ -100,23 +100,23 @@ ask() { # ROW OUT
 }
 ask 13 third
 ask 17 fourth
-refused "no reply of 2" "$heft" decrypt "${whole[@]}" --in third/000.ct third/001.ct third/003.ct
-refused "a second reply of bucket 1" "$heft" decrypt "${whole[@]}" --in third/00[0123].ct third/001.ct
-refused "a second reply of bucket 1" "$heft" decrypt "${whole[@]}" --in third/00[013].ct fourth/001.ct
-refused "answers another request" "$heft" decrypt "${whole[@]}" --in third/00[013].ct fourth/002.ct
-refused "several replies need --shards" "$heft" decrypt "${owner[@]}" --in third/*.ct
+refused "no reply of 2" "$heft" decrypt --scores "${whole[@]}" --in third/000.ct third/001.ct third/003.ct
+refused "a second reply of bucket 1" "$heft" decrypt --scores "${whole[@]}" --in third/00[0123].ct third/001.ct
+refused "a second reply of bucket 1" "$heft" decrypt --scores "${whole[@]}" --in third/00[013].ct fourth/001.ct
+refused "answers another request" "$heft" decrypt --scores "${whole[@]}" --in third/00[013].ct fourth/002.ct
+refused "several replies need --shards" "$heft" decrypt --scores "${owner[@]}" --in third/*.ct
 sed 's/"count": 4/"count": 3/' people.shards >cut.shards
-refused "no shard list" "$heft" decrypt "${owner[@]}" --shards cut.shards --in third/*.ct
-"$heft" decrypt "${whole[@]}" --in third/00[3201].ct --fpir 0.1 --decision | grep -q "^accept ${name[3]} " ||
+refused "no shard list" "$heft" decrypt --scores "${owner[@]}" --shards cut.shards --in third/*.ct
+"$heft" decrypt "${whole[@]}" --in third/00[3201].ct --fpir 0.1 | grep -q "^accept ${name[3]} " ||
   fail "not found in the whole"
-refused "opened before" "$heft" decrypt "${owner[@]}" --in third/002.ct
+refused "opened before" "$heft" decrypt --scores "${whole[@]}" --in third/*.ct
 
 # A claim is answered by its own bucket.
 pick row-claim "${name[3]}" -- 14
 encrypt row-claim claim enrolment
 mapfile -t in < <(samples claim)
 "$server" verify "${all[@]}" --identity "${name[3]}" "${in[@]}" --out claim.scores >/dev/null
-"$heft" decrypt "${whole[@]}" --in claim.scores --fmr 0.1 --decision | grep -q "^accept" ||
+"$heft" decrypt "${whole[@]}" --in claim.scores --fmr 0.1 | grep -q "^accept" ||
   fail "the claim is not accepted"
 
 # Somebody who is brought into each bucket is admitted into one.

@@ -90,7 +90,7 @@ class SignaturesTest : public ::testing::Test {
   }
   static Args Decrypt(const std::string& in, const Args& more = {}) {
     return Join({"decrypt", "--model", W("model.heft"), "--secret-key", W("owner/keys/secret.key"),
-                 "--in", W(in)},
+                 "--in", W(in), "--threshold", "0.5"},
                 more);
   }
   // The file, as a new one of this name.
@@ -134,7 +134,7 @@ class SignaturesTest : public ::testing::Test {
 TEST_F(SignaturesTest, HonestFilesAreTaken) {
   // Every reply is opened once, and other tests open the other one.
   Must(kServer, Join(Identify("server/honest.ct"), {"--degree-two"}));
-  const auto opened = Must(kHeft, Decrypt("server/honest.ct", {"--top", "3"}));
+  const auto opened = Must(kHeft, Decrypt("server/honest.ct", {"--scores", "--top", "3"}));
   EXPECT_EQ(opened["candidates"].size(), 3u);
 }
 
@@ -244,6 +244,7 @@ TEST_F(SignaturesTest, AReplyOfAnotherGallery) {
   Must(kHeft, Decrypt("server/other.ct", {"--gallery-id", other}));
   // Pinned in the trust file.
   std::filesystem::copy(Trusted(), W("pinned.heft"));
+  Unpin(W("pinned.heft"));
   Must(kHeft, {"trust", "pin", "--trust", W("pinned.heft"), "--gallery", id});
   Refused(kHeft, Decrypt("server/other.ct", {"--trust", W("pinned.heft")}),
           "of another gallery, " + other);

@@ -61,8 +61,21 @@ std::string ServerFolder(const std::string& gallery) {
 void Believe(const std::string& trust, const std::string& gallery) {
   const std::string path = ServerFolder(gallery) + "/server.pub";
   const std::string key = Slurp(path).substr(0, 64);
-  if (Slurp(trust).find(key) != std::string::npos) return;
-  Must(kHeft, {"trust", "add", "--trust", trust, "--role", "server", "--key", path, "--name", key});
+  if (Slurp(trust).find(key) == std::string::npos) {
+    Must(kHeft,
+         {"trust", "add", "--trust", trust, "--role", "server", "--key", path, "--name", key});
+  }
+  const Finished info = RunProgram(kServer, {"gallery", "info", "--json", "--gallery", gallery});
+  if (info.exit_code != 0) return;  // of no gallery, or a damaged one
+  const std::string id = nlohmann::json::parse(info.out)["gallery_id"];
+  if (Slurp(trust).find(id) != std::string::npos) return;
+  Must(kHeft, {"trust", "pin", "--trust", trust, "--gallery", id});
+}
+
+void Unpin(const std::string& trust) {
+  nlohmann::json file = nlohmann::json::parse(Slurp(trust));
+  file.erase("galleries");
+  Spill(trust, file.dump());
 }
 
 nlohmann::json EnrolNow(const Args& enrol, const std::string& secret_key) {

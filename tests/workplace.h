@@ -58,8 +58,12 @@ Args TrainArgs(const std::string& data, const std::string& out, const Args& more
 // ServerFolder: where a gallery's server has its key: of FOLDER, FOLDER:NAME and postgres:SERVICE.
 std::string ServerFolder(const std::string& gallery);
 
-// Adds a gallery's server to those that a trust file believes, unless it is there already.
+// Adds a gallery's server to those that a trust file believes, and pins the gallery, unless they are
+// there already: tests have several galleries of one key.
 void Believe(const std::string& trust, const std::string& gallery);
+
+// Takes all pins out of a trust file, as heft keygen makes it.
+void Unpin(const std::string& trust);
 
 // Runs heft-server enrol, and lets the key owner of `secret_key` admit what it brings, and all that
 // waits: none may be rejected. What heft-server release printed.

@@ -167,7 +167,7 @@ TEST_F(WrongFilesTest, SwappedFiles) {
   Refused(kHeft, EncryptArgs(W("client/face.ct")), kInput, {W("client/face.ct")});
   Refused(kHeft,
           {"decrypt", "--model", W("owner/model.heft"), "--secret-key",
-           W("owner/keys/encryption.key"), "--in", W("server/scores.ct")},
+           W("owner/keys/encryption.key"), "--in", W("server/scores.ct"), "--threshold", "0.5"},
           kInput, {"SIGN", "SECK"});
   // A secret key must not be taken for a public one.
   Refused(kHeft,

@@ -128,7 +128,7 @@ class WrongInputTest : public ::testing::Test {
     *(it + 1) = value;
     return args;
   }
-  static Args DecryptArgs(const std::string& in, const Args& more = {}) {
+  static Args DecryptArgs(const std::string& in, const Args& more = {"--threshold", "0.5"}) {
     Args args = {
         "decrypt", "--model", W("owner/model.heft"), "--secret-key", W("owner/keys/secret.key"),
         "--in",    in};

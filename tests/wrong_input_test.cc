@@ -34,7 +34,8 @@ TEST_F(WrongArgumentsTest, OtherKeyOrParameters) {
   for (const char* owner : {"stranger", "pq"}) {
     Refused(kHeft,
             {"decrypt", "--model", W("owner/model.heft"), "--secret-key",
-             W("owner/" + std::string(owner) + "/secret.key"), "--in", W("server/scores.ct")},
+             W("owner/" + std::string(owner) + "/secret.key"), "--in", W("server/scores.ct"),
+             "--threshold", "0.5"},
             kInput, {owner == std::string("pq") ? "other parameters" : "made for another"});
   }
 }
@@ -139,7 +140,7 @@ TEST_F(WrongArgumentsTest, OtherModelsGallery) {
           kInput, {"other parameters"});
   Refused(kHeft,
           {"decrypt", "--model", W("owner/other.heft"), "--secret-key", W("owner/keys/secret.key"),
-           "--in", W("server/scores.ct")},
+           "--in", W("server/scores.ct"), "--threshold", "0.5"},
           kInput, {W("server/scores.ct"), "another model"});
 }
 
@@ -153,7 +154,7 @@ TEST_F(WrongArgumentsTest, SecretKeys) {
   const std::string trust = W("owner/keys/trust.heft");
   Refused(kHeft,
           {"decrypt", "--model", W("owner/model.heft"), "--secret-key", W("owner/open.key"), "--in",
-           W("server/scores.ct"), "--trust", trust},
+           W("server/scores.ct"), "--threshold", "0.5", "--trust", trust},
           kInput, {W("owner/open.key"), "chmod 600"});
   // Passphrases.
   const std::string right = File("right", "right\n"), wrong = File("wrong", "wrong\n"),
@@ -169,7 +170,8 @@ TEST_F(WrongArgumentsTest, SecretKeys) {
   ASSERT_EQ(chmod(W("owner/open-sealed.key").c_str(), 0640), 0);
   Refused(kHeft,
           {"decrypt", "--model", W("owner/model.heft"), "--secret-key", W("owner/open-sealed.key"),
-           "--passphrase-file", right, "--in", W("server/scores.ct"), "--trust", trust},
+           "--passphrase-file", right, "--in", W("server/scores.ct"), "--threshold", "0.5",
+           "--trust", trust},
           kInput, {W("owner/open-sealed.key"), "chmod 600"});
   const Args decrypt = {"decrypt",
                         "--model",
@@ -177,7 +179,9 @@ TEST_F(WrongArgumentsTest, SecretKeys) {
                         "--secret-key",
                         W("owner/sealed/secret.key"),
                         "--in",
-                        W("server/scores.ct")};
+                        W("server/scores.ct"),
+                        "--threshold",
+                        "0.5"};
   Args with_wrong = decrypt, with_none = decrypt;
   with_wrong.insert(with_wrong.end(), {"--passphrase-file", wrong});
   with_none.insert(with_none.end(), {"--passphrase-file", W("owner/none")});
@@ -187,7 +191,7 @@ TEST_F(WrongArgumentsTest, SecretKeys) {
   ASSERT_EQ(chmod(damaged.c_str(), 0600), 0);
   Refused(kHeft,
           {"decrypt", "--model", W("owner/model.heft"), "--secret-key", damaged, "--in",
-           W("server/scores.ct"), "--trust", trust},
+           W("server/scores.ct"), "--threshold", "0.5", "--trust", trust},
           kInput, {damaged, "checksum"});
 }
 
@@ -213,7 +217,7 @@ TEST_F(WrongArgumentsTest, UsageErrors) {
       {kHeft, {"decrypt", "--nonsense"}},
       {kHeft, DecryptArgs("x", {"--fmr", "0.1", "--threshold", "0.5"})},
       {kHeft, DecryptArgs("x", {"--fpir", "0.1", "--threshold", "0.5"})},
-      {kHeft, DecryptArgs("x", {"--fpir", "0.1", "--fmr", "0.1"})},
+      {kHeft, DecryptArgs("x", {"--fpir", "0.1", "--threshold", "0.5"})},
       {kHeft, DecryptArgs("x", {"--fmr", "often"})},
       {kHeft, {"train", "--gamma", "many"}},
       {kHeft, {"inspect"}},
@@ -231,9 +235,9 @@ TEST_F(WrongArgumentsTest, UsageErrors) {
 
 TEST_F(WrongArgumentsTest, HelpShowsAnExampleAndVersionsAreTold) {
   const std::vector<std::string> all = {
-      "synth",  "train",         "keygen",   "encrypt", "enrol",   "identify",
-      "verify", "decrypt",       "evaluate", "inspect", "bench",   "budget",
-      "rekey",  "rekey-gallery", "pending",  "admit",   "release", "authorise", "renew"};
+      "synth",   "train",    "keygen",  "encrypt",   "enrol",  "identify", "verify",
+      "decrypt", "evaluate", "inspect", "bench",     "budget", "rekey",    "rekey-gallery",
+      "pending", "admit",    "release", "authorise", "renew"};
   for (const std::string& subcommand : all) {
     const Finished run = RunProgram(kHeft, {subcommand, "--help"});
     EXPECT_EQ(run.exit_code, 0) << subcommand;

@@ -50,10 +50,12 @@ Json ScoresJson(const OpenedScores& opened) {
 
 Json DecisionJson(const Decision& decision) {
   Json json = {{"kind", KindName(decision.kind)},
+               {"gallery", Hex(decision.gallery)},
                {"probe", decision.probe},
                {"modalities", decision.modalities},
                {"accepted", decision.accepted},
                {"identity", decision.identity},
+               {"claimed", decision.claimed},
                {"refused", decision.refusal},
                {"likelihood", LikelihoodName(decision.likelihood)},
                {"where", WhereJson(decision.where)}};
@@ -92,6 +94,7 @@ Json BudgetJson(const BudgetUse& use) {
                {"verifications", use.verifications},
                {"openings_under_key", use.openings},
                {"identities", use.identities},
+               {"gallery", Hex(use.gallery)},
                {"reconstruction_cosine", use.reconstruction_cosine},
                {"clients", ClientsJson(use)},
                {"restarts", std::move(restarts)},

@@ -195,6 +195,7 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
     opening.replies.push_back(reply.hash);
   }
   opening.strict = signed_gallery_;
+  opening.gallery = purpose.gallery;
   opening.slots = purpose.decision ? (purpose.likelihood ? kGradedSlots : 1)
                                    : (verification ? 1 : purpose.publish);
   opening.defaults = DefaultLimits(model_);

@@ -204,8 +204,9 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
   out.groups = GroupRejections(model_, out.verdicts, findings);
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
   if (request.root != Digest{}) {
-    HEFT_RETURN_IF_ERROR(
-        journal_->Sign({request.gallery, request.generation, request.root}, policy.put_back));
+    HEFT_RETURN_IF_ERROR(journal_->Sign({request.gallery, request.generation, request.root},
+                                        policy.put_back,
+                                        policy.shards ? policy.shards->Id() : request.gallery));
   }
   Statement statement;
   statement.role = Role::kKeyOwner;

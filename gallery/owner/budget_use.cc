@@ -8,14 +8,14 @@ namespace heft {
 namespace {
 
 BudgetUse::Client Describe(const ClientId& client, const QueryLedger::ClientUse& use, uint64_t size,
-                           uint64_t now) {
+                           uint64_t now, uint64_t clock) {
   BudgetUse::Client out;
   out.client = client;
   out.openings = use.openings;
   out.slots = use.slots;
   const uint64_t spent = (use.bucket.Spent(now, size) + kMilli - 1) / kMilli;
   out.bits = size - std::min(size, spent);
-  out.full_at = use.bucket.ReadyAt(now, size, size).value_or(now);
+  out.full_at = clock + (use.bucket.ReadyAt(now, size, size).value_or(now) - now);
   return out;
 }
 
@@ -52,13 +52,15 @@ BudgetUse Summarise(const QueryJournal::Status& status, const Model& model) {
   }
   out.scores += use.inherited;
   out.reconstruction_cosine = ReconstructionCosine(out.limits.scores, model.gamma);
+  const uint64_t now = ledger.reckoning.At(status.now).time;
   for (const auto& [client, of] : use.clients) {
-    out.clients.push_back(Describe(client, of, out.limits.client_bits, status.now));
+    out.clients.push_back(Describe(client, of, out.limits.client_bits, now, status.now));
   }
   for (const QueryLedger::Restart& restart : ledger.restarts) {
     out.restarts.push_back({restart.time, restart.reason});
   }
   out.restart_count = status.restarts;
+  out.gallery = ledger.gallery;
   out.entries = status.sequence;
   out.last_entry = ledger.time;
   if (ledger.successor != KeyId{}) out.successor = ledger.successor;

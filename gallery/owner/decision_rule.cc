@@ -84,7 +84,25 @@ absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<Re
         absl::StrCat(what, ": a verification is one comparison: give its false match rate, --fmr"));
   }
   const Searched searched = Count(replies, canaries_, rule.others ? label : std::string());
-  return model_.ThresholdForSearch(*rule.fpir, searched.people, searched.templates, set);
+  const bool restricted = std::ranges::any_of(
+      replies, [](const ReadReply& reply) { return reply.scores.restriction.has_value(); });
+  if (restricted && !rule.fmr && searched.people < kFewPeople) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        what, ": the conditions of this search, which its client chose, leave fewer than ",
+        kFewPeople,
+        " people, who are as good as claimed: give --fmr too, the false match rate of "
+        "a claim; the stricter of both decides"));
+  }
+  HEFT_ASSIGN_OR_RETURN(
+      ChosenThreshold chosen,
+      model_.ThresholdForSearch(*rule.fpir, searched.people, searched.templates, set));
+  if (!restricted || !rule.fmr) return chosen;
+  HEFT_ASSIGN_OR_RETURN(const ChosenThreshold claim, model_.ThresholdFor(*rule.fmr, set));
+  if (claim.score > chosen.score) {
+    chosen.score = claim.score;
+    chosen.warning = claim.warning;
+  }
+  return chosen;
 }
 
 }  // namespace heft

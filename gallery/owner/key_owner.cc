@@ -61,6 +61,7 @@ std::string_view LikelihoodName(Likelihood likelihood) {
 Decision OpenedScores::Decide(const ChosenThreshold& threshold) const {
   Decision out;
   out.kind = kind;
+  out.gallery = gallery;
   out.probe = probe;
   out.modalities = modalities;
   out.claimed = claimed;
@@ -209,8 +210,11 @@ absl::StatusOr<Decision> KeyOwner::Impl::Decide(const Replies& replies, const De
     }
   }
   const Purpose purpose = {/*decision=*/true, 1, rule.likelihood,
-                           rule.others ? read[0].scores.probe : std::string()};
-  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, OpenRead(std::move(read), flooding, purpose));
+                           rule.others ? read[0].scores.probe : std::string(),
+                           Unnamed(replies, read)};
+  const GalleryId gallery = GalleryOf(replies, read);
+  HEFT_ASSIGN_OR_RETURN(OpenedScores opened, OpenRead(std::move(read), flooding, purpose));
+  opened.gallery = gallery;
   Decision decision = opened.Decide(threshold);
   if (rule.likelihood && decision.accepted) decision.likelihood = LikelihoodOf(opened);
   return decision;

@@ -73,6 +73,11 @@ absl::Status KeyOwner::Impl::Publish(const Opening& opening, OpenedScores* score
   }
   scores->withheld = all.size() - kept;
   all.resize(kept);
+  if (opening.decision) return absl::OkStatus();
+  ranked.clear();
+  for (const Candidate& candidate : all) ranked.push_back(candidate.identity);
+  HEFT_ASSIGN_OR_RETURN(const auto left, journal_->ScoresLeft(opening, ranked));
+  for (size_t i = 0; i < all.size(); ++i) all[i].scores_left = left[i];
   return absl::OkStatus();
 }
 
@@ -240,7 +245,12 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(const Replies& replies,
                                                   const std::optional<Flooding>& flooding,
                                                   const Purpose& purpose) const {
   HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read(replies));
-  return OpenRead(std::move(read), flooding, purpose);
+  const GalleryId gallery = GalleryOf(replies, read);
+  Purpose bound = purpose;
+  bound.gallery = Unnamed(replies, read);
+  HEFT_ASSIGN_OR_RETURN(OpenedScores opened, OpenRead(std::move(read), flooding, bound));
+  opened.gallery = gallery;
+  return opened;
 }
 
 absl::StatusOr<CanarySet> KeyOwner::Impl::MakeCanaries(size_t triples,

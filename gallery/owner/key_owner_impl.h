@@ -84,6 +84,7 @@ class KeyOwner::Impl {
     uint32_t publish = 1;      // candidates of an identification
     bool likelihood = false;   // of the decision
     std::string besides = {};  // an identity that is no candidate; empty: all are
+    GalleryId gallery{};       // that must be the key's own; zeros: it was named
   };
   absl::StatusOr<OpenedScores> Open(const Replies& replies, const std::optional<Flooding>& flooding,
                                     const Purpose& purpose) const;
@@ -126,6 +127,16 @@ class KeyOwner::Impl {
   // ReadOne: of one of them.
   absl::StatusOr<std::vector<ReadReply>> Read(const Replies& replies) const;
   absl::StatusOr<ReadReply> ReadOne(const ReplyFile& file) const;
+  // The gallery as a whole.
+  static GalleryId GalleryOf(const Replies& replies, const std::vector<ReadReply>& read) {
+    return replies.shards ? replies.shards->Id() : read[0].scores.origin.gallery;
+  }
+  // Of replies whose gallery nobody has named, it; zeros where a shard list did, or the trust file,
+  // and where signatures are not looked at, so that a gallery's id is anybody's word.
+  GalleryId Unnamed(const Replies& replies, const std::vector<ReadReply>& read) const {
+    const bool named = replies.shards || !trust_ || !trust_->galleries().empty();
+    return named ? GalleryId{} : read[0].scores.origin.gallery;
+  }
   // The threshold that a rule that CheckRule has passed means for them.
   absl::StatusOr<ChosenThreshold> ThresholdOf(const std::vector<ReadReply>& replies,
                                               const DecisionRule& rule) const;

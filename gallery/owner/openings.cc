@@ -34,11 +34,11 @@ absl::Status CheckOne(const ReplyFile& reply, const ExpectedAnswer& expected,
 }
 
 // The rate that was asked for, and where it may lie on new people.
-void AddRate(const DecisionRule& rule, const ChosenThreshold& threshold, Described* out) {
+void AddRate(const ChosenThreshold& threshold, Described* out) {
   out->json["threshold"] = threshold.score;
   if (!threshold.warning.empty()) out->warnings.push_back(threshold.warning);
   if (threshold.rate == 0) return;
-  out->json[rule.fpir ? "fpir" : "fmr"] = threshold.rate;
+  out->json[threshold.of == RateOf::kSearches ? "fpir" : "fmr"] = threshold.rate;
   out->json["interval"] = {threshold.interval.lo, threshold.interval.hi};
   if (!threshold.warning.empty()) out->json["threshold_warning"] = threshold.warning;
 }
@@ -48,11 +48,26 @@ std::string SetText(const std::vector<std::string>& modalities) {
   return absl::StrJoin(modalities, " + ");
 }
 
+// BoundTo: what a decision is about: a claim or a search, of which gallery, at which rate.
+template <typename Opened>
+std::string BoundTo(const Opened& opened, const ChosenThreshold& at) {
+  const bool verification = opened.kind == ScoreKind::kVerification;
+  const std::string rate =
+      at.rate == 0 ? std::string("no rate")
+                   : absl::StrFormat("%s %g", at.of == RateOf::kSearches ? "FPIR" : "FMR", at.rate);
+  return absl::StrFormat(
+      " (%s gallery %s, %s, threshold %.3f for probes with %s)",
+      verification ? absl::StrCat("claim of ", opened.claimed, " in") : std::string("search of"),
+      HexString(opened.gallery), rate, at.score, SetText(opened.modalities));
+}
+
 // What decisions and scores have in common.
 template <typename Opened>
 Json Common(const Opened& opened) {
   const bool verification = opened.kind == ScoreKind::kVerification;
-  Json json = {{"kind", verification ? "verification" : "identification"}};
+  Json json = {{"kind", verification ? "verification" : "identification"},
+               {"gallery", HexString(opened.gallery)}};
+  if (verification) json["claimed"] = opened.claimed;
   if (!opened.probe.empty()) json["probe"] = opened.probe;
   json["modalities"] = opened.modalities;
   if (!opened.refusal.empty()) json["refused"] = opened.refusal;
@@ -64,15 +79,16 @@ void AddCandidate(const Candidate& candidate, size_t rank, Described* out) {
   Json json = {{"rank", rank},
                {"identity", candidate.identity},
                {"score", candidate.score},
-               {"templates", candidate.templates}};
+               {"templates", candidate.templates},
+               {"scores_left", candidate.scores_left}};
   std::string evidence;
   if (candidate.log_likelihood_ratio) {
     json["log_likelihood_ratio"] = *candidate.log_likelihood_ratio;
     evidence = absl::StrFormat("  LLR %+7.2f", *candidate.log_likelihood_ratio);
   }
   out->json["candidates"].push_back(std::move(json));
-  absl::StrAppendFormat(&out->text, "%4d  %6.3f%s  %s\n", rank, candidate.score, evidence,
-                        candidate.identity);
+  absl::StrAppendFormat(&out->text, "%4d  %6.3f%s  %s  (scores left: %d)\n", rank, candidate.score,
+                        evidence, candidate.identity, candidate.scores_left);
 }
 
 std::string NameOf(const ClientId& client) {
@@ -125,24 +141,29 @@ absl::Status CheckAnswer(const Replies& replies, const ExpectedAnswer& expected)
   return absl::OkStatus();
 }
 
-Described DescribeScores(const OpenedScores& opened, const DecisionRule& rule,
+std::string DescribeCost(const BudgetUse& use, uint32_t candidates) {
+  return absl::StrFormat(
+      "scores are published for good: each of up to %d candidates gives one of the %d that an "
+      "identity may ever give (one client: %d), which tell a template to a cosine of %.2f; the "
+      "identity with the most has given %d",
+      candidates, use.limits.scores, Share(use.limits.scores), use.reconstruction_cosine,
+      use.scores);
+}
+
+Described DescribeScores(const OpenedScores& opened,
                          const std::optional<ChosenThreshold>& threshold) {
   Described out{Common(opened)};
-  const bool verification = opened.kind == ScoreKind::kVerification;
-  if (verification) out.json["claimed"] = opened.claimed;
-  if (!verification) out.json["searched"] = opened.searched;
+  if (opened.kind == ScoreKind::kIdentification) out.json["searched"] = opened.searched;
   if (!opened.where.empty()) {
     absl::StrAppend(&out.text, "searched ", opened.searched, " templates",
                     RestrictionText(opened.where), "\n");
   }
   if (!opened.refusal.empty()) absl::StrAppend(&out.text, "refused: ", opened.refusal, "\n");
   if (threshold) {
-    AddRate(rule, *threshold, &out);
+    AddRate(*threshold, &out);
     const bool accept = opened.Decide(*threshold).accepted;
     out.json["accept"] = accept;
-    absl::StrAppend(&out.text, accept ? "accept" : "reject",
-                    absl::StrFormat(" (threshold %.3f for probes with %s)\n", threshold->score,
-                                    SetText(opened.modalities)));
+    absl::StrAppend(&out.text, accept ? "accept" : "reject", BoundTo(opened, *threshold), "\n");
   }
   out.json["candidates"] = Json::array();
   for (size_t i = 0; i < opened.candidates.size(); ++i) {
@@ -157,17 +178,15 @@ Described DescribeScores(const OpenedScores& opened, const DecisionRule& rule,
   return out;
 }
 
-Described DescribeDecision(const Decision& decision, const DecisionRule& rule) {
+Described DescribeDecision(const Decision& decision) {
   Described out{Common(decision)};
-  AddRate(rule, decision.at, &out);
+  AddRate(decision.at, &out);
   out.json["accept"] = decision.accepted;
   if (decision.accepted) out.json["identity"] = decision.identity;
   const std::string text = decision.accepted          ? absl::StrCat("accept ", decision.identity)
                            : decision.refusal.empty() ? "reject"
                                                       : absl::StrCat("reject: ", decision.refusal);
-  out.text = absl::StrCat(text, RestrictionText(decision.where),
-                          absl::StrFormat(" (threshold %.3f for probes with %s)", decision.at.score,
-                                          SetText(decision.modalities)));
+  out.text = absl::StrCat(text, RestrictionText(decision.where), BoundTo(decision, decision.at));
   return out;
 }
 
@@ -196,6 +215,7 @@ Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
               {"verifications", use.verifications},
               {"openings_under_key", use.openings},
               {"identities", use.identities},
+              {"gallery", HexString(use.gallery)},
               {"entries", use.entries},
               {"last_entry", UtcText(use.last_entry)},
               {"restart_count", use.restart_count},

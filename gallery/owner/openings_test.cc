@@ -15,7 +15,8 @@ using ::testing::HasSubstr;
 OpenedScores Found() {
   OpenedScores opened;
   opened.probe = "door";
-  opened.candidates = {{"ann", 0.9, 2, 12.5}, {"bob", 0.1, 1, {}}};
+  opened.candidates = {{"ann", 0.9, 2, 12.5, 3}, {"bob", 0.1, 1, {}}};
+  opened.gallery[15] = 7;
   opened.withheld = 1;
   opened.where = {*ParseCondition("site=berlin")};
   opened.searched = 7;
@@ -27,14 +28,15 @@ TEST(OpeningsTest, ScoresAsTheToolsShowThem) {
   const Described out = DescribeScores(Found());
   EXPECT_EQ(
       out.json.dump(),
-      R"({"kind":"identification","probe":"door","modalities":["face"],"where":["site=berlin"],"searched":7,)"
-      R"("candidates":[{"rank":1,"identity":"ann","score":0.9,"templates":2,)"
+      R"({"kind":"identification","gallery":"00000000000000000000000000000007","probe":"door","modalities":["face"],"where":["site=berlin"],"searched":7,)"
+      R"("candidates":[{"rank":1,"identity":"ann","score":0.9,"templates":2,"scores_left":3,)"
       R"("log_likelihood_ratio":12.5},{"rank":2,"identity":"bob","score":0.1,)"
-      R"("templates":1}],"withheld":1})");
-  EXPECT_EQ(out.text,
-            "searched 7 templates, of those with site=berlin\n"
-            "   1   0.900  LLR  +12.50  ann\n   2   0.100  bob\n"
-            "1 more are not shown: their scores are spent (see heft budget)\n");
+      R"("templates":1,"scores_left":0}],"withheld":1})");
+  EXPECT_EQ(
+      out.text,
+      "searched 7 templates, of those with site=berlin\n"
+      "   1   0.900  LLR  +12.50  ann  (scores left: 3)\n   2   0.100  bob  (scores left: 0)\n"
+      "1 more are not shown: their scores are spent (see heft budget)\n");
   EXPECT_TRUE(out.warnings.empty());
 }
 
@@ -42,16 +44,19 @@ TEST(OpeningsTest, AThresholdDecidesAndWarns) {
   ChosenThreshold at{0.5};
   at.rate = 1e-3, at.of = RateOf::kSearches, at.warning = "too few people";
   at.interval = {1e-4, 1e-2};
-  const Described out = DescribeScores(Found(), {.fpir = 1e-3}, at);
+  const Described out = DescribeScores(Found(), at);
   EXPECT_TRUE(out.json["accept"].get<bool>());
   EXPECT_EQ(out.json["fpir"].get<double>(), 1e-3);
   EXPECT_EQ(out.json["interval"].dump(), "[0.0001,0.01]");
   EXPECT_EQ(out.json["threshold_warning"].get<std::string>(), "too few people");
-  EXPECT_THAT(out.text, HasSubstr("accept (threshold 0.500 for probes with face)\n"));
+  EXPECT_THAT(out.text,
+              HasSubstr("accept (search of gallery 00000000000000000000000000000007, FPIR "
+                        "0.001, threshold 0.500 for probes with face)\n"));
   EXPECT_THAT(out.warnings, ElementsAre("too few people"));
-  const Described decision = DescribeDecision(Found().Decide(at), {.fpir = 1e-3});
+  const Described decision = DescribeDecision(Found().Decide(at));
   EXPECT_EQ(decision.text,
-            "accept ann, of those with site=berlin (threshold 0.500 for probes with face)");
+            "accept ann, of those with site=berlin (search of gallery "
+            "00000000000000000000000000000007, FPIR 0.001, threshold 0.500 for probes with face)");
   EXPECT_FALSE(decision.json.contains("candidates")) << "no score";
   EXPECT_THAT(decision.warnings, ElementsAre("too few people"));
 }
@@ -64,10 +69,12 @@ TEST(OpeningsTest, ARefusalIsSaid) {
   refused.modalities = {"face"};
   EXPECT_EQ(
       DescribeScores(refused).json.dump(),
-      R"({"kind":"verification","modalities":["face"],"refused":"its norm is 3","claimed":"ann","candidates":[]})");
+      R"({"kind":"verification","gallery":"00000000000000000000000000000000","claimed":"ann",)"
+      R"("modalities":["face"],"refused":"its norm is 3","candidates":[]})");
   EXPECT_EQ(DescribeScores(refused).text, "refused: its norm is 3\n");
-  EXPECT_EQ(DescribeDecision(refused.Decide(0.5), {.score = 0.5}).text,
-            "reject: its norm is 3 (threshold 0.500 for probes with face)");
+  EXPECT_EQ(DescribeDecision(refused.Decide(0.5)).text,
+            "reject: its norm is 3 (claim of ann in gallery 00000000000000000000000000000000, no "
+            "rate, threshold 0.500 for probes with face)");
 }
 
 class AnswersTest : public testing::RolesTest {

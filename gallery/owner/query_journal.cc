@@ -26,11 +26,12 @@ void Prune(QueryLedger* ledger) {
     const uint64_t size = model.limits.value_or(BudgetLimits()).decisions;
     std::erase_if(model.shares, [&](const auto& share) {
       const QueryLedger::Use& use = share.second;
-      return use.scores == 0 && use.bucket.Spent(ledger->time, Share(size)) == 0;
+      return use.scores == 0 && use.bucket.Spent(ledger->reckoning.time, Share(size)) == 0;
     });
     std::erase_if(model.identities, [&](const auto& identity) {
       const QueryLedger::Use& use = identity.second;
-      return use.scores == 0 && use.decisions <= kFew && use.bucket.Spent(ledger->time, size) == 0;
+      return use.scores == 0 && use.decisions <= kFew &&
+             use.bucket.Spent(ledger->reckoning.time, size) == 0;
     });
   }
 }
@@ -58,9 +59,8 @@ std::unique_ptr<QueryJournal> QueryJournal::OnDisk(std::string path, std::string
 }
 
 uint64_t QueryJournal::Now() const {
-  const uint64_t now =
-      options_.clock ? options_.clock() : static_cast<uint64_t>(std::max<time_t>(time(nullptr), 0));
-  return std::max(now, ledger_.time);  // a clock that is set back fills no bucket
+  return options_.clock ? options_.clock()
+                        : static_cast<uint64_t>(std::max<time_t>(time(nullptr), 0));
 }
 
 absl::StatusOr<QueryJournal::Locks> QueryJournal::Lock() const {
@@ -253,6 +253,9 @@ Entry QueryJournal::EntryOf(const Opening& opening, Entry::Act act) const {
 absl::Status QueryJournal::Charge(const Opening& opening) {
   return Update([&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+    if (opening.gallery != GalleryId{}) {
+      HEFT_RETURN_IF_ERROR(ledger_.CheckGallery(opening.gallery));
+    }
     HEFT_RETURN_IF_ERROR(CheckState(opening));
     HEFT_RETURN_IF_ERROR(EnsureLimits(opening.model, opening.defaults));
     Entry entry = EntryOf(opening, Entry::Act::kOpening);
@@ -271,6 +274,7 @@ absl::Status QueryJournal::Charge(const Opening& opening) {
       part.reply = ReplyTagOf(opening.replies[i]);
       HEFT_RETURN_IF_ERROR(ledger_.Check(part, {}));
     }
+    HEFT_RETURN_IF_ERROR(Adopt(opening.gallery));
     HEFT_RETURN_IF_ERROR(Add(std::move(entry)));
     for (Entry& part : further) HEFT_RETURN_IF_ERROR(Add(std::move(part)));
     return absl::OkStatus();
@@ -303,6 +307,19 @@ absl::StatusOr<std::vector<bool>> QueryJournal::Publish(const Opening& opening,
   return may;
 }
 
+absl::StatusOr<std::vector<uint64_t>> QueryJournal::ScoresLeft(
+    const Opening& opening, std::span<const std::string> identities) {
+  std::vector<uint64_t> left;
+  HEFT_RETURN_IF_ERROR(Update([&] {
+    for (const std::string& identity : identities) {
+      const IdentityTag tag = TagOf(tag_key_, NameHash(identity));
+      left.push_back(ledger_.ScoresLeft(opening.model, opening.client, tag));
+    }
+    return absl::OkStatus();
+  }));
+  return left;
+}
+
 absl::Status QueryJournal::SetLimits(const ModelId& model, const BudgetLimits& limits) {
   return Update([&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
@@ -324,12 +341,22 @@ absl::Status QueryJournal::CheckState(const Opening& opening) const {
       "the reply does not say which state of a gallery it was made from: of an older server");
 }
 
-absl::Status QueryJournal::Sign(const SignedState& state, bool put_back) {
+absl::Status QueryJournal::Adopt(const GalleryId& gallery) {
+  if (gallery == GalleryId{} || ledger_.gallery != GalleryId{}) return absl::OkStatus();
+  Entry entry;
+  entry.act = Entry::Act::kGallery;
+  entry.time = Now();
+  entry.gallery = gallery;
+  return Add(std::move(entry));
+}
+
+absl::Status QueryJournal::Sign(const SignedState& state, bool put_back, const GalleryId& whole) {
   return Update([&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
     const auto it = ledger_.states.find(state.gallery);
     const bool known = it != ledger_.states.end();
     if (!known || !put_back) HEFT_RETURN_IF_ERROR(ledger_.CheckState(state, /*strict=*/false));
+    HEFT_RETURN_IF_ERROR(Adopt(whole));
     if (known && it->second.generation == state.generation && it->second.root == state.root) {
       return absl::OkStatus();
     }

@@ -43,6 +43,7 @@ struct Opening {
   BudgetLimits defaults;            // where the model has none yet
   std::vector<SignedState> states;  // that they were made from, as those say that do
   bool strict = false;              // takes none but states that were signed
+  GalleryId gallery{};              // that must be the key's own, and is if it has none; zeros: any
 };
 
 // JournalOptions: for tests.
@@ -78,11 +79,16 @@ class QueryJournal {
   absl::StatusOr<std::vector<bool>> Publish(const Opening& opening,
                                             std::span<const std::string> ranked);
 
+  // ScoresLeft: that each of the identities may still give to the client of the opening.
+  absl::StatusOr<std::vector<uint64_t>> ScoresLeft(const Opening& opening,
+                                                   std::span<const std::string> identities);
+
   absl::Status SetLimits(const ModelId& model, const BudgetLimits& limits);
   absl::Status CheckInUse();
   // Sign records the state of a gallery that is about to be signed: kFailedPrecondition for an
-  // older one than before, unless `put_back`, and for another of the same generation.
-  absl::Status Sign(const SignedState& state, bool put_back);
+  // older one than before, unless `put_back`, and for another of the same generation. `whole`, of
+  // which it is, is the key's own gallery where it has none.
+  absl::Status Sign(const SignedState& state, bool put_back, const GalleryId& whole);
   // PassOn hands everything counted to the journal of another key, `path`, and revokes this one:
   // the templates stay the same when a gallery is re-keyed. kAlreadyExists if `path` is there.
   absl::Status PassOn(const std::string& path, JournalKeys next);
@@ -122,6 +128,8 @@ class QueryJournal {
   void Compact();
   absl::Status Lost(std::string_view why) const;
   absl::Status CheckState(const Opening& opening) const;
+  // Makes a gallery the key's own where it has none.
+  absl::Status Adopt(const GalleryId& gallery);
   absl::Status EnsureLimits(const ModelId& model, const BudgetLimits& defaults);
   Entry EntryOf(const Opening& opening, Entry::Act act) const;
 

@@ -106,11 +106,9 @@ absl::Status QueryJournal::Restart(const std::string& reason) {
     HEFT_RETURN_IF_ERROR(WriteFileAtomic(absl::StrCat(path_, ".before-", before.sequence + 1),
                                          ByteSpan(old), kJournalMode));
   }
-  ledger_.time = 0;
-  ledger_.Rebase(Now());
   Entry first;
   first.act = Entry::Act::kRestart;
-  first.time = ledger_.time;
+  first.time = Now();
   first.text = reason;
   first.state = ledger_.Serialize();
   return Replace(std::move(first), before);

@@ -70,6 +70,8 @@ TEST_F(QueryJournalTest, AClockThatIsSetBackFillsNoBucket) {
   EXPECT_EQ(Granted(*Open(), "ann", true), 4);
   now_ -= 500000;
   EXPECT_EQ(Granted(*Open(), "ann", true), 0);
+  ASSERT_TRUE(Open()->SetLimits(kOther, {}).ok()) << "an entry at that time";
+  EXPECT_EQ(Granted(*Open(), "ann", true), 0);
   now_ += 500000;
   EXPECT_EQ(Granted(*Open(), "ann", true), 0) << "nor forward again";
   now_ += kDay / 4;
@@ -183,15 +185,42 @@ TEST_F(QueryJournalTest, RestartingIsRecordedAndKeepsWhatCanBeRead) {
   EXPECT_EQ(kept, 2u) << "the old ones are still there to be looked at";
 }
 
-// After a clock that was wrong by years.
-TEST_F(QueryJournalTest, RestartingTakesTheClockAsItIs) {
+// A clock that was wrong by years for a while: buckets are filled once, and stop for a day.
+TEST_F(QueryJournalTest, AClockThatJumpsStopsLimitsForADayAtMost) {
   EXPECT_EQ(Granted(*Open(), "ann", true), 4);
   now_ += 40000 * kDay;
   EXPECT_EQ(Granted(*Open(), "ann", true), 4);
   now_ -= 40000 * kDay;
   now_ += kDay;
   EXPECT_EQ(Granted(*Open(), "ann", true), 0);
-  ASSERT_TRUE(Open()->Restart("the clock was wrong").ok());
+  const absl::Status refused = Open()->Charge(Of("ann", true));
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("again from 1970-01-13T19:46:40Z"));
+  now_ += kDay / 4;
+  EXPECT_EQ(Granted(*Open(), "ann", true), 1);
+  now_ += kDay;
+  EXPECT_EQ(Granted(*Open(), "ann", true), 4);
+}
+
+// Turned to and fro, it fills no more than the farthest that it says, and stops as long.
+TEST_F(QueryJournalTest, AClockThatIsTurnedToAndFroFillsBucketsOnce) {
+  EXPECT_EQ(Granted(*Open(), "ann", true), 4);
+  int granted = 0;
+  for (int i = 0; i < 20; ++i) {
+    now_ += (1 + i % 3) * kDay;
+    granted += Granted(*Open(), "ann", true);
+    now_ -= (1 + i % 3) * kDay;
+    granted += Granted(*Open(), "ann", true);
+  }
+  EXPECT_EQ(granted, 3 * 4);
+  now_ += 3 * kDay;
+  EXPECT_EQ(Granted(*Open(), "ann", true), 0);
+  now_ += kDay;
+  EXPECT_EQ(Granted(*Open(), "ann", true), 4);
+}
+
+TEST_F(QueryJournalTest, RestartingTakesTheClockAsItIs) {
+  EXPECT_EQ(Granted(*Open(), "ann", true), 4);
+  ASSERT_TRUE(Open()->Restart("the disk died").ok());
   EXPECT_EQ(Granted(*Open(), "ann", true), 0) << "which fills nothing by itself";
   now_ += kDay;
   EXPECT_EQ(Granted(*Open(), "ann", true), 4);

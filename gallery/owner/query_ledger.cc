@@ -37,11 +37,31 @@ absl::Status Spent(std::string_view what, std::string_view when) {
                    ". More, if you mean it: `heft budget --set` (SECURITY.md)"));
 }
 
-std::string Again(const std::optional<uint64_t>& time) {
-  return time ? absl::StrCat("again from ", UtcText(*time)) : std::string("never as it is set");
+// Again: `ready` is reckoned, `now` when the clock says `clock`.
+std::string Again(const std::optional<uint64_t>& ready, uint64_t now, uint64_t clock) {
+  return ready ? absl::StrCat("again from ", UtcText(clock + (*ready - now)))
+               : std::string("never as it is set");
 }
 
 }  // namespace
+
+Reckoning Reckoning::At(uint64_t clock) const {
+  if (time == 0) return {clock, {}};
+  Reckoning out = *this;
+  while (!out.skips.empty() && out.skips.back().clock > clock) out.skips.pop_back();
+  uint64_t skipped = 0;
+  for (const Skip& skip : out.skips) skipped += skip.seconds;
+  const uint64_t reached = clock - std::min(clock, skipped);
+  if (reached > time + kDay) {
+    out.skips.push_back({clock, reached - time - kDay});
+    if (out.skips.size() > kMostSkips) {
+      out.skips[0].seconds += out.skips[1].seconds;
+      out.skips.erase(out.skips.begin() + 1);
+    }
+  }
+  out.time = std::clamp(reached, time, time + kDay);
+  return out;
+}
 
 uint64_t Bucket::Spent(uint64_t now, uint64_t size) const {
   if (now <= time) return spent;
@@ -108,16 +128,24 @@ absl::Status QueryLedger::CheckState(const SignedState& state, bool strict) cons
                    "heft-server release"));
 }
 
+absl::Status QueryLedger::CheckGallery(const GalleryId& asked) const {
+  if (gallery == GalleryId{} || asked == gallery) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "of gallery ", HexString(asked), ", and this key's own is ", HexString(gallery),
+      ": the same name may be somebody else there. If it is meant, name it: --gallery-id ",
+      HexString(asked), ", or heft trust pin for good"));
+}
+
 absl::Status QueryLedger::CheckClient(const ModelUse& use, const Entry& entry) const {
   const ClientUse client = Find(use.clients, entry.client);
-  const uint64_t size = use.limits->client_bits;
-  const auto ready = client.bucket.ReadyAt(entry.time, size, Cost(entry));
-  if (ready == entry.time) return absl::OkStatus();
+  const uint64_t size = use.limits->client_bits, now = reckoning.At(entry.time).time;
+  const auto ready = client.bucket.ReadyAt(now, size, Cost(entry));
+  if (ready == now) return absl::OkStatus();
   return Spent(
       absl::StrCat(entry.client == ClientId{} ? "this client (no name)" : "this client",
                    " has been told what it may be in a day, ", size, " bits (a score ", kScoreBits,
                    ", a decision ", kDecisionBits, "), and asks for ", Cost(entry)),
-      Again(ready));
+      Again(ready, now, entry.time));
 }
 
 absl::Status QueryLedger::CheckIdentity(const Entry& entry, const IdentityTag& identity,
@@ -132,7 +160,7 @@ absl::Status QueryLedger::CheckIdentity(const Entry& entry, const IdentityTag& i
   if (!entry.decision) {
     const uint64_t limit = use.limits->scores, half = Share(limit);
     const uint64_t given = all.scores + use.inherited;
-    const char* const instead = "scores are spent for good, decisions go on (--decision)";
+    const char* const instead = "scores are spent for good, decisions go on (without --scores)";
     if (share.scores >= half) {
       return Spent(absl::StrCat(Named(who), " has given this client ", share.scores,
                                 " scores, and one client may get ", half),
@@ -143,19 +171,31 @@ absl::Status QueryLedger::CheckIdentity(const Entry& entry, const IdentityTag& i
                  instead);
   }
   const uint64_t size = use.limits->decisions, half = Share(size);
+  const uint64_t now = reckoning.At(entry.time).time;
   const uint64_t asked =
       std::max<uint64_t>(1, static_cast<uint64_t>(std::ranges::count(entry.identities, identity)));
-  const auto own = share.bucket.ReadyAt(entry.time, half, asked);
-  if (own != entry.time) {
+  const auto own = share.bucket.ReadyAt(now, half, asked);
+  if (own != now) {
     return Spent(absl::StrCat("this client has asked about ", Named(who), " ", half,
                               " times, as often as one client may in a day"),
-                 Again(own));
+                 Again(own, now, entry.time));
   }
-  const auto ready = all.bucket.ReadyAt(entry.time, size, asked);
-  if (ready == entry.time) return absl::OkStatus();
+  const auto ready = all.bucket.ReadyAt(now, size, asked);
+  if (ready == now) return absl::OkStatus();
   return Spent(absl::StrCat(Named(who), " was asked about ", size,
                             " times, as often as all clients together may in a day"),
-               Again(ready));
+               Again(ready, now, entry.time));
+}
+
+uint64_t QueryLedger::ScoresLeft(const ModelId& model, const ClientId& client,
+                                 const IdentityTag& identity) const {
+  const auto it = models.find(model);
+  if (it == models.end()) return 0;
+  const ModelUse& use = it->second;
+  const uint64_t limit = use.limits.value_or(BudgetLimits()).scores, half = Share(limit);
+  const uint64_t given = Find(use.identities, identity).scores + use.inherited;
+  const uint64_t share = Find(use.shares, std::make_pair(identity, client)).scores;
+  return std::min(limit - std::min(limit, given), half - std::min(half, share));
 }
 
 absl::Status QueryLedger::Check(const Entry& entry, std::string_view who) const {
@@ -190,8 +230,8 @@ void QueryLedger::Publish(ModelUse* use, const Entry& entry) {
     }
     ++all.decisions;
     ++share.decisions;
-    all.bucket.Take(entry.time, limits.decisions, 1);
-    share.bucket.Take(entry.time, Share(limits.decisions), 1);
+    all.bucket.Take(reckoning.time, limits.decisions, 1);
+    share.bucket.Take(reckoning.time, Share(limits.decisions), 1);
   }
 }
 
@@ -213,7 +253,8 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
   if (!entry.state.empty()) {
     HEFT_ASSIGN_OR_RETURN(*this, Parse(entry.state, what));
   }
-  time = std::max(time, entry.time);
+  time = entry.time;
+  reckoning = reckoning.At(entry.time);
   ModelUse* const use = entry.model == ModelId{} ? nullptr : &models[entry.model];
   switch (entry.act) {
     case Entry::Act::kStart:
@@ -228,7 +269,8 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
       ClientUse& client = use->clients[entry.client];
       ++client.openings;
       client.slots += entry.slots;
-      client.bucket.Take(entry.time, use->limits.value_or(BudgetLimits()).client_bits, Cost(entry));
+      client.bucket.Take(reckoning.time, use->limits.value_or(BudgetLimits()).client_bits,
+                         Cost(entry));
       Remember(entry.reply, entry.time);
       Publish(use, entry);
       break;
@@ -254,21 +296,14 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
     case Entry::Act::kRevocation:
       successor = entry.successor;
       break;
+    case Entry::Act::kGallery:
+      gallery = entry.gallery;
+      break;
     case Entry::Act::kState:
       states[entry.signed_state.gallery] = entry.signed_state;
       break;
   }
   return absl::OkStatus();
-}
-
-void QueryLedger::Rebase(uint64_t now) {
-  time = now;
-  const auto rebase = [now](Bucket& bucket) { bucket.time = std::min(bucket.time, now); };
-  for (auto& [id, model] : models) {
-    for (auto& [tag, use] : model.identities) rebase(use.bucket);
-    for (auto& [tag, use] : model.shares) rebase(use.bucket);
-    for (auto& [client, use] : model.clients) rebase(use.bucket);
-  }
 }
 
 }  // namespace heft

@@ -51,9 +51,10 @@ struct Entry {
     kRevocation = 7,  // `successor` has taken this key's place
     kState = 8,       // of a gallery, signed: `signed_state`
     kPart = 9,        // a further reply of the opening before, of which nothing more is charged
+    kGallery = 10,    // the key's own, from here on: `gallery`
   };
   uint64_t sequence = 0;
-  uint64_t time = 0;  // Unix seconds, never below the entry's before
+  uint64_t time = 0;  // Unix seconds, by the clock as it was
   Act act = Act::kOpening;
   ClientId client{};
   ModelId model{};
@@ -67,6 +68,7 @@ struct Entry {
   std::string text;
   std::vector<uint8_t> state;  // QueryLedger::Serialize
   SignedState signed_state;    // of kState alone
+  GalleryId gallery{};         // of kGallery alone
 
   std::vector<uint8_t> Serialize() const;
   static absl::StatusOr<Entry> Parse(ByteSpan bytes, std::string_view what);
@@ -82,6 +84,26 @@ struct Bucket {
   void Take(uint64_t now, uint64_t size, uint64_t tokens);
   // ReadyAt: from when on `tokens` are there, at least `now`; nothing where they never are.
   std::optional<uint64_t> ReadyAt(uint64_t now, uint64_t size, uint64_t tokens) const;
+};
+
+// Reckoning: the time by which buckets fill. It follows the clock and never goes back, but an entry
+// moves it on by a day at most, after which every bucket is full: what the clock went further is
+// skipped, and forgotten again when the clock is before that. So a clock that was wrong by years
+// for one entry fills buckets once, and then stops them for a day at most; and whatever the clock
+// does, no more is filled than by the farthest that it ever said.
+struct Reckoning {
+  struct Skip {
+    uint64_t clock = 0, seconds = 0;  // what the clock said when they were skipped
+    bool operator==(const Skip&) const = default;
+  };
+  static constexpr size_t kMostSkips = 64;
+
+  uint64_t time = 0;        // begins as the first entry's
+  std::vector<Skip> skips;  // rising; of more, the oldest are put together
+
+  // At: at the next entry, by whose clock it is `clock`.
+  Reckoning At(uint64_t clock) const;
+  bool operator==(const Reckoning&) const = default;
 };
 
 class QueryLedger {
@@ -115,6 +137,9 @@ class QueryLedger {
   // CheckIdentity: whether one more may be published of it.
   absl::Status CheckIdentity(const Entry& entry, const IdentityTag& identity,
                              std::string_view who) const;
+  // ScoresLeft: that it may still give to the client, ever.
+  uint64_t ScoresLeft(const ModelId& model, const ClientId& client,
+                      const IdentityTag& identity) const;
   absl::Status CheckInUse() const;
   // Openings: of replies under this key. CheckOpenings: whether one more makes no more than `most`;
   // 0: any number.
@@ -123,15 +148,14 @@ class QueryLedger {
   // CheckState: kFailedPrecondition for an older generation of a gallery than was signed, for
   // another root of the same and, if `strict`, for any that is not signed.
   absl::Status CheckState(const SignedState& state, bool strict) const;
+  // CheckGallery: kFailedPrecondition for another one than the key's own.
+  absl::Status CheckGallery(const GalleryId& asked) const;
   // Apply adds what Check has allowed, or what stands in a journal. kDataLoss for a state that
   // cannot be read.
   absl::Status Apply(const Entry& entry, std::string_view what);
 
   std::vector<uint8_t> Serialize() const;
   static absl::StatusOr<QueryLedger> Parse(ByteSpan bytes, std::string_view what);
-
-  // Rebase: from here on the time is `now`, even where it was later.
-  void Rebase(uint64_t now);
 
   std::map<ModelId, ModelUse> models;
   std::vector<std::pair<ReplyTag, uint64_t>> replies;  // opened when, oldest first
@@ -140,6 +164,8 @@ class QueryLedger {
   KeyId successor{};       // zeros: the key is in use
   uint64_t passed_on = 0;  // of the openings that `models` count: those under other keys before
   uint64_t time = 0;       // of the last entry
+  Reckoning reckoning;     // at it
+  GalleryId gallery{};     // the key's own: the first that it saw; zeros: none yet
 
  private:
   absl::Status CheckClient(const ModelUse& use, const Entry& entry) const;

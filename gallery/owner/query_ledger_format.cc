@@ -153,10 +153,19 @@ std::vector<uint8_t> QueryLedger::Serialize() const {
     writer.Raw(replies[i].first);
     writer.U64(replies[i].second);
   }
-  if (passed_on > 0 || !states.empty()) writer.U64(passed_on);
-  if (states.empty()) return writer.Take();  // as before there were any
-  writer.U64(states.size());
+  const bool reckoned = reckoning != Reckoning() || gallery != GalleryId{};
+  if (passed_on > 0 || !states.empty() || reckoned) writer.U64(passed_on);
+  if (!states.empty() || reckoned) writer.U64(states.size());
   for (const auto& [id, state] : states) WriteState(writer, state);
+  if (reckoned) {
+    writer.U64(reckoning.time);
+    writer.U64(reckoning.skips.size());
+    for (const Reckoning::Skip& skip : reckoning.skips) {
+      writer.U64(skip.clock);
+      writer.U64(skip.seconds);
+    }
+    writer.Raw(gallery);
+  }
   return writer.Take();
 }
 
@@ -186,10 +195,24 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
   }
   if (reader.remaining() > 0) {
     const uint64_t states = reader.Count(56, kMostCounted);
-    if (states == 0) reader.Fail("no galleries, where nothing is to stand");
+    if (states == 0 && reader.remaining() == 0) {
+      reader.Fail("no galleries, where nothing is to stand");
+    }
     for (uint64_t i = 0; i < states && reader.ok(); ++i) {
       const SignedState state = ReadState(reader);
       if (!ledger.states.emplace(state.gallery, state).second) reader.Fail("a gallery twice");
+    }
+  }
+  if (reader.remaining() > 0) {
+    ledger.reckoning.time = reader.U64();
+    const uint64_t skips = reader.Count(16, Reckoning::kMostSkips);
+    for (uint64_t i = 0; i < skips && reader.ok(); ++i) {
+      const uint64_t clock = reader.U64();
+      ledger.reckoning.skips.push_back({clock, reader.U64()});
+    }
+    ledger.gallery = Read<16>(reader);
+    if (ledger.reckoning == Reckoning() && ledger.gallery == GalleryId{}) {
+      reader.Fail("no time and no gallery, where nothing is to stand");
     }
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());
@@ -216,6 +239,7 @@ std::vector<uint8_t> Entry::Serialize() const {
   writer.U64(state.size());
   writer.Raw(state);
   if (act == Act::kState) WriteState(writer, signed_state);
+  if (act == Act::kGallery) writer.Raw(gallery);
   return writer.Take();
 }
 
@@ -225,7 +249,7 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   entry.sequence = reader.U64();
   entry.time = reader.U64();
   const uint8_t act = reader.U8();
-  if (act < 1 || act > static_cast<uint8_t>(Act::kPart)) reader.Fail("an unknown act");
+  if (act < 1 || act > static_cast<uint8_t>(Act::kGallery)) reader.Fail("an unknown act");
   entry.act = static_cast<Act>(act);
   entry.client = Read<32>(reader);
   entry.model = Read<16>(reader);
@@ -244,6 +268,7 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   const ByteSpan raw = reader.Raw(state);
   entry.state.assign(raw.begin(), raw.end());
   if (entry.act == Act::kState) entry.signed_state = ReadState(reader);
+  if (entry.act == Act::kGallery) entry.gallery = Read<16>(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return entry;
 }

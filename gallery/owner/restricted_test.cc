@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/envelope.h"
 #include "base/inside.h"
 #include "ckks/arithmetic.h"
@@ -126,11 +128,13 @@ TEST_F(RestrictedTest, WithoutNames) {
 TEST_F(RestrictedTest, ThresholdsAreForThoseWhoAnswer) {
   Model model = *model_;
   const ImpostorTail one = {0.4, 0.05, 0.08, -0.2, 4}, two = {0.5, 0.05, 0.08, -0.2, 4};
-  model.tables = {
-      {model.AllModalities(), {}, {{1, 100, 9900, one, {one}}, {2, 100, 9900, two, {two}}}}};
+  // A false match rate that asks for less than any search.
+  model.tables = {{model.AllModalities(),
+                   {{0.5, 0.1, 0, 1 << 20, {}}},
+                   {{1, 100, 9900, one, {one}}, {2, 100, 9900, two, {two}}}}};
   const KeyOwner owner = OwnerOf(model);
   auto threshold = [&](const EncryptedScores& scores) {
-    const auto at = owner.ThresholdFor(Write(scores), "reply", {.fpir = 0.1});
+    const auto at = owner.ThresholdFor(Write(scores), "reply", {.fmr = 0.5, .fpir = 0.1});
     EXPECT_TRUE(at.ok()) << at.status();
     return at->score;
   };
@@ -146,10 +150,35 @@ TEST_F(RestrictedTest, ThresholdsAreForThoseWhoAnswer) {
   // Nobody: an answer, and no.
   const EncryptedScores nobody = Restricted(1, {});
   EXPECT_EQ(threshold(nobody), expected(1, 1));
-  const auto decision = owner.Decide(Write(nobody), "reply", {.fpir = 0.1});
+  const auto decision = owner.Decide(Write(nobody), "reply", {.fmr = 0.5, .fpir = 0.1});
   ASSERT_TRUE(decision.ok()) << decision.status();
   EXPECT_FALSE(decision->accepted);
   EXPECT_EQ(decision->refusal, "");
+}
+
+// Whoever is left alone by the conditions is judged as if claimed, by the stricter threshold.
+TEST_F(RestrictedTest, FewPeopleAreAsGoodAsClaimed) {
+  Model model = *model_;
+  const ImpostorTail tail = {0.4, 0.05, 0.08, -0.2, 4};
+  model.tables = {{model.AllModalities(),
+                   {{0.001, 0.9, 0, 1 << 20, {}}, {0.1, 0.2, 0, 1 << 20, {}}},
+                   {{1, 100, 9900, tail, {tail}}, {2, 100, 9900, tail, {tail}}}}};
+  const KeyOwner owner = OwnerOf(model);
+  const std::vector<uint8_t> all = Write(Identify(1)), few = Write(Restricted(1, {0, 1, 3}));
+  const auto at = [&](const std::vector<uint8_t>& reply, const DecisionRule& rule) {
+    return owner.ThresholdFor(reply, "reply", rule);
+  };
+  const auto refused = at(few, {.fpir = 0.1});
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()),
+              ::testing::HasSubstr("fewer than 10 people"));
+  EXPECT_EQ(Code(owner.Decide(few, "reply", {.fpir = 0.1})), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(owner.Budget()->identifications, 0u) << "nothing was opened";
+  const double search = model.ThresholdForSearch(0.1, 2, 2, model.AllModalities())->score;
+  EXPECT_EQ(at(few, {.fmr = 0.001, .fpir = 0.1})->score, 0.9);
+  EXPECT_EQ(at(few, {.fmr = 0.001, .fpir = 0.1})->of, RateOf::kSearches);
+  EXPECT_EQ(at(few, {.fmr = 0.1, .fpir = 0.1})->score, std::max(search, 0.2));
+  EXPECT_LT(at(all, {.fmr = 0.001, .fpir = 0.1})->score, 0.9) << "a search of all is no claim";
 }
 
 // Charged is what is published: nobody who does not answer, and the client one bit for "nobody".

@@ -34,6 +34,8 @@ struct Candidate {
   uint32_t templates = 0;  // of this identity
   // What the rounded score says in favour of a match, to two digits, where the model is calibrated.
   std::optional<double> log_likelihood_ratio;
+  // Scores that the identity may still give to this client, ever, after this one.
+  uint64_t scores_left = 0;
 };
 inline constexpr double kScoreStep = 1e-3;
 
@@ -45,6 +47,11 @@ inline constexpr uint32_t kPublishedCandidates = 10;
 
 // DecisionRule: what to accept: a score or rates, of which that is taken which is of the question
 // that was asked. A rate is turned into a threshold by the model, for the gallery that answered.
+//
+// A search that is restricted by conditions, which its client chooses, is judged by both rates
+// where both are given: the higher threshold counts. Where they leave fewer than kFewPeople it must
+// be (kFailedPrecondition): one person who is left is as good as claimed.
+inline constexpr uint64_t kFewPeople = 10;
 struct DecisionRule {
   std::optional<double> score = {};  // this cosine or above, wherever it is from
   std::optional<double> fmr = {};    // false match rate of one comparison: verifications
@@ -68,6 +75,7 @@ HEFT_EXPORT std::string_view LikelihoodName(Likelihood likelihood);
 // Decision: what a relying party needs to know, and no score.
 struct Decision {
   ScoreKind kind = ScoreKind::kIdentification;
+  GalleryId gallery{};                       // that answered; ShardList::Id of one in buckets
   std::string probe;                         // its label, as the client gave it
   std::vector<std::string> modalities = {};  // of the probe: whose table decided
   bool accepted = false;
@@ -83,6 +91,7 @@ struct Decision {
 // OpenedScores: a reply in the clear.
 struct HEFT_EXPORT OpenedScores {
   ScoreKind kind = ScoreKind::kIdentification;
+  GalleryId gallery{};  // that answered; ShardList::Id of one in buckets
   std::string probe;
   std::vector<std::string> modalities = {};  // that the probe had, as its samples say
   std::string claimed;                       // verification: the claimed identity
@@ -147,6 +156,7 @@ struct BudgetUse {
   uint64_t identifications = 0, verifications = 0;
   uint64_t openings = 0;    // under this key, of all models: what Flooding::openings is an end to
   uint64_t identities = 0;  // of which anything was published
+  GalleryId gallery{};      // the key's own: the first that it saw; zeros: none yet
   double reconstruction_cosine = 0;  // what `limits.scores` tell of a template, in (0, 1]
   struct Client {
     ClientId client{};
@@ -275,8 +285,10 @@ class HEFT_EXPORT KeyOwner {
   // The key that this owner signs with, which follows from the secret key. kUnavailable.
   absl::StatusOr<SigningKey> Signer() const;
   // From here on Open and Decide take replies alone that OpenSigned takes: signed by a server of
-  // `trust`, for this owner, in time, of a gallery that it pins if it pins any. Their further
-  // errors: OpenSigned's. kUnavailable. Not while others use the object.
+  // `trust`, for this owner, in time, and of a gallery that it pins. If it pins none, of the key's
+  // own gallery: the first that it opened a reply of, or admitted people to, as its journal says; a
+  // shard list names its gallery itself. Their further errors: OpenSigned's. kUnavailable. Not
+  // while others use the object.
   absl::Status RequireSigned(Trust trust);
   // From here on Open and Decide take replies alone of the state of a gallery that Admit has signed
   // last. Without it replies of a later state are taken too; those of an older one, and of another

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,12 +29,14 @@ struct ExpectedAnswer {
 // or to another request; kInvalidArgument for a request without files.
 HEFT_EXPORT absl::Status CheckAnswer(const Replies& replies, const ExpectedAnswer& expected);
 
-// DescribeScores: candidates with scores; and whether the best of them is accepted, if `threshold`
-// is given, which `rule` means for the reply.
-HEFT_EXPORT Described DescribeScores(const OpenedScores& opened, const DecisionRule& rule = {},
+// DescribeCost: before scores are opened, what each of them costs, and what it tells.
+HEFT_EXPORT std::string DescribeCost(const BudgetUse& use, uint32_t candidates);
+// DescribeScores: candidates with scores, and how many more each may give; and whether the best of
+// them is accepted, if `threshold` is given.
+HEFT_EXPORT Described DescribeScores(const OpenedScores& opened,
                                      const std::optional<ChosenThreshold>& threshold = {});
-// DescribeDecision: accepted or not, and of whom: no score.
-HEFT_EXPORT Described DescribeDecision(const Decision& decision, const DecisionRule& rule);
+// DescribeDecision: accepted or not, and of whom, in which gallery, at which rate: no score.
+HEFT_EXPORT Described DescribeDecision(const Decision& decision);
 // DescribeAdmissions: the number of templates that are admitted, those that are rejected, and each
 // cause of rejections once, with its remedy. The text names the first templates of a cause, the
 // JSON object all of them.

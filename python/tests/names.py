@@ -282,7 +282,7 @@ ABSENT.update(dict.fromkeys(
     "evaluate and its like, of data and models"))
 ABSENT.update(dict.fromkeys([
     "AddWhereTo", "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson",
-    "DescribeAdmissions", "DescribeBudget",
+    "DescribeAdmissions", "DescribeBudget", "DescribeCost",
     "DescribeDecision", "DescribeScores", "DescribeSigned", "EnrolJson", "GalleryJson",
     "KeySetJson", "ModelJson", "PlanJson", "RemoveJson", "RenewJson", "RestoreJson", "RestrictionText", "VerifyJson",
     "WhereJson",

@@ -64,7 +64,7 @@ def by_command_line(place: pathlib.Path) -> dict[str, float]:
     run("HEFT_SERVER_PROGRAM", "release", *model, *keys, "--in", place / "admission.heft")
     run("HEFT_SERVER_PROGRAM", "identify", *model, *keys, *probe, "--out", place / "scores.ct")
     return scores(run("HEFT_PROGRAM", "decrypt", *model, *secret, "--in", place / "scores.ct",
-                      "--top", 8))
+                      "--scores", "--top", 8))
 
 
 def test_scores_are_those_of_the_command_line(world: World, place: pathlib.Path) -> None:
@@ -94,7 +94,7 @@ def test_scores_are_those_of_the_command_line(world: World, place: pathlib.Path)
     fresh = client.encrypt_each(probe, use="identification")
     (place / "reply.ct").write_bytes(matcher.identify(str(place / "cli"), fresh))
     again = scores(run("HEFT_PROGRAM", "decrypt", "--model", place / "model.heft", "--secret-key",
-                       place / "keys/secret.key", "--in", place / "reply.ct", "--top", 8))
+                       place / "keys/secret.key", "--in", place / "reply.ct", "--scores", "--top", 8))
     for identity, score in theirs.items():
         assert again[identity] == pytest.approx(score, abs=NOISE)
 

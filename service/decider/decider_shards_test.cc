@@ -167,7 +167,7 @@ TEST_F(DeciderShardsTest, APartIsNeverTakenForTheWhole) {
   ExpectRefused(replies, "one reply at a time");
   replies = sound;
   replies[1] = Search(world_->elsewhere, files);
-  ExpectRefused(replies, "no bucket of people");
+  ExpectRefused(replies, "of another gallery");
   replies[1] = *world_->server->Identify(*Gallery::Open(Bucket(1)), files);
   ExpectRefused(replies, "reply 1: not signed");
   const SigningKey stranger = *SigningKey::Generate();

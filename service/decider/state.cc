@@ -99,6 +99,10 @@ absl::StatusOr<std::shared_ptr<const DeciderState>> LoadDeciderState(DeciderConf
   }
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner,
                         KeyOwner::Load(model, key.secret_key, passphrase->Source(key)));
+  // The configuration names them.
+  if (trust.galleries().empty()) {
+    for (const auto& [id, rule] : config.galleries) trust.Pin(id);
+  }
   HEFT_RETURN_IF_ERROR(owner.RequireSigned(std::move(trust)));
   if (key.signed_gallery) owner.RequireSignedGallery();
   HEFT_ASSIGN_OR_RETURN(DecisionKey decision_key,

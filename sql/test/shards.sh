@@ -81,7 +81,7 @@ verify_sharded() {
 }
 
 found_in() {
-  "$heft" decrypt --json --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
+  "$heft" decrypt --scores --json --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
     --shards "$work/${3:-main}.shards" --in "$1"/* >"$work/found" || die "the replies of the whole are refused"
   grep -q "\"identity\": \"$2\"" "$work/found"
 }

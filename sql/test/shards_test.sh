@@ -38,7 +38,7 @@ admit_sharded main
 identify_sharded main 5 "$work/replies"
 found_in "$work/replies" 1 || die "whoever was asked for was not found"
 rm "$work/replies/2"
-"$heft" decrypt --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" --shards "$work/main.shards" \
+"$heft" decrypt --scores --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" --shards "$work/main.shards" \
   --in "$work/replies"/* 2>"$work/error" && die "three of four buckets are taken for the whole"
 grep -q "no reply of 2" "$work/error" || die "$(cat "$work/error")"
 verify_sharded main 1 5 "$work/verified"

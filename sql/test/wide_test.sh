@@ -19,7 +19,7 @@ enrol main 0 4
 [[ "$(admit main)" == 2 ]] || die "not all were admitted"
 
 # decides WHAT REPLY RULE...: the decision on it.
-decides() { decide "$2" --decision "${@:3}" >"$work/$1.json" || die "$1: no decision"; }
+decides() { decide "$2" "${@:3}" >"$work/$1.json" || die "$1: no decision"; }
 says() { grep -q "$2" "$work/$1.json" || die "$1: $(cat "$work/$1.json")"; }
 identify main 1 "$work/reply"
 decides search "$work/reply" --fpir 0.1

@@ -12,7 +12,7 @@
 #   enrol NAME ROW...            rows that are encrypted
 #   admit NAME                   the key owner's part in it
 #   identify NAME ROW OUT        a reply, by psql, into a file
-#   decide IN                    what the key owner reads in it
+#   decide IN [RULE...]          what the key owner reads in it: scores, or by a rule a decision
 
 make_owner() {
   heft="$1/cli/heft"
@@ -128,7 +128,12 @@ admit() {
 
 identify() { value_of "$3" "heft.heft_identify('$1', $(pair identification "$2"))"; }
 
+# gallery_of REPLY: its id. There are several under the key, so a decision names the one that it means.
+gallery_of() { "$heft" trust check --json "$1" | sed -n 's/^ *"gallery": "\([0-9a-f]*\)",*$/\1/p'; }
 decide() {
+  local how=("${@:2}")
+  (($# > 1)) || how=(--scores)
+  how+=(--gallery-id "$(gallery_of "$1")")
   "$heft" decrypt --json --quiet --model "$work/owner/model.heft" \
-    --secret-key "$work/owner/keys/secret.key" --in "$1" "${@:2}"
+    --secret-key "$work/owner/keys/secret.key" --in "$1" "${how[@]}"
 }

@@ -166,7 +166,7 @@ class Matching(Case):
         run(SERVER_TOOL, "identify", "--model", "model.heft", "--keys", "keys/evaluation.keys",
             "--gallery", galleries.big, "--in", *files, "--out", "tool.ct", "--unchecked", "--json")
         theirs = run(HEFT_TOOL, "decrypt", "--model", "model.heft", "--secret-key", "keys/secret.key",
-                     "--passphrase-file", "words", "--in", "tool.ct", "--unchecked", "--json")
+                     "--passphrase-file", "words", "--in", "tool.ct", "--unchecked", "--scores", "--json")
         score = lambda opened: {c["identity"]: c["score"] for c in opened["candidates"]}
         self.assertEqual(score(ours).keys(), score(theirs).keys())
         for identity, value in score(ours).items():

@@ -129,7 +129,7 @@ suite.test('SEAL decrypts the score of a verification', () => {
 
 suite.test('heft decrypt opens the same scores with SEAL\'s secret key', () => {
   const { candidates } = json(heft, 'decrypt', '--unchecked', '--model', at('m.heft'), '--secret-key', at('secret.key'),
-    '--in', at('scores.ct'));
+    '--in', at('scores.ct'), '--scores');
   assert.equal(candidates[0].identity, people[cosines.indexOf(Math.max(...cosines))]);
   assertClose(candidates.map((c) => c.score), candidates.map((c) => cosines[people.indexOf(c.identity)]), 5e-3);
 });

@@ -185,7 +185,7 @@ suite.test('SEAL decrypts the score of a verification', () => {
 });
 
 suite.test('heft decrypt opens the same scores with SEAL\'s secret keys', () => {
-  const { candidates } = json(heft, 'decrypt', '--unchecked', ...of, '--secret-key', at('secret.key'), '--in', at('scores.ct'));
+  const { candidates } = json(heft, 'decrypt', '--unchecked', ...of, '--secret-key', at('secret.key'), '--in', at('scores.ct'), '--scores');
   assert.equal(candidates[0].identity, people[cosines.indexOf(Math.max(...cosines))]);
   assertClose(candidates.map((c) => c.score), candidates.map((c) => cosines[people.indexOf(c.identity)]), 2e-3);
 });

@@ -113,24 +113,24 @@ HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_by
 
 // ---- Replies, each once.
 
-// heft_key_owner_open: kind ("identification" or "verification"), probe, modalities [name] (that
-// the probe had), claimed, candidates
-// [{identity, score, templates, log_likelihood_ratio where the model is calibrated}], withheld,
-// refused (why; empty: it is not), searched, where [condition]. Options: "publish" (candidates, 10
-// unless told otherwise), "flood_bits", "flood_openings" (Flooding). `what` names the reply in
-// errors.
-HEFT_C_API heft_status heft_key_owner_open(const heft_key_owner* owner, heft_bytes reply,
-                                           const char* what, const heft_options* options,
-                                           heft_result** result, heft_error** error);
-// heft_key_owner_decide: the same, reduced to a decision: kind, probe, modalities, accepted,
-// identity (empty: nobody), refused, likelihood ("", "weak", "moderate", "strong"), threshold,
-// rate, rate_of
-// ("nothing", "comparisons", "searches"), interval [lo, hi], warning, where. Options: "score",
-// "fmr", "fpir" (numbers, one of them needed; DecisionRule), "likelihood", "others" (flags),
-// "flood_bits", "flood_openings".
+// heft_key_owner_decide: kind ("identification" or "verification"), gallery (id of the one that
+// answered), probe, modalities [name] (that the probe had), accepted, identity (empty: nobody),
+// claimed (of a verification, accepted or not), refused (why; empty: it is not), likelihood ("",
+// "weak", "moderate", "strong"), threshold, rate, rate_of ("nothing", "comparisons", "searches"),
+// interval [lo, hi], warning, where [condition]. Options: "score", "fmr", "fpir" (numbers, one of
+// them needed; DecisionRule), "likelihood", "others" (flags), "flood_bits", "flood_openings"
+// (Flooding). `what` names the reply in errors.
 HEFT_C_API heft_status heft_key_owner_decide(const heft_key_owner* owner, heft_bytes reply,
                                              const char* what, const heft_options* options,
                                              heft_result** result, heft_error** error);
+// heft_key_owner_open: publishes scores, which give templates away and of which an identity has
+// few, ever (heft_key_owner_budget). kind, gallery, probe, modalities, claimed, candidates
+// [{identity, score, templates, scores_left (that it may still give this client),
+// log_likelihood_ratio where the model is calibrated}], withheld, refused, searched, where.
+// Options: "publish" (candidates, 10 unless told otherwise), "flood_bits", "flood_openings".
+HEFT_C_API heft_status heft_key_owner_open(const heft_key_owner* owner, heft_bytes reply,
+                                           const char* what, const heft_options* options,
+                                           heft_result** result, heft_error** error);
 // heft_key_owner_threshold: what a rule means for this reply: opens nothing, charges nothing.
 // Options: "score", "fmr", "fpir", "others". threshold, rate, rate_of, interval, warning.
 HEFT_C_API heft_status heft_key_owner_threshold(const heft_key_owner* owner, heft_bytes reply,
@@ -160,9 +160,9 @@ HEFT_C_API heft_status heft_key_owner_threshold_shards(const heft_key_owner* own
 // ---- The budget (BudgetUse).
 
 // limits {scores, decisions, client_bits}, scores, decisions, inherited_scores, identifications,
-// verifications, openings_under_key, identities, reconstruction_cosine, clients [{client, openings,
-// slots, bits_left, full_at}], restarts [{time, reason}], restart_count, entries, last_entry,
-// revoked, successor (id, where it is revoked).
+// verifications, openings_under_key, identities, gallery (the key's own), reconstruction_cosine,
+// clients [{client, openings, slots, bits_left, full_at}], restarts [{time, reason}],
+// restart_count, entries, last_entry, revoked, successor (id, where it is revoked).
 HEFT_C_API heft_status heft_key_owner_budget(const heft_key_owner* owner, heft_result** result,
                                              heft_error** error);
 // Options: "scores", "decisions", "client_bits"; what is not given stays.
