@@ -60,6 +60,12 @@ void Lifted(std::span<const int32_t> a, const ring::Modulus& q, std::span<uint32
   for (size_t i = 0; i < a.size(); ++i) out[i] = static_cast<uint32_t>(a[i]) + q.value();
 }
 
+// RoundLarge: both, of integers of any size.
+void RoundLarge(std::span<const float> a, float factor, const ring::Modulus& q,
+                std::span<uint32_t> out) {
+  for (size_t i = 0; i < a.size(); ++i) out[i] = q.ReduceSigned(std::llround(a[i] * factor));
+}
+
 }  // namespace
 
 absl::StatusOr<ThinFuser> ThinFuser::Create(const Instance& matching, const Model& model,
@@ -103,25 +109,30 @@ absl::Status ThinFuser::MakeImaginary() {
   for (size_t i = 0; i <= context.special_index(); ++i) {
     least = std::min(least, context.modulus(i).value());
   }
-  if (largest * kLargestNormFactor / kFiner >= least - 1.0) {
-    return absl::InvalidArgumentError("model: the projection's values are too large");
-  }
+  large_ = largest * kLargestNormFactor / kFiner >= least - 1.0;
   return absl::OkStatus();
 }
 
 void ThinFuser::Turn(double sigma, const ckks::Plaintext& factor, std::span<const float> imaginary,
                      ckks::Plaintext* out) const {
   const ckks::Context& context = *matching_.context;
-  AlignedVector<int32_t> rounded(context.n());
-  Round(imaginary, static_cast<float>(sigma / kFiner), rounded);
+  const auto times = static_cast<float>(sigma / kFiner);
+  AlignedVector<int32_t> rounded(large_ ? 0 : context.n());
+  if (!large_) Round(imaginary, times, rounded);
   if (out->poly.limbs() == 0) out->poly = ring::RnsPoly(context.n(), factor.poly.limbs());
   out->scale = factor.scale;
   out->noise = {sigma * factor.noise.message, factor.noise.error};
   out->extended = factor.extended;
   for (size_t l = 0; l < factor.poly.limbs(); ++l) {
     const size_t prime = ckks::ExtendedPrime(context, l, factor.limbs());
-    Lifted(rounded, context.modulus(prime), out->poly.limb(l));
-    context.ntt(prime).Forward(out->poly.limb(l));
+    const ring::Modulus& q = context.modulus(prime);
+    const std::span<uint32_t> limb = out->poly.limb(l);
+    if (large_) {
+      RoundLarge(imaginary, times, q, limb);
+    } else {
+      Lifted(rounded, q, limb);
+    }
+    context.ntt(prime).Forward(limb);
   }
 }
 

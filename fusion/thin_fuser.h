@@ -72,6 +72,7 @@ class ThinFuser {
   std::unique_ptr<Fuser> fuser_;  // of z / 2
   // The projection's factors times i: a new sigma takes roundings and transforms, no encoding.
   std::vector<std::vector<std::vector<float>>> imaginary_;  // [pair][rotation][coefficient]
+  bool large_ = false;  // a factor may be above a prime (profile flooded)
   std::unique_ptr<Spare> spare_ = std::make_unique<Spare>();
 };
 
