@@ -44,6 +44,14 @@ void AddBudget(Command app);
 void AddRekey(Command app);
 void AddRenew(Command app);
 
+// All roles, in the folders of a workspace.
+void AddInit(Command app);
+void AddAdd(Command app);
+void AddSearch(Command app);
+void AddWorkspaceVerify(Command app);
+void AddRemove(Command app);
+void AddExportRole(Command app);
+
 // Without keys, or with all of them in one process.
 void AddSynth(Command app);
 void AddTrain(Command app);

@@ -95,7 +95,7 @@ Command Add(Command app, bool verify) {
       app, name,
       verify ? "score an encrypted probe against one claimed identity, 1:1 (server)"
              : "score an encrypted probe against a whole gallery, 1:N (server)",
-      "heft " + name +
+      "heft-server " + name +
           " --model m.heft --keys evaluation.keys --gallery gallery --in face.ct --in voice.ct" +
           (verify ? " --identity ann" : "") + " --out scores.ct",
       Run);
