@@ -62,6 +62,7 @@ NAMES = {
     "ChooseThreshold": "Model.threshold_for",
     "Client::Create": "Client.__init__",
     "CompactGallery": "Gallery.compact",
+    "Workspace::Open": "Workspace.__init__",
     "ConditionText": "Condition.__str__",
     "CreateGallery": "Gallery.create",
     "CreateShards": "ShardList.create",
