@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     AddTrust(app);
     AddEvaluate(app);
     AddRoc(app);
-    AddInspect(app);
+    AddInspect(app, DescribeAnything);
     AddImportSeal(app);
     AddExportSeal(app);
     AddSealSecret(app);

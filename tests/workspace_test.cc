@@ -152,6 +152,10 @@ TEST_F(WorkspaceTest, FilesGoByTheirNamesOrByTheModelsOrder) {
 TEST_F(WorkspaceTest, RefusesWhatCannotBe) {
   const std::string workspace = Made("refusing");
   const auto before = Snapshot(W("refusing/server"));
+  const json told = Must(kHeft, {"inspect", W("refusing")});
+  EXPECT_EQ(told["kind"], "workspace");
+  EXPECT_EQ(told["roles"].size(), 3u);
+  EXPECT_EQ(told["gallery"]["templates"], kPeople);
   Refused({"init", W("refusing"), "--data", W("data")}, {"is a workspace already"});
   Refused({"init", W("data"), "--data", W("data")}, {"exists already"});
   Refused({"init", W("no/where"), "--data", W("data")}, {"there is no folder", W("no")});

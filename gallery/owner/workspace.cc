@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "base/files.h"
 #include "base/status.h"
+#include "fusion/compact.h"
 #include "heft/answering.h"
 #include "heft/audit.h"
 #include "heft/enrol_many.h"
@@ -207,6 +208,12 @@ absl::StatusOr<Checked> Check(const Model& model, std::span<const Samples> rows)
     if (checked.rows != 0 && count != checked.rows) {
       return absl::InvalidArgumentError(absl::StrCat(
           name, " has ", count, " rows, ", std::string(rows[0].modality), " has ", checked.rows));
+    }
+    for (size_t row = 0; row < count; ++row) {
+      const auto values = samples.values.subspan(row * dimension, dimension);
+      const std::vector<double> vector(values.begin(), values.end());
+      const auto unit = NormalisedVector(vector, model.modalities[index]);
+      if (!unit.ok()) return AtRow(unit.status(), row);
     }
     checked.rows = count;
     checked.dimensions.push_back(dimension);

@@ -596,6 +596,8 @@ class FileInfo:
     @property
     def version(self) -> int: ...
     @property
+    def samples(self) -> int: ...
+    @property
     def size(self) -> int: ...
     @property
     def key_id(self) -> Optional[str]: ...
@@ -1177,7 +1179,7 @@ class Matcher:
         gallery: _Gallery,
         samples: _Samples,
         *,
-        row: int = 0,
+        row: Optional[int] = None,
         average: bool = False,
         identities: bool = True,
         relinearise: bool = True,
@@ -1194,7 +1196,7 @@ class Matcher:
         shards: ShardList,
         samples: _Samples,
         *,
-        row: int = 0,
+        row: Optional[int] = None,
         average: bool = False,
         identities: bool = True,
         relinearise: bool = True,
@@ -1235,7 +1237,7 @@ class Matcher:
         samples: _Samples,
         identity: str,
         *,
-        row: int = 0,
+        row: Optional[int] = None,
         average: bool = False,
         sign: bool = True,
         audience: str = "",

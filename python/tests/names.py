@@ -276,7 +276,7 @@ ABSENT = {
 }
 # How a request is served.
 ABSENT.update(dict.fromkeys([
-    "AnswerProbe", "Answered", "CheckKeys", "CheckedKeys", "EnrolOnce", "EquipGallery",
+    "AnswerProbe", "Answered", "CheckKeys", "CheckOneSample", "CheckedKeys", "EnrolOnce", "EquipGallery",
     "FindSigner", "IncomingRequest", "Question", "ReadTrustedModel", "TrustedServer",
 ], _SERVING))
 ABSENT.update(dict.fromkeys(
