@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/kinds.h"
 
 namespace heft {
 namespace {
@@ -71,8 +72,8 @@ absl::StatusOr<ByteSpan> OpenEnvelope(ByteSpan bytes, std::string_view kind, uin
   }
   const std::string found = EnvelopeKind(bytes);
   if (found != kind) {
-    return absl::DataLossError(absl::StrCat(name, ": a HEFT file of kind ", found, " where ",
-                                            std::string(kind), " is needed"));
+    return absl::DataLossError(absl::StrCat(name, ": a file of another kind: ", KindText(found),
+                                            ", not ", KindText(kind)));
   }
   ByteReader header(bytes.subspan(12, 12), what);
   const uint32_t found_version = header.U32();

@@ -12,6 +12,7 @@
 #include "base/csprng.h"
 #include "base/envelope.h"
 #include "base/inside.h"
+#include "base/kinds.h"
 #include "base/signing.h"
 
 namespace heft {
@@ -122,8 +123,8 @@ class Check {
 
   absl::Status Kind(const Expected& expected) const {
     if (expected.kind.empty() || expected.kind == file_.statement.kind) return absl::OkStatus();
-    return Refuse(absl::StrCat("a signed file of kind ", file_.statement.kind, " where ",
-                               expected.kind, " is needed"));
+    return Refuse(absl::StrCat("a signed file of another kind: ", KindText(file_.statement.kind),
+                               ", not ", KindText(expected.kind)));
   }
 
   absl::Status Role(const Expected& expected) const {
@@ -323,9 +324,9 @@ absl::Status CheckKind(std::string_view kind, const Expected& expected, std::str
   if (expected.kind.empty() || kind.empty() || kind == kSignedKind || kind == expected.kind) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(std::string(what), ": a HEFT file of kind ",
-                                                    std::string(kind), " where ", expected.kind,
-                                                    " is needed, signed"));
+  return absl::FailedPreconditionError(absl::StrCat(std::string(what),
+                                                    ": a file of another kind: ", KindText(kind),
+                                                    ", not ", KindText(expected.kind), ", signed"));
 }
 
 }  // namespace

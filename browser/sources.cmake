@@ -3,7 +3,7 @@
 # them against its own (tests/browser/CMakeLists.txt), so that a new one is not forgotten where nobody has Emscripten.
 set(HEFT_BROWSER_ROOMS base ring ckks inverse_sqrt fusion)
 set(HEFT_BROWSER_SOURCES
-  base/buffer_pool.cc base/bytes.cc base/check.cc base/csprng.cc base/decisions.cc base/envelope.cc base/identity.cc
+  base/buffer_pool.cc base/bytes.cc base/check.cc base/csprng.cc base/decisions.cc base/envelope.cc base/identity.cc base/kinds.cc
   base/impostor_tail.cc base/json.cc base/keyed_hash.cc base/passphrase.cc base/reply_seed.cc base/secure.cc base/signed_file.cc
   base/signing.cc base/trust.cc
   ring/ahead.cc ring/kernels_reference.cc ring/kernels_checked.cc ring/kernels_simd.cc ring/modulus.cc ring/ntt.cc ring/runtime.cc

@@ -65,9 +65,9 @@ absl::Status RunAudit(const Common& common, const AuditOptions& options) {
 }  // namespace
 
 void AddReveal(Command app) {
-  const auto [command, options] =
-      AddCommand(app, "reveal", "reveal the seed of the random choices of one reply (server)",
-                 "heft reveal --gallery gallery --in scores.ct --out scores.seed", RunReveal);
+  const auto [command, options] = AddCommand(
+      app, "reveal", "reveal the seed of the random choices of one reply (server)",
+      "heft-server reveal --gallery gallery --in scores.ct --out scores.seed", RunReveal);
   command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
   command.Add("-i,--in", &options->in, "a reply of this server").Required();
   command.Add("-o,--out", &options->out, "file to write, for the auditor of the reply").Required();

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "heft/described.h"
 #include "program/flags.h"
 
 namespace heft::cli {
@@ -19,7 +21,10 @@ void AddVerify(Command app);
 void AddReveal(Command app);
 void AddAudit(Command app);
 void AddAuditLog(Command app);
-void AddInspect(Command app);
+// `describe`: DescribeFile, or of heft DescribeAnything, which knows data, too.
+using Describe = absl::StatusOr<Described> (*)(const std::string& path, bool with_plan);
+absl::StatusOr<Described> DescribeAnything(const std::string& path, bool with_plan);
+void AddInspect(Command app, Describe describe);
 void AddImportSeal(Command app);
 void AddExportSeal(Command app);
 void AddRekeyGallery(Command app, const std::string& name = "rekey-gallery");
@@ -43,6 +48,14 @@ void AddSealSecret(Command app);
 void AddBudget(Command app);
 void AddRekey(Command app);
 void AddRenew(Command app);
+
+// All roles, in the folders of a workspace.
+void AddInit(Command app);
+void AddAdd(Command app);
+void AddSearch(Command app);
+void AddWorkspaceVerify(Command app);
+void AddRemove(Command app);
+void AddExportRole(Command app);
 
 // Without keys, or with all of them in one process.
 void AddSynth(Command app);

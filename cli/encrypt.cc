@@ -2,6 +2,7 @@
 #include <iostream>
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "heft/client.h"
@@ -101,6 +102,15 @@ absl::StatusOr<std::vector<uint8_t>> Encrypt(const Options& options, const Role&
   return options.fuse == "client" ? role.EncryptFused(samples) : role.Encrypt(samples[0]);
 }
 
+// With --row there is one row; an error names that of the file.
+absl::StatusOr<std::vector<uint8_t>> AtRow(const Options& options,
+                                           absl::StatusOr<std::vector<uint8_t>> encrypted) {
+  if (encrypted.ok() || !options.row) return encrypted;
+  std::string why(encrypted.status().message());
+  if (absl::StartsWith(why, "row 0: ")) why = absl::StrCat("row ", *options.row, why.substr(5));
+  return absl::Status(encrypted.status().code(), why);
+}
+
 absl::Status CheckInputs(const Options& options) {
   const size_t files = options.inputs.size();
   if (files != options.modalities.size()) {
@@ -134,10 +144,10 @@ absl::Status Run(const Common& common, const Options& options) {
   std::vector<uint8_t> bytes;
   if (options.owner.secret_key.empty()) {
     HEFT_ASSIGN_OR_RETURN(const Client client, Client::Create(model, keys.key, options.key));
-    HEFT_ASSIGN_OR_RETURN(bytes, Encrypt(options, client, samples));
+    HEFT_ASSIGN_OR_RETURN(bytes, AtRow(options, Encrypt(options, client, samples)));
   } else {
     HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(model, options.owner));
-    HEFT_ASSIGN_OR_RETURN(bytes, Encrypt(options, owner, samples));
+    HEFT_ASSIGN_OR_RETURN(bytes, AtRow(options, Encrypt(options, owner, samples)));
   }
   HEFT_ASSIGN_OR_RETURN(bytes, Sign(options, std::move(bytes)));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
@@ -184,9 +194,9 @@ void AddEncrypt(Command app) {
                   "smaller if there are more rows than dimensions");
   command
       .Add("--for", &options->use,
-           "enrolment (and verification), or identification. With profiles thin and flooded, "
-           "probes of an identification have a fifth of the size")
-      .Choices({"enrolment", "identification"})
+           "enrolment and verification are one use; with profiles thin and flooded, probes of an "
+           "identification have a fifth of the size")
+      .Choices({"enrolment", "verification", "identification"})
       .ShowDefault();
   command
       .Add("--fuse", &options->fuse,

@@ -97,7 +97,7 @@ void AddEnrol(Command app, const std::string& name) {
       replaces ? "enrol new templates of an enrolled person; the old ones are removed when the new "
                  "are admitted"
                : "fuse encrypted samples into pending templates of a gallery (server)",
-      absl::StrCat(name == "enrol" ? "heft " : "heft-server gallery ", name,
+      absl::StrCat(name == "enrol" ? "heft-server " : "heft-server gallery ", name,
                    " --model m.heft --keys evaluation.keys --gallery gallery --in face.ct --in "
                    "voice.ct",
                    replaces ? " --identity ann --authorisation ann.auth" : ""),

@@ -14,6 +14,7 @@ namespace heft::cli {
 namespace {
 
 struct Options : ServerOptions {
+  std::optional<size_t> row;
   std::string out;
   std::string identity;  // verify only
   bool verify = false;
@@ -36,6 +37,14 @@ absl::StatusOr<Question> QuestionOf(const Options& options) {
   question.life = options.life;
   if (options.verify) question.claimed = options.identity;
   HEFT_ASSIGN_OR_RETURN(question.files, ReadSamples(options));
+  if (!options.row && !options.all && !options.probe.average) {
+    const absl::Status one = CheckOneSample(question.files);
+    if (!one.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(std::string(one.message()), " (--row, --all, --average)"));
+    }
+  }
+  question.probe.row = options.row.value_or(0);
   if (options.server_key.empty()) return question;
   HEFT_ASSIGN_OR_RETURN(SigningKey key, LoadSigner(options.server_key));
   question.key = std::make_shared<const SigningKey>(std::move(key));
@@ -95,7 +104,7 @@ Command Add(Command app, bool verify) {
       app, name,
       verify ? "score an encrypted probe against one claimed identity, 1:1 (server)"
              : "score an encrypted probe against a whole gallery, 1:N (server)",
-      "heft " + name +
+      "heft-server " + name +
           " --model m.heft --keys evaluation.keys --gallery gallery --in face.ct --in voice.ct" +
           (verify ? " --identity ann" : "") + " --out scores.ct",
       Run);
@@ -105,9 +114,9 @@ Command Add(Command app, bool verify) {
   AddLife(command, &options->life);
   command.Add("--server-key", &options->server_key,
               "signing key (default: server.key in the gallery's folder, made with it)");
-  const Option row =
-      command.Add("--row", &options->probe.row, "index of the sample in the files, from 0")
-          .ShowDefault();
+  const Option row = command.Add("--row", &options->row,
+                                 "index of the sample in the files, from 0 (needed if they "
+                                 "hold several)");
   const Option all =
       command.Add("--all", &options->all,
                   absl::StrCat("match every sample of the files ",

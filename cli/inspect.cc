@@ -10,21 +10,25 @@ namespace {
 struct Options {
   std::string path;
   bool plan = false;
+  Describe describe = nullptr;
 };
 
 absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Described described, DescribeFile(options.path, options.plan));
+  HEFT_ASSIGN_OR_RETURN(const Described described, options.describe(options.path, options.plan));
   Print(common, described);
   return absl::OkStatus();
 }
 
 }  // namespace
 
-void AddInspect(Command app) {
+void AddInspect(Command app, Describe describe) {
   const auto [command, options] = AddCommand(
-      app, "inspect", "describe a HEFT file or gallery folder and check that it is intact",
+      app, "inspect", "describe a file or folder, whatever it is, and check that it is intact",
       "heft inspect m.heft --plan", Run);
-  command.Add("path", &options->path, "file, or gallery: its folder, or FOLDER:NAME").Required();
+  command
+      .Add("path", &options->path, "file, or folder: a gallery (or FOLDER:NAME), a workspace, data")
+      .Required();
+  options->describe = describe;
   command.Add("--plan", &options->plan,
               "for a model: levels, rotations, keys and operation counts");
 }

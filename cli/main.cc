@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft: every role in one binary.
+// heft: all roles but the server's, and a workspace, which has that, too.
 #include "cli/commands.h"
 #include "postgres/use_postgres.h"
 #include "program/common.h"
@@ -8,20 +8,19 @@ int main(int argc, char** argv) {
   using namespace heft::cli;  // NOLINT: a list of its functions follows.
   heft::UsePostgres();
   return RunMain(argc, argv, "HEFT: fuse and match encrypted biometric templates", [](Command app) {
+    AddInit(app);
+    AddAdd(app);
+    AddSearch(app);
+    AddWorkspaceVerify(app);
+    AddRemove(app);
+    AddExportRole(app);
     AddSynth(app);
     AddTrain(app);
     AddCalibrate(app);
     AddKeygen(app);
     AddEncrypt(app);
     AddAuthorise(app);
-    AddEnrol(app);
-    AddPending(app);
     AddAdmit(app);
-    AddRelease(app);
-    AddPrepareKeys(app);
-    AddIdentify(app);
-    AddVerify(app);
-    AddReveal(app);
     AddAudit(app);
     AddAuditLog(app);
     AddDecrypt(app);
@@ -29,12 +28,10 @@ int main(int argc, char** argv) {
     AddBudget(app);
     AddRenew(app);
     AddRekey(app);
-    AddRekeyGallery(app);
-    AddGallery(app);
     AddTrust(app);
     AddEvaluate(app);
     AddRoc(app);
-    AddInspect(app);
+    AddInspect(app, DescribeAnything);
     AddImportSeal(app);
     AddExportSeal(app);
     AddSealSecret(app);

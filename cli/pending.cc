@@ -59,7 +59,7 @@ absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
 void AddPending(Command app) {
   const auto [command, options] =
       AddCommand(app, "pending", "write the pending templates for the key owner to admit (server)",
-                 "heft pending --model m.heft --keys evaluation.keys --gallery gallery "
+                 "heft-server pending --model m.heft --keys evaluation.keys --gallery gallery "
                  "--out pending.ct",
                  RunPending);
   AddGalleryOptions(command, options.get());
@@ -70,7 +70,7 @@ void AddPending(Command app) {
 void AddRelease(Command app) {
   const auto [command, options] = AddCommand(
       app, "release", "add the templates that the key owner has admitted to the gallery (server)",
-      "heft release --model m.heft --keys evaluation.keys --gallery gallery "
+      "heft-server release --model m.heft --keys evaluation.keys --gallery gallery "
       "--in admission.heft",
       RunRelease);
   AddGalleryOptions(command, options.get());

@@ -40,7 +40,7 @@ absl::Status Run(const Common& common, const Options& options) {
 void AddRekeyGallery(Command app, const std::string& name) {
   const auto [command, options] =
       AddCommand(app, name, "move a gallery to another key without decrypting it (server)",
-                 absl::StrCat(name == "rekey" ? "heft-server gallery " : "heft ", name,
+                 absl::StrCat(name == "rekey" ? "heft-server gallery " : "heft-server ", name,
                               " --model m.heft --rekeying-key rekeying.key --gallery gallery"),
                  Run);
   command.Add("-m,--model", &options->model, "model file").Required();

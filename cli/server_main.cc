@@ -2,6 +2,7 @@
 // heft-server: the server's subcommands alone. This binary links nothing that can decrypt
 // (scripts/check-server-symbols).
 #include "cli/commands.h"
+#include "heft/inspect.h"
 #include "postgres/use_postgres.h"
 #include "program/common.h"
 
@@ -22,7 +23,7 @@ int main(int argc, char** argv) {
                    AddRekeyGallery(app);
                    AddGallery(app);
                    AddTrust(app);
-                   AddInspect(app);
+                   AddInspect(app, &heft::DescribeFile);
                    AddImportSeal(app);
                    AddExportSeal(app);
                  });

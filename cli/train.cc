@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
+#include "cli/training.h"
 #include "heft/evaluate.h"
 #include "program/common.h"
 #include "program/trust_options.h"
@@ -90,12 +91,8 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(folds ? CheckNewFolderPlace(options.out, "models of folds")
                              : CheckFilePlace(options.out, "model"));
   if (!options.curve.empty()) HEFT_RETURN_IF_ERROR(CheckDrawing());
-  const bool labels_needed = options.learn.method.empty() || options.learn.method == "learned";
   HEFT_ASSIGN_OR_RETURN(const TrainingData data,
-                        labels_needed
-                            ? TrainingData::Load(options.data, options.learn.seed)
-                            : TrainingData::LoadUnlabelled(options.data, options.learn.seed));
-  SayLeftOut(common, data.left_out());
+                        LoadTrainingData(common, options.data, options.learn));
   for (const std::string& output : {options.out, options.curve, options.learn.checkpoint}) {
     HEFT_RETURN_IF_ERROR(CheckOutput(output));
   }
@@ -111,9 +108,7 @@ void AddLearning(Command command, LearnOptions* learn) {
           "fused dimension: 16, 32, 64, ... (default: chosen on people left out, 16 to 256). A "
           "template takes 16 bytes per dimension in a gallery; keys and matching time grow with it")
       .Range(2, kMaxGamma);
-  command.Add("--method", &t.method,
-              "learned; pca, for vectors without labels; or none, the plain concatenation "
-              "(default: learned, or another that is better on people left out)");
+  AddMethod(command, learn);
   command.Add("--recipe", &t.recipe, "generalising, or paper").ShowDefault();
   command
       .Add("--degree", &t.degree, "degree of the normalisation's polynomial (default 3; paper 2)")
@@ -147,6 +142,22 @@ void AddLearning(Command command, LearnOptions* learn) {
 }
 
 }  // namespace
+
+absl::StatusOr<TrainingData> LoadTrainingData(const Common& common, const std::string& data,
+                                              const LearnOptions& learn) {
+  const bool labels_needed = learn.method.empty() || learn.method == "learned";
+  HEFT_ASSIGN_OR_RETURN(TrainingData loaded, labels_needed
+                                                 ? TrainingData::Load(data, learn.seed)
+                                                 : TrainingData::LoadUnlabelled(data, learn.seed));
+  SayLeftOut(common, loaded.left_out());
+  return loaded;
+}
+
+Option AddMethod(Command command, LearnOptions* learn) {
+  return command.Add("--method", &learn->method,
+                     "learned; pca, for vectors without labels; or none, the plain concatenation "
+                     "(default: learned, or another that is better on people left out)");
+}
 
 void AddTrain(Command app) {
   const auto [command, options] =

@@ -7,39 +7,16 @@
 #include "absl/strings/str_format.h"
 #include "base/aligned.h"
 #include "base/envelope.h"
+#include "base/kinds.h"
 #include "base/signed_file.h"
 #include "fusion/expanded_keys.h"
 #include "fusion/plan.h"
 #include "fusion/profile.h"
 #include "fusion/rings.h"
+#include "fusion/sample_head.h"
 
 namespace heft {
 namespace {
-
-std::string NameOf(const std::string& kind) {
-  static const std::map<std::string, std::string> names = {
-      {"MODL", "model"},
-      {"PUBK", "encryption key"},
-      {"EVAL", "evaluation keys"},
-      {"ENRK", "enrolment keys"},
-      {"EXPK", "expanded keys"},
-      {"SECK", "secret key"},
-      {"CTXT", "encrypted samples"},
-      {"CTXS", "encrypted samples for bulk enrolment"},
-      {"GALM", "gallery manifest"},
-      {"GBLK", "gallery block"},
-      {"SCOR", "encrypted scores"},
-      {"SEED", "revealed seed of a reply"},
-      {"AUDK", "audit key of a gallery"},
-      {"CNRY", "canaries, sealed"},
-      {"RKEY", "re-keying key"},
-      {"BUDG", "query budget of version 0.1"},
-      {"JRNL", "journal of openings"},
-      {"JANC", "anchor of a journal"},
-      {"SIGK", "signing key"}};
-  const auto it = names.find(kind);
-  return it == names.end() ? "unknown kind " + kind : it->second;
-}
 
 ProfileInfo Describe(const std::string& name, const ckks::Params& params) {
   const ckks::Security security = params.security();
@@ -110,7 +87,7 @@ absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string
         absl::StrCat(std::string(what), bytes.empty() ? ": the file is empty"
                                                       : ": not a HEFT file (wrong magic bytes)"));
   }
-  info.name = NameOf(info.kind);
+  info.name = KindName(info.kind);
   info.version = EnvelopeVersion(bytes);
   // It grows, so it is no envelope; only the key's owner can tell whether it is whole.
   if (info.kind == "JRNL") return info;
@@ -126,6 +103,7 @@ absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string
   if (info.kind == "MODL" || info.kind == "SIGK" || payload.size() < 2 * kIdSize) return info;
   std::copy_n(payload.begin(), kIdSize, info.params_id.emplace().begin());
   std::copy_n(payload.begin() + kIdSize, kIdSize, info.key_id.emplace().begin());
+  HEFT_ASSIGN_OR_RETURN(info.samples, CountSamples(info.kind, payload, what));
   return info;
 }
 

@@ -12,6 +12,7 @@
 #include "ckks/serialization.h"
 #include "fusion/compact.h"
 #include "fusion/key_files.h"
+#include "fusion/sample_head.h"
 
 namespace heft {
 namespace {
@@ -168,19 +169,10 @@ std::vector<uint8_t> SampleWriter::Finish() {
   return SealEnvelope(Kind(encoding_), Version(encoding_), writer_.bytes());
 }
 
-absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Context> context,
-                                                 std::vector<uint8_t> bytes, std::string what) {
-  SampleReader samples;
-  SampleHeader& header = samples.header_;
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan file, Unsigned(bytes, what));
-  header.encoding = EncodingOf(EnvelopeKind(file));
-  const bool bulk = header.encoding == SampleEncoding::kBulk;
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(file, Kind(header.encoding), Version(header.encoding), what));
-  ByteReader reader(payload, what);
+SampleHeader ReadSampleHead(ByteReader& reader, SampleEncoding encoding) {
+  SampleHeader header;
+  header.encoding = encoding;
   header.params_id = ckks::ReadId(reader);
-  HEFT_RETURN_IF_ERROR(reader.status());
-  HEFT_RETURN_IF_ERROR(CheckParamsId(context->params(), header.params_id, what));
   header.key_id = ckks::ReadId(reader);
   header.modality = reader.String(64);
   header.dimension = reader.U32();
@@ -202,6 +194,33 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
   const uint8_t form = reader.U8();
   if (form > 1) reader.Fail(absl::StrCat("unknown form ", form));
   header.seeded = form == 1;
+  return header;
+}
+
+absl::StatusOr<uint64_t> CountSamples(std::string_view kind, ByteSpan payload,
+                                      std::string_view what) {
+  const SampleEncoding encoding = EncodingOf(kind);
+  if (Kind(encoding) != kind) return 0;
+  ByteReader reader(payload, what);
+  ReadSampleHead(reader, encoding);
+  const uint64_t count = reader.U64();
+  HEFT_RETURN_IF_ERROR(reader.status());
+  return count;
+}
+
+absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Context> context,
+                                                 std::vector<uint8_t> bytes, std::string what) {
+  SampleReader samples;
+  SampleHeader& header = samples.header_;
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan file, Unsigned(bytes, what));
+  header.encoding = EncodingOf(EnvelopeKind(file));
+  const bool bulk = header.encoding == SampleEncoding::kBulk;
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(file, Kind(header.encoding), Version(header.encoding), what));
+  ByteReader reader(payload, what);
+  header = ReadSampleHead(reader, header.encoding);
+  if (payload.size() < sizeof(header.params_id)) return reader.status();
+  HEFT_RETURN_IF_ERROR(CheckParamsId(context->params(), header.params_id, what));
   const uint64_t count = reader.Count(sizeof(uint64_t), bulk ? context->slots() : kMaxSamples);
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     samples.labels_.push_back(reader.String(256));

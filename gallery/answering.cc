@@ -3,8 +3,10 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "heft/audit.h"
+#include "heft/inspect.h"
 #include "heft/sharded_gallery.h"
 
 namespace heft {
@@ -117,6 +119,19 @@ absl::StatusOr<Answered> AnswerProbe(const TrustedServer& server, Question quest
   HEFT_RETURN_IF_ERROR(OpenBucket(question.gallery, *question.shards, bucket).status());
   question.gallery = BucketAddress(question.gallery, bucket);
   return AnswerInOne(server, std::move(question), take, monitor);
+}
+
+absl::Status CheckOneSample(std::span<const SampleFile> files) {
+  for (const SampleFile& file : files) {
+    const auto info = InspectFile(file.bytes, file.name);
+    // What is wrong with a file is said by who reads it.
+    if (!info.ok() || info->samples <= 1) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.name, ": holds ", info->samples,
+                     " samples: say which row is the probe, or ask for all of them, or for their "
+                     "mean"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace heft

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/kinds.h"
 #include "ckks/context.h"
 #include "fusion/profile.h"
 #include "fusion/samples.h"
@@ -110,8 +111,7 @@ absl::Status CheckKind(ByteSpan bytes, std::string_view what,
   for (const std::string_view kind : kinds) {
     if (info.kind == kind) return absl::OkStatus();
   }
-  return Unfit(what,
-               absl::StrCat(info.name, ", where ", std::string(*kinds.begin()), " is needed"));
+  return Unfit(what, absl::StrCat(KindText(info.kind), ", not ", KindText(*kinds.begin())));
 }
 
 // Whatever of HEFT's may be signed: what is in it.

@@ -2,6 +2,7 @@
 // What files and galleries are, as JSON and in words.
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@
 #include "heft/files.h"
 #include "heft/inspect.h"
 #include "heft/results.h"
+#include "heft/shards.h"
 #include "heft/trust.h"
 
 namespace heft {
@@ -230,6 +232,59 @@ absl::StatusOr<Described> DescribeStored(const std::string& path) {
                       gallery.revoked_keys().size(), params)};
 }
 
+// What is text: a trust file, a shard list, a public key; none where it is none of them.
+std::optional<Described> DescribeText(ByteSpan bytes, const std::string& path) {
+  constexpr size_t kLargest = 1 << 20;
+  if (bytes.empty() || bytes.size() > kLargest || bytes[0] == 'H') return std::nullopt;
+  const std::string text(bytes.begin(), bytes.end());
+  if (const auto trust = Trust::Parse(text, path); trust.ok()) {
+    Described told{{{"kind", "trust file"}}, "trust file: heft trust list shows all of it\n"};
+    for (const Role role :
+         {Role::kKeyOwner, Role::kServer, Role::kClient, Role::kRegistrar, Role::kTrainer}) {
+      const std::string name(RoleName(role));
+      told.json[name] = trust->keys(role).size();
+      for (const Trust::Key& key : trust->keys(role)) {
+        absl::StrAppend(&told.text, "  ", name, " ", key.name, "\n");
+      }
+    }
+    told.json["revoked"] = trust->revoked().size();
+    told.json["galleries"] = trust->galleries().size();
+    return told;
+  }
+  if (const auto shards = ShardList::Parse(text, path); shards.ok()) {
+    return Described{{{"kind", "shard list"}, {"buckets", shards->size()}},
+                     absl::StrCat("shard list of a gallery in ", shards->size(), " buckets\n")};
+  }
+  if (const auto key = ParseSignerKey(text); key.ok()) {
+    return Described{{{"kind", "public key"}, {"key", HexString(*key)}},
+                     absl::StrCat("public key ", HexString(*key), ", for heft trust add\n")};
+  }
+  return std::nullopt;
+}
+
+bool IsWorkspace(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(path + "/workspace.txt", ignored);
+}
+
+// Its roles, and the server's gallery where that is still there.
+absl::StatusOr<Described> DescribeWorkspace(const std::string& path) {
+  Described told{{{"kind", "workspace"}, {"roles", Json::array()}}, "workspace:"};
+  std::error_code ignored;
+  for (const char* role : {"device", "server", "owner"}) {
+    const bool here = std::filesystem::is_directory(path + "/" + role, ignored);
+    if (here) told.json["roles"].push_back(role);
+    absl::StrAppend(&told.text, " ", role, here ? "" : " (has moved out)");
+  }
+  told.text += "\n";
+  const std::string gallery = path + "/server/gallery";
+  if (!std::filesystem::is_directory(gallery, ignored)) return told;
+  HEFT_ASSIGN_OR_RETURN(Described stored, DescribeStored(gallery));
+  told.json["gallery"] = std::move(stored.json);
+  told.text += stored.text;
+  return told;
+}
+
 // A folder, or FOLDER:NAME, where no file is called so.
 bool IsGallery(const std::string& path) {
   std::error_code ignored;  // ReadFile says what is wrong with a path
@@ -274,13 +329,19 @@ absl::StatusOr<Json> ModelJson(const Model& model) {
 }
 
 absl::StatusOr<Described> DescribeFile(const std::string& path, bool with_plan) {
+  if (IsWorkspace(path)) return DescribeWorkspace(path);
   if (IsGallery(path)) return DescribeStored(path);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+  if (std::optional<Described> text = DescribeText(bytes, path)) return *std::move(text);
   HEFT_ASSIGN_OR_RETURN(const FileInfo file, InspectFile(bytes, path));
   if (file.kind == "MODL") return DescribeModel(bytes, path, with_plan);
   Json json = {{"kind", file.name}, {"version", file.version}, {"bytes", file.bytes}};
   std::string text = absl::StrCat(file.name, ", version ", file.version, ", ",
                                   HumanBytes(file.bytes), ", intact\n");
+  if (file.samples > 0) {
+    json["samples"] = file.samples;
+    absl::StrAppend(&text, "  ", file.samples, file.samples == 1 ? " sample\n" : " samples\n");
+  }
   if (IsSigned(bytes)) {
     HEFT_ASSIGN_OR_RETURN(const SignedFile signed_file, ReadSigned(bytes, path));
     const std::string role(RoleName(signed_file.statement.role));

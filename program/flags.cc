@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <iostream>
 #include <limits>
 #include <type_traits>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -237,12 +239,83 @@ Program::Program(const std::string& description, const std::string& version,
 
 Program::~Program() = default;
 
+namespace {
+
+// Letters to insert, remove, exchange or replace to make one of the other.
+size_t Distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min(
+          {d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+// The known word that is most like this one; empty where none is.
+std::string MostLike(const std::string& word, const std::vector<std::string>& known) {
+  std::string best;
+  size_t least = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string& one : known) {
+    const size_t distance = Distance(word, one);
+    if (distance < least) {
+      least = distance;
+      best = one;
+    }
+  }
+  return best;
+}
+
+// What is said of a word that no command takes, with the one that may be meant; empty where all
+// words are known.
+std::string Unknown(const CLI::App& root) {
+  const CLI::App* command = &root;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
+  const std::vector<std::string> rest = root.remaining(/*recurse=*/true);
+  if (rest.empty()) return "";
+  std::string word = rest[0];
+  std::vector<std::string> known;
+  const bool option = absl::StartsWith(word, "-");
+  if (option) {
+    word = word.substr(0, word.find('='));
+    for (const CLI::Option* one : command->get_options()) {
+      for (const std::string& name : one->get_lnames()) known.push_back("--" + name);
+      for (const std::string& name : one->get_snames()) known.push_back("-" + name);
+    }
+  } else {
+    for (const CLI::App* one : command->get_subcommands({})) known.push_back(one->get_name());
+    if (known.empty()) {
+      return absl::StrCat(Quoted(word), " is one argument too many for ", command->get_name());
+    }
+  }
+  const std::string like = MostLike(word, known);
+  return absl::StrCat(Quoted(word), option ? " is no option" : " is no command",
+                      command == &root ? "" : absl::StrCat(" of ", command->get_name()),
+                      like.empty() ? "" : absl::StrCat(": did you mean ", like, "?"));
+}
+
+}  // namespace
+
 Command Program::root() const { return Command(app_.get()); }
 
 Program::Outcome Program::Parse(int argc, const char* const* argv) const {
   try {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() != 0) {
+      if (const std::string unknown = Unknown(*app_); !unknown.empty()) {
+        std::cerr << unknown << "\nRun with --help for more information.\n";
+        return Outcome::kWrongUsage;
+      }
+    }
     return app_->exit(error) == 0 ? Outcome::kHelpShown : Outcome::kWrongUsage;
   }
   return Outcome::kRan;

@@ -140,7 +140,7 @@ TEST(Flags, OptionsExcludeAndNeedOthers) {
 TEST(Flags, ACommandMustBeNamed) {
   ExpectRefused({}, "subcommand is required");
   ExpectRefused({"group"}, "subcommand is required");
-  ExpectRefused({"walk"}, "subcommand is required");
+  ExpectRefused({"walk"}, "\"walk\" is no command");
   const Line line = Parse({"group", "one"});
   EXPECT_EQ(line.outcome, Program::Outcome::kRan) << line.err;
   EXPECT_TRUE(line.values.ran);
@@ -164,6 +164,30 @@ TEST(ShellLine, QuotesWhatAShellWouldRead) {
             "heft synth --out=/data/lfw-speech");
   EXPECT_EQ(ShellLine({"heft", "my data", "$(rm -rf)", "it's", ""}),
             "heft 'my data' '$(rm -rf)' 'it'\\''s' ''");
+}
+
+TEST(Flags, UnknownWordsAreNamedWithTheOneThatMayBeMeant) {
+  ExpectRefused({"rnu"},
+                "\"rnu\" is no command: did you mean run?"
+                "\n");
+  ExpectRefused({"swim"},
+                "\"swim\" is no command"
+                "\n");
+  ExpectRefused({"group", "tow"},
+                "\"tow\" is no command of group: did you mean two?"
+                "\n");
+  ExpectRefused({"run", "--wrod", "two"},
+                "\"--wrod\" is no option of run: did you mean --word?"
+                "\n");
+  ExpectRefused({"run", "--natrual=3"},
+                "\"--natrual\" is no option of run: did you mean --natural?"
+                "\n");
+  ExpectRefused({"run", "--colour"},
+                "\"--colour\" is no option of run"
+                "\n");
+  ExpectRefused({"run", "more"},
+                "\"more\" is one argument too many for run"
+                "\n");
 }
 
 }  // namespace

@@ -50,8 +50,9 @@ void DefineDecisions(py::module_& m) {
       .Field(
           "interval", [](const ChosenThreshold& t) { return IntervalOf(t.interval); },
           "Where that rate lies on new people, with 95% confidence.")
-      .Field("warning", &ChosenThreshold::warning,
-             "Why it should not be relied on; empty if it may be.");
+      .Field(
+          "warning", [](const ChosenThreshold& t) { return InPython(t.warning); },
+          "Why it should not be relied on; empty if it may be.");
   Record<DecisionThreshold>(m, "DecisionThreshold",
                             "A point of a model's curve for one comparison, 1:1.")
       .Field("fmr", &DecisionThreshold::fmr, "False match rate that it was fitted for.")

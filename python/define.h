@@ -19,6 +19,32 @@ namespace heft::python {
 
 namespace py = pybind11;
 
+// Anything: an argument of any type, once conversions are tried: pybind11 first looks for an
+// overload that needs none.
+struct Anything {
+  py::object object;
+};
+
+}  // namespace heft::python
+
+namespace pybind11::detail {
+
+template <>
+struct type_caster<heft::python::Anything> {
+  PYBIND11_TYPE_CASTER(heft::python::Anything, const_name("object"));
+  bool load(handle source, bool convert) {
+    value.object = reinterpret_borrow<object>(source);
+    return convert;
+  }
+  static handle cast(const heft::python::Anything& source, return_value_policy, handle) {
+    return source.object.inc_ref();
+  }
+};
+
+}  // namespace pybind11::detail
+
+namespace heft::python {
+
 inline void AddParameter(std::string* out, const py::arg& argument) {
   *out += std::string(", ") + argument.name;
 }
@@ -39,27 +65,78 @@ std::string Documented(const char* name, const char* first, const char* text,
   return std::string(name) + "(" + parameters + ")\n--\n\n" + text;
 }
 
+// WrongArguments: the last overload of a definition, for arguments of other types: says which were
+// given by their types. pybind11 would show their values, and those may be megabytes of ciphertext.
+struct WrongArguments {
+  std::string name, parameters;
+
+  [[noreturn]] void Refuse(const Anything& first, const py::args& rest,
+                           const py::kwargs& named) const {
+    std::string given;
+    const auto add = [&](const std::string& key, const py::handle& value) {
+      given += (given.empty() ? "" : ", ") + key +
+               py::type::of(value).attr("__name__").cast<std::string>();
+    };
+    if (!first.object.is(py::ellipsis())) add("", first.object);
+    for (const py::handle value : rest) add("", value);
+    for (const auto& [key, value] : named) add(key.cast<std::string>() + "=", value);
+    throw py::type_error(name + "(" + parameters + ") cannot take (" + given + ")");
+  }
+};
+template <typename... Extra>
+WrongArguments Refusing(const std::string& name, const Extra&... extra) {
+  std::string parameters;
+  (AddParameter(&parameters, extra), ...);
+  return {name, parameters.rfind(", ", 0) == 0 ? parameters.substr(2) : parameters};
+}
+
 // Method, StaticMethod, Function: a definition with text and parameters.
 template <typename Class, typename F, typename... Extra>
 void Method(Class& c, const char* name, F&& f, const char* text, const Extra&... extra) {
   const std::string doc = Documented(name, "self", text, extra...);
   c.def(name, std::forward<F>(f), extra..., doc.c_str());
+  c.def(
+      name,
+      [wrong = Refusing(name, extra...)](const py::object&, const Anything& first,
+                                         const py::args& rest, const py::kwargs& named) {
+        wrong.Refuse(first, rest, named);
+      },
+      py::arg("_") = py::ellipsis());
 }
 template <typename Class, typename F, typename... Extra>
 void StaticMethod(Class& c, const char* name, F&& f, const char* text, const Extra&... extra) {
   const std::string doc = Documented(name, "", text, extra...);
   c.def_static(name, std::forward<F>(f), extra..., doc.c_str());
+  c.def_static(
+      name,
+      [wrong = Refusing(name, extra...)](const Anything& first, const py::args& rest,
+                                         const py::kwargs& named) {
+        wrong.Refuse(first, rest, named);
+      },
+      py::arg("_") = py::ellipsis());
 }
 template <typename F, typename... Extra>
 void Function(py::module_& m, const char* name, F&& f, const char* text, const Extra&... extra) {
   const std::string doc = Documented(name, "", text, extra...);
   m.def(name, std::forward<F>(f), extra..., doc.c_str());
+  m.def(
+      name,
+      [wrong = Refusing(name, extra...)](const Anything& first, const py::args& rest,
+                                         const py::kwargs& named) {
+        wrong.Refuse(first, rest, named);
+      },
+      py::arg("_") = py::ellipsis());
 }
 // Init: __init__ by a function that returns the object.
 template <typename Class, typename F, typename... Extra>
 void Init(Class& c, F&& f, const char* text, const Extra&... extra) {
   const std::string doc = Documented("__init__", "self", text, extra...);
   c.def(py::init(std::forward<F>(f)), extra..., doc.c_str());
+  const std::string type = c.attr("__name__").template cast<std::string>();
+  c.def(py::init([wrong = Refusing(type, extra...)](const Anything& first, const py::args& rest,
+                                                    const py::kwargs& named) ->
+                 typename Class::type { wrong.Refuse(first, rest, named); }),
+        py::arg("_") = py::ellipsis());
 }
 
 // Record: a class of plain results: read-only fields, a repr of them, and to_dict().

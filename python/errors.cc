@@ -67,6 +67,10 @@ py::object ErrorOf(const absl::Status& status) {
   return errors->attr("error_of")(code, py::str(std::string(status.message())));
 }
 
+std::string InPython(const std::string& text) {
+  return errors->attr("in_python")(text).cast<std::string>();
+}
+
 void Throw(const absl::Status& status) {
   ThrowKept();
   SetError(status);
@@ -86,7 +90,8 @@ void Translate(std::exception_ptr exception) {
 
 void ThrowSpent(const absl::Status& status) {
   ThrowKept();
-  PyErr_SetString(errors->attr("BudgetSpent").ptr(), std::string(status.message()).c_str());
+  PyErr_SetString(errors->attr("BudgetSpent").ptr(),
+                  InPython(std::string(status.message())).c_str());
   throw py::error_already_set();
 }
 

@@ -30,6 +30,8 @@ void FindErrors();
 void Translate(std::exception_ptr exception);
 // ErrorOf: the exception object of a status, for those that are answers.
 py::object ErrorOf(const absl::Status& status);
+// InPython: a sentence of the library's with Python's arguments in the place of options.
+std::string InPython(const std::string& text);
 // Keep: the exception that has ended this thread's call, until the call is back.
 void Keep(py::error_already_set* error);
 // ThrowKept: throws what a signal or a callback has left behind, if anything.

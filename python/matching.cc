@@ -2,6 +2,7 @@
 // The server's answers: encrypted scores, signed, of one probe or of many.
 #include <pybind11/functional.h>
 
+#include "heft/answering.h"
 #include "heft/serving.h"
 #include "heft/sharded_gallery.h"
 #include "python/values.h"
@@ -57,14 +58,21 @@ absl::StatusOr<Asked> Begin(const MatcherHandle& self, const GalleryHandle& hand
   return asked;
 }
 
+// RowAsked: of files that hold several samples it must be given.
+size_t RowAsked(const std::vector<SampleFile>& files, std::optional<size_t> given, bool average) {
+  if (!given && !average) Take(CheckOneSample(files));
+  return given.value_or(0);
+}
+
 py::bytes IdentifyOne(const MatcherHandle& self, const py::object& gallery,
-                      const py::object& samples, size_t row, bool average, bool identities,
-                      bool relinearise, const py::object& where, bool sign,
+                      const py::object& samples, std::optional<size_t> given, bool average,
+                      bool identities, bool relinearise, const py::object& where, bool sign,
                       const std::string& audience, uint64_t life, const std::optional<Trust>& trust,
                       const py::object& progress) {
   const auto server = self.Get();
   const GalleryHandle handle = HandleOf(gallery);
   std::vector<SampleFile> files = SampleFilesOf(samples);
+  const size_t row = RowAsked(files, given, average);
   const ProbeOptions options{row, average, identities, relinearise, ConditionsOf(where)};
   const Signing signing{sign, audience, life, trust};
   Watch watch(progress);
@@ -79,13 +87,15 @@ py::bytes IdentifyOne(const MatcherHandle& self, const py::object& gallery,
 
 // Of every bucket, in their order; the request is one, and answered once.
 py::list IdentifyShards(const MatcherHandle& self, const py::object& gallery,
-                        const ShardList& shards, const py::object& samples, size_t row,
-                        bool average, bool identities, bool relinearise, const py::object& where,
-                        const std::string& audience, uint64_t life,
-                        const std::optional<Trust>& trust, const py::object& progress) {
+                        const ShardList& shards, const py::object& samples,
+                        std::optional<size_t> given, bool average, bool identities,
+                        bool relinearise, const py::object& where, const std::string& audience,
+                        uint64_t life, const std::optional<Trust>& trust,
+                        const py::object& progress) {
   const auto server = self.Get();
   const std::string name = PathOf(gallery);
   const std::vector<SampleFile> files = SampleFilesOf(samples);
+  const size_t row = RowAsked(files, given, average);
   const ProbeOptions options{row, average, identities, relinearise, ConditionsOf(where)};
   const Signing signing{/*sign=*/true, audience, life, trust};
   Watch watch(progress);
@@ -113,11 +123,13 @@ py::list IdentifyShards(const MatcherHandle& self, const py::object& gallery,
 }
 
 py::bytes VerifyOne(const MatcherHandle& self, const py::object& gallery, const py::object& samples,
-                    const std::string& identity, size_t row, bool average, bool sign,
-                    const std::string& audience, uint64_t life, const std::optional<Trust>& trust) {
+                    const std::string& identity, std::optional<size_t> given, bool average,
+                    bool sign, const std::string& audience, uint64_t life,
+                    const std::optional<Trust>& trust) {
   const auto server = self.Get();
   const GalleryHandle handle = HandleOf(gallery);
   std::vector<SampleFile> files = SampleFilesOf(samples);
+  const size_t row = RowAsked(files, given, average);
   ProbeOptions options;
   options.row = row, options.average = average;
   const Signing signing{sign, audience, life, trust};
@@ -205,6 +217,10 @@ py::list IdentifyTogether(const MatcherHandle& self, const py::object& gallery,
     std::vector<ProbeRequest> together;
     std::vector<size_t> places;
     for (size_t i = 0; i < requests.size(); ++i) {
+      if (const absl::Status one = CheckOneSample(requests[i]); !one.ok()) {
+        replies[i] = one;
+        continue;
+      }
       auto one = Begin(self, handle, requests[i], signing, 0);
       replies[i] = one.ok() ? absl::UnknownError("") : one.status();
       if (!one.ok()) continue;
@@ -228,7 +244,8 @@ py::list IdentifyTogether(const MatcherHandle& self, const py::object& gallery,
 
 constexpr char kIdentify[] =
     "1:N: the encrypted scores of a probe against every template, for the key owner, as bytes.\n\n"
-    "samples: as for enrol, of use \"identification\". row: which sample of the files. average: "
+    "samples: as for enrol, of use \"identification\". row: which sample of the files, if they "
+    "hold several. average: "
     "all\n"
     "of them are one person's, and one probe. identities: names the templates in the reply.\n"
     "relinearise=False: less work, three times the bytes. where: conditions on metadata, of those\n"
@@ -245,7 +262,7 @@ constexpr char kIdentify[] =
 void DefineMatching(py::module_& m) {
   auto c = m.attr("Matcher").cast<Class>();
   Method(c, "identify", &IdentifyOne, kIdentify, py::arg("gallery"), py::arg("samples"),
-         py::kw_only(), py::arg("row") = 0, py::arg("average") = false,
+         py::kw_only(), py::arg("row") = py::none(), py::arg("average") = false,
          py::arg("identities") = true, py::arg("relinearise") = true, py::arg("where") = py::none(),
          py::arg("sign") = true, py::arg("audience") = "", py::arg("life") = kLife,
          py::arg("trust") = py::none(), py::arg("progress") = py::none());
@@ -253,10 +270,10 @@ void DefineMatching(py::module_& m) {
       c, "identify_shards", &IdentifyShards,
       "identify in a gallery in buckets (ShardList) that lie in one store: the signed replies of\n"
       "all of them, for KeyOwner.open and decide with shards=. Errors as identify's.",
-      py::arg("gallery"), py::arg("shards"), py::arg("samples"), py::kw_only(), py::arg("row") = 0,
-      py::arg("average") = false, py::arg("identities") = true, py::arg("relinearise") = true,
-      py::arg("where") = py::none(), py::arg("audience") = "", py::arg("life") = kLife,
-      py::arg("trust") = py::none(), py::arg("progress") = py::none());
+      py::arg("gallery"), py::arg("shards"), py::arg("samples"), py::kw_only(),
+      py::arg("row") = py::none(), py::arg("average") = false, py::arg("identities") = true,
+      py::arg("relinearise") = true, py::arg("where") = py::none(), py::arg("audience") = "",
+      py::arg("life") = kLife, py::arg("trust") = py::none(), py::arg("progress") = py::none());
   Method(
       c, "identify_all", &IdentifyAll,
       "identify of every sample of the files, which hold equally many; the gallery is read once\n"
@@ -277,7 +294,7 @@ void DefineMatching(py::module_& m) {
          "rest\n"
          "is as for identify.",
          py::arg("gallery"), py::arg("samples"), py::arg("identity"), py::kw_only(),
-         py::arg("row") = 0, py::arg("average") = false, py::arg("sign") = true,
+         py::arg("row") = py::none(), py::arg("average") = false, py::arg("sign") = true,
          py::arg("audience") = "", py::arg("life") = kLife, py::arg("trust") = py::none());
   Method(c, "verify_all", &VerifyAll,
          "verify of every sample of the files, which hold equally many, as identify_all.",

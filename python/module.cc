@@ -56,6 +56,7 @@ PYBIND11_MODULE(_heft, m) {
   DefineAudit(m);
   DefineOpenings(m);
   DefineKeyOwner(m);
+  DefineWorkspace(m);
   DefineRuntime(m);
   DefineInspection(m);
   DefineConditions(m);

@@ -110,7 +110,9 @@ void DefineAdmission(py::module_& m) {
           [](const Admissions::Group& g) { return std::string(RejectionName(g.rejection)); },
           "As of a Verdict.")
       .Field("cause", &Admissions::Group::cause, "What was found, with the range measured.")
-      .Field("remedy", &Admissions::Group::remedy, "What to do about it; may be empty.")
+      .Field(
+          "remedy", [](const Admissions::Group& g) { return InPython(g.remedy); },
+          "What to do about it; may be empty.")
       .Field("identities", &Admissions::Group::identities, "One entry a template.");
   Record<Admissions>(m, "Admissions", "The key owner's answer to those who wait.")
       .Field("verdicts", &Admissions::verdicts, "In the order of the request.")

@@ -33,7 +33,14 @@ void DefineReport(py::module_& m) {
             return out;
           },
           "File names and SVG, where they were asked for.")
-      .Field("warnings", &Report::warnings, "Why some numbers should not be relied on.")
+      .Field(
+          "warnings",
+          [](const Report& r) {
+            std::vector<std::string> out;
+            for (const std::string& warning : r.warnings) out.push_back(InPython(warning));
+            return out;
+          },
+          "Why some numbers should not be relied on.")
       .Field(
           "scores",
           [](const Report& r) {

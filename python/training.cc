@@ -198,7 +198,7 @@ std::vector<std::string> WarningsOf(const Model& model) {
   std::vector<std::string> warnings;
   for (const auto& described : {DescribeTraining(model), DescribeCalibration(model)}) {
     if (!described.ok()) continue;  // not made by it
-    warnings.insert(warnings.end(), described->warnings.begin(), described->warnings.end());
+    for (const std::string& warning : described->warnings) warnings.push_back(InPython(warning));
   }
   return warnings;
 }

@@ -260,6 +260,7 @@ void DefineOpen(py::module_& m) {
       .Field("kind", &FileInfo::kind, "Four letters (docs/formats.md).")
       .Field("name", &FileInfo::name, "In words.")
       .Field("version", &FileInfo::version, "Of the format.")
+      .Field("samples", &FileInfo::samples, "Of encrypted samples: how many.")
       .Field(
           "size", [](const FileInfo& f) { return f.bytes; }, "In bytes.")
       .Field(

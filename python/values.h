@@ -39,6 +39,7 @@ void DefineOpenings(py::module_& m);
 void DefineKeyOwner(py::module_& m);
 void DefineExpandedKeys(py::module_& m);
 void DefineAudit(py::module_& m);
+void DefineWorkspace(py::module_& m);
 
 // CheckSigned: throws unless `trust`, if there is one, believes who signed the file in this role;
 // of trainers only where it lists any.

@@ -114,7 +114,7 @@ class CheckingTest : public ::testing::Test {
     EXPECT_THAT(run.out, HasSubstr(why));
   }
   static void Refused(const Args& args, const std::string& why) {
-    const Finished run = RunProgram(kHeft, args);
+    const Finished run = RunProgram(ServersCommand(args) ? kServer : kHeft, args);
     EXPECT_EQ(run.exit_code, kInput) << run.err;
     EXPECT_EQ(run.out, "");
     EXPECT_THAT(run.err, HasSubstr(why));

@@ -52,9 +52,10 @@ class LimitsTest : public ::testing::Test {
                 more);
   }
   static Args Serve(const std::string& subcommand, const Args& more) {
-    return Join({subcommand, "--model", W("model.heft"), "--keys", W("keys/evaluation.keys"),
-                 "--gallery", W("gallery"), "--in", W("face.ct"), "--in", W("voice.ct")},
-                more);
+    return WithRow(
+        Join({subcommand, "--model", W("model.heft"), "--keys", W("keys/evaluation.keys"),
+              "--gallery", W("gallery"), "--in", W("face.ct"), "--in", W("voice.ct")},
+             more));
   }
   static Args Decrypt(const Args& more) {
     return Join({"decrypt", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"),
@@ -348,7 +349,8 @@ TEST_F(LimitsTest, ValuesThatOptionsRefuse) {
   const auto before = Snapshot(work_->root());
   for (const auto& [args, option, values] : all) {
     for (const std::string& value : values) {
-      const Finished run = RunProgram(kHeft, Join(args, {option, value}));
+      const Finished run =
+          RunProgram(ServersCommand(args) ? kServer : kHeft, Join(args, {option, value}));
       SCOPED_TRACE(args[0] + " " + option + " '" + value + "'");
       EXPECT_EQ(run.exit_code, kUsage) << run.err;
       EXPECT_THAT(run.err, StartsWith(option + ": "));

@@ -63,7 +63,7 @@ class RenewalTest : public ::testing::TestWithParam<const char*> {
       args.insert(args.end(), {"--enrolment-keys", W(keys + "/enrolment.keys")});
     }
     args.insert(args.end(), more.begin(), more.end());
-    return args;
+    return WithRow(args);
   }
   void Answer(const std::string& subcommand, const std::string& keys, const std::string& samples,
               const std::string& out, const Args& more = {}) const {

@@ -104,7 +104,7 @@ class RolesTest : public ::testing::Test {
     const std::string file = Own("scores.ct");
     Args args = Serve(subcommand, samples, more);
     args.insert(args.end(), {"--out", Path("server", file)});
-    Must(kServer, args);
+    Must(kServer, WithRow(args));
     Believe(Path("owner", "keys/trust.heft"), Path("server", Own("gallery")));
     work_->Copy("server/" + file, "owner/" + file);
     return Open(file, decide);

@@ -81,9 +81,9 @@ class SignaturesTest : public ::testing::Test {
   }
   static Args Serve(const std::string& subcommand, const Args& more,
                     const std::string& keys = "owner/keys") {
-    return Join({subcommand, "--model", W("model.heft"), "--keys", W(keys + "/evaluation.keys"),
-                 "--in", W("client/face.ct")},
-                more);
+    return WithRow(Join({subcommand, "--model", W("model.heft"), "--keys",
+                         W(keys + "/evaluation.keys"), "--in", W("client/face.ct")},
+                        more));
   }
   static Args Identify(const std::string& out, const std::string& gallery = "server/gallery") {
     return Serve("identify", {"--gallery", W(gallery), "--out", W(out)});
@@ -174,7 +174,7 @@ TEST_F(SignaturesTest, SubstitutedEvaluationKeys) {
   // Another of the owner's files in their place.
   Folder("server/swapped", "evaluation.keys", Read(W("owner/keys/encryption.key")));
   Refused(kServer, Serve("enrol", {"--gallery", W("server/gallery")}, "server/swapped"),
-          "kind PUBK where EVAL is needed");
+          "encryption key (PUBK), not evaluation keys (EVAL)");
 }
 
 // Profile thin: the keys for enrolment and verification are a file of their own.

@@ -31,6 +31,21 @@ nlohmann::json Must(const char* program, Args args) {
   return json;
 }
 
+bool ServersCommand(const Args& args) {
+  return std::ranges::count(Args{"enrol", "pending", "release", "identify", "verify", "reveal",
+                                 "prepare-keys", "rekey-gallery", "gallery"},
+                            args[0]) > 0;
+}
+
+Args WithRow(Args args) {
+  if (args[0] != "identify" && args[0] != "verify") return args;
+  for (const char* said : {"--row", "--all", "--average"}) {
+    if (std::ranges::count(args, said) > 0) return args;
+  }
+  args.insert(args.end(), {"--row", "0"});
+  return args;
+}
+
 void RaiseBudget(const std::string& model, const std::string& secret_key, Args more) {
   more.insert(more.begin(),
               {"budget", "--model", model, "--secret-key", secret_key, "--set", "1000000",

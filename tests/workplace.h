@@ -49,6 +49,13 @@ class Workplace {
 // Runs a program that must succeed; its result as JSON.
 nlohmann::json Must(const char* program, Args args);
 
+// ServersCommand: whether heft-server has it, and heft does not, or another one of this name.
+bool ServersCommand(const Args& args);
+
+// WithRow: of identify and verify row 0, where nothing else is said: the files of most tests hold
+// several samples.
+Args WithRow(Args args);
+
 // Lets a key be asked as often as a test likes.
 void RaiseBudget(const std::string& model, const std::string& secret_key, Args more = {});
 

@@ -74,6 +74,7 @@ TEST_F(WrongFilesTest, NotANumberOrInfinity) {
   const std::string zeros = File("zero.txt", row + "\n" + zero + "\n");
   Refused(kHeft, EncryptArgs(zeros), kInput, {"row 1", "length 0"});
   Refused(kHeft, EncryptArgs(zeros, {"--label", "x"}), kInput, {"row 1", "length 0"});
+  Refused(kHeft, EncryptArgs(zeros, {"--row", "1"}), kInput, {"row 1: a face vector of length 0"});
   // In .npy, behind a good header.
   for (const uint32_t bits : {0x7fc00000u, 0x7f800000u}) {
     std::string npy = Slurp(W("data/face.npy"));
@@ -155,6 +156,35 @@ TEST_F(WrongFilesTest, RowsOutOfRange) {
           kInput, {"sample 99", "has 3"});
 }
 
+TEST_F(WrongFilesTest, WhichOfSeveralSamplesMustBeSaid) {
+  Args identify = Serve("identify", {"--out", W("server/new.ct")});
+  identify.erase(std::ranges::find(identify, "--row"), std::ranges::find(identify, "--row") + 2);
+  Refused(kServer, identify, kInput, {W("client/face.ct") + ": holds 3 samples", "--row", "--all"});
+  Args verify = Serve("verify", {"--identity", "0", "--out", W("server/new.ct")});
+  verify.erase(std::ranges::find(verify, "--row"), std::ranges::find(verify, "--row") + 2);
+  Refused(kServer, verify, kInput, {W("client/face.ct") + ": holds 3 samples", "--average"});
+}
+
+TEST_F(WrongFilesTest, InspectKnowsWhatPeopleHave) {
+  const auto kind = [](const std::string& path) { return Must(kHeft, {"inspect", path})["kind"]; };
+  EXPECT_EQ(kind(W("owner/keys/trust.heft")), "trust file");
+  EXPECT_EQ(kind(W("server/gallery/server.pub")), "public key");
+  EXPECT_EQ(kind(W("client/labels.txt")), "labels");
+  const nlohmann::json samples = Must(kHeft, {"inspect", W("client/face.ct")});
+  EXPECT_EQ(samples["kind"], "encrypted samples");
+  EXPECT_EQ(samples["samples"], 3);
+  const nlohmann::json vectors = Must(kHeft, {"inspect", W("client/face.npy")});
+  EXPECT_EQ(vectors["kind"], "vectors");
+  EXPECT_EQ(vectors["rows"], 3);
+  EXPECT_EQ(vectors["dimension"], 24);
+  const nlohmann::json data = Must(kHeft, {"inspect", W("data")});
+  EXPECT_EQ(data["kind"], "data folder");
+  EXPECT_EQ(data["identities"], 20);
+  EXPECT_EQ(data["samples"], 60);
+  EXPECT_EQ(data["modalities"][1]["name"], "voice");
+  EXPECT_EQ(Must(kServer, {"inspect", W("owner/keys/trust.heft")})["key-owner"], 1);
+}
+
 TEST_F(WrongFilesTest, SwappedFiles) {
   Refused(kServer, Serve("enrol", {}, {.samples = {W("owner/keys/encryption.key")}}), kInput,
           {"PUBK", "CTXT"});
@@ -163,7 +193,8 @@ TEST_F(WrongFilesTest, SwappedFiles) {
   Refused(kServer, Serve("enrol", {}, {.model = W("client/face.ct")}), kInput, {"CTXT", "MODL"});
   Refused(kServer, Serve("enrol", {}, {.model = W("client/face.npy")}), kInput,
           {"not a HEFT file"});
-  Refused(kHeft, DecryptArgs(W("client/face.ct")), kInput, {"CTXT", "SCOR"});
+  Refused(kHeft, DecryptArgs(W("client/face.ct")), kInput,
+          {"a file of another kind: encrypted samples (CTXT), not encrypted scores (SCOR)"});
   Refused(kHeft, EncryptArgs(W("client/face.ct")), kInput, {W("client/face.ct")});
   Refused(kHeft,
           {"decrypt", "--model", W("owner/model.heft"), "--secret-key",

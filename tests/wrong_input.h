@@ -101,7 +101,7 @@ class WrongInputTest : public ::testing::Test {
       args.insert(args.end(), {"--in", path});
     }
     args.insert(args.end(), more.begin(), more.end());
-    return args;
+    return WithRow(args);
   }
   static Args Serve(const std::string& subcommand, const Args& more = {}) {
     return Serve(subcommand, more, Files());

@@ -234,17 +234,23 @@ TEST_F(WrongArgumentsTest, UsageErrors) {
 }
 
 TEST_F(WrongArgumentsTest, HelpShowsAnExampleAndVersionsAreTold) {
-  const std::vector<std::string> all = {
-      "synth",   "train",    "keygen",  "encrypt",   "enrol",  "identify", "verify",
-      "decrypt", "evaluate", "inspect", "bench",     "budget", "rekey",    "rekey-gallery",
-      "pending", "admit",    "release", "authorise", "renew"};
-  for (const std::string& subcommand : all) {
-    const Finished run = RunProgram(kHeft, {subcommand, "--help"});
-    EXPECT_EQ(run.exit_code, 0) << subcommand;
-    EXPECT_THAT(run.out, HasSubstr("Example:\n  heft " + subcommand + " ")) << subcommand;
-    EXPECT_THAT(run.out, HasSubstr("--json")) << subcommand;
-    EXPECT_EQ(run.err, "") << subcommand;
+  const std::map<const char*, std::vector<std::string>> all = {
+      {kHeft,
+       {"init", "add", "search", "remove", "export-role", "synth", "train", "keygen", "encrypt",
+        "decrypt", "evaluate", "inspect", "bench", "budget", "rekey", "admit", "verify",
+        "authorise", "renew"}},
+      {kServer, {"enrol", "identify", "verify", "rekey-gallery", "pending", "release", "reveal"}}};
+  for (const auto& [program, subcommands] : all) {
+    const std::string name = program == kHeft ? "heft" : "heft-server";
+    for (const std::string& subcommand : subcommands) {
+      const Finished run = RunProgram(program, {subcommand, "--help"});
+      EXPECT_EQ(run.exit_code, 0) << subcommand;
+      EXPECT_THAT(run.out, HasSubstr("Example:\n  " + name + " " + subcommand + " ")) << subcommand;
+      EXPECT_THAT(run.out, HasSubstr("--json")) << subcommand;
+      EXPECT_EQ(run.err, "") << subcommand;
+    }
   }
+  EXPECT_EQ(RunProgram(kHeft, {"enrol", "--model", "m"}).exit_code, kUsage) << "the server's alone";
   for (const char* program : {kHeft, kServer}) {
     const Finished version = RunProgram(program, {"--version"});
     EXPECT_EQ(version.exit_code, 0);

@@ -57,6 +57,10 @@ HEFT_EXPORT absl::StatusOr<Answered> AnswerProbe(const TrustedServer& server, Qu
                                                  const TakeReply& take,
                                                  const Monitor& monitor = {});
 
+// CheckOneSample: for a caller who was not told which row is the probe. kInvalidArgument where a
+// file holds several samples, as none of them is meant more than the others.
+HEFT_EXPORT absl::Status CheckOneSample(std::span<const SampleFile> files);
+
 }  // namespace heft
 
 #endif  // HEFT_ANSWERING_H_

@@ -20,6 +20,7 @@
 // heft/enrol_many.h   a whole gallery from feature vectors, in one call
 // heft/metadata.h  what stands beside a template, and conditions that restrict a search
 // heft/key_set.h   the key owner's files: made, renewed, sealed under a passphrase
+// heft/workspace.h all roles on one machine, in folders that can move to their machines
 // heft/openings.h   whether replies answer what was asked; what comes of them, as JSON and in words
 // heft/expanded_keys.h, heft/loaded_keys.h   a server's keys, expanded once and mapped later
 // heft/serving.h, heft/answering.h   a request, from what came to what is signed: for who serves

@@ -29,6 +29,7 @@ struct FileInfo {
   // Of all kinds but models.
   std::optional<ParamsId> params_id;
   std::optional<KeyId> key_id;
+  uint64_t samples = 0;  // of encrypted samples: how many
 };
 // InspectFile: kDataLoss for bytes that are not HEFT's, or damaged; `what` names them.
 HEFT_EXPORT absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes,

@@ -182,9 +182,9 @@ class ManualTest(unittest.TestCase):
             os.chdir(folder)
             try:
                 pathlib.Path("face.ct").touch()
-                lines = {"heft gallery ver": ["verify"], "heft roc --scores-format bo": ["bob4", "bob5"],
+                lines = {"heft trust rev": ["revoke"], "heft roc --scores-format bo": ["bob4", "bob5"],
                          "heft roc --scores-format = p": ["pyeer"], "heft train --seed ": [],
-                         "heft train --data fa": ["face.ct"], "heft identify --in face.ct fa": ["face.ct"],
+                         "heft train --data fa": ["face.ct"], "heft encrypt --in face.ct fa": ["face.ct"],
                          "heft train --grid --thr": ["--threads"], "heft nothing": []}
                 self.assertEqual(dict(zip(lines, bash_completions("heft", list(lines)))), lines)
             finally:
@@ -201,9 +201,9 @@ class ManualTest(unittest.TestCase):
     def test_zsh_at_a_terminal(self):
         start = f"PROMPT='> '; fpath=({FOLDER}/zsh $fpath); autoload -U compinit; compinit -u -D"
         for keys, wanted in [("heft trai\t--recip\tx", ["heft train", "--recipe x"]),
-                             ("heft gallery ver\t--mod\tx", ["heft gallery verify", "--model x"]),
+                             ("heft trust rev\t--tru\tx", ["heft trust revoke", "--trust x"]),
                              ("heft roc --scores-format p\tx", ["--scores-format pyeer x"]),
-                             ("heft gallery re\t\t", ["receipts", "restore", "to renew blocks"])]:
+                             ("heft re\t\t", ["rekey", "remove", "renew blocks"])]:
             self.assertEqual(typed(["zsh", "-f", "-i"], start, keys, wanted), [])
 
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")

@@ -19,6 +19,7 @@ _Numbers = Union[NDArray[np.floating[Any]], NDArray[np.integer[Any]], Sequence[f
 _ScoreForm = Literal["csv", "bob4", "bob5"]
 _Labels = Union[str, Sequence[str], Sequence[int], NDArray[Any]]
 _Names = Union[str, Sequence[str]]
+_Table = Union[Mapping[str, _Vectors], Any]  # a DataFrame and its like
 _Metadata = Mapping[str, _Names]
 _Progress = Union[None, bool, Callable[[str, int, int, str], object]]
 _Passphrase = Union[None, str, Callable[[], str]]
@@ -594,6 +595,8 @@ class FileInfo:
     def name(self) -> str: ...
     @property
     def version(self) -> int: ...
+    @property
+    def samples(self) -> int: ...
     @property
     def size(self) -> int: ...
     @property
@@ -1176,7 +1179,7 @@ class Matcher:
         gallery: _Gallery,
         samples: _Samples,
         *,
-        row: int = 0,
+        row: Optional[int] = None,
         average: bool = False,
         identities: bool = True,
         relinearise: bool = True,
@@ -1193,7 +1196,7 @@ class Matcher:
         shards: ShardList,
         samples: _Samples,
         *,
-        row: int = 0,
+        row: Optional[int] = None,
         average: bool = False,
         identities: bool = True,
         relinearise: bool = True,
@@ -1234,7 +1237,7 @@ class Matcher:
         samples: _Samples,
         identity: str,
         *,
-        row: int = 0,
+        row: Optional[int] = None,
         average: bool = False,
         sign: bool = True,
         audience: str = "",
@@ -1751,3 +1754,78 @@ def active_instruction_set() -> str: ...
 def disable_core_dumps() -> None: ...
 def give_way() -> None: ...
 def check_secure_memory() -> None: ...
+
+class WorkspaceAdded:
+    @property
+    def added(self) -> int: ...
+    @property
+    def templates(self) -> int: ...
+    @property
+    def rejected(self) -> list[RejectedGroup]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+class WorkspaceRemoved:
+    @property
+    def removed(self) -> int: ...
+    @property
+    def templates(self) -> int: ...
+    @property
+    def overwritten(self) -> bool: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+class Workspace:
+    def __init__(self, folder: _Path, *, passphrase: _Passphrase = None) -> None: ...
+    @staticmethod
+    def create(
+        folder: _Path,
+        data: Union[None, _Path, TrainingData] = None,
+        *,
+        model: Union[None, Model, _Source] = None,
+        method: str = "",
+        passphrase: _Passphrase = None,
+        progress: _Progress = None,
+    ) -> Workspace: ...
+    @staticmethod
+    def check_free(folder: _Path) -> None: ...
+    @staticmethod
+    def export_role(folder: _Path, role: Literal["device", "server", "owner"], out: _Path) -> None: ...
+    @property
+    def model(self) -> Model: ...
+    @property
+    def gallery(self) -> str: ...
+    def add(
+        self,
+        vectors: _Table,
+        labels: Optional[_Labels] = None,
+        *,
+        progress: _Progress = None,
+    ) -> WorkspaceAdded: ...
+    def search(
+        self,
+        vectors: _Table,
+        *,
+        fpir: Optional[float] = None,
+        score: Optional[float] = None,
+        progress: _Progress = None,
+    ) -> list[Decision]: ...
+    def verify(
+        self,
+        vectors: _Table,
+        identity: str,
+        *,
+        fmr: Optional[float] = None,
+        score: Optional[float] = None,
+        progress: _Progress = None,
+    ) -> list[Decision]: ...
+    def remove(self, identities: _Names, *, progress: _Progress = None) -> WorkspaceRemoved: ...
+    def close(self) -> None: ...
+    @property
+    def closed(self) -> bool: ...
+    def __enter__(self) -> Workspace: ...
+    def __exit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        error: Optional[BaseException],
+        trace: Optional[TracebackType],
+        /,
+    ) -> None: ...

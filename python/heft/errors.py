@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Optional
 
+from heft._words import in_python
+
 
 class Error(Exception):
     """Whatever HEFT refuses. ``code`` names the kind, as "INVALID_ARGUMENT". ``retry_after``: of a
@@ -118,7 +120,8 @@ _KINDS.update(STALE=Unauthenticated, REPLAYED=Unauthenticated, ABORTED=FailedPre
 
 
 def error_of(code: str, message: str) -> Error:
-    """The exception of a kind; Error itself for a kind that is not known."""
+    """The exception of a kind, in Python's words; Error itself for a kind that is not known."""
+    message = in_python(message)
     kind = _KINDS.get(code)
     if kind is None:
         error = Error(message)

@@ -62,6 +62,7 @@ NAMES = {
     "ChooseThreshold": "Model.threshold_for",
     "Client::Create": "Client.__init__",
     "CompactGallery": "Gallery.compact",
+    "Workspace::Open": "Workspace.__init__",
     "ConditionText": "Condition.__str__",
     "CreateGallery": "Gallery.create",
     "CreateShards": "ShardList.create",
@@ -274,7 +275,7 @@ ABSENT = {
 }
 # How a request is served.
 ABSENT.update(dict.fromkeys([
-    "AnswerProbe", "Answered", "CheckKeys", "CheckedKeys", "EnrolOnce", "EquipGallery",
+    "AnswerProbe", "Answered", "CheckKeys", "CheckOneSample", "CheckedKeys", "EnrolOnce", "EquipGallery",
     "FindSigner", "IncomingRequest", "Question", "ReadTrustedModel", "TrustedServer",
 ], _SERVING))
 ABSENT.update(dict.fromkeys(

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exceptions by kind."""
 
+import os
 import pathlib
+import re
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 import heft
 import heft.decision_keys
+from heft._words import in_python
 from conftest import World
 
 
@@ -143,3 +146,41 @@ def test_a_rule_and_noise_that_mean_nothing_cost_nothing(world: World, gallery: 
 def test_what_is_no_decision_is_data_loss(jws: str) -> None:
     with pytest.raises(heft.DataLoss):
         heft.decision_keys.DecisionKeys({"keys": []}).check(jws, issuer="i", audience="a")
+
+
+def test_messages_speak_python(world: World, gallery: str) -> None:
+    assert in_python("give a rate, --fpir or --no-exact") == "give a rate, fpir= or no_exact="
+    assert in_python("Try --method none, or a file a--b.npy") == 'Try method="none", or a file a--b.npy'
+    assert in_python("(heft calibrate --data DATA), or give --threshold") == \
+        "(Model.calibrate(data)), or give score="
+    world.enrol(gallery, range(2))
+    reply = world.matcher.identify(gallery, world.probe(0))
+    with pytest.raises(heft.InvalidArgument, match="fpir=") as refused:
+        world.owner.decide(reply, fmr=0.01)
+    assert "--" not in str(refused.value)
+
+
+def test_no_sentence_of_the_library_keeps_an_option() -> None:
+    literal, seen = re.compile(r'"((?:[^"\\\n]|\\.)*)"'), 0
+    for folder in ("base", "fusion", "gallery", "features", "learning", "evaluation", "exchange"):
+        for path in sorted((pathlib.Path(os.environ["HEFT_SOURCE_DIR"]) / folder).rglob("*.cc")):
+            if path.name.endswith("_test.cc"):
+                continue
+            for text in literal.findall(path.read_text()):
+                if re.search(r"(?<![\w-])--[a-z]", text):
+                    seen += 1
+                    assert not re.search(r"(?<![\w-])--[a-z]", in_python(text)), (path, text)
+    assert seen > 20
+
+
+def test_wrong_arguments_are_named_by_their_types(world: World, gallery: str) -> None:
+    files = world.client.encrypt_each(world.rows(range(1)), ["ann"])
+    anything: Any = world.matcher
+    with pytest.raises(TypeError) as swapped:
+        anything.verify(gallery, "ann", files)
+    assert len(str(swapped.value)) < 300 and "str, str, dict" in str(swapped.value)
+    assert "identity" in str(swapped.value) and "\\x" not in str(swapped.value)
+    with pytest.raises(TypeError, match=r"Client\(.*\) cannot take \(bytes, str\)"):
+        heft.Client(files["face"], "key")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"cannot take \(other=int\)"):
+        anything.identify(other=3)

@@ -6,7 +6,7 @@ the public headers stands on the site as well; header_examples.cc and .c compile
 
     blocks.py check REPOSITORY [--run PAGE]... [--cpp PAGE]... [--javascript PAGE]...
         refuses blocks that say nothing of what they are, and code on pages that no test runs: those of --run are
-        run by run_page.py, C++ and JavaScript by tests of their own
+        run by run_page.py, C++ and JavaScript by tests of their own; and pages of docs/ that README.md does not link
     blocks.py html REPOSITORY FOLDER
         refuses code of a built site that stands on none of those pages
     blocks.py extract LANGUAGE PAGE FILE
@@ -96,12 +96,19 @@ def wrong_with(block, given):
     return "" if block.page in given[by] else f"code that no test runs (tests/docs/CMakeLists.txt): {block.language}"
 
 
+def unlinked(root):
+    """Pages of docs/ to which README.md has no link."""
+    linked = set(re.findall(r"\]\(([^)#]+)", (root / "README.md").read_text(encoding="utf-8")))
+    return [f"README.md: no link to {page}" for path in sorted((root / "docs").glob("*.md"))
+            if (page := str(path.relative_to(root))) not in linked]
+
+
 def check(root, given):
     found = [block for page in pages(root) for block in read(root, page)]
     wrong = [f"{block.at()}: {why}" for block in found if (why := wrong_with(block, given))]
     held = {block.page for block in found if block.language in CODE}
     wrong += [f"{page}: has no code" for listed in given.values() for page in listed if page not in held]
-    wrong += uncompiled(root)
+    wrong += uncompiled(root) + unlinked(root)
     code = sum(block.language in CODE for block in found)
     text = sum(block.language == "text" for block in found)
     print("\n".join(wrong) if wrong else

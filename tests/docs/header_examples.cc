@@ -3,6 +3,7 @@
 // compile, with what it takes for granted as arguments. blocks.py writes each as HEADER.NUMBER, and
 // refuses one that is not included here.
 #include <cstdint>
+#include <iostream>
 #include <memory>
 #include <span>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "heft/status.h"
 #include "heft/study.h"
 #include "heft/trust.h"
+#include "heft/workspace.h"
 
 namespace heft {
 
@@ -95,6 +97,12 @@ void Shards() {
 
 void Signs(const Bytes& reply, const Bytes& bytes, uint64_t in_an_hour) {
 #include "tests/docs/headers/heft_trust.h.1"
+}
+
+void KeepsAWorkspace(const Model& model, std::span<const float> faces,
+                     std::span<const float> voices, std::span<const std::string> labels,
+                     std::span<const Samples> probes){
+#include "tests/docs/headers/heft_workspace.h.1"
 }
 
 }  // namespace heft

@@ -20,6 +20,7 @@ What a reader has and a page does not say stands in pages/PAGE.toml, with / as _
                                prelude.sh has "takes" and "a_test_runs" for what takes minutes in any case
     insert = [[LINE, "..."]]   shell, before the line that begins so
     before, after = "..."      in the block's language
+    prints = true              of Python: it prints the block of text that follows it, and nothing else
 
 The folders of --path come first in $PATH, that of --python holds the Python module.
 """
@@ -42,7 +43,7 @@ import blocks
 HERE = pathlib.Path(__file__).resolve().parent
 SKIPPED = 77
 PAGE_KEYS = {"setup", "stand_ins", "scripts", "block"}
-BLOCK_KEYS = {"begins", "instead", "insert", "before", "after"}
+BLOCK_KEYS = {"begins", "instead", "insert", "before", "after", "prints"}
 
 
 class Wrong(Exception):
@@ -108,7 +109,8 @@ class Page:
     def __init__(self, given, folder):
         self.given, self.folder = given, folder
         self.said = companion_of(given.page)
-        self.code = [block for block in blocks.read(given.repository, given.page) if block.language in blocks.CODE]
+        self.blocks = blocks.read(given.repository, given.page)
+        self.code = [block for block in self.blocks if block.language in blocks.CODE]
         self.pairs = paired(given.page, self.code, self.said)
         self.stand_ins = folder / ".stand-ins"
         self.held = {}  # how, by block
@@ -126,13 +128,21 @@ class Page:
         if block.language == "shell":
             return stopping(text)
         if block.language == "python" and self.given.python:
-            return f'"$HEFT_PYTHON" {self.file(block, text)}\n'
+            run = f'"$HEFT_PYTHON" {self.file(block, text)}'
+            return f"{run} | diff {self.printed(block)} -\n" if own.get("prints") else f"{run}\n"
         if block.language == "cmake":
             return f"run_cmake {self.file(block, text)}\n"
         if block.language in ("sql", "psql"):  # psql: with its own commands
             return f"run_sql {self.file(block, text)}\n"
         self.held[block.at()] = self.parsed(block)
         return ""
+
+    def printed(self, block):
+        """The block of text after a block, as a file."""
+        after = self.blocks[self.blocks.index(block) + 1:][:1]
+        if not after or after[0].language != "text":
+            raise Wrong(f"{block.at()}: no block of text follows, which it should print")
+        return self.file(after[0], after[0].text)
 
     def parsed(self, block):
         """What is not run here at least has to be what it says it is."""

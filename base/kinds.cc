@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/kinds.h"
+
+#include <map>
+
+#include "absl/strings/str_cat.h"
+
+namespace heft {
+
+std::string KindName(std::string_view kind) {
+  static const auto* names = new std::map<std::string_view, std::string_view>{
+      {"MODL", "model"},
+      {"PUBK", "encryption key"},
+      {"EVAL", "evaluation keys"},
+      {"ENRK", "enrolment keys"},
+      {"EXPK", "expanded keys"},
+      {"SECK", "secret key"},
+      {"RKEY", "re-keying key"},
+      {"SIGK", "signing key"},
+      {"SIGN", "signed file"},
+      {"CTXT", "encrypted samples"},
+      {"CTXS", "encrypted samples for bulk enrolment"},
+      {"CTXP", "encrypted samples, projected by the client"},
+      {"CTXF", "encrypted samples, fused by the client"},
+      {"SCOR", "encrypted scores"},
+      {"SEED", "revealed seed of a reply"},
+      {"ADRQ", "request for admission"},
+      {"ADMS", "admission"},
+      {"QENR", "pending enrolment"},
+      {"RNRQ", "request for renewal"},
+      {"RNAN", "renewed blocks"},
+      {"RCPT", "receipt of erasure"},
+      {"AUTH", "registrar's authorisation"},
+      {"RLOG", "log of requests"},
+      {"STND", "key of stand-ins"},
+      {"AUDK", "audit key of a gallery"},
+      {"GALM", "gallery manifest"},
+      {"GBLK", "gallery block"},
+      {"CNRY", "canaries, sealed"},
+      {"BUDG", "query budget of version 0.1"},
+      {"JRNL", "journal of openings"},
+      {"JANC", "anchor of a journal"}};
+  const auto it = names->find(kind);
+  return it == names->end() ? absl::StrCat("unknown kind ", std::string(kind))
+                            : std::string(it->second);
+}
+
+std::string KindText(std::string_view kind) {
+  return absl::StrCat(KindName(kind), " (", std::string(kind), ")");
+}
+
+}  // namespace heft

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The head of a file of samples, without its ciphertexts (docs/formats.md, "CTXT").
+#ifndef HEFT_FUSION_SAMPLE_HEAD_H_
+#define HEFT_FUSION_SAMPLE_HEAD_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/bytes.h"
+#include "fusion/samples.h"
+
+namespace heft {
+
+// ReadSampleHead: up to the number of samples, of a payload of this encoding; `reader` knows
+// whether it is sound.
+SampleHeader ReadSampleHead(ByteReader& reader, SampleEncoding encoding);
+
+// CountSamples: in an envelope's payload of kind `kind`: those of a file of samples; 0 of others.
+absl::StatusOr<uint64_t> CountSamples(std::string_view kind, ByteSpan payload,
+                                      std::string_view what);
+
+}  // namespace heft
+
+#endif  // HEFT_FUSION_SAMPLE_HEAD_H_

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Vectors and labels of a table with columns: pandas.DataFrame and its like, none of them needed."""
+
+from __future__ import annotations
+
+from typing import Any, Optional, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heft.errors import InvalidArgument
+
+
+def _vectors(table: Any, modality: str, dimension: int) -> Optional[NDArray[np.float32]]:
+    """The rows of a modality: a column of vectors, or a column a number; None where it has neither."""
+    columns = list(table.columns)
+    if modality in columns:
+        return np.stack([np.asarray(row, dtype=np.float32) for row in table[modality]])
+    numbers = [f"{modality}_{i}" for i in range(dimension)]
+    if numbers[0] not in columns:
+        return None
+    absent = [name for name in numbers if name not in columns]
+    if absent:
+        raise InvalidArgument(f"{modality} has {dimension} dimensions: no column {absent[0]}")
+    return np.column_stack([np.asarray(table[name], dtype=np.float32) for name in numbers])
+
+
+def split(table: Any, modalities: Sequence[tuple[str, int]],
+          labels: Any) -> tuple[dict[str, NDArray[np.float32]], Any]:
+    """The vectors by modality, and the labels: a sequence as it was given, or those of a column."""
+    found = {name: rows for name, dimension in modalities
+             if (rows := _vectors(table, name, dimension)) is not None}
+    if not found:
+        names = " or ".join(name for name, _ in modalities)
+        raise InvalidArgument(f"no column of vectors: {names} is expected, or {modalities[0][0]}_0 and on")
+    columns = list(table.columns)
+    if labels is None:
+        return found, list(map(str, table["label"])) if "label" in columns else None
+    if isinstance(labels, str):
+        if labels not in columns:
+            raise InvalidArgument(f"labels: no column {labels}")
+        return found, list(map(str, table[labels]))
+    return found, labels

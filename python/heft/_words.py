@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library speaks of the command line's options; here it speaks Python."""
+
+from __future__ import annotations
+
+import re
+
+# What a command does, in Python; the longer ones first.
+_COMMANDS = [
+    (r"`?heft-server pending`?, `?heft admit`?,? (?:and )?`?heft-server release`?",
+     "Matcher.pending, KeyOwner.admit, Matcher.admit"),
+    (r"`?heft-server pending`?, `?heft admit`?", "Matcher.pending, KeyOwner.admit"),
+    (r"`?heft calibrate --data(?: DATA)?`?", "Model.calibrate(data)"),
+    (r"`?heft train --method (\w+)`?", r'Model.train(data, method="\1")'),
+    (r"`?heft budget --restart --reason TEXT`?", "KeyOwner.restart_journal(reason)"),
+    (r"`?heft budget --set`?", "KeyOwner.set_budget"),
+    (r"`?heft trust add --role ([\w-]+)`?", r'Trust.add("\1", name, key)'),
+    (r"`?heft authorise --act (\w+)`?", r'SigningKey.authorise(act="\1")'),
+    (r"`?heft encrypt --for identification`?", 'Client.encrypt(use="identification")'),
+    (r"`?heft encrypt --for`?", "Client.encrypt(use=)"),
+    (r"`?heft encrypt --average`?", "Client.encrypt(average=True)"),
+    (r"`?heft encrypt --fuse client`?", "Client.encrypt_fused"),
+    (r"`?heft encrypt --valid-for`?", "SigningKey.sign(life=)"),
+    (r"`?heft encrypt --sign`?", "SigningKey.sign"),
+    (r"`?heft keygen --secret-key`?", "KeyOwner.write_public_keys"),
+    (r"`?heft-server gallery compact`?", "Gallery.compact"),
+    (r"`?heft-server gallery restore --accept-older`?", "Gallery.restore(accept_older=True)"),
+    (r"`?heft-server gallery renew --compact`?", "Gallery.ask_renewal(compact=True)"),
+    (r"`?heft-server gallery renew`?", "Gallery.ask_renewal"),
+    (r"`?heft-server gallery remove`?", "Gallery.remove"),
+]
+
+# Options of other names.
+_OPTIONS = {
+    "--all": "identify_all or verify_all",
+    "--bulk": 'encoding="bulk"',
+    "--from": "the snapshot",
+    "--fuse": "encrypt_fused and partial encoding",
+    "--passphrase-file": "passphrase=",
+    "--threshold": "score=",
+}
+
+
+def in_python(text: str) -> str:
+    """A sentence of the library with Python's calls and arguments in the place of commands and options:
+    --fpir is fpir=, --method none is method="none"."""
+    if "--" not in text and "heft" not in text:
+        return text
+    for command, call in _COMMANDS:
+        text = re.sub(command, call, text)
+    for option, words in _OPTIONS.items():
+        text = re.sub(rf"(?<![\w-]){option}(?![\w-])", words, text)
+    text = re.sub(r"(?<![\w-])--(method|recipe|profile) (\w+)", r'\1="\2"', text)
+    return re.sub(r"(?<![\w-])--([a-z][a-z-]*)", lambda found: found[1].replace("-", "_") + "=", text)

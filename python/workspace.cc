@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+// All roles on one machine, in the folders of a workspace (heft/workspace.h).
+#include "heft/workspace.h"
+
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "python/values.h"
+
+namespace heft::python {
+namespace {
+
+// State: a workspace, which one thread uses at a time.
+struct State {
+  explicit State(Workspace w) : workspace(std::move(w)) {}
+  Workspace workspace;
+  std::mutex mutex;
+};
+
+class WorkspaceHandle {
+ public:
+  explicit WorkspaceHandle(Workspace workspace)
+      : state_(std::make_shared<State>(std::move(workspace)), "this workspace") {}
+  std::shared_ptr<State> Get() const { return *state_.Get(); }
+  void Close() { state_.Close(); }
+  bool closed() const { return state_.closed(); }
+  void Check() const { Get(); }
+
+ private:
+  Held<std::shared_ptr<State>> state_;
+};
+using Class = py::class_<WorkspaceHandle>;
+
+// Table: rows of several modalities, held, and their labels where the rows brought some.
+struct Table {
+  std::vector<std::string> names;
+  std::vector<Matrix> rows;
+  std::vector<std::string> labels;
+  std::vector<Samples> samples;
+
+  // `vectors`: a mapping from modalities to arrays, or what has columns, such as a DataFrame.
+  Table(const Model& model, const py::object& vectors, const py::object& given) {
+    py::object own = given;
+    py::dict mapping;
+    if (py::hasattr(vectors, "columns")) {
+      py::list modalities;
+      for (const ModalitySpec& spec : model.modalities) {
+        modalities.append(py::make_tuple(spec.name, spec.dimension));
+      }
+      const py::tuple split =
+          py::module_::import("heft._tables").attr("split")(vectors, modalities, given);
+      mapping = split[0];
+      own = split[1];
+    } else {
+      mapping = MappingOf(vectors, "vectors");
+    }
+    labels = LabelsOf(own);
+    for (const auto& [name, array] : mapping) {
+      names.push_back(TextOf(name, "vectors"));
+      const size_t index = Take(model.FindModality(names.back()));
+      rows.push_back(MatrixOf(array, names.back()));
+      const size_t wanted = model.modalities[index].dimension;
+      if (rows.back().dimension == wanted) continue;
+      Wrong(names.back() + ": vectors of dimension " + std::to_string(rows.back().dimension) +
+            ", this workspace has " + std::to_string(wanted));
+    }
+    for (size_t i = 0; i < names.size(); ++i) {
+      samples.push_back({.modality = names[i], .values = rows[i].values, .labels = labels});
+    }
+  }
+  Table(const Table&) = delete;
+  Table& operator=(const Table&) = delete;
+};
+
+Model ModelOf(const py::object& data, const py::object& model, const std::string& method,
+              const py::object& progress) {
+  const py::object known = py::module_::import("heft").attr("Model");
+  if (data.is_none() == model.is_none()) Wrong("give data to learn the fusion from, or a model");
+  if (!model.is_none()) {
+    return py::isinstance(model, known) ? model.cast<Model>()
+                                        : known.attr("load")(model).cast<Model>();
+  }
+  return known.attr("train")(data, py::arg("method") = method, py::arg("progress") = progress)
+      .cast<Model>();
+}
+
+WorkspaceHandle Open(const py::object& folder, const py::object& passphrase) {
+  const std::string path = PathOf(folder);
+  const PassphraseSource source = PassphraseOf(passphrase);
+  return WorkspaceHandle(Call([&] { return Workspace::Open(path, source); }));
+}
+
+WorkspaceHandle Create(const py::object& folder, const py::object& data, const py::object& model,
+                       const std::string& method, const py::object& passphrase,
+                       const py::object& progress) {
+  const std::string path = PathOf(folder);
+  Call([&] { return Workspace::CheckFree(path); });
+  const Model learned = ModelOf(data, model, method, progress);
+  const PassphraseSource source = PassphraseOf(passphrase);
+  Watch watch(progress);
+  Call([&] { return Workspace::Create(path, learned, source, watch.monitor()); });
+  return Open(folder, passphrase);
+}
+
+// Ask: f(workspace, take) for decisions; an exception has those before it as `decisions`.
+template <typename F>
+py::list Ask(const WorkspaceHandle& self, F&& f) {
+  const auto state = self.Get();
+  std::vector<Decision> decisions;
+  const absl::Status asked = [&] {
+    const py::gil_scoped_release release;
+    const std::lock_guard lock(state->mutex);
+    return f(state->workspace, [&](size_t, const Decision& decision) {
+      decisions.push_back(decision);
+      return absl::OkStatus();
+    });
+  }();
+  py::list out;
+  for (Decision& decision : decisions) out.append(py::cast(std::move(decision)));
+  try {
+    if (absl::IsResourceExhausted(asked)) ThrowSpent(asked);
+    Take(asked);
+  } catch (const py::error_already_set& error) {
+    if (PyObject_SetAttrString(error.value().ptr(), "decisions", out.ptr()) != 0) PyErr_Clear();
+    throw;
+  }
+  return out;
+}
+
+DecisionRule RuleOf(std::optional<double> rate, std::optional<double> score, bool search) {
+  DecisionRule rule;
+  rule.score = score;
+  if (rate) (search ? rule.fpir : rule.fmr) = rate;
+  if (!rate && !score) (search ? rule.fpir : rule.fmr) = search ? kWorkspaceFpir : kWorkspaceFmr;
+  return rule;
+}
+
+void DefineResults(py::module_& m) {
+  Record<WorkspaceAdded>(m, "WorkspaceAdded", "What became of the rows that were added.")
+      .Field("added", &WorkspaceAdded::added, "Templates that can be found now.")
+      .Field("templates", &WorkspaceAdded::templates, "In the gallery.")
+      .Field("rejected", &WorkspaceAdded::rejected, "By cause; see Admissions.groups.");
+  Record<WorkspaceRemoved>(m, "WorkspaceRemoved", "Templates that were removed and erased.")
+      .Field("removed", &WorkspaceRemoved::removed, "Templates.")
+      .Field("templates", &WorkspaceRemoved::templates, "Left in the gallery.")
+      .Field(
+          "overwritten", [](const WorkspaceRemoved& r) { return r.overwritten.ok(); },
+          "Whether the disk was overwritten; if not, the next change tries again.");
+}
+
+void DefineMaking(Class& c) {
+  Init(c, &Open,
+       "A workspace that was made by create or `heft init`. passphrase: of its secret key, if it\n"
+       "has one: a str, or a function that returns one. NotFound, FailedPrecondition.",
+       py::arg("folder"), py::kw_only(), py::arg("passphrase") = py::none());
+  StaticMethod(
+      c, "create", &Create,
+      "Makes the folder with the roles' files, and opens it. data: a data folder or TrainingData\n"
+      "to learn the fusion from, by method as of Model.train; or a model, or its file.\n"
+      "passphrase seals the secret key. check_free's errors, Model.train's.",
+      py::arg("folder"), py::arg("data") = py::none(), py::kw_only(), py::arg("model") = py::none(),
+      py::arg("method") = "", py::arg("passphrase") = py::none(), py::arg("progress") = py::none());
+  StaticMethod(
+      c, "check_free",
+      [](const py::object& folder) {
+        const std::string path = PathOf(folder);
+        Call([&] { return Workspace::CheckFree(path); });
+      },
+      "Whether create can make it. AlreadyExists; NotFound where the folder above is not there.",
+      py::arg("folder"));
+  StaticMethod(
+      c, "export_role",
+      [](const py::object& folder, const std::string& role, const py::object& out) {
+        const std::string from = PathOf(folder), to = PathOf(out);
+        Call([&] { return Workspace::ExportRole(from, role, to); });
+      },
+      "Moves a role, \"device\", \"server\" or \"owner\", into a new folder, to be taken to its\n"
+      "machine. NotFound, AlreadyExists, FailedPrecondition.",
+      py::arg("folder"), py::arg("role"), py::arg("out"));
+  c.def_property_readonly(
+      "model", [](const WorkspaceHandle& self) { return self.Get()->workspace.model(); },
+      "Of all roles.");
+  c.def_property_readonly(
+      "gallery", [](const WorkspaceHandle& self) { return self.Get()->workspace.gallery(); },
+      "The server's, as Gallery names it.");
+}
+
+void DefineUse(Class& c) {
+  Method(
+      c, "add",
+      [](const WorkspaceHandle& self, const py::object& vectors, const py::object& labels,
+         const py::object& progress) {
+        const auto state = self.Get();
+        const Table table(state->workspace.model(), vectors, labels);
+        Watch watch(progress);
+        return Call([&] {
+          const std::lock_guard lock(state->mutex);
+          return state->workspace.Add(table.samples, watch.monitor());
+        });
+      },
+      "Adds people: encrypts, enrols and admits each row under its label.\n\n"
+      "vectors: a mapping from modalities to arrays, or a DataFrame with a column of vectors a\n"
+      "modality (face), or a column a number (face_0, face_1, ...). labels: one a row; of a\n"
+      "DataFrame a column's name, \"label\" if it is not given. InvalidArgument; AlreadyExists "
+      "for\n"
+      "somebody who is enrolled, with nothing changed.",
+      py::arg("vectors"), py::arg("labels") = py::none(), py::kw_only(),
+      py::arg("progress") = py::none());
+  Method(
+      c, "search",
+      [](const WorkspaceHandle& self, const py::object& vectors, std::optional<double> fpir,
+         std::optional<double> score, const py::object& progress) {
+        const Table table(self.Get()->workspace.model(), vectors, py::none());
+        const DecisionRule rule = RuleOf(fpir, score, /*search=*/true);
+        Watch watch(progress);
+        return Ask(self, [&](Workspace& workspace, const Workspace::TakeDecision& take) {
+          return workspace.Search(table.samples, rule, take, watch.monitor());
+        });
+      },
+      "Who the rows are: a Decision each. fpir: false positive identification rate, 0.01 if "
+      "neither\n"
+      "it nor a score to reach is given. An exception has the decisions before it as `decisions`.\n"
+      "BudgetSpent, OutOfRange, InvalidArgument.",
+      py::arg("vectors"), py::kw_only(), py::arg("fpir") = py::none(),
+      py::arg("score") = py::none(), py::arg("progress") = py::none());
+  Method(
+      c, "verify",
+      [](const WorkspaceHandle& self, const py::object& vectors, const std::string& identity,
+         std::optional<double> fmr, std::optional<double> score, const py::object& progress) {
+        const Table table(self.Get()->workspace.model(), vectors, py::none());
+        const DecisionRule rule = RuleOf(fmr, score, /*search=*/false);
+        Watch watch(progress);
+        return Ask(self, [&](Workspace& workspace, const Workspace::TakeDecision& take) {
+          return workspace.Verify(table.samples, identity, rule, take, watch.monitor());
+        });
+      },
+      "Whether the rows are this person's: a Decision each. fmr: false match rate, 0.001 if "
+      "neither\n"
+      "it nor a score to reach is given. The rest is as of search.",
+      py::arg("vectors"), py::arg("identity"), py::kw_only(), py::arg("fmr") = py::none(),
+      py::arg("score") = py::none(), py::arg("progress") = py::none());
+  Method(
+      c, "remove",
+      [](const WorkspaceHandle& self, const py::object& identities, const py::object& progress) {
+        const auto state = self.Get();
+        const std::vector<std::string> names = LabelsOf(identities);
+        Watch watch(progress);
+        return Call([&] {
+          const std::lock_guard lock(state->mutex);
+          return state->workspace.Remove(names, watch.monitor());
+        });
+      },
+      "Removes people, one or several, and erases what is left of them. NotFound for somebody who\n"
+      "is not there, with nothing changed.",
+      py::arg("identities"), py::kw_only(), py::arg("progress") = py::none());
+}
+
+}  // namespace
+
+void DefineWorkspace(py::module_& m) {
+  DefineResults(m);
+  Class c(
+      m, "Workspace",
+      "All roles on one machine, each in a folder of its own that can move to its machine "
+      "later:\n"
+      "device/ encrypts, server/ matches, owner/ decides. Files, signatures, checks and journal\n"
+      "are those of separate machines.");
+  DefineMaking(c);
+  DefineUse(c);
+  c.def("__repr__", [](const WorkspaceHandle& self) {
+    return self.closed() ? std::string("<heft.Workspace, closed>")
+                         : "<heft.Workspace " + self.Get()->workspace.gallery() + ">";
+  });
+  ContextManager(c, "Wipes the secret key, once the calls that use it are back.");
+  RefuseCopies(c, "a Workspace is not pickled or copied: open its folder again");
+}
+
+}  // namespace heft::python

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+// A workspace by the real programs: from nothing to a decision in three commands, the checks of the
+// distributed way inside, and roles that move out and work on.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "features/dataset.h"
+#include "tests/workplace.h"
+
+namespace heft::e2e {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr int kInput = 3;
+constexpr int kSamples = 4, kPeople = 8;
+
+class WorkspaceTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    work_ = new Workplace;
+    Must(kHeft, {"synth", "--out", W("data"), "--identities", "60", "--samples",
+                 std::to_string(kSamples), "--dimensions", "48", "32"});
+    data_ = new Dataset(*LoadDataset(W("data")));
+    // Row 0 of each of eight people, row 1 of the same as probes, and strangers.
+    std::vector<int> enrolled, probes, strangers;
+    for (int person = 0; person < kPeople; ++person) {
+      enrolled.push_back(person * kSamples);
+      probes.push_back(person * kSamples + 1);
+      strangers.push_back((person + kPeople) * kSamples);
+    }
+    for (const char* modality : {"face", "voice"}) {
+      const std::string name = modality;
+      WriteRows(*data_, name, enrolled, W(name + ".npy"), W("labels.txt"));
+      WriteRows(*data_, name, probes, W("probe-" + name + ".npy"), W("probes.txt"));
+      WriteRows(*data_, name, strangers, W("stranger-" + name + ".npy"), W("strangers.txt"));
+    }
+    Must(kHeft, {"init", W("made"), "--data", W("data"), "--method", "none", "--no-passphrase"});
+  }
+  static void TearDownTestSuite() {
+    delete data_;
+    delete work_;
+  }
+
+  static std::string W(const std::string& path) { return (*work_)(path); }
+  static std::string Label(int person) { return data_->labels[person * kSamples]; }
+  static std::vector<std::string> Files(const std::string& prefix) {
+    return {W(prefix + "face.npy"), W(prefix + "voice.npy")};
+  }
+  static Args Add(const std::string& workspace) {
+    return {"add", W(workspace), W("face.npy"), W("voice.npy"), "--labels", W("labels.txt")};
+  }
+  static Args Search(const std::string& workspace, const std::string& prefix = "probe-",
+                     const Args& more = {}) {
+    Args args = {"search", W(workspace), W(prefix + "face.npy"), W(prefix + "voice.npy")};
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  // Of a workspace that is made for one test, with the model of all.
+  static std::string Made(const std::string& name) {
+    Must(kHeft, {"init", W(name), "--model", W("made/owner/model.heft"), "--no-passphrase"});
+    EXPECT_EQ(Must(kHeft, Add(name))["added"], kPeople);
+    return name;
+  }
+  static std::vector<std::string> Found(const json& result) {
+    std::vector<std::string> who;
+    for (const json& decision : result["decisions"]) {
+      who.push_back(decision["accept"] ? std::string(decision["identity"]) : "");
+    }
+    return who;
+  }
+  static void Refused(const Args& args, const std::vector<std::string>& says, int code = kInput) {
+    const Finished run = RunProgram(kHeft, args);
+    EXPECT_EQ(run.exit_code, code) << ::testing::PrintToString(args) << run.err;
+    for (const std::string& text : says) EXPECT_THAT(run.err, HasSubstr(text));
+    EXPECT_EQ(run.out, "");
+  }
+
+  static Workplace* work_;
+  static Dataset* data_;
+};
+
+Workplace* WorkspaceTest::work_;
+Dataset* WorkspaceTest::data_;
+
+TEST_F(WorkspaceTest, FindsWhoWasAddedAndNobodyElse) {
+  EXPECT_EQ(Must(kHeft, Search("made"))["decisions"].size(), kPeople) << "nobody is there yet";
+  const json added = Must(kHeft, Add("made"));
+  EXPECT_EQ(added["added"], kPeople);
+  EXPECT_EQ(added["templates"], kPeople);
+  std::vector<std::string> everybody;
+  for (int person = 0; person < kPeople; ++person) everybody.push_back(Label(person));
+  EXPECT_EQ(Found(Must(kHeft, Search("made"))), everybody);
+  EXPECT_EQ(Found(Must(kHeft, Search("made", "stranger-"))), std::vector<std::string>(kPeople, ""));
+  const Finished text = RunProgram(kHeft, Search("made", "probe-", {"--quiet", "--fpir", "0.05"}));
+  EXPECT_THAT(text.out, HasSubstr("row 0: " + Label(0) + " (accepted, FPIR 0.05, threshold 0."));
+
+  const json claims = Must(kHeft, {"verify", W("made"), W("probe-face.npy"), W("probe-voice.npy"),
+                                   "--identity", Label(2)});
+  for (int row = 0; row < kPeople; ++row) {
+    EXPECT_EQ(claims["decisions"][row]["accept"], row == 2) << row;
+  }
+  const json removed = Must(kHeft, {"remove", W("made"), "--identity", Label(0), Label(5)});
+  EXPECT_EQ(removed["removed"], 2);
+  EXPECT_EQ(removed["templates"], kPeople - 2);
+  EXPECT_TRUE(removed["overwritten"]);
+  everybody[0] = everybody[5] = "";
+  EXPECT_EQ(Found(Must(kHeft, Search("made"))), everybody);
+  // Each opening is in the journal: five searches or claims of eight rows.
+  const json budget = Must(kHeft, {"budget", "--model", W("made/owner/model.heft"), "--secret-key",
+                                   W("made/owner/secret.key")});
+  EXPECT_EQ(budget["identifications"], 5 * kPeople);
+  EXPECT_EQ(budget["verifications"], kPeople);
+}
+
+TEST_F(WorkspaceTest, TakesManyRowsOfSomebodyAndManyPeople) {
+  Must(kHeft, {"init", W("many"), "--model", W("made/owner/model.heft"), "--no-passphrase"});
+  const json added = Must(kHeft, {"add", W("many"), W("data/face.npy"), W("data/voice.npy"),
+                                  "--labels", W("data/labels.txt")});
+  EXPECT_EQ(added["added"], data_->labels.size());
+  const std::vector<std::string> found = Found(Must(kHeft, Search("many")));
+  for (int person = 0; person < kPeople; ++person) EXPECT_EQ(found[person], Label(person));
+  Must(kHeft, {"remove", W("many"), "--identity", Label(0)});
+  EXPECT_EQ(Found(Must(kHeft, Search("many")))[0], "") << "bulk templates leave by a renewal";
+}
+
+TEST_F(WorkspaceTest, FilesGoByTheirNamesOrByTheModelsOrder) {
+  const std::string workspace = Made("names");
+  std::filesystem::copy(W("probe-face.npy"), W("a.npy"));
+  std::filesystem::copy(W("probe-voice.npy"), W("b.npy"));
+  const auto found = [&](const Args& files) {
+    Args args = {"search", W(workspace)};
+    args.insert(args.end(), files.begin(), files.end());
+    return Found(Must(kHeft, args))[1];
+  };
+  EXPECT_EQ(found({W("probe-voice.npy"), W("probe-face.npy")}), Label(1));
+  EXPECT_EQ(found({W("a.npy"), W("b.npy")}), Label(1));
+  EXPECT_EQ(found({"voice=" + W("b.npy"), "face=" + W("a.npy")}), Label(1));
+  Refused({"search", W(workspace), W("b.npy"), W("a.npy")}, {W("b.npy"), "dimension 32"});
+  Refused({"search", W(workspace), W("a.npy")}, {"1 files", "face (48), voice (32)", "face="});
+  Refused({"add", W(workspace), W("face.npy"), "--label", "zoe"}, {"1 of 2 modalities"});
+  Refused({"search", W(workspace), W("a.npy"), W("b.npy"), W("b.npy")}, {"3 files"});
+  Refused({"search", W(workspace), W("face.npy"), W("probe-face.npy")}, {"face is given twice"});
+}
+
+TEST_F(WorkspaceTest, RefusesWhatCannotBe) {
+  const std::string workspace = Made("refusing");
+  const auto before = Snapshot(W("refusing/server"));
+  const json told = Must(kHeft, {"inspect", W("refusing")});
+  EXPECT_EQ(told["kind"], "workspace");
+  EXPECT_EQ(told["roles"].size(), 3u);
+  EXPECT_EQ(told["gallery"]["templates"], kPeople);
+  Refused({"init", W("refusing"), "--data", W("data")}, {"is a workspace already"});
+  Refused({"init", W("data"), "--data", W("data")}, {"exists already"});
+  Refused({"init", W("no/where"), "--data", W("data")}, {"there is no folder", W("no")});
+  Refused({"search", W("data"), W("face.npy"), W("voice.npy")}, {"not a workspace"});
+  Refused({"search", W("none"), W("face.npy"), W("voice.npy")}, {"no such workspace"});
+  Refused(Add("refusing"), {"\"" + Label(0) + "\" is enrolled already", "nothing was added"});
+  Refused({"remove", W("refusing"), "--identity", "nobody"}, {"\"nobody\" is not enrolled"});
+  Refused({"add", W("refusing"), W("face.npy"), W("voice.npy")}, {"--labels or --label"}, 2);
+  Spill(W("two.txt"), "a\nb\n");
+  Refused({"add", W("refusing"), W("face.npy"), W("voice.npy"), "--labels", W("two.txt")},
+          {"2 labels for 8 rows"});
+  EXPECT_EQ(Snapshot(W("refusing/server")), before);
+}
+
+TEST_F(WorkspaceTest, PassphrasesComeFromAFileOrATerminal) {
+  Spill(W("passphrase"), "correct horse\n");
+  Spill(W("wrong"), "wrong horse\n");
+  Must(kHeft, {"init", W("sealed"), "--model", W("made/owner/model.heft"), "--passphrase-file",
+               W("passphrase")});
+  Refused(Add("sealed"), {"--passphrase-file"});
+  Args add = Add("sealed");
+  add.insert(add.end(), {"--passphrase-file", W("wrong")});
+  Refused(add, {"wrong passphrase"});
+  add.back() = W("passphrase");
+  EXPECT_EQ(Must(kHeft, add)["added"], kPeople);
+  EXPECT_EQ(
+      Found(Must(kHeft, Search("sealed", "probe-", {"--passphrase-file", W("passphrase")})))[3],
+      Label(3));
+}
+
+// Nothing is weaker inside: what the distributed way refuses, a workspace refuses.
+TEST_F(WorkspaceTest, ChecksWhatTheRolesCheck) {
+  const std::string workspace = Made("checked");
+  std::filesystem::copy(W("checked/server/gallery"), W("old"));
+  Must(kHeft, {"remove", W("checked"), "--identity", Label(1)});
+  const auto spoilt = [&](const std::string& file, const std::string& instead,
+                          const std::vector<std::string>& says) {
+    const std::string own = Slurp(W("checked/" + file));
+    Spill(W("checked/" + file), instead);
+    Refused(Search("checked", "probe-", {"--quiet"}), says);
+    Spill(W("checked/" + file), own);
+    EXPECT_EQ(Found(Must(kHeft, Search("checked")))[0], Label(0)) << file;
+  };
+  // Each role believes its own trust file: another workspace's lists none of these keys.
+  Made("other");
+  for (const std::string role : {"device", "server", "owner"}) {
+    spoilt(role + "/trust.heft", Slurp(W("other/" + role + "/trust.heft")), {});
+  }
+  spoilt("device/device.key", Slurp(W("other/device/device.key")), {"unknown client"});
+  spoilt("server/evaluation.keys", Slurp(W("other/server/evaluation.keys")), {"evaluation.keys"});
+  spoilt("device/encryption.key", Slurp(W("other/device/encryption.key")), {"encryption.key"});
+  spoilt("owner/secret.key.journal", "", {"journal"});
+  // A gallery that is put back has people who were removed.
+  std::filesystem::rename(W("checked/server/gallery"), W("new"));
+  std::filesystem::rename(W("old"), W("checked/server/gallery"));
+  Refused(Search("checked", "probe-", {"--quiet"}), {"older"});
+}
+
+TEST_F(WorkspaceTest, WhatOthersCommandsChangedIsSettled) {
+  const std::string workspace = Made("settled");
+  const std::string server = W("settled/server/");
+  Must(kServer,
+       {"gallery", "remove", "--model", server + "model.heft", "--keys", server + "evaluation.keys",
+        "--gallery", server + "gallery", "--identity", Label(4)});
+  const std::vector<std::string> found = Found(Must(kHeft, Search("settled")));
+  EXPECT_EQ(found[4], "");
+  EXPECT_EQ(found[3], Label(3));
+}
+
+TEST_F(WorkspaceTest, RolesMoveOutAndWorkOn) {
+  const std::string workspace = Made("moving");
+  for (const std::string role : {"server", "device", "owner"}) {
+    Must(kHeft, {"export-role", W("moving"), role, "--out", W("moved-" + role) + "/"});
+    EXPECT_FALSE(std::filesystem::exists(W("moving/" + role)));
+    Refused(Search("moving"), {"has left this workspace"});
+  }
+  Refused({"export-role", W("moving"), "server", "--out", W("again")}, {"has left"});
+  Args request;
+  for (const std::string modality : {"face", "voice"}) {
+    Must(kHeft, {"encrypt", "--model", W("moved-device/model.heft"), "--key",
+                 W("moved-device/encryption.key"), "--modality", modality, "--in",
+                 W("probe-" + modality + ".npy"), "--row", "6", "--for", "identification", "--sign",
+                 W("moved-device/device.key"), "--out", W(modality + ".ct")});
+    request.insert(request.end(), {"--in", W(modality + ".ct")});
+  }
+  Args identify = {"identify",
+                   "--model",
+                   W("moved-server/model.heft"),
+                   "--keys",
+                   W("moved-server/evaluation.keys"),
+                   "--gallery",
+                   W("moved-server/gallery"),
+                   "--out",
+                   W("scores.ct")};
+  identify.insert(identify.end(), request.begin(), request.end());
+  Must(kServer, identify);
+  const json decided =
+      Must(kHeft, {"decrypt", "--model", W("moved-owner/model.heft"), "--secret-key",
+                   W("moved-owner/secret.key"), "--in", W("scores.ct"), "--fpir", "0.01",
+                   "--decision", "--signed-gallery"});
+  EXPECT_TRUE(decided["accept"]);
+  EXPECT_EQ(decided["identity"], Label(6));
+}
+
+}  // namespace
+}  // namespace heft::e2e
