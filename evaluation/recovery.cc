@@ -6,6 +6,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "evaluation/belief.h"
 #include "features/decompositions.h"
 #include "features/random.h"
 
@@ -14,8 +15,6 @@ namespace {
 
 using Vector = Eigen::VectorXd;
 using Matrix = Eigen::MatrixXd;
-
-constexpr double kStep = 1e-3;  // of a published score
 
 absl::Status Check(const Population& people) {
   if (people.known.rows() < 2 || people.targets.rows() < 1 ||
@@ -44,17 +43,18 @@ Matrix Moments(const FeatureMatrix& known) {
 // Directions: those of the moments, the largest first, one a column.
 Matrix Directions(const Matrix& moments) { return SpectrumOf(moments).vectors.rowwise().reverse(); }
 
-double Round(double score) { return std::round(score / kStep) * kStep; }
+Vector Rounded(const Vector& scores, double step) {
+  if (step == 0) return scores;
+  return scores.unaryExpr([step](double score) { return std::round(score / step) * step; });
+}
 
-// Sent: the probes of an attack on scores, one a row.
-Matrix Sent(const Population& people, Probes probes, const Matrix& moments, int count,
-            Random* random) {
-  if (probes == Probes::kChosen) return Directions(moments).leftCols(count).transpose();
-  std::vector<int> order(people.known.rows());
+// Strangers: templates of the attacker's own people as probes, in random order, one a row.
+Matrix Strangers(const FeatureMatrix& known, int count, Random* random) {
+  std::vector<int> order(static_cast<size_t>(known.rows()));
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
   random->Shuffle(order);
-  Matrix sent(count, people.known.cols());
-  for (int i = 0; i < count; ++i) sent.row(i) = people.known.row(order[i]);
+  Matrix sent(count, known.cols());
+  for (int i = 0; i < count; ++i) sent.row(i) = known.row(order[static_cast<size_t>(i)]);
   return sent;
 }
 
@@ -173,29 +173,40 @@ double ImpostorThreshold(const Population& people, double fmr) {
 absl::StatusOr<std::vector<Recovery>> RecoverFromScores(const Population& people, Probes probes,
                                                         std::span<const int> answers,
                                                         std::span<const double> thresholds,
-                                                        uint64_t seed) {
+                                                        uint64_t seed, double step) {
   HEFT_RETURN_IF_ERROR(Check(people));
-  const Matrix moments = Moments(people.known);
+  const Belief prior = BeliefOf(people.known);
+  // Of the rounding; exact scores have the error of a float.
+  const double noise = std::max(step * step / 12, 1e-14);
   const double share = 1.0 / static_cast<double>(TargetCount(people));
   std::vector<Recovery> out;
   for (const int wanted : answers) {
     const int most =
         static_cast<int>(probes == Probes::kChosen ? people.known.cols() : people.known.rows());
-    const int count = std::clamp(wanted, 1, most);
+    const int count = std::clamp(wanted, 0, most);
     Random random(seed, static_cast<uint64_t>(count));
-    Recovery& row = out.emplace_back(Recovery{wanted, 0, {}});
-    row.accepted.resize(thresholds.size());
-    Matrix sent = Sent(people, probes, moments, count, &random);
+    Recovery mean{wanted, 0, std::vector<double>(thresholds.size())}, likeliest = mean;
+    Measurement measured = MeasureLargest(prior, probes == Probes::kChosen ? count : 0, noise);
     for (Eigen::Index t = 0; t < TargetCount(people); ++t) {
-      // Strangers are drawn anew for each target.
-      if (probes == Probes::kStrangers) sent = Sent(people, probes, moments, count, &random);
+      if (probes == Probes::kStrangers && count > 0) {  // drawn anew for each target
+        measured = Measure(prior, Strangers(people.known, count, &random), noise);
+      }
       const Matrix target = TargetOf(people, t);
-      const Vector scores = (sent * target.transpose()).rowwise().maxCoeff().unaryExpr(&Round);
-      Matrix seen = sent * moments * sent.transpose();
-      seen.diagonal().array() += kStep * kStep / 12;  // of the rounding
-      Add(Unit(moments * sent.transpose() * SolveSymmetric(seen, scores)), target, thresholds,
-          share, &row);
+      Vector believed = prior.mean;
+      if (count > 0) {
+        const Vector scores = (measured.probes * target.transpose()).rowwise().maxCoeff();
+        believed = After(prior, measured, Rounded(scores, step));
+      }
+      Add(Unit(believed), target, thresholds, share, &mean);
+      for (size_t i = 0; i < thresholds.size(); ++i) {
+        const Vector guess = LikeliestAccepted(believed, measured.left, thresholds[i]);
+        if ((target * guess).maxCoeff() >= thresholds[i]) likeliest.accepted[i] += share;
+      }
     }
+    for (size_t i = 0; i < thresholds.size(); ++i) {
+      mean.accepted[i] = std::max(mean.accepted[i], likeliest.accepted[i]);
+    }
+    out.push_back(std::move(mean));
   }
   return out;
 }
