@@ -7,6 +7,7 @@
 #include <numbers>
 
 #include "evaluation/belief.h"
+#include "evaluation/wolves.h"
 #include "features/decompositions.h"
 #include "features/random.h"
 
@@ -61,8 +62,10 @@ Matrix Strangers(const FeatureMatrix& known, int count, Random* random) {
 // Cover: vectors, each of which is accepted for most of those of the attacker's people for whom
 // none before it is: the best order of guesses while all answers are no. People are few, so more
 // are drawn like them.
-std::vector<Vector> Cover(const FeatureMatrix& known, double threshold, int count, Random* random) {
-  constexpr int kDrawn = 6000, kCandidates = 3000;
+std::vector<Vector> Cover(const FeatureMatrix& known, double threshold, int count,
+                          GuessEffort effort, Random* random) {
+  const bool quick = effort == GuessEffort::kQuick;
+  const int candidate_count = quick ? 800 : 3000, drawn_count = 2 * candidate_count;
   const Eigen::Index dimension = known.cols();
   const Vector mean = known.colwise().mean().transpose();
   const Matrix spread = Moments(known.rowwise() - mean.transpose());
@@ -72,24 +75,25 @@ std::vector<Vector> Cover(const FeatureMatrix& known, double threshold, int coun
     for (double& x : v) x = random->Normal();
     return Unit(mean + root * v);
   };
-  Matrix drawn(kDrawn, dimension), candidates(kCandidates, dimension);
-  for (int i = 0; i < kDrawn; ++i) drawn.row(i) = draw().transpose();
-  for (int i = 0; i < kCandidates; ++i) candidates.row(i) = draw().transpose();
-  candidates.row(0) = Unit(mean).transpose();
+  Matrix drawn(drawn_count, dimension), candidates(candidate_count, dimension);
+  for (int i = 0; i < drawn_count; ++i) drawn.row(i) = draw().transpose();
+  for (int i = 0; i < candidate_count; ++i) candidates.row(i) = draw().transpose();
+  candidates.topRows(kWolves) = LearnWolves(known, threshold);
+  candidates.row(kWolves) = Unit(mean).transpose();
   const Eigen::MatrixXf scores = (candidates * drawn.transpose()).cast<float>();
-  std::vector<int> gain(kCandidates, 0);
-  for (int c = 0; c < kCandidates; ++c) {
+  std::vector<int> gain(candidate_count, 0);
+  for (int c = 0; c < candidate_count; ++c) {
     gain[c] = static_cast<int>((scores.row(c).array() >= threshold).count());
   }
-  std::vector<bool> covered(kDrawn, false);
+  std::vector<bool> covered(drawn_count, false);
   std::vector<Vector> chosen;
-  while (static_cast<int>(chosen.size()) < std::min(count, kCandidates)) {
+  while (static_cast<int>(chosen.size()) < std::min(count, candidate_count)) {
     const int best = static_cast<int>(std::max_element(gain.begin(), gain.end()) - gain.begin());
     chosen.push_back(candidates.row(best).transpose());
-    for (int i = 0; i < kDrawn; ++i) {
+    for (int i = 0; i < drawn_count; ++i) {
       if (covered[i] || scores(best, i) < threshold) continue;
       covered[i] = true;
-      for (int c = 0; c < kCandidates; ++c) gain[c] -= scores(c, i) >= threshold ? 1 : 0;
+      for (int c = 0; c < candidate_count; ++c) gain[c] -= scores(c, i) >= threshold ? 1 : 0;
     }
     gain[best] = -1;
   }
@@ -213,7 +217,8 @@ absl::StatusOr<std::vector<Recovery>> RecoverFromScores(const Population& people
 
 absl::StatusOr<std::vector<Recovery>> RecoverFromDecisions(const Population& people,
                                                            std::span<const int> answers,
-                                                           double threshold, uint64_t seed) {
+                                                           double threshold, uint64_t seed,
+                                                           GuessEffort effort) {
   HEFT_RETURN_IF_ERROR(Check(people));
   if (answers.empty() || people.templates != 1) {
     return absl::InvalidArgumentError("recovery from decisions: numbers of answers, one template");
@@ -221,7 +226,7 @@ absl::StatusOr<std::vector<Recovery>> RecoverFromDecisions(const Population& peo
   Random random(seed);
   const Matrix directions = Directions(Moments(people.known));
   const int most = *std::max_element(answers.begin(), answers.end());
-  const std::vector<Vector> guesses = Cover(people.known, threshold, most, &random);
+  const std::vector<Vector> guesses = Cover(people.known, threshold, most, effort, &random);
   const double share = 1.0 / people.targets.rows(), thresholds[] = {threshold};
   std::vector<Recovery> out;
   for (const int count : answers) {

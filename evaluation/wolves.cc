@@ -114,6 +114,12 @@ double ThresholdOf(const Scores& falling, double rate) {
   return falling.back().value;
 }
 
+// The share of comparisons that reach a threshold, by the tail where it goes beyond its start.
+double RateAt(const Scores& falling, double threshold) {
+  const ImpostorTail tail = TailOf(falling);
+  return threshold > tail.start ? tail.RateAt(threshold) : ShareAt(falling, threshold);
+}
+
 std::vector<double> Drawn(uint64_t seed, size_t replicate, size_t people) {
   Random random(seed, replicate);
   return internal::DrawWeights(random, people);
@@ -122,9 +128,7 @@ std::vector<double> Drawn(uint64_t seed, size_t replicate, size_t people) {
 // The pack that is accepted most at a threshold, by its tail beyond the comparisons.
 const WolfScores& MostAccepted(const Wolves& wolves, double threshold) {
   const auto rate = [&](const WolfScores& pack) {
-    const Scores falling = Falling(pack.scores, wolves.people, {});
-    const ImpostorTail tail = TailOf(falling);
-    return threshold > tail.start ? tail.RateAt(threshold) : ShareAt(falling, threshold);
+    return RateAt(Falling(pack.scores, wolves.people, {}), threshold);
   };
   return *std::ranges::max_element(wolves.packs, {}, rate);
 }
@@ -181,6 +185,15 @@ double Wolves::AcceptedAt(double threshold) const {
     const auto accepted =
         std::ranges::count_if(pack.scores, [&](double score) { return score >= threshold; });
     most = std::max(most, static_cast<double>(accepted) / static_cast<double>(pack.scores.size()));
+  }
+  return most;
+}
+
+double Wolves::NamedAt(double threshold, double size) const {
+  double most = 0;
+  for (const WolfScores& pack : packs) {
+    const double rate = RateAt(Falling(pack.scores, people, {}), threshold);
+    most = std::max(most, -std::expm1(-size * rate));
   }
   return most;
 }

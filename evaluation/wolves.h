@@ -46,6 +46,9 @@ struct Wolves {
   int People() const;
   // The share of targets that accept a wolf at `threshold`, of the most successful pack.
   double AcceptedAt(double threshold) const;
+  // The share of searches of `people` people, with one template each, in which the most successful
+  // pack reaches `threshold` with somebody.
+  double NamedAt(double threshold, double people) const;
   // The least threshold at which no pack is accepted by more than a share `rate` of the targets,
   // by each pack's tail where the rate is rarer than its comparisons show.
   double ThresholdFor(double rate) const;

@@ -127,7 +127,7 @@ TEST_F(RecoveryTest, FromDecisions) {
   const auto low = *RecoverFromDecisions(*people_, answers, at_1e2_, 1);
   const auto high = *RecoverFromDecisions(*people_, answers, at_1e3_, 1);
   const Expected expected[] = {
-      {16, -0.02, 0.15, 0.01}, {128, 0.07, 0.68, 0.14}, {1024, 0.44, 1, 0.51}};
+      {16, -0.02, 0.20, 0.01}, {128, 0.10, 0.79, 0.16}, {1024, 0.46, 1, 0.53}};
   for (size_t i = 0; i < answers.size(); ++i) {
     EXPECT_NEAR(low[i].accepted[0], expected[i].at_1e2, 0.04) << answers[i];
     EXPECT_NEAR(high[i].accepted[0], expected[i].at_1e3, 0.04) << answers[i];
