@@ -24,5 +24,5 @@ set(HEFT_NOT_IN_BROWSER
   ckks/chebyshev.cc ckks/zero_sample.cc
   inverse_sqrt/composite.cc inverse_sqrt/fit.cc inverse_sqrt/goldschmidt.cc
   fusion/added_templates.cc fusion/expanded_keys.cc fusion/inspect.cc fusion/matching.cc fusion/norm_proof.cc
-  fusion/probe.cc fusion/rekey.cc fusion/renewal.cc fusion/stand_in.cc fusion/thin_fuser.cc
+  fusion/probe.cc fusion/recovery_figures.cc fusion/rekey.cc fusion/renewal.cc fusion/stand_in.cc fusion/thin_fuser.cc
   fusion/tiled_ciphertexts.cc)

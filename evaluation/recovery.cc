@@ -6,6 +6,8 @@
 #include <cmath>
 #include <numbers>
 
+#include "evaluation/belief.h"
+#include "evaluation/wolves.h"
 #include "features/decompositions.h"
 #include "features/random.h"
 
@@ -14,8 +16,6 @@ namespace {
 
 using Vector = Eigen::VectorXd;
 using Matrix = Eigen::MatrixXd;
-
-constexpr double kStep = 1e-3;  // of a published score
 
 absl::Status Check(const Population& people) {
   if (people.known.rows() < 2 || people.targets.rows() < 1 ||
@@ -44,25 +44,28 @@ Matrix Moments(const FeatureMatrix& known) {
 // Directions: those of the moments, the largest first, one a column.
 Matrix Directions(const Matrix& moments) { return SpectrumOf(moments).vectors.rowwise().reverse(); }
 
-double Round(double score) { return std::round(score / kStep) * kStep; }
+Vector Rounded(const Vector& scores, double step) {
+  if (step == 0) return scores;
+  return scores.unaryExpr([step](double score) { return std::round(score / step) * step; });
+}
 
-// Sent: the probes of an attack on scores, one a row.
-Matrix Sent(const Population& people, Probes probes, const Matrix& moments, int count,
-            Random* random) {
-  if (probes == Probes::kChosen) return Directions(moments).leftCols(count).transpose();
-  std::vector<int> order(people.known.rows());
+// Strangers: templates of the attacker's own people as probes, in random order, one a row.
+Matrix Strangers(const FeatureMatrix& known, int count, Random* random) {
+  std::vector<int> order(static_cast<size_t>(known.rows()));
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
   random->Shuffle(order);
-  Matrix sent(count, people.known.cols());
-  for (int i = 0; i < count; ++i) sent.row(i) = people.known.row(order[i]);
+  Matrix sent(count, known.cols());
+  for (int i = 0; i < count; ++i) sent.row(i) = known.row(order[static_cast<size_t>(i)]);
   return sent;
 }
 
 // Cover: vectors, each of which is accepted for most of those of the attacker's people for whom
 // none before it is: the best order of guesses while all answers are no. People are few, so more
 // are drawn like them.
-std::vector<Vector> Cover(const FeatureMatrix& known, double threshold, int count, Random* random) {
-  constexpr int kDrawn = 6000, kCandidates = 3000;
+std::vector<Vector> Cover(const FeatureMatrix& known, double threshold, int count,
+                          GuessEffort effort, Random* random) {
+  const bool quick = effort == GuessEffort::kQuick;
+  const int candidate_count = quick ? 800 : 3000, drawn_count = 2 * candidate_count;
   const Eigen::Index dimension = known.cols();
   const Vector mean = known.colwise().mean().transpose();
   const Matrix spread = Moments(known.rowwise() - mean.transpose());
@@ -72,24 +75,25 @@ std::vector<Vector> Cover(const FeatureMatrix& known, double threshold, int coun
     for (double& x : v) x = random->Normal();
     return Unit(mean + root * v);
   };
-  Matrix drawn(kDrawn, dimension), candidates(kCandidates, dimension);
-  for (int i = 0; i < kDrawn; ++i) drawn.row(i) = draw().transpose();
-  for (int i = 0; i < kCandidates; ++i) candidates.row(i) = draw().transpose();
-  candidates.row(0) = Unit(mean).transpose();
+  Matrix drawn(drawn_count, dimension), candidates(candidate_count, dimension);
+  for (int i = 0; i < drawn_count; ++i) drawn.row(i) = draw().transpose();
+  for (int i = 0; i < candidate_count; ++i) candidates.row(i) = draw().transpose();
+  candidates.topRows(kWolves) = LearnWolves(known, threshold);
+  candidates.row(kWolves) = Unit(mean).transpose();
   const Eigen::MatrixXf scores = (candidates * drawn.transpose()).cast<float>();
-  std::vector<int> gain(kCandidates, 0);
-  for (int c = 0; c < kCandidates; ++c) {
+  std::vector<int> gain(candidate_count, 0);
+  for (int c = 0; c < candidate_count; ++c) {
     gain[c] = static_cast<int>((scores.row(c).array() >= threshold).count());
   }
-  std::vector<bool> covered(kDrawn, false);
+  std::vector<bool> covered(drawn_count, false);
   std::vector<Vector> chosen;
-  while (static_cast<int>(chosen.size()) < std::min(count, kCandidates)) {
+  while (static_cast<int>(chosen.size()) < std::min(count, candidate_count)) {
     const int best = static_cast<int>(std::max_element(gain.begin(), gain.end()) - gain.begin());
     chosen.push_back(candidates.row(best).transpose());
-    for (int i = 0; i < kDrawn; ++i) {
+    for (int i = 0; i < drawn_count; ++i) {
       if (covered[i] || scores(best, i) < threshold) continue;
       covered[i] = true;
-      for (int c = 0; c < kCandidates; ++c) gain[c] -= scores(c, i) >= threshold ? 1 : 0;
+      for (int c = 0; c < candidate_count; ++c) gain[c] -= scores(c, i) >= threshold ? 1 : 0;
     }
     gain[best] = -1;
   }
@@ -173,36 +177,48 @@ double ImpostorThreshold(const Population& people, double fmr) {
 absl::StatusOr<std::vector<Recovery>> RecoverFromScores(const Population& people, Probes probes,
                                                         std::span<const int> answers,
                                                         std::span<const double> thresholds,
-                                                        uint64_t seed) {
+                                                        uint64_t seed, double step) {
   HEFT_RETURN_IF_ERROR(Check(people));
-  const Matrix moments = Moments(people.known);
+  const Belief prior = BeliefOf(people.known);
+  // Of the rounding; exact scores have the error of a float.
+  const double noise = std::max(step * step / 12, 1e-14);
   const double share = 1.0 / static_cast<double>(TargetCount(people));
   std::vector<Recovery> out;
   for (const int wanted : answers) {
     const int most =
         static_cast<int>(probes == Probes::kChosen ? people.known.cols() : people.known.rows());
-    const int count = std::clamp(wanted, 1, most);
+    const int count = std::clamp(wanted, 0, most);
     Random random(seed, static_cast<uint64_t>(count));
-    Recovery& row = out.emplace_back(Recovery{wanted, 0, {}});
-    row.accepted.resize(thresholds.size());
-    Matrix sent = Sent(people, probes, moments, count, &random);
+    Recovery mean{wanted, 0, std::vector<double>(thresholds.size())}, likeliest = mean;
+    Measurement measured = MeasureLargest(prior, probes == Probes::kChosen ? count : 0, noise);
     for (Eigen::Index t = 0; t < TargetCount(people); ++t) {
-      // Strangers are drawn anew for each target.
-      if (probes == Probes::kStrangers) sent = Sent(people, probes, moments, count, &random);
+      if (probes == Probes::kStrangers && count > 0) {  // drawn anew for each target
+        measured = Measure(prior, Strangers(people.known, count, &random), noise);
+      }
       const Matrix target = TargetOf(people, t);
-      const Vector scores = (sent * target.transpose()).rowwise().maxCoeff().unaryExpr(&Round);
-      Matrix seen = sent * moments * sent.transpose();
-      seen.diagonal().array() += kStep * kStep / 12;  // of the rounding
-      Add(Unit(moments * sent.transpose() * SolveSymmetric(seen, scores)), target, thresholds,
-          share, &row);
+      Vector believed = prior.mean;
+      if (count > 0) {
+        const Vector scores = (measured.probes * target.transpose()).rowwise().maxCoeff();
+        believed = After(prior, measured, Rounded(scores, step));
+      }
+      Add(Unit(believed), target, thresholds, share, &mean);
+      for (size_t i = 0; i < thresholds.size(); ++i) {
+        const Vector guess = LikeliestAccepted(believed, measured.left, thresholds[i]);
+        if ((target * guess).maxCoeff() >= thresholds[i]) likeliest.accepted[i] += share;
+      }
     }
+    for (size_t i = 0; i < thresholds.size(); ++i) {
+      mean.accepted[i] = std::max(mean.accepted[i], likeliest.accepted[i]);
+    }
+    out.push_back(std::move(mean));
   }
   return out;
 }
 
 absl::StatusOr<std::vector<Recovery>> RecoverFromDecisions(const Population& people,
                                                            std::span<const int> answers,
-                                                           double threshold, uint64_t seed) {
+                                                           double threshold, uint64_t seed,
+                                                           GuessEffort effort) {
   HEFT_RETURN_IF_ERROR(Check(people));
   if (answers.empty() || people.templates != 1) {
     return absl::InvalidArgumentError("recovery from decisions: numbers of answers, one template");
@@ -210,7 +226,7 @@ absl::StatusOr<std::vector<Recovery>> RecoverFromDecisions(const Population& peo
   Random random(seed);
   const Matrix directions = Directions(Moments(people.known));
   const int most = *std::max_element(answers.begin(), answers.end());
-  const std::vector<Vector> guesses = Cover(people.known, threshold, most, &random);
+  const std::vector<Vector> guesses = Cover(people.known, threshold, most, effort, &random);
   const double share = 1.0 / people.targets.rows(), thresholds[] = {threshold};
   std::vector<Recovery> out;
   for (const int count : answers) {

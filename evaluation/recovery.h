@@ -32,20 +32,29 @@ struct Recovery {
 // templates of the attacker's own people, in random order.
 enum class Probes { kChosen, kStrangers };
 
-// RecoverFromScores: the linear guess from scores in steps of 0.001, with the second moments of the
-// attacker's people as its prior; of several templates it takes the best score for the score of
-// all. kInvalidArgument where dimensions differ or people are missing.
+// kPublishedStep: of the scores that a key owner publishes.
+inline constexpr double kPublishedStep = 1e-3;
+// RecoverFromScores: from scores in steps of `step`, 0 for exact ones. The attacker believes that
+// targets are distributed as its own people are (evaluation/belief.h), and guesses in two ways: the
+// mean of its belief after the scores, and the vector that is most likely to be accepted. For each
+// number of answers and threshold the way that is accepted more often counts; `cosine` is that of
+// the mean. Of several templates it takes the best score for the score of all. 0 answers: what the
+// attacker's people alone tell. kInvalidArgument where dimensions differ or people are missing.
 absl::StatusOr<std::vector<Recovery>> RecoverFromScores(const Population& people, Probes probes,
                                                         std::span<const int> answers,
                                                         std::span<const double> thresholds,
-                                                        uint64_t seed);
+                                                        uint64_t seed,
+                                                        double step = kPublishedStep);
 
+// GuessEffort: from how many candidates guesses are chosen: 3,000, or 800 in a tenth of the time.
+enum class GuessEffort { kThorough, kQuick };
 // RecoverFromDecisions: at one threshold, of targets with one template each. Until it is accepted,
-// the attacker sends the vectors that are accepted for most of its people, leaving out those for
-// whom an earlier one was; then it finds out angle by angle where acceptance ends.
-absl::StatusOr<std::vector<Recovery>> RecoverFromDecisions(const Population& people,
-                                                           std::span<const int> answers,
-                                                           double threshold, uint64_t seed);
+// the attacker sends the vectors that are accepted for most of its people, wolves among them
+// (evaluation/wolves.h), leaving out those for whom an earlier one was; then it finds out angle by
+// angle where acceptance ends.
+absl::StatusOr<std::vector<Recovery>> RecoverFromDecisions(
+    const Population& people, std::span<const int> answers, double threshold, uint64_t seed,
+    GuessEffort effort = GuessEffort::kThorough);
 
 // ImpostorThreshold: the least at which a share `fmr` of comparisons between a target and one of
 // the attacker's people is accepted.

@@ -11,18 +11,17 @@
 #include "base/threads.h"
 #include "evaluation/open_set.h"
 #include "evaluation/resample.h"
+#include "evaluation/tail_fit.h"
 
 namespace heft {
 namespace {
 
-constexpr double kTailShare = 0.05;     // of the comparisons, above `start`
+using internal::kEven;
+using internal::kTailShare;
+using internal::Weighted;
+
 constexpr double kUnevenShare = 0.01;   // of them, where strangers are compared
 constexpr double kFewestCompared = 20;  // comparisons, where that share is less
-constexpr double kEven = 1e6;           // an evenness above which strangers are alike
-// kTrusted: of the shape that the moments give. In depths it is near 0 whatever the people, so half
-// of it is better than all or nothing: less scatter than the one, less bias than the other.
-constexpr double kTrusted = 0.5;
-
 // A probe's best score against another person of its set.
 struct Best {
   double score;
@@ -86,27 +85,6 @@ absl::StatusOr<Searches> CollectSearches(std::span<const LabelledScores> sets, u
     return std::tie(b.score, a.probe, a.person) < std::tie(a.score, b.probe, b.person);
   });
   return out;
-}
-
-// A value and how often resampling drew it.
-struct Weighted {
-  double value, weight;
-};
-
-// Probability-weighted moments of the excesses over `start`, in depths that fall.
-void FitPareto(std::span<const Weighted> above, double start, double total, ImpostorTail* tail) {
-  double mean = 0, moment = 0, seen = 0;
-  for (const Weighted& w : above) {  // P(excess > this one), in the middle of its weight
-    const double excess = w.value - start;
-    const double survival = (seen + w.weight / 2) / total;
-    mean += w.weight * excess / total;
-    moment += w.weight * excess * survival / total;
-    seen += w.weight;
-  }
-  const double spread = mean - 2 * moment;
-  const bool alike = !(spread > 0) || !(mean > 0);
-  tail->shape = alike ? 0 : kTrusted * std::clamp(2 - mean / spread, -1.0, 0.9);
-  tail->scale = std::max(mean * (1 - tail->shape), 1e-9);  // keeps the mean
 }
 
 // A probe's hits: comparisons that reach a score, as often as the people were drawn. Hits that are
@@ -175,7 +153,7 @@ ImpostorTail Fit(const Searches& searches, std::span<const double> times) {
   if (above.empty()) return tail;  // one person alone was drawn
   tail.start = start;
   tail.rate = weight_above / total;
-  FitPareto(above, above.back().value, weight_above, &tail);
+  internal::FitPareto(above, above.back().value, weight_above, &tail);
   tail.evenness = AtStart(EvennessAt(searches, times, comparisons, hits, uneven_above / total),
                           uneven_above / total, tail.rate);
   return tail;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "evaluation/thresholds.h"
+#include "learning/attacks.h"
 #include "learning/baselines.h"
 #include "learning/fusion_gain.h"
 #include "learning/projection.h"
@@ -103,6 +104,11 @@ absl::StatusOr<Decisions> Decide(const CrossFit& fit, ProbeLength length, uint64
                                     {"genuine_pairs", pooled.genuine.size()},
                                     {"impostor_pairs", pooled.impostor.size()}};
   decisions.summary["fusion"] = gain.ToJson();
+  HEFT_ASSIGN_OR_RETURN(const std::vector<AttackedFold> folds, AttackedFolds(fit));
+  if (!decisions.tables.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const Json attacks, AttacksOn(folds, decisions.tables[0], seed));
+    decisions.summary.update(attacks);
+  }
   std::string warning = UnsupportedRates(pooled.impostor.size());
   if (fit.too_few) {
     warning = absl::StrCat(FewText(fit, people), warning.empty() ? "" : "; ", warning);
