@@ -212,7 +212,7 @@ absl::Status Ask(const Common& common, const Options& options, bool verify) {
   HEFT_ASSIGN_OR_RETURN(const Rows rows, ReadRows(workspace.model(), options));
   Described told{{{"decisions", Json::array()}}};
   const auto take = [&](size_t row, const Decision& decision) {
-    Described one = DescribeDecision(decision, rule);
+    Described one = DescribeDecision(decision);
     Json json = {{"row", row}};
     json.update(one.json);
     told.json["decisions"].push_back(std::move(json));
