@@ -58,7 +58,9 @@ void DefineScores(py::module_& m) {
       .Field(
           "where", [](const OpenedScores& o) { return Where(o.where); },
           "Conditions that the server says it was restricted to.")
-      .Field("searched", &OpenedScores::searched, "Templates that answered.");
+      .Field("searched", &OpenedScores::searched, "Templates that answered.")
+      .Field("key_warning", &OpenedScores::key_warning,
+             "That half of what may be opened under the key has been; empty before.");
   Method(opened.object(), "to_dataframe", &Frame,
          "The candidates as a pandas DataFrame: identity, score, templates, log_likelihood_ratio.");
   Method(
@@ -86,6 +88,8 @@ void DefineDecision(py::module_& m) {
       .Field("claimed", &Decision::claimed, "The claimed identity, of a verification.")
       .Field("refusal", &Decision::refusal, "Why the reply is refused; empty if it is not.")
       .Field("at", &Decision::at, "The threshold by which it was decided.")
+      .Field("key_warning", &Decision::key_warning,
+             "That half of what may be opened under the key has been; empty before.")
       .Field(
           "where", [](const Decision& d) { return Where(d.where); },
           "Conditions that the server says it was restricted to.")
@@ -169,6 +173,8 @@ void DefineBudgetUse(py::module_& m) {
       .Field("identifications", &BudgetUse::identifications, "That were opened.")
       .Field("verifications", &BudgetUse::verifications, "That were opened.")
       .Field("openings", &BudgetUse::openings, "Under this key, of all models.")
+      .Field("key_bits", &BudgetUse::key_bits, "That openings can tell of this key at most.")
+      .Field("most_key_bits", &BudgetUse::most_key_bits, "Where they end, without flooding.")
       .Field("identities", &BudgetUse::identities, "Of which anything was published.")
       .Field(
           "gallery", [](const BudgetUse& b) { return HexOf(b.gallery); },

@@ -43,6 +43,7 @@ Json ScoresJson(const OpenedScores& opened) {
                {"withheld", 0},
                {"refused", ""},
                {"searched", opened.searched},
+               {"key_warning", ""},
                {"where", Json::array()}};
   json.update(DescribeScores(opened).json);
   return json;
@@ -58,7 +59,8 @@ Json DecisionJson(const Decision& decision) {
                {"claimed", decision.claimed},
                {"refused", decision.refusal},
                {"likelihood", LikelihoodName(decision.likelihood)},
-               {"where", WhereJson(decision.where)}};
+               {"where", WhereJson(decision.where)},
+               {"key_warning", decision.key_warning}};
   json.update(ThresholdJson(decision.at));
   return json;
 }
@@ -93,6 +95,8 @@ Json BudgetJson(const BudgetUse& use) {
                {"identifications", use.identifications},
                {"verifications", use.verifications},
                {"openings_under_key", use.openings},
+               {"key_bits", use.key_bits},
+               {"most_key_bits", use.most_key_bits},
                {"identities", use.identities},
                {"gallery", Hex(use.gallery)},
                {"reconstruction_cosine", use.reconstruction_cosine},

@@ -198,6 +198,14 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
   opening.gallery = purpose.gallery;
   opening.slots = purpose.decision ? (purpose.likelihood ? kGradedSlots : 1)
                                    : (verification ? 1 : purpose.publish);
+  if (!flooded_) {
+    const double error = ScoreError(instance().params(), instance().plan, verification);
+    uint64_t most = verification ? 1 : 0;  // that can be published
+    for (const ReadReply& reply : out.replies) most += reply.scores.AnsweringTemplates();
+    const uint64_t published = purpose.decision ? 1 : std::min<uint64_t>(opening.slots, most);
+    opening.told = published * KeyUnits(purpose.decision, error);
+    opening.most_told = MostKeyUnits(static_cast<uint32_t>(instance().params().n()));
+  }
   opening.defaults = DefaultLimits(model_);
   HEFT_RETURN_IF_ERROR(journal_->Charge(opening));
   return out;

@@ -61,6 +61,7 @@ BudgetUse Summarise(const QueryJournal::Status& status, const Model& model) {
   }
   out.restart_count = status.restarts;
   out.gallery = ledger.gallery;
+  out.key_bits = (ledger.told + kKeyUnits - 1) / kKeyUnits;
   out.entries = status.sequence;
   out.last_entry = ledger.time;
   if (ledger.successor != KeyId{}) out.successor = ledger.successor;

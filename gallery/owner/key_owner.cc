@@ -2,6 +2,7 @@
 #include "heft/key_owner.h"
 
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 #include "base/files.h"
@@ -68,6 +69,7 @@ Decision OpenedScores::Decide(const ChosenThreshold& threshold) const {
   out.refusal = refusal;
   out.at = threshold;
   out.where = where;
+  out.key_warning = key_warning;
   const RateOf other = kind == ScoreKind::kVerification ? RateOf::kSearches : RateOf::kComparisons;
   if (out.refusal.empty() && threshold.of == other) {
     out.refusal = other == RateOf::kComparisons
@@ -197,6 +199,18 @@ absl::StatusOr<ChosenThreshold> KeyOwner::ThresholdFor(const Replies& replies,
   return impl_->ThresholdFor(replies, rule);
 }
 
+void KeyOwner::Impl::Blur(uint32_t modalities, Candidate* candidate) const {
+  // Box and Muller.
+  Csprng rng;
+  const auto uniform = [&] { return (static_cast<double>(rng.U64() >> 11) + 0.5) * 0x1p-53; };
+  const double radius = std::sqrt(-2 * std::log(uniform()));
+  const double shift = kDecisionBlur * radius * std::cos(2 * std::numbers::pi * uniform());
+  candidate->score += shift;
+  const auto table = model_.TableFor(modalities);
+  if (!table.ok() || !(*table)->calibration || !candidate->log_likelihood_ratio) return;
+  *candidate->log_likelihood_ratio += shift * (*table)->calibration->slope;
+}
+
 absl::StatusOr<Decision> KeyOwner::Impl::Decide(const Replies& replies, const DecisionRule& rule,
                                                 const std::optional<Flooding>& flooding) const {
   HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read(replies));
@@ -213,8 +227,10 @@ absl::StatusOr<Decision> KeyOwner::Impl::Decide(const Replies& replies, const De
                            rule.others ? read[0].scores.probe : std::string(),
                            Unnamed(replies, read)};
   const GalleryId gallery = GalleryOf(replies, read);
+  const uint32_t modalities = read[0].scores.modalities;
   HEFT_ASSIGN_OR_RETURN(OpenedScores opened, OpenRead(std::move(read), flooding, purpose));
   opened.gallery = gallery;
+  if (!opened.candidates.empty()) Blur(modalities, &opened.candidates[0]);
   Decision decision = opened.Decide(threshold);
   if (rule.likelihood && decision.accepted) decision.likelihood = LikelihoodOf(opened);
   return decision;
@@ -240,7 +256,10 @@ absl::StatusOr<Decision> KeyOwner::Decide(const Replies& replies, const Decision
 
 absl::StatusOr<BudgetUse> KeyOwner::Budget() const {
   HEFT_ASSIGN_OR_RETURN(const QueryJournal::Status status, impl_->journal().Read());
-  return Summarise(status, impl_->model());
+  BudgetUse use = Summarise(status, impl_->model());
+  use.most_key_bits =
+      MostKeyUnits(static_cast<uint32_t>(impl_->instance().params().n())) / kKeyUnits;
+  return use;
 }
 
 absl::Status KeyOwner::SetBudget(const BudgetLimits& limits) {

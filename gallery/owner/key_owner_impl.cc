@@ -17,6 +17,18 @@ namespace heft {
 // A quotient: the double nearest to three decimals, which prints as them.
 double RoundScore(double score) { return std::round(score / kScoreStep) / (1 / kScoreStep); }
 
+uint32_t KeyUnits(bool decision, double error) {
+  const double ratio = error / kDecisionBlur;
+  // A Gaussian of this deviation in steps has log2(deviation sqrt(2 pi e) / step) bits.
+  const double bits = decision ? 0.5 * std::log2(1 + ratio * ratio)
+                               : std::max(1.0, std::log2(4.133 * error / kScoreStep));
+  return static_cast<uint32_t>(std::max(1.0, std::ceil(bits * kKeyUnits)));
+}
+
+uint64_t MostKeyUnits(uint32_t degree) {
+  return static_cast<uint64_t>(degree * std::log2(3.0)) * kKeyUnits;
+}
+
 namespace {
 
 // HasRoom: a short reply's coefficients are known modulo the base prime alone. Those of scores
@@ -238,6 +250,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(std::vector<ReadReply> rep
   for (auto& [identity, candidate] : found.best) out.candidates.push_back(std::move(candidate));
   Rank(first.modalities, &out.candidates);
   HEFT_RETURN_IF_ERROR(Publish(accepted.opening, &out));
+  HEFT_ASSIGN_OR_RETURN(out.key_warning, journal_->KeyWarning(accepted.opening));
   return out;
 }
 

@@ -34,6 +34,18 @@ namespace heft {
 // A published score: a multiple of kScoreStep.
 double RoundScore(double score);
 
+// kDecisionBlur: what is decided is decided of a score with Gaussian noise of this standard
+// deviation, drawn for the decision: so little that no rate shows it, and much against the error of
+// a ciphertext (KeyUnits).
+inline constexpr double kDecisionBlur = 2 * kScoreStep;
+// KeyUnits: what one published number can tell of the secret key at most, through the error of its
+// ciphertext, of standard deviation `error`, in units of 1/kKeyUnits bit, rounded up: a decision,
+// as much as passes a channel with the noise of the blur; a rounded score, its entropy, and at
+// least a bit.
+uint32_t KeyUnits(bool decision, double error);
+// MostKeyUnits: that a uniform ternary secret of this degree has.
+uint64_t MostKeyUnits(uint32_t degree);
+
 // NoiseFlooding: with what a ciphertext is decrypted; nothing: as it is.
 using NoiseFlooding = std::optional<ckks::FloodingOptions>;
 
@@ -90,6 +102,8 @@ class KeyOwner::Impl {
                                     const Purpose& purpose) const;
   absl::StatusOr<Decision> Decide(const Replies& replies, const DecisionRule& rule,
                                   const std::optional<Flooding>& flooding) const;
+  // Blur: kDecisionBlur, of what is decided on: score and ratio.
+  void Blur(uint32_t modalities, Candidate* candidate) const;
   absl::StatusOr<ChosenThreshold> ThresholdFor(const Replies& replies,
                                                const DecisionRule& rule) const;
   // Slots as they are decrypted, unrounded, those without an answer zero; one vector a reply.

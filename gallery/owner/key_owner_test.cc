@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/inside.h"
+#include "fusion/errors.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/owner/testing.h"
 
@@ -362,6 +363,23 @@ TEST_F(KeyOwnerTest, NoMoreIsPublishedThanAskedFor) {
   EXPECT_EQ(owner.Budget()->identities, kPublishedCandidates);
   EXPECT_EQ(owner.Open(reply(), "reply", {}, 3)->candidates.size(), 3u);
   EXPECT_EQ(owner.Open(reply(), "reply", {}, 100)->candidates.size(), 12u);
+}
+
+// What SECURITY.md says of 4096 coefficients, and of errors of 2e-4.
+TEST(KeyUnitsTest, AScoreTellsABitAndADecisionNearlyNothing) {
+  EXPECT_EQ(MostKeyUnits(4096), 6492 * kKeyUnits);
+  EXPECT_EQ(KeyUnits(/*decision=*/false, 2e-4), kKeyUnits);
+  EXPECT_EQ(KeyUnits(/*decision=*/true, 2e-4), 1u);
+  EXPECT_GT(KeyUnits(/*decision=*/false, 1e-3), 2 * kKeyUnits) << "of a larger error, more";
+  EXPECT_GT(KeyUnits(/*decision=*/true, 1e-3), 10u);
+  for (const uint32_t gamma : {32, 256}) {
+    const Rings rings = *MakeRings(testing::RandomModel({gamma, 96}, gamma, 3, "thin"));
+    for (const bool verification : {false, true}) {
+      const double error = ScoreError(rings.matching.params(), rings.matching.plan, verification);
+      EXPECT_EQ(KeyUnits(/*decision=*/true, error), 1u) << gamma << ": " << error;
+      EXPECT_EQ(KeyUnits(/*decision=*/false, error), kKeyUnits) << gamma << ": " << error;
+    }
+  }
 }
 
 }  // namespace

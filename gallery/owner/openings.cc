@@ -72,7 +72,12 @@ Json Common(const Opened& opened) {
   json["modalities"] = opened.modalities;
   if (!opened.refusal.empty()) json["refused"] = opened.refusal;
   AddWhereTo(&json, opened.where);
+  if (!opened.key_warning.empty()) json["key_warning"] = opened.key_warning;
   return json;
+}
+
+void AddKeyWarning(const std::string& warning, Described* out) {
+  if (!warning.empty()) out->warnings.push_back(warning);
 }
 
 void AddCandidate(const Candidate& candidate, size_t rank, Described* out) {
@@ -153,6 +158,7 @@ std::string DescribeCost(const BudgetUse& use, uint32_t candidates) {
 Described DescribeScores(const OpenedScores& opened,
                          const std::optional<ChosenThreshold>& threshold) {
   Described out{Common(opened)};
+  AddKeyWarning(opened.key_warning, &out);
   if (opened.kind == ScoreKind::kIdentification) out.json["searched"] = opened.searched;
   if (!opened.where.empty()) {
     absl::StrAppend(&out.text, "searched ", opened.searched, " templates",
@@ -180,6 +186,7 @@ Described DescribeScores(const OpenedScores& opened,
 
 Described DescribeDecision(const Decision& decision) {
   Described out{Common(decision)};
+  AddKeyWarning(decision.key_warning, &out);
   AddRate(decision.at, &out);
   out.json["accept"] = decision.accepted;
   if (decision.accepted) out.json["identity"] = decision.identity;
@@ -214,6 +221,8 @@ Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
               {"identifications", use.identifications},
               {"verifications", use.verifications},
               {"openings_under_key", use.openings},
+              {"key_bits", use.key_bits},
+              {"most_key_bits", use.most_key_bits},
               {"identities", use.identities},
               {"gallery", HexString(use.gallery)},
               {"entries", use.entries},

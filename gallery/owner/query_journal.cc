@@ -264,6 +264,8 @@ absl::Status QueryJournal::Charge(const Opening& opening) {
                               TagOf(tag_key_, NameHash(opening.claimed)));
     }
     HEFT_RETURN_IF_ERROR(ledger_.CheckOpenings(opening.most));
+    HEFT_RETURN_IF_ERROR(ledger_.CheckTold(opening.told, opening.most_told));
+    entry.told = opening.told;
     HEFT_RETURN_IF_ERROR(ledger_.Check(entry, opening.claimed));
     // All of them are checked before the first is added.
     std::vector<Entry> further;
@@ -318,6 +320,22 @@ absl::StatusOr<std::vector<uint64_t>> QueryJournal::ScoresLeft(
     return absl::OkStatus();
   }));
   return left;
+}
+
+absl::StatusOr<std::string> QueryJournal::KeyWarning(const Opening& opening) {
+  std::string warning;
+  HEFT_RETURN_IF_ERROR(Update([&] {
+    const auto half = [&](uint64_t done, uint64_t most, uint64_t unit, std::string_view what) {
+      if (most == 0 || done <= most / 2) return;
+      warning = absl::StrCat("this key is used up by half: ", done / unit, " of ", most / unit,
+                             std::string(what),
+                             ". Renew it in time: heft rekey, and heft-server rekey-gallery");
+    };
+    half(ledger_.Openings(), opening.most, 1, " openings that its noise is for");
+    half(ledger_.told, opening.most_told, kKeyUnits, " bits that openings can tell of it");
+    return absl::OkStatus();
+  }));
+  return warning;
 }
 
 absl::Status QueryJournal::SetLimits(const ModelId& model, const BudgetLimits& limits) {

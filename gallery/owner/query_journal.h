@@ -38,6 +38,8 @@ struct Opening {
   std::string claimed;              // of a verification, known to the gallery or not
   bool decision = false;            // yes or no is published, and no score
   uint64_t most = 0;                // openings under this key, this one among them; 0: any number
+  uint64_t told = 0;                // of the key, in units of 1/kKeyUnits bit
+  uint64_t most_told = 0;           // of the key, by all openings; 0: any number
   uint32_t slots = 1;               // that are published at most; a decision: charged as so many
   std::vector<Hash> replies;        // of all bytes of each: one at least, all different
   BudgetLimits defaults;            // where the model has none yet
@@ -82,6 +84,9 @@ class QueryJournal {
   // ScoresLeft: that each of the identities may still give to the client of the opening.
   absl::StatusOr<std::vector<uint64_t>> ScoresLeft(const Opening& opening,
                                                    std::span<const std::string> identities);
+
+  // KeyWarning: where half of what may be opened under the key has been; otherwise empty.
+  absl::StatusOr<std::string> KeyWarning(const Opening& opening);
 
   absl::Status SetLimits(const ModelId& model, const BudgetLimits& limits);
   absl::Status CheckInUse();

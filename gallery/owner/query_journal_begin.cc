@@ -125,6 +125,7 @@ absl::Status QueryJournal::PassOn(const std::string& path, JournalKeys next) {
                                   : std::string("in place of a key in memory");
     QueryLedger ledger = ledger_;
     ledger.passed_on += ledger.Openings();
+    ledger.told = 0;
     HEFT_RETURN_IF_ERROR(heir->StartWith(how, std::move(ledger), tag_key_));
     Entry entry;
     entry.act = Entry::Act::kRevocation;

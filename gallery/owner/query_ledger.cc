@@ -128,6 +128,14 @@ absl::Status QueryLedger::CheckState(const SignedState& state, bool strict) cons
                    "heft-server release"));
 }
 
+absl::Status QueryLedger::CheckTold(uint64_t units, uint64_t most) const {
+  if (most == 0 || told + units <= most) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "what was opened under this key can tell ", told / kKeyUnits, " of its ", most / kKeyUnits,
+      " bits, and nothing more is opened under it: renew the key with heft rekey, and "
+      "the gallery with heft-server rekey-gallery"));
+}
+
 absl::Status QueryLedger::CheckGallery(const GalleryId& asked) const {
   if (gallery == GalleryId{} || asked == gallery) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
@@ -273,6 +281,7 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
                          Cost(entry));
       Remember(entry.reply, entry.time);
       Publish(use, entry);
+      told += entry.told;
       break;
     }
     case Entry::Act::kPart:

@@ -69,6 +69,7 @@ struct Entry {
   std::vector<uint8_t> state;  // QueryLedger::Serialize
   SignedState signed_state;    // of kState alone
   GalleryId gallery{};         // of kGallery alone
+  uint64_t told = 0;           // of kOpening alone: of the key, in units
 
   std::vector<uint8_t> Serialize() const;
   static absl::StatusOr<Entry> Parse(ByteSpan bytes, std::string_view what);
@@ -145,6 +146,8 @@ class QueryLedger {
   // 0: any number.
   uint64_t Openings() const;
   absl::Status CheckOpenings(uint64_t most) const;
+  // CheckTold: whether `units` more of the key are no more than `most`; 0: any number.
+  absl::Status CheckTold(uint64_t units, uint64_t most) const;
   // CheckState: kFailedPrecondition for an older generation of a gallery than was signed, for
   // another root of the same and, if `strict`, for any that is not signed.
   absl::Status CheckState(const SignedState& state, bool strict) const;
@@ -166,6 +169,7 @@ class QueryLedger {
   uint64_t time = 0;       // of the last entry
   Reckoning reckoning;     // at it
   GalleryId gallery{};     // the key's own: the first that it saw; zeros: none yet
+  uint64_t told = 0;       // of this key, in units of 1/kKeyUnits bit
 
  private:
   absl::Status CheckClient(const ModelUse& use, const Entry& entry) const;
@@ -183,6 +187,8 @@ inline constexpr size_t kMostReplies = 1 << 17;
 // Bits: what a published slot tells at most. A score of a template of 32 dimensions has a standard
 // deviation of 0.18 against a stranger's probe, in steps of 0.001: 9.5 bits.
 inline constexpr uint64_t kScoreBits = 10, kDecisionBits = 1;
+// kKeyUnits: parts of a bit of the secret key, in which what openings tell of it is counted.
+inline constexpr uint64_t kKeyUnits = 128;
 // kMilli: parts of a bit in which buckets count.
 inline constexpr uint64_t kMilli = 1000;
 // kGradedSlots: decisions that one which says how likely is charged as: which of four answers it is

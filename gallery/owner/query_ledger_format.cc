@@ -153,7 +153,7 @@ std::vector<uint8_t> QueryLedger::Serialize() const {
     writer.Raw(replies[i].first);
     writer.U64(replies[i].second);
   }
-  const bool reckoned = reckoning != Reckoning() || gallery != GalleryId{};
+  const bool reckoned = reckoning != Reckoning() || gallery != GalleryId{} || told > 0;
   if (passed_on > 0 || !states.empty() || reckoned) writer.U64(passed_on);
   if (!states.empty() || reckoned) writer.U64(states.size());
   for (const auto& [id, state] : states) WriteState(writer, state);
@@ -165,6 +165,7 @@ std::vector<uint8_t> QueryLedger::Serialize() const {
       writer.U64(skip.seconds);
     }
     writer.Raw(gallery);
+    writer.U64(told);
   }
   return writer.Take();
 }
@@ -211,7 +212,8 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
       ledger.reckoning.skips.push_back({clock, reader.U64()});
     }
     ledger.gallery = Read<16>(reader);
-    if (ledger.reckoning == Reckoning() && ledger.gallery == GalleryId{}) {
+    ledger.told = reader.U64();
+    if (ledger.reckoning == Reckoning() && ledger.gallery == GalleryId{} && ledger.told == 0) {
       reader.Fail("no time and no gallery, where nothing is to stand");
     }
   }
@@ -240,6 +242,7 @@ std::vector<uint8_t> Entry::Serialize() const {
   writer.Raw(state);
   if (act == Act::kState) WriteState(writer, signed_state);
   if (act == Act::kGallery) writer.Raw(gallery);
+  if (act == Act::kOpening && told > 0) writer.U64(told);
   return writer.Take();
 }
 
@@ -269,6 +272,10 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   entry.state.assign(raw.begin(), raw.end());
   if (entry.act == Act::kState) entry.signed_state = ReadState(reader);
   if (entry.act == Act::kGallery) entry.gallery = Read<16>(reader);
+  if (entry.act == Act::kOpening && reader.remaining() > 0) {
+    entry.told = reader.U64();
+    if (entry.told == 0) reader.Fail("nothing told, where nothing is to stand");
+  }
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return entry;
 }

@@ -86,6 +86,7 @@ struct Decision {
   // Identification: what it was restricted to, as OpenedScores.
   std::vector<Condition> where;
   Likelihood likelihood = Likelihood::kUnsaid;  // where it was asked for, of who is accepted
+  std::string key_warning = {};                 // as OpenedScores
 };
 
 // OpenedScores: a reply in the clear.
@@ -105,6 +106,9 @@ struct HEFT_EXPORT OpenedScores {
   // templates answered, but for canaries; 0 where it is refused.
   std::vector<Condition> where;
   uint64_t searched = 0;
+  // That half of what may be opened under this key has been (SECURITY.md, "CKKS and IND-CPA-D");
+  // empty before.
+  std::string key_warning = {};
 
   // The rule of acceptance: the reply is not refused, the threshold's rate is of what was asked, a
   // comparison or a search, and the best candidate reaches it.
@@ -154,9 +158,12 @@ struct BudgetUse {
   uint64_t scores = 0, decisions = 0;
   uint64_t inherited = 0;  // of the scores: counted for everybody by version 0.1
   uint64_t identifications = 0, verifications = 0;
-  uint64_t openings = 0;    // under this key, of all models: what Flooding::openings is an end to
-  uint64_t identities = 0;  // of which anything was published
-  GalleryId gallery{};      // the key's own: the first that it saw; zeros: none yet
+  uint64_t openings = 0;  // under this key, of all models: what Flooding::openings is an end to
+  // That what was opened under this key can tell of it at most; and where openings end, without
+  // flooding: as many as the key has.
+  uint64_t key_bits = 0, most_key_bits = 0;
+  uint64_t identities = 0;           // of which anything was published
+  GalleryId gallery{};               // the key's own: the first that it saw; zeros: none yet
   double reconstruction_cosine = 0;  // what `limits.scores` tell of a template, in (0, 1]
   struct Client {
     ClientId client{};

@@ -117,7 +117,7 @@ HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_by
 // answered), probe, modalities [name] (that the probe had), accepted, identity (empty: nobody),
 // claimed (of a verification, accepted or not), refused (why; empty: it is not), likelihood ("",
 // "weak", "moderate", "strong"), threshold, rate, rate_of ("nothing", "comparisons", "searches"),
-// interval [lo, hi], warning, where [condition]. Options: "score", "fmr", "fpir" (numbers, one of
+// interval [lo, hi], warning, where [condition], key_warning. Options: "score", "fmr", "fpir" (numbers, one of
 // them needed; DecisionRule), "likelihood", "others" (flags), "flood_bits", "flood_openings"
 // (Flooding). `what` names the reply in errors.
 HEFT_C_API heft_status heft_key_owner_decide(const heft_key_owner* owner, heft_bytes reply,
@@ -126,7 +126,7 @@ HEFT_C_API heft_status heft_key_owner_decide(const heft_key_owner* owner, heft_b
 // heft_key_owner_open: publishes scores, which give templates away and of which an identity has
 // few, ever (heft_key_owner_budget). kind, gallery, probe, modalities, claimed, candidates
 // [{identity, score, templates, scores_left (that it may still give this client),
-// log_likelihood_ratio where the model is calibrated}], withheld, refused, searched, where.
+// log_likelihood_ratio where the model is calibrated}], withheld, refused, searched, where, key_warning.
 // Options: "publish" (candidates, 10 unless told otherwise), "flood_bits", "flood_openings".
 HEFT_C_API heft_status heft_key_owner_open(const heft_key_owner* owner, heft_bytes reply,
                                            const char* what, const heft_options* options,
@@ -160,7 +160,7 @@ HEFT_C_API heft_status heft_key_owner_threshold_shards(const heft_key_owner* own
 // ---- The budget (BudgetUse).
 
 // limits {scores, decisions, client_bits}, scores, decisions, inherited_scores, identifications,
-// verifications, openings_under_key, identities, gallery (the key's own), reconstruction_cosine,
+// verifications, openings_under_key, key_bits, most_key_bits, identities, gallery (the key's own), reconstruction_cosine,
 // clients [{client, openings, slots, bits_left, full_at}], restarts [{time, reason}],
 // restart_count, entries, last_entry, revoked, successor (id, where it is revoked).
 HEFT_C_API heft_status heft_key_owner_budget(const heft_key_owner* owner, heft_result** result,
