@@ -166,6 +166,7 @@ class Model:
         drop_modality: float = 0.0,
         modality_weights: Sequence[float] = (),
         seed: int = 1,
+        against_wolves: bool = False,
         with_exact: bool = False,
         checkpoint: Optional[_Path] = None,
         curve: Optional[list[LearnEpoch]] = None,
@@ -194,6 +195,7 @@ class Model:
         drop_modality: float = 0.0,
         modality_weights: Sequence[float] = (),
         seed: int = 1,
+        against_wolves: bool = False,
         with_exact: bool = False,
         progress: _Progress = None,
     ) -> list[Model]: ...
@@ -204,6 +206,7 @@ class Model:
         split: Optional[_Labels] = None,
         *,
         seed: int = 1,
+        against_wolves: bool = False,
         progress: _Progress = None,
     ) -> Model: ...
     @property
