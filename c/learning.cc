@@ -70,6 +70,7 @@ absl::StatusOr<LearnOptions> ReadLearnOptions(const heft_options* options) {
   read.Number("shrinkage", &learn.shrinkage).Number("drop_modality", &learn.drop_modality);
   read.Text("recipe", &learn.recipe).Text("fit", &learn.fit).Text("profile", &learn.profile);
   read.Text("checkpoint", &learn.checkpoint).Flag("grid_search", &learn.grid_search);
+  read.Flag("against_wolves", &learn.against_wolves);
   read.Flag("with_exact", &learn.with_exact).Numbers("modality_weights", &learn.modality_weights);
   HEFT_RETURN_IF_ERROR(read.Finish());
   return learn;

@@ -16,6 +16,7 @@ namespace {
 struct Options {
   std::string data, model, out, sign;
   uint64_t seed = 1;
+  bool against_wolves = false;
 };
 
 absl::Status Run(const Common& common, const Options& options) {
@@ -28,8 +29,8 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const TrainingData data, TrainingData::Load(options.data));
   SayLeftOut(common, data.left_out());
   HEFT_RETURN_IF_ERROR(CheckOutput(options.out));
-  HEFT_ASSIGN_OR_RETURN(const Model calibrated,
-                        Calibrate(model, data, options.seed, common.monitor));
+  HEFT_ASSIGN_OR_RETURN(const Model calibrated, Calibrate(model, data, options.seed, common.monitor,
+                                                          options.against_wolves));
   HEFT_ASSIGN_OR_RETURN(Described told, DescribeCalibration(calibrated));
   std::vector<uint8_t> bytes = calibrated.Serialize();
   if (signer) {
@@ -61,6 +62,10 @@ void AddCalibrate(Command app) {
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-o,--out", &options->out, "model file to write").Required();
   command.Add("--seed", &options->seed, "random seed of the intervals").ShowDefault();
+  command.Add(
+      "--against-wolves", &options->against_wolves,
+      "set thresholds so that a probe chosen to match many people is accepted no more often "
+      "than the stated rate; they reject more genuine claims");
   command.Add("--sign", &options->sign,
               "sign the model as its trainer, with this key (heft trust)");
 }

@@ -138,6 +138,10 @@ void AddLearning(Command command, LearnOptions* learn) {
            "weights of the modalities at the start, one each (default: chosen on people left out; "
            "equal with none)")
       .Range(1e-3, 1e3);
+  command.Add(
+      "--against-wolves", &t.against_wolves,
+      "set thresholds so that a probe chosen to match many people is accepted no more often "
+      "than the stated rate; they reject more genuine claims");
   command.Add("--seed", &t.seed, "random seed").ShowDefault();
 }
 

@@ -6,7 +6,10 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/threads.h"
+#include "evaluation/thresholds.h"
 #include "fusion/recovery_figures.h"
 #include "learning/projection.h"
 
@@ -148,6 +151,57 @@ absl::StatusOr<Wolves> WolvesOf(std::span<const AttackedFold> folds, const Decis
   std::erase_if(thresholds, [](double score) { return score > 0.98; });
   if (thresholds.empty()) thresholds.push_back(0.98);
   return MeasureWolves(folds, thresholds);
+}
+
+absl::Status Harden(std::span<const AttackedFold> folds, const ProbeScores& scores, uint64_t seed,
+                    DecisionTable* table) {
+  if (folds.empty() || table->thresholds.empty()) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const Wolves wolves, WolvesOf(folds, *table));
+  HEFT_ASSIGN_OR_RETURN(const ScoreSet pooled, PoolScores(scores.sets));
+  table->thresholds = AgainstWolves(std::move(table->thresholds), wolves, pooled.genuine, seed);
+  for (SearchCalibration& search : table->searches) {
+    search = AgainstWolves(std::move(search), wolves, seed);
+  }
+  return absl::OkStatus();
+}
+
+std::string DescribeAttacks(const Json& summary) {
+  std::string text;
+  if (const Json* wolves = summary.find("wolves")) {
+    const char* separator = "  a wolf, one probe that many people's templates accept: ";
+    for (const Json& rate : (*wolves)["verification"]) {
+      absl::StrAppendFormat(&text, "%saccepted by %.2f%% at FMR %g, %.1f times the rate", separator,
+                            100 * rate["accepted"].get<double>(), rate["fmr"].get<double>(),
+                            rate["over_rate"].get<double>());
+      separator = "; ";
+    }
+    if (const Json* search = wolves->find("search")) {
+      absl::StrAppendFormat(&text, "%snames somebody in %.0f%% of searches of %d people at FPIR %g",
+                            separator, 100 * (*search)["named"].get<double>(),
+                            (*search)["people"].get<int>(), (*search)["fpir"].get<double>());
+    }
+    if (!text.empty()) {
+      absl::StrAppend(&text, summary.contains("against_wolves")
+                                 ? " (thresholds are set against wolves)\n"
+                                 : " (--against-wolves sets thresholds by it)\n");
+    }
+  }
+  if (const Json* recovery = summary.find("recovery")) {
+    const auto share = [&](const char* kind, uint64_t answers) {
+      for (const Json& point : (*recovery)[kind]) {
+        if (point["answers"].get<uint64_t>() == answers) return point["accepted"].get<double>();
+      }
+      return 0.0;
+    };
+    absl::StrAppendFormat(
+        &text,
+        "  templates recovered from 1 score are accepted at FMR %g by %.1f%%, from 4 by %.1f%%; "
+        "from 16 decisions by %.1f%%. Below 1%%, so budgets: %d scores, %d decisions\n",
+        (*recovery)["fmr"].get<double>(), 100 * share("scores", 1), 100 * share("scores", 4),
+        100 * share("decisions", 16), (*recovery)["allowed_scores"].get<int>(),
+        (*recovery)["allowed_decisions"].get<int>());
+  }
+  return text;
 }
 
 absl::StatusOr<Json> AttacksOn(std::span<const AttackedFold> folds, const DecisionTable& table,

@@ -6,6 +6,7 @@
 #define HEFT_LEARNING_ATTACKS_H_
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/status.h"
@@ -14,6 +15,7 @@
 #include "heft/decisions.h"
 #include "heft/json.h"
 #include "learning/cross_fit.h"
+#include "learning/decision_tables.h"
 
 namespace heft {
 
@@ -26,6 +28,15 @@ absl::StatusOr<std::vector<AttackedFold>> AttackedFolds(const CrossFit& fit);
 // 1e-3, or there are no folds. `seed` draws guesses.
 absl::StatusOr<Json> AttacksOn(std::span<const AttackedFold> folds, const DecisionTable& table,
                                uint64_t seed);
+
+// Harden: `table` with thresholds that keep its rates for wolves too. `scores` are those that it
+// was fitted to. Unchanged where there are no folds.
+absl::Status Harden(std::span<const AttackedFold> folds, const ProbeScores& scores, uint64_t seed,
+                    DecisionTable* table);
+
+// DescribeAttacks: what a model's training summary says of both, a line each; empty where it says
+// nothing.
+std::string DescribeAttacks(const Json& summary);
 
 // WolvesOf: learned at the thresholds at which a table decides, and at higher ones, which it may
 // get against wolves.

@@ -16,6 +16,7 @@
 #include "base/status.h"
 #include "evaluation/thresholds.h"
 #include "features/random.h"
+#include "learning/attacks.h"
 #include "learning/decision_tables.h"
 #include "learning/model_scores.h"
 #include "learning/parts.h"
@@ -26,7 +27,8 @@ namespace {
 
 // kMostRows: samples that are all compared with each other; people beyond go into further parts.
 constexpr int kMostRows = 4000;
-constexpr uint64_t kPartsStream = 1;  // of the seed
+constexpr uint64_t kPartsStream = 1, kAttackedStream = 2;  // of the seed
+constexpr int kAttackedParts = 5;
 // kMostOutside: the share of samples outside the interval from which on a warning is given.
 constexpr double kMostOutside = 0.02;
 
@@ -141,13 +143,44 @@ std::vector<std::string> Warnings(const People& people, const Pairs& pairs, doub
   return warnings;
 }
 
+// What a calibration says anew.
+constexpr std::string_view kReplaced[] = {"threshold_warning", "calibration", "wolves", "recovery",
+                                          "against_wolves"};
+
+// AttackedParts: the people in kAttackedParts parts, each attacked with the others known. Only of
+// the first kMostRows samples.
+absl::StatusOr<std::vector<AttackedFold>> AttackedParts(const Dataset& people, const Model& model,
+                                                        uint64_t seed) {
+  CrossFit fit;
+  std::vector<int> rows(static_cast<size_t>(std::min(people.Rows(), kMostRows)));
+  std::iota(rows.begin(), rows.end(), 0);
+  fit.people = SelectRows(people, rows);
+  const std::vector<int> identities = IdentityNumbers(fit.people.labels);
+  Random random(seed, kAttackedStream);
+  const std::vector<int> part_of = DealPeople(identities, kAttackedParts, random);
+  TrainResult result;
+  result.projection = ProjectionOf(model);
+  result.approximation = model.approximation;
+  for (int part = 0; part < kAttackedParts; ++part) {
+    std::vector<Split> split;
+    for (const int identity : identities) {
+      split.push_back(part_of[static_cast<size_t>(identity)] == part ? Split::kTest
+                                                                     : Split::kTrain);
+    }
+    fit.splits.push_back(std::move(split));
+    fit.results.push_back(result);
+  }
+  return AttackedFolds(fit);
+}
+
 // The summary with "calibration", and without the training's own warning on its thresholds, which
 // are replaced.
-Json Summarise(const Json& before, Json calibration) {
+Json Summarise(const Json& before, const Json& attacks, Json calibration) {
   Json summary = Json::object();
   for (const auto& [key, value] : before.members()) {
-    if (key != "threshold_warning" && key != "calibration") summary[key] = value;
+    if (std::ranges::find(kReplaced, key) == std::end(kReplaced)) summary[key] = value;
   }
+  summary.update(attacks);
   summary["calibration"] = std::move(calibration);
   return summary;
 }
@@ -155,7 +188,7 @@ Json Summarise(const Json& before, Json calibration) {
 }  // namespace
 
 absl::StatusOr<Model> Calibrate(const Model& model, const TrainingData& data, uint64_t seed,
-                                const Monitor& monitor) {
+                                const Monitor& monitor, bool against_wolves) {
   HEFT_RETURN_IF_ERROR(model.Check());
   HEFT_ASSIGN_OR_RETURN(const Json before, Json::Parse(model.training_summary));
   HEFT_ASSIGN_OR_RETURN(const Dataset selected,
@@ -168,6 +201,8 @@ absl::StatusOr<Model> Calibrate(const Model& model, const TrainingData& data, ui
   const Progress progress(monitor, "calibrating");
   Model out = model;
   out.tables.clear();
+  HEFT_ASSIGN_OR_RETURN(const std::vector<AttackedFold> folds,
+                        AttackedParts(people.data, model, seed));
   int outside = 0;
   for (size_t i = 0; i < probes.size(); ++i) {
     HEFT_RETURN_IF_ERROR(progress.Step(i, probes.size()));
@@ -181,19 +216,23 @@ absl::StatusOr<Model> Calibrate(const Model& model, const TrainingData& data, ui
       scores.sets.push_back(std::move(set));
     }
     HEFT_ASSIGN_OR_RETURN(DecisionTable table, FitDecisionTable(scores, seed, true));
+    if (against_wolves) HEFT_RETURN_IF_ERROR(Harden(folds, scores, seed, &table));
     out.tables.push_back(std::move(table));
   }
   HEFT_RETURN_IF_ERROR(progress.Step(probes.size(), probes.size()));
   const Pairs pairs = CountPairs(parts);
   const double outside_share = double(outside) / people.data.Rows();
-  out.training_summary = Summarise(before, {{"people", people.identities},
-                                            {"samples", people.data.Rows()},
-                                            {"people_left_out", people.left_out},
-                                            {"genuine_pairs", pairs.genuine},
-                                            {"impostor_pairs", pairs.impostor},
-                                            {"outside_share", outside_share},
-                                            {"seed", seed},
-                                            {"warnings", Warnings(people, pairs, outside_share)}})
+  HEFT_ASSIGN_OR_RETURN(Json attacks, AttacksOn(folds, out.tables[0], seed));
+  if (against_wolves) attacks["against_wolves"] = true;
+  out.training_summary = Summarise(before, std::move(attacks),
+                                   {{"people", people.identities},
+                                    {"samples", people.data.Rows()},
+                                    {"people_left_out", people.left_out},
+                                    {"genuine_pairs", pairs.genuine},
+                                    {"impostor_pairs", pairs.impostor},
+                                    {"outside_share", outside_share},
+                                    {"seed", seed},
+                                    {"warnings", Warnings(people, pairs, outside_share)}})
                              .dump();
   HEFT_RETURN_IF_ERROR(out.Check());
   return out;
@@ -229,6 +268,10 @@ absl::StatusOr<Described> DescribeCalibration(const Model& model) {
     absl::StrAppendFormat(&out.text, "  FMR %g: score %.3f\n", fmr, chosen->score);
   }
   out.json["thresholds"] = std::move(thresholds);
+  out.text += DescribeAttacks(summary);
+  for (const char* key : {"wolves", "recovery"}) {
+    if (const Json* attack = summary.find(key)) out.json[key] = *attack;
+  }
   for (const Json& warning : calibration["warnings"]) {
     out.warnings.push_back(warning.get<std::string>());
   }

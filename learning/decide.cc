@@ -80,13 +80,16 @@ absl::StatusOr<ProbeScores> ScoresOfSet(const CrossFit& fit, ProbeLength length,
   return ProbeScores{set, std::move(sets)};
 }
 
-absl::StatusOr<Decisions> Decide(const CrossFit& fit, ProbeLength length, uint64_t seed) {
+absl::StatusOr<Decisions> Decide(const CrossFit& fit, ProbeLength length, uint64_t seed,
+                                 bool against_wolves) {
   Decisions decisions;
+  HEFT_ASSIGN_OR_RETURN(const std::vector<AttackedFold> folds, AttackedFolds(fit));
   std::vector<LabelledScores> sets;  // of whole probes
   for (const uint32_t set : ProbeSets(fit.people.modalities.size())) {
     HEFT_ASSIGN_OR_RETURN(ProbeScores scores, ScoresOfSet(fit, length, set));
     if (TellsNothing(scores)) continue;  // no table, so no decision, for probes of this set
     HEFT_ASSIGN_OR_RETURN(DecisionTable table, FitDecisionTable(scores, seed, !fit.too_few));
+    if (against_wolves) HEFT_RETURN_IF_ERROR(Harden(folds, scores, seed, &table));
     decisions.tables.push_back(std::move(table));
     if (sets.empty()) sets = std::move(scores.sets);
   }
@@ -104,11 +107,11 @@ absl::StatusOr<Decisions> Decide(const CrossFit& fit, ProbeLength length, uint64
                                     {"genuine_pairs", pooled.genuine.size()},
                                     {"impostor_pairs", pooled.impostor.size()}};
   decisions.summary["fusion"] = gain.ToJson();
-  HEFT_ASSIGN_OR_RETURN(const std::vector<AttackedFold> folds, AttackedFolds(fit));
   if (!decisions.tables.empty()) {
     HEFT_ASSIGN_OR_RETURN(const Json attacks, AttacksOn(folds, decisions.tables[0], seed));
     decisions.summary.update(attacks);
   }
+  if (against_wolves && !folds.empty()) decisions.summary["against_wolves"] = true;
   std::string warning = UnsupportedRates(pooled.impostor.size());
   if (fit.too_few) {
     warning = absl::StrCat(FewText(fit, people), warning.empty() ? "" : "; ", warning);

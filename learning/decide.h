@@ -31,7 +31,9 @@ enum class ProbeLength : uint8_t { kApproximate, kExact };
 
 // Decide: `seed` draws the resampled people. Errors as Verify's, where no part has two samples of a
 // person.
-absl::StatusOr<Decisions> Decide(const CrossFit& fit, ProbeLength length, uint64_t seed);
+// `against_wolves`: thresholds keep their rates for wolves too (learning/attacks.h).
+absl::StatusOr<Decisions> Decide(const CrossFit& fit, ProbeLength length, uint64_t seed,
+                                 bool against_wolves = false);
 
 // ScoresOfSet: of probes of each part's people that have just these modalities, against whole
 // templates, under its result and normalised as encrypted scores are.

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "heft/train.h"
+#include "learning/attacks.h"
 
 namespace heft {
 namespace {
@@ -154,14 +155,14 @@ absl::StatusOr<Described> DescribeTraining(const Model& model) {
               {"max_relative_error", model.approximation.MaxRelativeError()},
               {"recipe", training["recipe"]}};
   for (const char* key : {"gamma_choice", "threshold_warning", "fusion", "unpaired", "val_auroc",
-                          "effective_dimension"}) {
+                          "effective_dimension", "wolves", "recovery"}) {
     if (training.contains(key)) out.json[key] = training[key];
   }
   if (training.contains("exact")) {
     if (const Json* auroc = training["exact"].find("val_auroc"))
       out.json["exact_val_auroc"] = *auroc;
   }
-  out.text = TrainingText(model, training);
+  out.text = TrainingText(model, training) + DescribeAttacks(training);
   AddWarnings(training, &out.warnings);
   return out;
 }

@@ -104,7 +104,8 @@ absl::StatusOr<Learned> LearnAsPaper(const Dataset& dataset, const TrainOptions&
     HEFT_ASSIGN_OR_RETURN(fit, FitAcross(monitor, dataset, across, 0, name));
   }
   HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
-  HEFT_ASSIGN_OR_RETURN(out.decisions, Decide(fit, LengthOf(options), train.seed));
+  HEFT_ASSIGN_OR_RETURN(out.decisions,
+                        Decide(fit, LengthOf(options), train.seed, options.against_wolves));
   return out;
 }
 
@@ -163,8 +164,8 @@ absl::Status FinishAlone(const Dataset& people, const TrainOptions& train,
   out.shipped.summary["outside_share_val"] = internal::OutsideShare(
       norms * (normaliser.gain * normaliser.gain), out.shipped.approximation.interval);
   if (!CanDecide(people)) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(out.decisions,
-                        Decide(OfAllPeople(people, out.shipped), LengthOf(options), train.seed));
+  HEFT_ASSIGN_OR_RETURN(out.decisions, Decide(OfAllPeople(people, out.shipped), LengthOf(options),
+                                              train.seed, options.against_wolves));
   return absl::OkStatus();
 }
 
@@ -183,8 +184,9 @@ absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOption
                                             options.checkpoint, options.curve));
     epochs = out.shipped.best_epoch;
     if (parts < 2) {
-      HEFT_ASSIGN_OR_RETURN(out.decisions, Decide(OfValidationPeople(dataset, out.shipped),
-                                                  LengthOf(options), train.seed));
+      HEFT_ASSIGN_OR_RETURN(out.decisions,
+                            Decide(OfValidationPeople(dataset, out.shipped), LengthOf(options),
+                                   train.seed, options.against_wolves));
       if (!options.with_exact) return out;
       HEFT_ASSIGN_OR_RETURN(out.exact, TrainExactly(monitor, dataset, train, options, name));
       return out;
@@ -224,7 +226,8 @@ absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOption
     HEFT_RETURN_IF_ERROR(SetInterval(normaliser, all, *out.exact));
   }
   HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
-  HEFT_ASSIGN_OR_RETURN(out.decisions, Decide(fit, LengthOf(options), train.seed));
+  HEFT_ASSIGN_OR_RETURN(out.decisions,
+                        Decide(fit, LengthOf(options), train.seed, options.against_wolves));
   return out;
 }
 

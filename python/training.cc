@@ -180,7 +180,7 @@ LearnOptions OptionsOf(int gamma, const std::string& method, const std::string& 
                        double margin, bool grid_search, int epochs, int patience,
                        double learning_rate, double weight_decay, double shrinkage,
                        double drop_modality, const std::vector<double>& modality_weights,
-                       uint64_t seed, bool with_exact) {
+                       uint64_t seed, bool against_wolves, bool with_exact) {
   LearnOptions options;
   options.gamma = gamma, options.method = method, options.recipe = recipe, options.degree = degree,
   options.fit = fit;
@@ -189,7 +189,7 @@ LearnOptions OptionsOf(int gamma, const std::string& method, const std::string& 
   options.learning_rate = learning_rate, options.weight_decay = weight_decay;
   options.shrinkage = shrinkage, options.drop_modality = drop_modality;
   options.modality_weights = modality_weights, options.seed = seed;
-  options.with_exact = with_exact;
+  options.against_wolves = against_wolves, options.with_exact = with_exact;
   return options;
 }
 
@@ -215,13 +215,13 @@ Model Train(const py::object& data, const py::object& labels, const py::object& 
             const std::string& fit, const std::string& profile, double weight_of_pairs,
             double margin, bool grid_search, int epochs, int patience, double learning_rate,
             double weight_decay, double shrinkage, double drop_modality,
-            const std::vector<double>& modality_weights, uint64_t seed, bool with_exact,
-            const py::object& checkpoint, std::optional<py::list> curve,
+            const std::vector<double>& modality_weights, uint64_t seed, bool against_wolves,
+            bool with_exact, const py::object& checkpoint, std::optional<py::list> curve,
             const py::object& progress) {
   LearnOptions options =
       OptionsOf(gamma, method, recipe, degree, fit, profile, weight_of_pairs, margin, grid_search,
                 epochs, patience, learning_rate, weight_decay, shrinkage, drop_modality,
-                modality_weights, seed, with_exact);
+                modality_weights, seed, against_wolves, with_exact);
   if (!checkpoint.is_none()) options.checkpoint = PathOf(checkpoint);
   std::vector<LearnEpoch> steps;
   if (curve) options.curve = &steps;
@@ -248,11 +248,13 @@ constexpr char kCalibrate[] =
     "Cancelled.";
 
 Model CalibrateOn(const Model& self, const py::object& data, const py::object& labels,
-                  const py::object& split, uint64_t seed, const py::object& progress) {
+                  const py::object& split, uint64_t seed, bool against_wolves,
+                  const py::object& progress) {
   std::optional<TrainingData> made;
   const TrainingData& people = DataOf(data, labels, split, &made);
   Watch watch(progress);
-  Model model = Call([&] { return Calibrate(self, people, seed, watch.monitor()); });
+  Model model =
+      Call([&] { return Calibrate(self, people, seed, watch.monitor(), against_wolves); });
   WarnOf(model);
   return model;
 }
@@ -264,11 +266,11 @@ std::vector<Model> TrainFolds(const TrainingData& data, int folds, uint64_t fold
                               int patience, double learning_rate, double weight_decay,
                               double shrinkage, double drop_modality,
                               const std::vector<double>& modality_weights, uint64_t seed,
-                              bool with_exact, const py::object& progress) {
+                              bool against_wolves, bool with_exact, const py::object& progress) {
   const LearnOptions options =
       OptionsOf(gamma, method, recipe, degree, fit, profile, weight_of_pairs, margin, grid_search,
                 epochs, patience, learning_rate, weight_decay, shrinkage, drop_modality,
-                modality_weights, seed, with_exact);
+                modality_weights, seed, against_wolves, with_exact);
   Watch watch(progress);
   return Call([&] { return LearnFolds(data, options, folds, fold_seed, watch.monitor()); });
 }
@@ -282,14 +284,15 @@ void WithOptions(const Define& define, const More&... more) {
          py::arg("epochs") = 0, py::arg("patience") = 0, py::arg("learning_rate") = 0.0,
          py::arg("weight_decay") = 1e-4, py::arg("shrinkage") = -1.0,
          py::arg("drop_modality") = 0.0, py::arg("modality_weights") = py::tuple(),
-         py::arg("seed") = 1, py::arg("with_exact") = false, more...);
+         py::arg("seed") = 1, py::arg("against_wolves") = false, py::arg("with_exact") = false,
+         more...);
 }
 
 void DefineTrain(py::module_& m) {
   auto model = m.attr("Model").cast<py::class_<Model>>();
   Method(model, "calibrate", &CalibrateOn, kCalibrate, py::arg("data"),
          py::arg("labels") = py::none(), py::arg("split") = py::none(), py::kw_only(),
-         py::arg("seed") = 1, py::arg("progress") = py::none());
+         py::arg("seed") = 1, py::arg("against_wolves") = false, py::arg("progress") = py::none());
   model.def_property_readonly(
       "warnings", &WarningsOf,
       "What training and calibration found wrong with this model: too few people, a fusion that\n"

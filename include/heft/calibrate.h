@@ -32,8 +32,12 @@ inline constexpr int kFewestCalibrated = 10;
 // kInvalidArgument: a modality is missing or has another dimension, or there are too few people.
 // kFailedPrecondition: some of the people trained the projection, as far as the training summary
 // shows. kCancelled.
+//
+// `against_wolves`: as LearnOptions::against_wolves. Wolves, and what scores and decisions reveal of
+// a template, are measured on these people in five parts: the attacker knows four.
 HEFT_EXPORT absl::StatusOr<Model> Calibrate(const Model& model, const TrainingData& data,
-                                            uint64_t seed = 1, const Monitor& monitor = {});
+                                            uint64_t seed = 1, const Monitor& monitor = {},
+                                            bool against_wolves = false);
 
 // DescribeCalibration: on whom the decision tables of a calibrated model rest, and the thresholds
 // for FMR 1e-2, 1e-3 and 1e-4. Warnings: too few comparisons, samples outside the interval of the

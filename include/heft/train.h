@@ -51,6 +51,9 @@ struct LearnOptions {
   uint64_t seed = 1;
   // Also learns Model::exact_projection, for comparison in reports.
   bool with_exact = false;
+  // Thresholds keep their rates not only for strangers but for wolves: probes chosen to be accepted
+  // by as many people as possible (docs/evaluation.md). They reject more genuine claims.
+  bool against_wolves = false;
   // File to save the state to after every epoch, and to go on from where it is there; that of the
   // exact projection is called CHECKPOINT.exact. Empty: none.
   std::string checkpoint;

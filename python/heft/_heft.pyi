@@ -167,6 +167,7 @@ class Model:
         drop_modality: float = 0.0,
         modality_weights: Sequence[float] = (),
         seed: int = 1,
+        against_wolves: bool = False,
         with_exact: bool = False,
         checkpoint: Optional[_Path] = None,
         curve: Optional[list[LearnEpoch]] = None,
@@ -195,6 +196,7 @@ class Model:
         drop_modality: float = 0.0,
         modality_weights: Sequence[float] = (),
         seed: int = 1,
+        against_wolves: bool = False,
         with_exact: bool = False,
         progress: _Progress = None,
     ) -> list[Model]: ...
@@ -205,6 +207,7 @@ class Model:
         split: Optional[_Labels] = None,
         *,
         seed: int = 1,
+        against_wolves: bool = False,
         progress: _Progress = None,
     ) -> Model: ...
     @property

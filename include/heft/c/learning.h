@@ -41,7 +41,8 @@ HEFT_C_API heft_status heft_dataset_vector(const heft_dataset* dataset, size_t m
 // heft_learn: Learn. Options are LearnOptions' members: "gamma", "degree", "epochs", "patience",
 // "seed" (integers), "lambda", "margin", "learning_rate", "weight_decay", "shrinkage",
 // "drop_modality" (numbers), "method", "recipe", "fit", "profile", "checkpoint" (text),
-// "grid_search", "with_exact" (flags), "modality_weights" (numbers, added one a modality).
+// "grid_search", "against_wolves", "with_exact" (flags), "modality_weights" (numbers, added one a
+// modality).
 HEFT_C_API heft_status heft_learn(const heft_dataset* dataset, const heft_options* options,
                                   heft_monitor monitor, void* user, heft_model** model,
                                   heft_error** error);
