@@ -18,7 +18,7 @@ absl::Status RunClientFused(const BenchmarkOptions& options, const Progress& pro
                             const experiment::Roles& roles, Json* result);
 
 // RunCold adds identify_cold_ms and verify_cold_ms: CPU time, user and system, of `identify` and
-// `verify` as processes of their own (this program's), from the start to the written reply, without
+// `verify` as processes of their own (heft-server's), from the start to the written reply, without
 // prepared keys. Makes keys and a gallery of options.templates in a folder of its own.
 absl::Status RunCold(const BenchmarkOptions& options, uint32_t gamma, const Progress& progress,
                      Json* result);

@@ -125,9 +125,12 @@ std::string SvgFile(std::string_view inline_svg) {
   return absl::StrCat(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" ",
       std::string(inline_svg.substr(0, inline_svg.find('>') + 1).substr(kOpening.size())),
-      "\n<style>\nsvg { --ink: #1d232b; --muted: #5d6773; --grid: #e3e7ec; --plain: #4a90d9;\n"
+      "\n<style>\nsvg text { paint-order: stroke; stroke: var(--page); stroke-width: .3em; }\n"
+      "svg { --page: #ffffff; --ink: #1d232b; --muted: #5d6773; --grid: #e3e7ec; --plain: "
+      "#4a90d9;\n"
       "  --encrypted: #c2410c; --first: #7a8794; --second: #b98a2e; --third: #4d8f6a; }\n"
-      "@media (prefers-color-scheme: dark) { svg { --ink: #e4e8ec; --muted: #98a3af;\n"
+      "@media (prefers-color-scheme: dark) { svg { --page: #14181d; --ink: #e4e8ec; --muted: "
+      "#98a3af;\n"
       "  --grid: #2c333b; --plain: #4f8fd0; --encrypted: #ff9a5c; --first: #8c99a6;\n"
       "  --second: #c99f4a; --third: #6bb58c; } }\n</style>\n",
       std::string(inline_svg.substr(inline_svg.find('>') + 1)), "\n");

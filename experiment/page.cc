@@ -45,7 +45,12 @@ section { border-top: 1px solid var(--grid); margin-top: 2.4rem; }
 .losses { border-left: 3px solid var(--loss); color: var(--loss); font-weight: 600;
   margin: 1rem 0; padding: .1rem 0 .1rem 2rem; }
 .loss { color: var(--loss); font-weight: 600; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; background:
+  linear-gradient(to left, transparent, var(--page) 2rem) left / 4rem 100% no-repeat local,
+  linear-gradient(to right, transparent, var(--page) 2rem) right / 4rem 100% no-repeat local,
+  linear-gradient(to left, transparent, var(--muted)) left / .6rem 100% no-repeat scroll,
+  linear-gradient(to right, transparent, var(--muted)) right / .6rem 100% no-repeat scroll; }
+svg text { paint-order: stroke; stroke: var(--page); stroke-width: .3em; stroke-linejoin: round; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .92rem; }
 th, td { text-align: right; vertical-align: top; padding: .35rem .6rem;
   border-bottom: 1px solid var(--grid); white-space: nowrap; }
@@ -77,7 +82,7 @@ pre { background: var(--shade); border-radius: .4rem; padding: .8rem; overflow-x
   --plain: #4a90d9; --encrypted: #c2410c; --first: #7a8794; --second: #b98a2e; --third: #4d8f6a;
   --loss: #b91c1c; }
   html { font-size: 76%; } body { max-width: none; padding: 0; print-color-adjust: exact; }
-  p { max-width: none; } .scroll { overflow: visible; } th, td { padding: .25rem .4rem; }
+  p { max-width: none; } .scroll { overflow: visible; background: none; } th, td { padding: .25rem .4rem; }
   td small { font-size: .7rem; } figure svg text { font-size: 16px; }
   .figures { grid-template-columns: 1fr 1fr; gap: 1rem 1.4rem; }
   .key { grid-template-columns: repeat(3, 1fr); }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "heft/gallery_admin.h"
+#include "heft/inspect.h"
 #include "service/json.h"
 
 namespace heft::service {
@@ -27,6 +28,8 @@ std::vector<GalleryInfo> Describe(MatcherState* state) {
   }
   return out;
 }
+
+std::string DaysText(uint64_t days) { return absl::StrCat(days, days == 1 ? " day" : " days"); }
 
 Json Fact(const char* label, std::string value, std::string note, bool warning) {
   return {{"label", label},
@@ -52,13 +55,16 @@ Json MatcherFacts(MatcherState* state, bool decider_away) {
   const uint64_t now = UnixTime();
   const auto engine = state->engine.Get();
   Json facts = Json::array();
-  facts.push_back(Fact(
-      "Templates", absl::StrCat(templates),
-      absl::StrCat(galleries.size(), " galleries", damaged ? ", one is damaged" : ""), damaged));
   facts.push_back(
-      Fact("Waiting", absl::StrCat(waiting), absl::StrCat(leaving, " are leaving"), false));
-  facts.push_back(Fact("Store", absl::StrCat(bytes >> 20, " MB"), "on disk", false));
-  facts.push_back(Fact("Key age", absl::StrCat((now - std::min(now, since)) / kDay, " days"),
+      Fact("Templates", absl::StrCat(templates),
+           absl::StrCat(galleries.size(), galleries.size() == 1 ? " gallery" : " galleries",
+                        damaged ? ", one is damaged" : ""),
+           damaged));
+  facts.push_back(Fact("Waiting", absl::StrCat(waiting),
+                       absl::StrCat(leaving, leaving == 1 ? " is leaving" : " are leaving"),
+                       false));
+  facts.push_back(Fact("Store", HumanBytes(static_cast<double>(bytes)), "on disk", false));
+  facts.push_back(Fact("Key age", DaysText((now - std::min(now, since)) / kDay),
                        HexString(engine->key_id).substr(0, 12), false));
   facts.push_back(
       Fact("Probes that wait", absl::StrCat(state->batcher.queued()), "for a pass", false));

@@ -46,6 +46,13 @@ async function lookAtEverything(service, url, wanted) {
     assert.equal(await page.title(), `Overview – HEFT ${service}`);
     assert.deepEqual(await links(page), wanted);
     assert.match(await page.textContent('#ready'), /ready/);
+    await show(page, 'overview');
+    if (service === 'matcher') {  // words for one gallery, and for a store of less than a megabyte or more
+      const facts = await page.textContent('main');
+      assert.match(facts, /1 gallery(?!s)/);
+      assert.match(facts, /\d (kB|MB)/);
+      assert.doesNotMatch(facts, /\b0 MB/);
+    }
     for (const name of wanted) {
       await show(page, name);
       assert.equal(await page.isVisible('#notice'), false, `${name}: ${await page.textContent('#notice')}`);
