@@ -47,7 +47,7 @@ class HugeFilesTest : public ::testing::Test {
     if (subcommand != "enrol") args.insert(args.end(), {"--out", W("new")});
     if (subcommand == "verify") args.insert(args.end(), {"--identity", "0"});
     args.insert(args.end(), more.begin(), more.end());
-    return args;
+    return WithRow(args);
   }
   // With less memory than the file is long.
   static void Refused(const char* program, Args args, const std::string& file) {
