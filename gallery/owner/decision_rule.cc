@@ -84,8 +84,10 @@ absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<Re
         absl::StrCat(what, ": a verification is one comparison: give its false match rate, --fmr"));
   }
   const Searched searched = Count(replies, canaries_, rule.others ? label : std::string());
-  const bool restricted = std::ranges::any_of(
-      replies, [](const ReadReply& reply) { return reply.scores.restriction.has_value(); });
+  // A place that was removed or has expired restricts too, and is no choice of the client.
+  const bool restricted = std::ranges::any_of(replies, [](const ReadReply& reply) {
+    return reply.scores.restriction && !reply.scores.restriction->where.empty();
+  });
   if (restricted && !rule.fmr && searched.people < kFewPeople) {
     return absl::FailedPreconditionError(absl::StrCat(
         what, ": the conditions of this search, which its client chose, leave fewer than ",

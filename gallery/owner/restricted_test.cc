@@ -164,7 +164,9 @@ TEST_F(RestrictedTest, FewPeopleAreAsGoodAsClaimed) {
                    {{0.001, 0.9, 0, 1 << 20, {}}, {0.1, 0.2, 0, 1 << 20, {}}},
                    {{1, 100, 9900, tail, {tail}}, {2, 100, 9900, tail, {tail}}}}};
   const KeyOwner owner = OwnerOf(model);
-  const std::vector<uint8_t> all = Write(Identify(1)), few = Write(Restricted(1, {0, 1, 3}));
+  const std::vector<Condition> where = {{"site", {"berlin"}}};
+  const Bytes all = Write(Identify(1)), few = Write(Restricted(1, {0, 1, 3}, where)),
+              removed = Write(Restricted(1, {0, 1, 3}));
   const auto at = [&](const std::vector<uint8_t>& reply, const DecisionRule& rule) {
     return owner.ThresholdFor(reply, "reply", rule);
   };
@@ -179,6 +181,7 @@ TEST_F(RestrictedTest, FewPeopleAreAsGoodAsClaimed) {
   EXPECT_EQ(at(few, {.fmr = 0.001, .fpir = 0.1})->of, RateOf::kSearches);
   EXPECT_EQ(at(few, {.fmr = 0.1, .fpir = 0.1})->score, std::max(search, 0.2));
   EXPECT_LT(at(all, {.fmr = 0.001, .fpir = 0.1})->score, 0.9) << "a search of all is no claim";
+  EXPECT_EQ(at(removed, {.fpir = 0.1})->score, search) << "nobody chose who was removed";
 }
 
 // Charged is what is published: nobody who does not answer, and the client one bit for "nobody".
