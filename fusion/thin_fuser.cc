@@ -28,21 +28,20 @@ constexpr double kHalf = 0.5;
 // kFiner: how much finer than the projection's factors their coefficients are kept.
 constexpr double kFiner = 16;
 
-// Coefficients: of a plaintext, which are below half of two primes. A float keeps 24 bits of each:
-// its error is far below the rounding that follows.
-std::vector<float> Coefficients(const ckks::Context& context, ckks::Plaintext plain) {
+// CoefficientsOf: a plaintext's, which are below half of two primes.
+std::vector<double> CoefficientsOf(const ckks::Context& context, ckks::Plaintext plain) {
   const ring::Modulus &q = context.modulus(0), &r = context.modulus(1);
   const std::span<uint32_t> low = plain.poly.limb(0), high = plain.poly.limb(1);
   context.ntt(0).Inverse(low);
   context.ntt(1).Inverse(high);
   const uint32_t inverse = r.Inverse(q.value() % r.value());
   const auto both = static_cast<int64_t>(uint64_t{q.value()} * r.value());
-  std::vector<float> out(context.n());
+  std::vector<double> out(context.n());
   for (size_t i = 0; i < out.size(); ++i) {
     const uint32_t difference = (high[i] + r.value() - low[i] % r.value()) % r.value();
     const auto value = static_cast<int64_t>(
         low[i] + uint64_t{q.value()} * (uint64_t{difference} * inverse % r.value()));
-    out[i] = static_cast<float>(value > both / 2 ? value - both : value);
+    out[i] = static_cast<double>(value > both / 2 ? value - both : value);
   }
   return out;
 }
@@ -61,7 +60,7 @@ void Lifted(std::span<const int32_t> a, const ring::Modulus& q, std::span<uint32
 }
 
 // RoundLarge: both, of integers of any size.
-void RoundLarge(std::span<const float> a, float factor, const ring::Modulus& q,
+void RoundLarge(std::span<const double> a, double factor, const ring::Modulus& q,
                 std::span<uint32_t> out) {
   for (size_t i = 0; i < a.size(); ++i) out[i] = q.ReduceSigned(std::llround(a[i] * factor));
 }
@@ -96,29 +95,33 @@ absl::StatusOr<ThinFuser::Factors> ThinFuser::Encode(double times) const {
 absl::Status ThinFuser::MakeImaginary() {
   const ckks::Context& context = *matching_.context;
   HEFT_ASSIGN_OR_RETURN(Factors factors, Encode(kHalf / std::sqrt(2.0) * kFiner));
-  float largest = 0;
-  for (std::vector<ckks::Plaintext>& of_pair : factors) {
-    auto& kept = imaginary_.emplace_back();
-    for (ckks::Plaintext& factor : of_pair) {
-      ckks::MultiplyByRootOfMinusTwo(context, &factor);
-      kept.push_back(Coefficients(context, std::move(factor)));
-      for (float v : kept.back()) largest = std::max(largest, std::abs(v));
-    }
-  }
   uint32_t least = context.modulus(0).value();
   for (size_t i = 0; i <= context.special_index(); ++i) {
     least = std::min(least, context.modulus(i).value());
   }
-  large_ = largest * kLargestNormFactor / kFiner >= least - 1.0;
+  for (std::vector<ckks::Plaintext>& of_pair : factors) {
+    auto& kept = imaginary_.emplace_back();
+    for (ckks::Plaintext& factor : of_pair) {
+      ckks::MultiplyByRootOfMinusTwo(context, &factor);
+      std::vector<double> exact = CoefficientsOf(context, std::move(factor));
+      double largest = 0;
+      for (double v : exact) largest = std::max(largest, std::abs(v));
+      if (largest * kLargestNormFactor / kFiner < least - 1.0) {
+        kept.push_back({std::vector<float>(exact.begin(), exact.end()), {}});
+      } else {
+        kept.push_back({{}, std::move(exact)});
+      }
+    }
+  }
   return absl::OkStatus();
 }
 
-void ThinFuser::Turn(double sigma, const ckks::Plaintext& factor, std::span<const float> imaginary,
+void ThinFuser::Turn(double sigma, const ckks::Plaintext& factor, const Coefficients& imaginary,
                      ckks::Plaintext* out) const {
   const ckks::Context& context = *matching_.context;
-  const auto times = static_cast<float>(sigma / kFiner);
-  AlignedVector<int32_t> rounded(large_ ? 0 : context.n());
-  if (!large_) Round(imaginary, times, rounded);
+  const double times = sigma / kFiner;
+  AlignedVector<int32_t> rounded(imaginary.small.size());
+  Round(imaginary.small, static_cast<float>(times), rounded);
   if (out->poly.limbs() == 0) out->poly = ring::RnsPoly(context.n(), factor.poly.limbs());
   out->scale = factor.scale;
   out->noise = {sigma * factor.noise.message, factor.noise.error};
@@ -127,8 +130,8 @@ void ThinFuser::Turn(double sigma, const ckks::Plaintext& factor, std::span<cons
     const size_t prime = ckks::ExtendedPrime(context, l, factor.limbs());
     const ring::Modulus& q = context.modulus(prime);
     const std::span<uint32_t> limb = out->poly.limb(l);
-    if (large_) {
-      RoundLarge(imaginary, times, q, limb);
+    if (imaginary.small.empty()) {
+      RoundLarge(imaginary.large, times, q, limb);
     } else {
       Lifted(rounded, q, limb);
     }

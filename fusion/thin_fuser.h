@@ -41,6 +41,12 @@ class ThinFuser {
 
  private:
   using Factors = std::vector<std::vector<ckks::Plaintext>>;  // [pair][rotation]
+  // Coefficients: in floats where the integers that they become are below each prime, which is
+  // fast, else in doubles (profile flooded). One of both is empty.
+  struct Coefficients {
+    std::vector<float> small;
+    std::vector<double> large;
+  };
   // Spare: factors that have served. The next probe's take their memory, 64 kB a rotation.
   struct Spare {
     std::mutex mutex;
@@ -53,7 +59,7 @@ class ThinFuser {
   absl::StatusOr<Factors> Encode(double times) const;
   absl::Status MakeImaginary();
   // Turn: a factor of the projection times i sigma.
-  void Turn(double sigma, const ckks::Plaintext& factor, std::span<const float> imaginary,
+  void Turn(double sigma, const ckks::Plaintext& factor, const Coefficients& imaginary,
             ckks::Plaintext* out) const;
   // Blinding: the projection's factors times i sigma. They serve one probe: whoever learns that a
   // probe has passed knows something of its sigma.
@@ -71,8 +77,7 @@ class ThinFuser {
   const ckks::EvaluationKeys* keys_ = nullptr;
   std::unique_ptr<Fuser> fuser_;  // of z / 2
   // The projection's factors times i: a new sigma takes roundings and transforms, no encoding.
-  std::vector<std::vector<std::vector<float>>> imaginary_;  // [pair][rotation][coefficient]
-  bool large_ = false;  // a factor may be above a prime (profile flooded)
+  std::vector<std::vector<Coefficients>> imaginary_;  // [pair][rotation]
   std::unique_ptr<Spare> spare_ = std::make_unique<Spare>();
 };
 
