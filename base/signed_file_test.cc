@@ -177,7 +177,7 @@ TEST_F(SignedFileTest, RefusesWithTheReason) {
   EXPECT_THAT(Why(client_, other, Demands()), HasSubstr("as by a client"));
   Expected expected = Demands();
   expected.kind = "SCOR";
-  EXPECT_THAT(Why(Good(), expected), HasSubstr("kind TEST where SCOR"));
+  EXPECT_THAT(Why(Good(), expected), HasSubstr("(TEST), not encrypted scores (SCOR)"));
   ASSERT_TRUE(trust_.Revoke(server_.public_key()).ok());
   EXPECT_THAT(Why(Good(), Demands()), HasSubstr("revokes"));
 }

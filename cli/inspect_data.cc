@@ -68,6 +68,8 @@ absl::StatusOr<Described> DescribeAnything(const std::string& path, bool with_pl
   if (described.ok() || !absl::IsDataLoss(described.status())) return described;
   if (path.ends_with(".npy")) return DescribeVectors(path);
   if (!path.ends_with(".txt")) return described;
+  // Labels may be numbers. A data folder has them under this name.
+  if (std::filesystem::path(path).filename() == "labels.txt") return DescribeLabels(path);
   if (auto vectors = DescribeVectors(path); vectors.ok()) return vectors;
   return DescribeLabels(path);
 }

@@ -252,10 +252,9 @@ TEST_F(WorkspaceTest, RolesMoveOutAndWorkOn) {
                    W("scores.ct")};
   identify.insert(identify.end(), request.begin(), request.end());
   Must(kServer, identify);
-  const json decided =
-      Must(kHeft, {"decrypt", "--model", W("moved-owner/model.heft"), "--secret-key",
-                   W("moved-owner/secret.key"), "--in", W("scores.ct"), "--fpir", "0.01",
-                   "--decision", "--signed-gallery"});
+  const json decided = Must(kHeft, {"decrypt", "--model", W("moved-owner/model.heft"),
+                                    "--secret-key", W("moved-owner/secret.key"), "--in",
+                                    W("scores.ct"), "--fpir", "0.01", "--signed-gallery"});
   EXPECT_TRUE(decided["accept"]);
   EXPECT_EQ(decided["identity"], Label(6));
 }

@@ -120,7 +120,7 @@ TEST_F(WrongFilesTest, FoldersInPlaceOfFilesAndBack) {
   Refused(kHeft, EncryptArgs(folder), kInput, {folder, "directory"});
   Refused(kServer, Serve("enrol", {}, {.gallery = W("client/face.ct")}), kInput,
           {W("client/face.ct"), "folder"});
-  Refused(kHeft, {"inspect", folder}, kInput, {folder});
+  Refused(kHeft, {"inspect", W("owner")}, kInput, {W("owner")});
   Refused(kHeft, {"synth", "--out", folder, "--identities", "5"}, kInput,
           {folder, "holds a data set already"});
 }

@@ -193,6 +193,7 @@ class MatcherWorld {
       Must(galleries.UseToken(config.signing_key));
       for (const char* name : {"main", "other"}) {
         const auto made = galleries.Create(engine->server, name, config.retained);
+        if (made.ok()) galleries_.push_back(*made);
         if (!absl::IsAlreadyExists(made.status())) Must(made.status());
       }
       server_ = Must(galleries.Signer())->public_key();
@@ -213,6 +214,7 @@ class MatcherWorld {
     Must(owner.SetBudget({.scores = 1000, .decisions = 100000, .client_bits = 100000000}));
     Trust trust = Must(Trust::Load(config.files.trust));
     Must(trust.Add(Role::kServer, "server", server_));
+    for (const GalleryId& gallery : galleries_) trust.Pin(gallery);
     Must(owner.RequireSigned(std::move(trust)));
     return owner;
   }
@@ -299,6 +301,7 @@ class MatcherWorld {
   SignerKey server_{};
   std::unique_ptr<AuditLog> audit_log_;
   std::unique_ptr<Metrics> metrics_;
+  std::vector<GalleryId> galleries_;
   std::shared_ptr<LocalDecider> decider_;
   std::unique_ptr<MatcherState> state_;
   std::unique_ptr<TestService> service_;

@@ -252,7 +252,7 @@ suite.test('SEAL encrypts a thin probe under our exported public key, and our pr
   must(server, 'enrol', ...keys, '--enrolment-keys', at('heft-keys/enrolment.keys'), ...inputs.enrolment);
   admitWaiting(at, signed('heft-keys', 'second'), at('heft-keys/secret.key'), at('heft-keys'));
   must(server, 'identify', ...keys, ...inputs.matching, '--out', at('second.ct'));
-  const { candidates } = json(heft, 'decrypt', ...of, '--secret-key', at('heft-keys/secret.key'), '--in', at('second.ct'));
+  const { candidates } = json(heft, 'decrypt', ...of, '--secret-key', at('heft-keys/secret.key'), '--in', at('second.ct'), '--scores');
   assertClose([candidates[0].score], [cosines[1]], 2e-3);
 });
 
