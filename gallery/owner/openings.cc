@@ -149,7 +149,8 @@ absl::Status CheckAnswer(const Replies& replies, const ExpectedAnswer& expected)
 std::string DescribeCost(const BudgetUse& use, uint32_t candidates) {
   return absl::StrFormat(
       "scores are published for good: each of up to %d candidates gives one of the %d that an "
-      "identity may ever give (one client: %d), which tell a template to a cosine of %.2f; the "
+      "identity may ever give (one client: %d), which tell a template to a cosine of at least "
+      "%.2f; the "
       "identity with the most has given %d",
       candidates, use.limits.scores, Share(use.limits.scores), use.reconstruction_cosine,
       use.scores);
@@ -201,7 +202,7 @@ Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
   Described out;
   out.text = absl::StrFormat(
       "scores: %d of an identity, for good, one client half of them; the one with the most has "
-      "given %d. All of them tell a template to a cosine of %.2f\n"
+      "given %d. All of them tell a template to a cosine of at least %.2f\n"
       "decisions: %d on an identity a day, one client half of them; %d on the one with the most\n"
       "opened: %d identifications, %d verifications, %d of anything under this key; something is "
       "known of %d identities",

@@ -109,21 +109,21 @@ absl::Status QueryLedger::CheckOpenings(uint64_t most) const {
 absl::Status QueryLedger::CheckState(const SignedState& state, bool strict) const {
   const auto it = states.find(state.gallery);
   const bool known = it != states.end();
-  const std::string gallery =
+  const std::string what =
       absl::StrCat("gallery ", HexString(state.gallery), ", generation ", state.generation, ": ");
   if (known && state.generation < it->second.generation) {
     return absl::FailedPreconditionError(
-        absl::StrCat(gallery, "an older state than generation ", it->second.generation,
+        absl::StrCat(what, "an older state than generation ", it->second.generation,
                      ", which was signed: somebody has put an old gallery back"));
   }
   if (known && state.generation == it->second.generation) {
     if (state.root == it->second.root) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
-        gallery, "its root is not the one that was signed: other templates, or other blocks"));
+        what, "its root is not the one that was signed: other templates, or other blocks"));
   }
   if (!strict) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat(gallery,
+      absl::StrCat(what,
                    "nobody has signed this state yet: heft-server pending, heft admit, "
                    "heft-server release"));
 }

@@ -164,7 +164,7 @@ struct BudgetUse {
   uint64_t key_bits = 0, most_key_bits = 0;
   uint64_t identities = 0;           // of which anything was published
   GalleryId gallery{};               // the key's own: the first that it saw; zeros: none yet
-  double reconstruction_cosine = 0;  // what `limits.scores` tell of a template, in (0, 1]
+  double reconstruction_cosine = 0;  // at least, from `limits.scores`; in (0, 1]
   struct Client {
     ClientId client{};
     uint64_t openings = 0;
