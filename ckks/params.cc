@@ -20,9 +20,9 @@ struct SecurityRow {
 
 // Uniform ternary secret. Classical 2024: Bossuat et al., "Security Guidelines for Implementing
 // Homomorphic Encryption", ePrint 2024/463; quantum 2024: where that source's search starts, which
-// nobody has confirmed for us (SECURITY.md); 2018: Albrecht et al., "Homomorphic Encryption
-// Standard", HomomorphicEncryption.org. Degrees that are not here have a bound of 0: always
-// insecure, for tests.
+// nobody has confirmed for us (docs/security-proofs.md); 2018: Albrecht et al., "Homomorphic
+// Encryption Standard", HomomorphicEncryption.org. Degrees that are not here have a bound of 0:
+// always insecure, for tests.
 constexpr SecurityRow kSecurity[] = {
     {4096, 106, 101, 109}, {8192, 214, 203, 218}, {16384, 430, 409, 438}, {32768, 868, 825, 881}};
 

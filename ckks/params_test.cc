@@ -11,7 +11,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The bounds as SECURITY.md has them, with their sources.
+// The bounds as docs/security-proofs.md has them, with their sources.
 // The quantum bound is where a search starts: never stated as a level.
 constexpr char kBelowTheGuess[] =
     "128-bit classical (2024), and below an unconfirmed quantum bound";

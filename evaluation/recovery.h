@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // How much scores and decisions give away of a template: the attacks by which the key owner's
-// budget is measured (SECURITY.md). The attacker sends whatever vectors it likes as probes, knows
-// them, has templates of people of its own, and wants a vector that is accepted as the target.
+// budget is measured (docs/security-proofs.md, "What scores reveal"). The attacker sends whatever
+// vectors it likes as probes, knows them, has templates of people of its own, and wants a vector
+// that is accepted as the target.
 #ifndef HEFT_EVALUATION_RECOVERY_H_
 #define HEFT_EVALUATION_RECOVERY_H_
 

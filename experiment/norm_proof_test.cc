@@ -107,7 +107,7 @@ TEST_P(NormProofTest, ProbesOfIdentifications) {
 }
 
 // Attack: vectors so long that their norm, or what is made of it under the likeliest factor, comes
-// round to 1. None may pass but by the chance that SECURITY.md states, 1e-3 at most.
+// round to 1. None may pass but by the chance that docs/security-proofs.md states, 6e-4 at most.
 TEST_P(NormProofTest, WrappedNormsAreRefused) {
   const double range = NormProofRange(ring().params(), ring().plan);
   int passed = 0, tried = 0;
@@ -207,8 +207,8 @@ TEST(NormProofDimensionsTest, HonestProbesOfManyDimensions) {
     // Measured: 1.2e-4, and 0.4e-4 or, of 1,024 dimensions, 3e-4.
     EXPECT_LT(std::sqrt(of_probes), 3e-4) << gamma;
     EXPECT_LT(std::sqrt(of_templates), 6e-4) << gamma;
-    // What wraps passes as often as SECURITY.md says, 8e-4 at most: more than six of 200 would be a
-    // chance of 4e-10.
+    // What wraps passes as docs/security-proofs.md says, 1.2e-3 at most up to the norm of 4 that is
+    // let through here: more than six of 200 would be a chance of 6e-9.
     const Instance& ring = (*roles)->instance();
     const double range = NormProofRange(ring.params(), ring.plan);
     int passed = 0;

@@ -168,8 +168,9 @@ TEST_P(MatchingTest, ALongProbeLearnsNoOtherScore) {
   EXPECT_GT(answers, 30 * leaks);
 }
 
-// The bound of SECURITY.md. The noise of a part of a slot is uniform on [-A, A]: a leak of d moves
-// that distribution by |d| / 2A in total variation, and the slots of a reply by their sum at most.
+// The bound of docs/security-proofs.md, "How well it drowns". The noise of a part of a slot is
+// uniform on [-A, A]: a leak of d moves that distribution by |d| / 2A in total variation, and the
+// slots of a reply by their sum at most.
 TEST_P(MatchingTest, DrowningIsWithinItsBound) {
   const FusionPlan::Matching& plan = instance_.plan.matching;
   const uint32_t slots = context().slots();

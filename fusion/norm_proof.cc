@@ -19,7 +19,7 @@ namespace {
 constexpr double kSlotsAgree = 0.02;
 // Both multiples, divided by their factors, differ by 2 <z, e> for an error e of u's coordinates:
 // some 1.6e-4 |z|, rms (NormProofTest.BothMultiplesAgree). What a hostile probe has of it is in
-// SECURITY.md, "What a reply proves".
+// docs/security-proofs.md, "The proof of a norm".
 constexpr double kMultiplesAgree = 1.5e-3;
 // More dimensions have fewer copies in the slots, over which errors average. At 1,024 (profile
 // thin) both multiples of a template differ by 3e-4 |z| rms, and by 1.2e-4 |z| of a probe.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attacks that worked on version 0.1, on the real programs with default flags. The other rows of
-// SECURITY.md's table are HostileClientTest's and BudgetTest's.
+// Attacks that worked on version 0.1, on the real programs with default flags. Others are in
+// HostileClientTest and BudgetTest.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

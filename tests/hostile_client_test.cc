@@ -251,8 +251,8 @@ TEST_F(HostileClientTest, VectorsThatAreNotOfUnitLength) {
   }
 }
 
-// Files carry no freshness: a replayed one is as good as the first time (SECURITY.md: authenticated
-// channels). What must hold is that replays change nothing for others.
+// Unsigned files carry no freshness: a replayed one is as good as the first time (SECURITY.md,
+// "Signatures"). What must hold is that replays change nothing for others.
 TEST_F(HostileClientTest, ReplayedFiles) {
   work_->Copy("server/gallery", "server/replayed");
   nlohmann::json first = Ask("verify", HonestProbe(), {"--identity", "0"});

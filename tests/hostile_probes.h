@@ -18,7 +18,7 @@ namespace heft::e2e {
 // What has to stop a kind of attack.
 enum class Stopped {
   kAlways,   // server or key owner, whatever chance does
-  kByProof,  // the proof of the norm, which one of 2,500 may pass (SECURITY.md)
+  kByProof,  // the proof of the norm, which one of 1,800 may pass (SECURITY.md)
   kByScore,  // the threshold, at its false match rate
 };
 

@@ -8,10 +8,10 @@
 //   auto sound = heft::AuditGallery(server, copy, state, trust, "state");
 //   auto finding = heft::AuditReply(server, copy, trust, {reply, *seed, {files}});
 //
-// All random choices of a reply follow from a seed, to which the reply commits. Who knows the seed
-// of a verification and has the secret key sees the other scores that its noise hides; who knows
-// that of an identification knows the factor that proves norms, which up to a thousand
-// identifications of one process share (SECURITY.md, "Checking the server").
+// All random choices of a reply follow from a seed, to which the reply commits. With the secret
+// key, the seed of a verification shows the other scores that its noise hides. The seed of an
+// identification shows the factor that proves its norm, which no other request has (SECURITY.md,
+// "Checking the server").
 #ifndef HEFT_AUDIT_H_
 #define HEFT_AUDIT_H_
 
