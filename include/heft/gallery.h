@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gallery: enrolled, encrypted templates in a store, which is a folder (docs/gallery.md). Opening
-// reads little; templates stay in the map of a file until they are matched. One process changes a
-// store at a time, the others wait in turn; any number read it, and never wait; a change is seen
-// whole or not at all, also after a crash or on a full disk.
+// reads little: templates stay in a mapped file until they are matched. Only one process at a time
+// changes a store; others wait. Any number of processes read it without waiting. A change is
+// visible completely or not at all, also after a crash or on a full disk.
 //
-// One object may be used by several threads as long as none calls Rekey. It shows one generation of
-// the gallery, for as long as it lives: what was removed since cannot be erased before it is gone,
-// so a service asks for Newest at each probe.
+// Several threads may use one object as long as none calls Rekey. An object shows one generation of
+// the gallery. Templates that were removed later cannot be erased while it exists, so a service
+// calls Newest for each probe.
 #ifndef HEFT_GALLERY_H_
 #define HEFT_GALLERY_H_
 
@@ -27,63 +27,64 @@
 
 namespace heft {
 
-// KeyId: what everything that is made for one secret key carries. ParamsId: what everything that is
-// made for one set of encryption parameters carries.
+// KeyId: identifies a secret key, in every file made for it. ParamsId: identifies a set of
+// encryption parameters, in every file made for it.
 using KeyId = std::array<uint8_t, 16>;
 using ParamsId = std::array<uint8_t, 16>;
 
 // ScoreKind: the question that a reply answers, 1:N or 1:1.
 enum class ScoreKind : uint8_t { kIdentification = 0, kVerification = 1 };
 
-// SetWriterWait: seconds for which who changes a gallery waits for others who do, 60 at first; then
-// calls end with kUnavailable.
+// SetWriterWait: how many seconds a change of a gallery waits for another process's change before
+// it returns kUnavailable; initially 60.
 HEFT_EXPORT void SetWriterWait(int seconds);
 
 class HEFT_EXPORT Gallery {
  public:
   class HEFT_HIDDEN Impl;
 
-  // `gallery`: FOLDER, or FOLDER:NAME for one of several in a store ("main" is the first's name).
-  // kNotFound if there is none, kDataLoss if it is damaged, kFailedPrecondition for a folder of
-  // version 0.1, which is to be imported.
+  // `gallery`: FOLDER, or FOLDER:NAME for one of several in a store ("main" is the first one's
+  // name). kNotFound if there is none, kDataLoss if it is damaged, kFailedPrecondition for a folder
+  // of version 0.1, which must be imported.
   static absl::StatusOr<Gallery> Open(const std::string& gallery);
-  // The newest generation. What was found out about blocks that are the same is not found out
-  // again: microseconds, where nothing has changed.
+  // The newest generation. Keeps the results of checks of unchanged blocks: takes microseconds if
+  // nothing has changed.
   absl::StatusOr<Gallery> Newest() const;
-  // Unread: the same without a hold on its generation, for who serves for long: good for Newest and
-  // for ids and sizes, not to be matched.
+  // Unread: the same generation without keeping it from being erased, for long-running services. It
+  // may be used for Newest, ids and sizes, but not for matching.
   Gallery Unread() const;
 
   Gallery(Gallery&&) noexcept;
   Gallery& operator=(Gallery&&) noexcept;
   ~Gallery();
 
-  // Identity of each template, by position; empty where nobody stands. Several templates may share
-  // one. Reads the whole roster at the first call.
+  // Identity of each template, by position; empty for a position without a template. Several
+  // templates may have the same identity. Reads the whole roster at the first call.
   std::vector<std::string> identities() const;
   size_t size() const;          // templates
-  size_t places() const;        // positions that are filled or were
-  size_t blocks() const;        // that hold them
-  const GalleryId& id() const;  // drawn when it was started
-  uint64_t generation() const;  // counts the changes
+  size_t places() const;        // positions that are or were filled
+  size_t blocks() const;        // blocks that hold them
+  const GalleryId& id() const;  // drawn when it was created
+  uint64_t generation() const;  // number of changes
   uint32_t gamma() const;       // dimension of a template
   const ModelId& model_id() const;
   const KeyId& key_id() const;
   const ParamsId& params_id() const;
-  // Keys that templates were once under, oldest first: no longer accepted.
+  // Earlier keys of the templates, oldest first; they are no longer accepted.
   const std::vector<KeyId>& revoked_keys() const;
 
-  // kDataLoss unless everything is there and intact. Reads all.
+  // kDataLoss unless all data exist and are intact. Reads everything.
   absl::Status CheckFiles() const;
 
   struct Rekeyed {
     KeyId from{}, to{};
   };
-  // Moves all templates to another key, without decrypting them: all or none. The old key is
-  // revoked: nothing under it is accepted again. `key` are the bytes of a re-keying key, `what`
-  // its name in errors. kFailedPrecondition for another model or a key that does not start from
-  // this gallery's or leads to a revoked one; kCancelled; kUnavailable where another process
-  // changes the gallery or the disk refuses. Some seconds a thousand blocks; a block in memory.
+  // Moves all templates to another key without decrypting them: all or none. The old key is
+  // revoked: files under it are no longer accepted. `key` holds the bytes of a re-keying key;
+  // `what` names it in errors. kFailedPrecondition for another model, a key that does not start
+  // from this gallery's key, or one that leads to a revoked key; kCancelled; kUnavailable if
+  // another process changes the gallery or the operating system refuses the write. Takes some
+  // seconds for a thousand blocks, and memory for one block.
   absl::StatusOr<Rekeyed> Rekey(const Model& model, std::span<const uint8_t> key,
                                 std::string_view what, const Monitor& monitor = {});
 

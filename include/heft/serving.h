@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request, from what came to what is signed: what everybody does who serves one, a tool, a daemon
-// or a database, and in this order. Whose keys, who asks, once, the answer, for the key owner:
+// Serving a request, from the received files to the signed reply, in the order in which every
+// server must do it, be it a tool, a daemon or a database. The steps: check the keys, identify the
+// client, record the request, compute, and sign for the key owner:
 //
 //   auto keys = heft::CheckKeys(&trust, {evaluation_keys, "evaluation.keys"});
 //   auto served = heft::TrustedServer::Create(model, trust, *keys);
@@ -33,69 +34,71 @@
 
 namespace heft {
 
-// ReadTrustedModel: a model file; where `trust` lists trainers, one of them must have signed it.
+// ReadTrustedModel: reads a model file. If `trust` lists trainers, one of them must have signed it.
 // Errors of OpenSigned and Model::Parse.
 HEFT_EXPORT absl::StatusOr<Model> ReadTrustedModel(const Trust* trust,
                                                    std::span<const uint8_t> bytes,
                                                    std::string_view what);
 
-// CheckedKeys: files of keys, and who signed them. Views of what they were checked from.
+// CheckedKeys: key files and their signer. These are views of the checked bytes.
 struct CheckedKeys {
   KeyFile evaluation;
-  KeyFile enrolment;      // none: of no bytes, and not expanded
-  SignerKey key_owner{};  // zeros: nobody was asked
+  KeyFile enrolment;      // empty and not expanded if there are none
+  SignerKey key_owner{};  // zeros: no signature was checked
 };
-// CheckKeys: evaluation keys, and those for enrolment where there are any, signed by a key owner of
-// `trust`, both by the same; without `trust` nobody is asked. OpenSigned's errors, and
-// kFailedPrecondition for two key owners.
+// CheckKeys: checks that one key owner of `trust` signed the evaluation keys and, if given, the
+// enrolment keys. Without `trust` no signature is checked. OpenSigned's errors; kFailedPrecondition
+// for two different key owners.
 HEFT_EXPORT absl::StatusOr<CheckedKeys> CheckKeys(const Trust* trust, const KeyFile& evaluation,
                                                   const KeyFile& enrolment = {});
 
-// TrustedServer: a server whose keys have been checked, and whose word counts with it.
+// TrustedServer: a server whose keys have been checked, with the trust file by which they were.
 struct HEFT_EXPORT TrustedServer {
   // Create: errors of Server::CreateFrom.
   static absl::StatusOr<TrustedServer> Create(const Model& model, std::optional<Trust> trust,
                                               const CheckedKeys& keys);
 
   Server server;
-  std::optional<Trust> trust;  // none: nobody is asked
-  SignerKey key_owner{};       // for whom replies are; zeros: anybody
+  std::optional<Trust> trust;  // none: no signature is checked
+  SignerKey key_owner{};       // the audience of replies; zeros: anybody
 
   const Trust* trusted() const { return trust ? &*trust : nullptr; }
-  // SignFor: what only the key owner is to read, and answer, of a gallery: what waits, or is to be
-  // renewed.
+  // SignFor: signs a request that only the key owner may read and answer: for an admission or a
+  // renewal.
   absl::StatusOr<std::vector<uint8_t>> SignFor(const SigningKey& key, const Gallery& gallery,
                                                std::span<const uint8_t> request,
                                                uint64_t life = kAdmissionLife) const;
 };
 
-// EquipGallery: what a gallery's server needs beside it, made where it is not there: the key that
-// it signs with, which is the result, and what its replies' randomness follows from. Errors of
+// EquipGallery: creates the files that a gallery's server needs, if they do not exist: its signing
+// key, which is returned, and the key from which the randomness of replies is derived. Errors of
 // GallerySigner and MakeAuditKey.
 HEFT_EXPORT absl::StatusOr<SigningKey> EquipGallery(const std::string& gallery);
 
-// RowOf: what a probe is signed and remembered as: its row, or kAllRows for a mean.
+// RowOf: the row that is signed and recorded for a probe: its row, or kAllRows for a mean.
 inline uint64_t RowOf(const ProbeOptions& options) {
   return options.average ? kAllRows : options.row;
 }
 
-// IncomingRequest: a request on its way through a server.
+// IncomingRequest: a request while a server handles it.
 struct HEFT_EXPORT IncomingRequest {
-  // Read: who asks, by the files as they came (ReadRequest). `key` signs the replies; nullptr: of a
-  // gallery that is yet to be, whose server has no key that a request could be for. Changes
-  // nothing.
+  // Read: determines the client from the files as they were received (ReadRequest). `key` signs the
+  // replies; nullptr for a gallery that does not exist yet, whose server has no key to which a
+  // request could be addressed. Changes nothing.
   static absl::StatusOr<IncomingRequest> Read(const TrustedServer& server,
                                               std::shared_ptr<const SigningKey> key,
                                               std::span<const SampleFile> files, uint64_t row);
-  // The same where no TrustedServer is held: nullptr, nobody is asked; for whom replies are.
+  // The same without a TrustedServer. `trust` nullptr: no signature is checked. `key_owner`: the
+  // audience of replies.
   static absl::StatusOr<IncomingRequest> Read(const Trust* trust, const SignerKey& key_owner,
                                               std::shared_ptr<const SigningKey> key,
                                               std::span<const SampleFile> files, uint64_t row);
 
-  // Take: for good, when nothing is left that could be said against it: the last thing before it is
-  // worked on. Errors of RememberRequest. Of a gallery that is yet to be nothing is remembered.
+  // Take: records the request as answered; call it after all checks and immediately before the
+  // computation. Errors of RememberRequest. Records nothing for a gallery that does not exist yet.
   absl::Status Take(const std::string& gallery) const;
-  // Sign: a reply to it, or to one row where all were asked for, for the key owner.
+  // Sign: signs a reply to the request for the key owner; SignRow signs the reply to one row of a
+  // request for all rows.
   absl::StatusOr<std::vector<uint8_t>> Sign(const Gallery& gallery, std::span<const uint8_t> reply,
                                             uint64_t life = kLife) const {
     return SignRow(row, gallery, reply, life);
@@ -104,31 +107,32 @@ struct HEFT_EXPORT IncomingRequest {
                                                std::span<const uint8_t> reply,
                                                uint64_t life = kLife) const;
 
-  // Signer: the same for Server::IdentifySigned; good as long as this is.
+  // Signer: the same for Server::IdentifySigned; valid as long as this object.
   ReplySigner Signer(uint64_t life = kLife) const {
     return {key.get(), &request, row, key_owner, life};
   }
 
-  Request request;  // `client` may be set where nobody signed it: whose budget it is
+  Request request;  // `client` may be set if unsigned: the client whose budget is charged
   uint64_t row = 0;
   std::shared_ptr<const SigningKey> key;
   SignerKey key_owner{};
 };
 
-// FindSigner: GallerySigner for IncomingRequest::Read; nullptr where there is no gallery yet.
+// FindSigner: GallerySigner for IncomingRequest::Read; nullptr if the gallery does not exist yet.
 HEFT_EXPORT absl::StatusOr<std::shared_ptr<const SigningKey>> FindSigner(
     const std::string& gallery);
 
-// EnrolOnce: Server::Enrol of a request. Who asks again with the idempotency key of one that was
-// answered is told so, and nothing else happens; otherwise `take` takes it for good (without it
-// asked.Take(gallery)) and it is enrolled. Authorisations count as the options' trust says.
+// EnrolOnce: Server::Enrol for a request. A repeated request with a known idempotency key returns
+// the stored answer and changes nothing. Otherwise `take` (default: asked.Take(gallery)) records
+// the request and the samples are enrolled. Authorisations are checked against the trust file of
+// the options.
 HEFT_EXPORT absl::StatusOr<EnrolResult> EnrolOnce(const Server& server, const std::string& gallery,
                                                   const IncomingRequest& asked,
                                                   std::vector<SampleFile> files,
                                                   const EnrolOptions& options,
                                                   const Monitor& monitor = {},
                                                   const std::function<absl::Status()>& take = {});
-// The same, by the server's trust.
+// The same with the server's trust file.
 HEFT_EXPORT absl::StatusOr<EnrolResult> EnrolOnce(const TrustedServer& server,
                                                   const std::string& gallery,
                                                   const IncomingRequest& asked,
