@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removal: people leave a gallery for good, and blocks are renewed and compacted together with the
-// key owner, who sees pads alone (docs/gallery.md, "Removal"). Link heft::server.
+// Removal: erases people from a gallery, and renews and compacts blocks together with the key
+// owner, which sees only pads (docs/gallery.md, "Removal"). Link heft::server.
 //
 //   auto removed = heft::Remove(*server, "gallery", {"ann"});
 //   if (removed->leaving > 0) {  // her templates are in no journal any more
@@ -26,56 +26,57 @@
 namespace heft {
 
 struct RemoveOptions {
-  // Where `trust` lists registrars, one of them must have allowed it (AuthorisedAct::kRemove), for
-  // a single identity; otherwise who runs the server decides.
+  // If `trust` lists registrars, one of them must have allowed the removal (AuthorisedAct::kRemove)
+  // of a single identity. Otherwise the server's operator decides.
   std::vector<uint8_t> authorisation;
   const Trust* trust = nullptr;
 };
 
-// RemoveResult: templates that answer nobody any more, and what is left of them.
+// RemoveResult: templates that are no longer matched, and the state of their ciphertexts.
 struct RemoveResult {
   size_t removed = 0;
-  size_t erased = 0;    // nothing: taken back exactly, or nobody is left in their blocks
-  size_t leaving = 0;   // ciphertexts, until AskRenewal and Renew
-  size_t rejected = 0;  // enrolments that waited, and are gone
+  size_t erased = 0;    // removed exactly, or no template is left in their blocks
+  size_t leaving = 0;   // their ciphertexts stay until AskRenewal and Renew
+  size_t rejected = 0;  // pending enrolments that were deleted
   uint64_t generation = 0;
-  // Of those removed, 32 hexadecimal digits each: by these, receipts name them.
+  // Persons removed, 32 hexadecimal digits each, as in receipts.
   std::vector<std::string> persons;
-  // Signed receipts (kind RCPT) of what is erased, also of who left a block before in which nobody
-  // is left now.
+  // Signed receipts (kind RCPT) for erased templates, including earlier ones from a block that is
+  // now empty.
   std::vector<std::vector<uint8_t>> receipts;
-  // Why nothing could be overwritten yet, where somebody reads an older generation for longer than
-  // SetWriterWait: it is done with the next change. Until then there is no receipt. A store in a
-  // database cannot overwrite: ErasureRemains.
+  // Why deleted data could not be overwritten yet: a process has read an older generation for
+  // longer than SetWriterWait. The next change overwrites it; until then there is no receipt. A
+  // store in a database cannot overwrite (ErasureRemains).
   absl::Status overwritten;
 };
 
-// ErasureRemains: what is left, where, and for how long, of what is erased from this gallery: a
-// sentence for people. Empty for a store in a folder: nothing. Errors of Gallery::Open.
+// ErasureRemains: a sentence for people that says which remains of erased templates are kept,
+// where, and for how long. Empty for a store in a folder, which keeps none. Errors of
+// Gallery::Open.
 HEFT_EXPORT absl::StatusOr<std::string> ErasureRemains(const std::string& gallery);
 
-// Remove: all templates of these identities, in one change: all or none. kNotFound for one that has
-// none. kFailedPrecondition without an authorisation that is needed, or for an identity that waits
-// with others' templates; kUnavailable as elsewhere.
+// Remove: removes all templates of these identities in one change: all or none. kNotFound for an
+// identity without templates. kFailedPrecondition without a required authorisation, or for an
+// identity that is pending together with templates of others; kUnavailable as in Server::Enrol.
 HEFT_EXPORT absl::StatusOr<RemoveResult> Remove(const Server& server, const std::string& gallery,
                                                 const std::vector<std::string>& identities,
                                                 const RemoveOptions& options = {});
-// RemoveExpired: all that have expired.
+// RemoveExpired: removes all templates that have expired.
 HEFT_EXPORT absl::StatusOr<RemoveResult> RemoveExpired(const Server& server,
                                                        const std::string& gallery);
-// RollBack: all that were enrolled after `generation`, while their entries are in the journal. What
-// was removed since does not come back: erasure goes before rollback. kFailedPrecondition where
-// some of them came in bulk or too long ago: they can be removed, not rolled back; nothing has
-// changed.
+// RollBack: removes all templates that were enrolled after `generation`, if their entries are still
+// in the journal. Templates that were removed since do not come back: erasure goes before rollback.
+// kFailedPrecondition if some were enrolled in bulk or too long ago: Remove can remove them. On
+// error nothing has changed.
 HEFT_EXPORT absl::StatusOr<RemoveResult> RollBack(const Server& server, const std::string& gallery,
                                                   uint64_t generation);
 
 struct RenewalOptions {
-  bool compact = false;  // sparse blocks become few
+  bool compact = false;  // also merges sparse blocks
 };
-// AskRenewal: a request (kind RNRQ) for KeyOwner::Renew: blocks that templates leave, some 3 MB
-// each at 32 dimensions, at most 64 and 256 MiB at once. Nothing joins them until the answer is
-// there, for a day at most. kNotFound where there is nothing to renew.
+// AskRenewal: a request (kind RNRQ) for KeyOwner::Renew with the blocks that templates leave: about
+// 3 MB each at 32 dimensions, at most 64 blocks and 256 MiB. No template joins these blocks until
+// the answer arrives, for at most a day. kNotFound if there is nothing to renew.
 HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> AskRenewal(const Server& server,
                                                             const std::string& gallery,
                                                             const RenewalOptions& options = {},
@@ -83,16 +84,16 @@ HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> AskRenewal(const Server& server
 
 struct RenewResult {
   size_t blocks = 0;   // renewed
-  size_t freed = 0;    // blocks that hold nothing any more
-  size_t moved = 0;    // templates that stand elsewhere
-  size_t erased = 0;   // templates that are gone
-  size_t leaving = 0;  // that still wait for a renewal
+  size_t freed = 0;    // blocks that are now empty
+  size_t moved = 0;    // templates in a new position
+  size_t erased = 0;   // templates erased
+  size_t leaving = 0;  // templates that still wait for a renewal
   uint64_t generation = 0;
   std::vector<std::vector<uint8_t>> receipts;
-  absl::Status overwritten;  // as RemoveResult's
+  absl::Status overwritten;  // as RemoveResult::overwritten
 };
-// Renew: what the key owner answered, signed by one of `trust`, takes the place of the blocks.
-// Errors of OpenSigned; kFailedPrecondition for an answer to no request that is open.
+// Renew: replaces the blocks with the key owner's answer, signed by one of `trust`. Errors of
+// OpenSigned; kFailedPrecondition for an answer to no open request.
 HEFT_EXPORT absl::StatusOr<RenewResult> Renew(const Server& server, const std::string& gallery,
                                               std::span<const uint8_t> answer,
                                               std::string_view what, const Trust& trust);
@@ -100,22 +101,23 @@ HEFT_EXPORT absl::StatusOr<RenewResult> Renew(const Server& server, const std::s
                                               std::span<const uint8_t> answer,
                                               std::string_view what, const SignerKey& key_owner);
 
-// EraseRemains: overwrites what could not be overwritten before, and gives the receipts that were
-// due.
+// EraseRemains: overwrites data that could not be overwritten before, and issues the receipts that
+// were due.
 HEFT_EXPORT absl::StatusOr<std::vector<std::vector<uint8_t>>> EraseRemains(
     const std::string& gallery);
 
-// Receipts: all that the gallery has given, oldest first.
+// Receipts: all receipts that the gallery has issued, oldest first.
 HEFT_EXPORT absl::StatusOr<std::vector<std::vector<uint8_t>>> Receipts(const std::string& gallery);
 
-// ErasureReceipt: what a signed receipt says; check its signature with OpenSigned.
+// ErasureReceipt: the content of a signed receipt. OpenSigned checks its signature.
 struct ErasureReceipt {
   GalleryId gallery{};
-  uint64_t generation = 0;  // in which they were gone
-  uint64_t erased = 0;      // Unix seconds, when nothing of them was left in the store
-  // Who: nobody of whom a template stands, or leaves, elsewhere in the gallery.
+  uint64_t generation = 0;  // the first one without them
+  uint64_t erased = 0;      // Unix seconds at which the store held nothing more of them
+  // The erased persons, without those who have other templates in the gallery, matched or waiting
+  // for a renewal.
   std::vector<std::string> persons;
-  std::vector<uint64_t> removed;  // Unix seconds, of each of them: when he answered no more
+  std::vector<uint64_t> removed;  // Unix seconds at which each was no longer matched
 };
 HEFT_EXPORT absl::StatusOr<ErasureReceipt> ReadReceipt(std::span<const uint8_t> receipt,
                                                        std::string_view what);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who made a file, for whom and for how long: Ed25519 signatures over HEFT's files, and the small
-// file of public keys that says whom to believe. Link heft::server: a signing key decrypts nothing.
+// Signatures: Ed25519 over HEFT's files, with signer, audience and validity, and the trust file
+// that lists the accepted public keys. Link heft::server: a signing key decrypts nothing.
 //
 //   auto key = heft::SigningKey::Load("gallery/server.key");
 //   auto signed_reply = key->Sign({.role = heft::Role::kServer, .expires = in_an_hour}, reply);
 //   auto trust = heft::Trust::Load("keys/trust.heft");
 //   auto file = heft::OpenSigned(bytes, *trust, {.roles = {heft::Role::kServer}}, "reply");
 //
-// Functions that take a file's bytes take signed ones too, and do not look at the signature: what
-// is to be checked is checked by OpenSigned, KeyOwner::RequireSigned, or the tools.
+// Functions that take a file's bytes also take signed files and ignore the signature. OpenSigned,
+// KeyOwner::RequireSigned and the tools check signatures.
 #ifndef HEFT_TRUST_H_
 #define HEFT_TRUST_H_
 
@@ -27,68 +27,69 @@
 
 namespace heft {
 
-// PassphraseSource is asked once, where a passphrase is needed; what it returns is wiped after use.
+// PassphraseSource: called once if a passphrase is needed; its result is wiped after use.
 using PassphraseSource = std::function<absl::StatusOr<std::string>()>;
 
-// SignerKey: an Ed25519 public key. Zeros stand for nobody, or everybody.
+// SignerKey: an Ed25519 public key. Zeros mean no key, or any key.
 using SignerKey = std::array<uint8_t, 32>;
-// GalleryId: 16 random bytes, drawn when a gallery is started. Zeros: none.
+// GalleryId: 16 random bytes, drawn when a gallery is created. Zeros: none.
 using GalleryId = std::array<uint8_t, 16>;
 // Digest: BLAKE2b-256.
 using Digest = std::array<uint8_t, 32>;
 
-// Role: what a signer signs as.
+// Role: the role in which a signer signs.
 enum class Role : uint8_t {
   kKeyOwner = 1,   // keys
   kServer = 2,     // replies
   kClient = 3,     // requests: samples and probes
-  kRegistrar = 4,  // who is enrolled
+  kRegistrar = 4,  // enrolments
   kTrainer = 5,    // models
 };
-// "key-owner", "server", "client", "registrar", "trainer"; ParseRole: kInvalidArgument names them.
+// RoleName: "key-owner", "server", "client", "registrar" or "trainer". ParseRole: kInvalidArgument
+// lists these names.
 HEFT_EXPORT std::string_view RoleName(Role role);
 HEFT_EXPORT absl::StatusOr<Role> ParseRole(std::string_view name);
 
-// ParseSignerKey reads 64 hexadecimal digits, as in NAME.pub; what follows them after white space
-// is not looked at. kInvalidArgument.
+// ParseSignerKey: reads 64 hexadecimal digits, as in NAME.pub, and ignores text after them and
+// white space. kInvalidArgument.
 HEFT_EXPORT absl::StatusOr<SignerKey> ParseSignerKey(std::string_view text);
-// ParseGalleryId reads 32 hexadecimal digits. kInvalidArgument.
+// ParseGalleryId: reads 32 hexadecimal digits. kInvalidArgument.
 HEFT_EXPORT absl::StatusOr<GalleryId> ParseGalleryId(std::string_view text);
 
 // UnixTime: seconds since 1970.
 HEFT_EXPORT uint64_t UnixTime();
 
-// Statement: what a signature says of the file that it is on.
+// Statement: the signed facts about a file.
 struct Statement {
-  Role role = Role::kKeyOwner;      // that the signer acts in
+  Role role = Role::kKeyOwner;      // role of the signer
   std::string kind;                 // of the file, four letters (docs/formats.md); Sign sets it
-  SignerKey audience{};             // for whom; zeros: for anybody
-  SignerKey subject{};              // of whom: a reply's is the client that asked; zeros: unknown
+  SignerKey audience{};             // intended reader; zeros: anybody
+  SignerKey subject{};              // in a reply: the client that asked; zeros: unknown
   GalleryId gallery{};              // zeros: of none
   uint64_t generation = 0;          // of that gallery
-  std::array<uint8_t, 16> nonce{};  // Sign draws it where it is zeros
-  Digest request{};                 // a reply's: RequestDigest of what it answers
-  uint64_t issued = 0;              // UnixTime; Sign sets it where it is 0
-  uint64_t expires = 0;             // the last second of its life; 0: it has no end
+  std::array<uint8_t, 16> nonce{};  // Sign draws it if it is zeros
+  Digest request{};                 // in a reply: RequestDigest of the request
+  uint64_t issued = 0;              // UnixTime; Sign sets it if it is 0
+  uint64_t expires = 0;             // last second of its validity; 0: no end
 };
 
-// RequestDigest binds a reply to what was asked: the files as they were sent, in any order
-// (FilesDigest), and the row of them that was the probe.
+// RequestDigest: binds a reply to its request: the files as they were sent, in any order
+// (FilesDigest), and the row that was the probe.
 HEFT_EXPORT Digest FilesDigest(std::span<const std::span<const uint8_t>> files);
 HEFT_EXPORT Digest RequestDigest(const Digest& files, uint64_t row);
 
-// SigningKey: an Ed25519 key pair, the secret half in locked memory where the system grants it.
-// Const calls may come from any number of threads.
+// SigningKey: an Ed25519 key pair. The secret half is in locked memory if the system permits it.
+// Const calls are safe from any number of threads.
 class HEFT_EXPORT SigningKey {
  public:
   class HEFT_HIDDEN Impl;
 
   static absl::StatusOr<SigningKey> Generate();
-  // A file that Save wrote. kFailedPrecondition for one that others may read, or a sealed one
-  // without a `passphrase` to ask; kInvalidArgument for a wrong passphrase; kDataLoss; kNotFound.
+  // Reads a file that Save wrote. kFailedPrecondition for a file that other users may read, or a
+  // sealed one without `passphrase`; kInvalidArgument for a wrong passphrase; kDataLoss; kNotFound.
   static absl::StatusOr<SigningKey> Load(const std::string& path,
                                          const PassphraseSource& passphrase = {});
-  // Writes it with mode 0600, sealed where `passphrase` gives one. kAlreadyExists.
+  // Writes the file with mode 0600, sealed if `passphrase` gives one. kAlreadyExists.
   absl::Status Save(const std::string& path, const PassphraseSource& passphrase = {}) const;
 
   SigningKey(SigningKey&&) noexcept;
@@ -96,8 +97,8 @@ class HEFT_EXPORT SigningKey {
   ~SigningKey();
 
   const SignerKey& public_key() const;
-  // The signed file: the statement, the signature and `file`, which is one of HEFT's and not signed
-  // itself; otherwise kInvalidArgument.
+  // Returns the statement, the signature and `file` as one signed file. kInvalidArgument unless
+  // `file` is a HEFT file that is not signed itself.
   absl::StatusOr<std::vector<uint8_t>> Sign(Statement statement,
                                             std::span<const uint8_t> file) const;
 
@@ -107,9 +108,9 @@ class HEFT_EXPORT SigningKey {
   std::unique_ptr<Impl> impl_;
 };
 
-// Trust: whose signatures to believe, by role; keys that are revoked; and, if any are pinned,
-// galleries whose replies alone are taken. A text file (docs/formats.md) that its reader must have
-// from whom it trusts: all checks rest on it.
+// Trust: the accepted signers of each role, revoked keys, and pinned galleries. If galleries are
+// pinned, only their replies are accepted. It is a text file (docs/formats.md). All checks depend
+// on it, so it must come from a trusted source.
 class HEFT_EXPORT Trust {
  public:
   struct Key {
@@ -119,15 +120,16 @@ class HEFT_EXPORT Trust {
   };
   struct PinnedGallery {
     GalleryId id{};
-    uint64_t generation = 0;  // replies of older ones are refused
+    uint64_t generation = 0;  // replies of older generations are refused
     bool operator==(const PinnedGallery&) const = default;
   };
 
-  // kDataLoss for what is no trust file, and `what` names it; Load: also kNotFound, kUnavailable.
+  // kDataLoss if the text is not a trust file; `what` names it in errors. Load: also kNotFound,
+  // kUnavailable.
   static absl::StatusOr<Trust> Parse(std::string_view text, std::string_view what);
   static absl::StatusOr<Trust> Load(const std::string& path);
-  // LoadGuarded: of a file by which something is to be decided. Also kFailedPrecondition where
-  // anybody may write it.
+  // LoadGuarded: for decisions that depend on the file. Also kFailedPrecondition if every user may
+  // write it.
   static absl::StatusOr<Trust> LoadGuarded(const std::string& path);
   std::string Serialize() const;
   // Replaces the file.
@@ -139,12 +141,13 @@ class HEFT_EXPORT Trust {
   bool Lists(Role role) const { return !keys(role).empty(); }
   bool IsRevoked(const SignerKey& key) const;
 
-  // kAlreadyExists for a key or name that the role has, kFailedPrecondition for a revoked key,
-  // kInvalidArgument for a name that cannot be an identity's, and for zeros.
+  // kAlreadyExists for a key or name that the role has; kFailedPrecondition for a revoked key;
+  // kInvalidArgument for a name that is no valid identity, and for zeros.
   absl::Status Add(Role role, const std::string& name, const SignerKey& key);
-  // From here on refused in every role. kNotFound for a key in none.
+  // Refuses the key in every role from now on. kNotFound for a key in no role.
   absl::Status Revoke(const SignerKey& key);
-  // Replies of pinned galleries alone are taken, from `generation` on; again: from another one on.
+  // Accepts only replies of pinned galleries, from `generation` on. A second call changes the
+  // generation.
   void Pin(const GalleryId& gallery, uint64_t generation = 0);
 
  private:
@@ -153,40 +156,40 @@ class HEFT_EXPORT Trust {
   std::vector<PinnedGallery> galleries_;
 };
 
-// Expected: what a reader demands.
+// Expected: a reader's requirements for a signed file.
 struct Expected {
-  std::vector<Role> roles;      // of these one; empty: of any
+  std::vector<Role> roles;      // one of these; empty: any
   std::string kind;             // empty: any
-  SignerKey audience{};         // the reader; zeros: takes what is for anybody, and nothing else
-  GalleryId gallery{};          // zeros: any, but for those that are pinned
+  SignerKey audience{};         // the reader; zeros: accepts only files for anybody
+  GalleryId gallery{};          // zeros: any, or any pinned one
   uint64_t min_generation = 0;  // of the gallery
   uint64_t now = 0;             // UnixTime; 0: the system's
 };
 
-// SignedFile: what was signed, and by whom. Views: the caller keeps the bytes.
+// SignedFile: the content of a signed file and its signer. These are views: the caller keeps the
+// bytes.
 struct SignedFile {
   Statement statement;
   SignerKey signer{};
-  std::string signer_name;  // in the trust file; empty where nobody asked it
+  std::string signer_name;  // in the trust file; empty if none was used
   std::span<const uint8_t> file;
 };
 
-// kClockSkew: by how much a signer's clock may be ahead of the reader's, in seconds.
+// kClockSkew: how many seconds a signer's clock may be ahead of the reader's.
 inline constexpr uint64_t kClockSkew = 300;
 
-// IsSigned: whether the bytes begin a signed file.
+// IsSigned: whether the bytes begin with the header of a signed file.
 HEFT_EXPORT bool IsSigned(std::span<const uint8_t> bytes);
 
-// OpenSigned: the file in a signed one, if it is by a signer that `trust` lists in its role and as
-// `expected`. The error says why it is refused: kDataLoss for damage and false signatures,
-// kFailedPrecondition for the rest: unsigned; unknown or revoked signer; another role, kind,
-// audience or gallery; an older generation; expired, or from the future. `what` names the file.
+// OpenSigned: returns the file if `trust` lists its signer in its role and it meets `expected`.
+// `what` names the file in errors. kDataLoss for damage and false signatures. kFailedPrecondition
+// for an unsigned file; an unknown or revoked signer; another role, kind, audience or gallery; an
+// older generation; and a file that has expired or is from the future.
 HEFT_EXPORT absl::StatusOr<SignedFile> OpenSigned(std::span<const uint8_t> bytes,
                                                   const Trust& trust, const Expected& expected,
                                                   std::string_view what);
 
-// ReadSigned: the same without asking whether to believe the signer; the signature itself is
-// checked. For showing.
+// ReadSigned: the same without a trust file, for display. Only the signature itself is checked.
 HEFT_EXPORT absl::StatusOr<SignedFile> ReadSigned(std::span<const uint8_t> bytes,
                                                   std::string_view what);
 
