@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A probe from what came to signed replies, whatever gallery it is for: one, or one in buckets that
-// lie in one store; one sample, or every sample of the files. What the tools do in the steps of
-// heft/serving.h. Link heft::server.
+// Answers a probe with signed replies by the steps of heft/serving.h, as the tools do. The gallery
+// is one gallery or one in buckets within one store; the probe is one sample or every sample of the
+// files. Link heft::server.
 //
 //   heft::Question question = {.gallery = "store:people", .files = files};
 //   auto answered = heft::AnswerProbe(served, question, take);
@@ -27,38 +27,39 @@
 
 namespace heft {
 
-// Question: what is asked of a gallery.
+// Question: a probe and the gallery to match it against.
 struct Question {
-  std::string gallery;                   // in buckets: of which BucketAddress makes theirs
-  std::optional<ShardList> shards = {};  // which they are
+  std::string gallery;                   // in buckets: their common name (BucketAddress)
+  std::optional<ShardList> shards = {};  // the buckets; none: one gallery
   std::vector<SampleFile> files = {};
   ProbeOptions probe = {};
-  // Every sample of the files is a probe of its own, `probe.row` is not looked at. Of one gallery,
-  // or one bucket.
+  // Every row of the files is a probe of its own, and `probe.row` is ignored. For one gallery or
+  // one bucket only.
   bool all = false;
-  std::optional<std::string> claimed = {};     // a verification; in buckets, of the identity's own
-  std::shared_ptr<const SigningKey> key = {};  // nullptr: GallerySigner's
+  std::optional<std::string> claimed = {};     // a verification; in buckets, in the identity's own
+  std::shared_ptr<const SigningKey> key = {};  // nullptr: GallerySigner's key
   uint64_t life = kLife;                       // of the replies
 };
 
-// Answered: what came of it.
+// Answered: statistics of the replies.
 struct Answered {
   size_t replies = 0, bytes = 0;
-  size_t templates = 0;               // that were asked
-  std::vector<DamagedBlock> damaged;  // whoever stands in them has not answered
+  size_t templates = 0;               // that were matched
+  std::vector<DamagedBlock> damaged;  // their templates were not matched
 };
-// AnswerProbe reads who asks, takes it for good (IncomingRequest::Take) and gives the signed
-// replies to `take`, with their numbers: the row of `all`, the bucket of an identification, or 0.
-// Its error ends the call. kInvalidArgument, before the request is taken, for conditions that are
-// not sound or of a verification, for `all` of their mean, and for a search by `all` in buckets;
-// errors of Gallery::Open, OpenBuckets, IncomingRequest, MakeAuditKey and Server's.
+// AnswerProbe: determines the client, records the request (IncomingRequest::Take) and passes the
+// signed replies to `take`. The number of a reply is its row for `all`, its bucket for an
+// identification, otherwise 0. An error of `take` ends the call. kInvalidArgument, before the
+// request is recorded, for invalid conditions, conditions of a verification, `all` together with a
+// mean, and an identification with `all` in buckets. Errors of Gallery::Open, OpenBuckets,
+// IncomingRequest, MakeAuditKey and Server.
 using TakeReply = std::function<absl::Status(size_t number, std::span<const uint8_t> reply)>;
 HEFT_EXPORT absl::StatusOr<Answered> AnswerProbe(const TrustedServer& server, Question question,
                                                  const TakeReply& take,
                                                  const Monitor& monitor = {});
 
-// CheckOneSample: for a caller who was not told which row is the probe. kInvalidArgument where a
-// file holds several samples, as none of them is meant more than the others.
+// CheckOneSample: for callers without a row number. kInvalidArgument if a file holds several
+// samples, because the row would be ambiguous.
 HEFT_EXPORT absl::Status CheckOneSample(std::span<const SampleFile> files);
 
 }  // namespace heft

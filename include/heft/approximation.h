@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Approximation: a composition of polynomials that stands in for 1/sqrt(s) on an interval, because
-// ciphertexts know only additions and products. Part of a model (heft/model.h). Values; reading
-// one from several threads is safe.
+// Approximation: a composition of polynomials that approximates 1/sqrt(s) on an interval, because
+// ciphertexts can only be added and multiplied. It is part of a model (heft/model.h). These are
+// values; several threads may read one.
 #ifndef HEFT_APPROXIMATION_H_
 #define HEFT_APPROXIMATION_H_
 
@@ -33,7 +33,7 @@ struct HEFT_EXPORT Polynomial {
   bool operator==(const Polynomial&) const = default;
 };
 
-// Interval: the squared norms s that an approximation is good for, 0 < lo < hi.
+// Interval: the squared norms s for which an approximation is accurate, 0 < lo < hi.
 struct Interval {
   double lo = 0.05;
   double hi = 3.0;
@@ -42,8 +42,8 @@ struct Interval {
   bool operator==(const Interval&) const = default;
 };
 
-// Approximation: f = stages.back() o ... o stages.front(), applied to s in `interval`; outside it
-// the value is defined but means nothing.
+// Approximation: f = stages.back() o ... o stages.front(), applied to s in `interval`. Outside the
+// interval its value is meaningless.
 struct HEFT_EXPORT Approximation {
   std::vector<Polynomial> stages;
   Interval interval;

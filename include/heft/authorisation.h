@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a registrar has allowed (Authorise, heft/server.h), for who is to check it before anything
-// is done. Link heft::server.
+// Checking a registrar's permission (Authorise, heft/server.h) before a change. Link heft::server.
 #ifndef HEFT_AUTHORISATION_H_
 #define HEFT_AUTHORISATION_H_
 
@@ -17,11 +16,12 @@
 
 namespace heft {
 
-// ParseAuthorisedAct: of "add", "replace" or "remove". kInvalidArgument names them.
+// ParseAuthorisedAct: reads "add", "replace" or "remove". kInvalidArgument lists them.
 HEFT_EXPORT absl::StatusOr<AuthorisedAct> ParseAuthorisedAct(std::string_view name);
 
-// CheckAuthorised: whether a registrar whom `trust` lists has allowed this act for this identity in
-// this gallery (Authorise). OpenSigned's errors; kFailedPrecondition for another one.
+// CheckAuthorised: whether a registrar that `trust` lists permitted this act for this identity in
+// this gallery (Authorise). OpenSigned's errors; kFailedPrecondition for another act, gallery or
+// identity.
 HEFT_EXPORT absl::Status CheckAuthorised(std::span<const uint8_t> authorisation, const Trust& trust,
                                          AuthorisedAct act, const GalleryId& gallery,
                                          const std::string& identity);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TrainingData: feature vectors of one or more modalities with identities, from which a model is
-// learned (heft/train.h), and the folder form that it is read from and written to:
+// TrainingData: feature vectors of one or more modalities with identities, for training a model
+// (heft/train.h). It is read from and written to a folder:
 //
 //   NAME.npy or NAME.txt    one modality each, in alphabetical order of NAME; row i of all of them
 //                           belongs to the same identity
@@ -8,8 +8,8 @@
 //   split.txt               train, val or test for each row, by identity; optional
 //   unpaired/NAME.npy, NAME_labels.txt    optional: more samples of single modalities
 //
-// A folder without labels.txt may hold the paper's published text files instead. No cryptography:
-// link heft::features.
+// Instead of labels.txt, a folder may hold the paper's published text files. No cryptography: link
+// heft::features.
 #ifndef HEFT_DATASET_H_
 #define HEFT_DATASET_H_
 
@@ -27,8 +27,8 @@
 
 namespace heft {
 
-// FactorModel: a law of few directions, for studies of what a projection can learn. A sample of a
-// modality is
+// FactorModel: a distribution with few directions, for studies of the limits of a projection. A
+// sample of a modality is
 //
 //   x = A (u + jitter * w) + within * B v + noise * e,
 //
@@ -47,23 +47,23 @@ struct FactorModel {
   int rank_within = 32;
 };
 
-// SyntheticOptions: the size of a synthetic data set, and the law that it is drawn by. Without
-// `factors` vectors have the statistics of real deep embeddings of faces (first modality) and of
-// voices (all further ones); docs/evaluation.md ("Synthetic people") has law, fit and accuracy.
+// SyntheticOptions: the size and distribution of a synthetic data set. Without `factors`, vectors
+// have the statistics of real deep embeddings of faces (first modality) and of voices (all others);
+// docs/evaluation.md ("Synthetic people") gives distribution, fit and accuracy.
 struct SyntheticOptions {
   int identities = 190;
   int samples_per_identity = 6;
   std::vector<int> dimensions = {512, 128};
   std::optional<FactorModel> factors;
-  // Samples of each modality in all, spread evenly over the identities. If not empty, an identity's
-  // rows are all combinations of its samples (the paper pairs 2 faces with each voice), and the
-  // samples themselves are in `unpaired`; samples_per_identity counts for nothing.
+  // Number of samples of each modality, spread evenly over the identities. If not empty, an
+  // identity's rows are all combinations of its samples (the paper pairs 2 faces with each voice),
+  // the samples themselves are in `unpaired`, and samples_per_identity is ignored.
   std::vector<int> all_pairs_of;
   uint64_t seed = 1;
 };
 
 // PaperSize: 188 identities with 376 faces and 5,380 voices in 10,760 pairs (paper, section
-// "Evaluation Datasets"), and statistics that give, over identity folds, AUROCs near those of its
+// "Evaluation Datasets"). Its statistics give AUROCs over identity folds near those of the paper's
 // table 2.
 HEFT_EXPORT SyntheticOptions PaperSize();
 
@@ -74,46 +74,46 @@ struct ModalityRows {
   std::span<const float> values;  // row by row
 };
 
-// TrainingData: rows of all modalities with labels and a split by identity. Const: any thread.
+// TrainingData: rows of all modalities with labels and a split by identity. Const calls are safe
+// from any thread.
 class HEFT_EXPORT TrainingData {
  public:
   class HEFT_HIDDEN Impl;
 
-  // Reads and checks the folder. `split_seed` deals identities where split.txt is missing.
-  // kNotFound without labels or a modality; kDataLoss; kInvalidArgument for rows that do not agree,
-  // numbers that are not finite, or a split that parts an identity.
+  // Reads and checks the folder. `split_seed` assigns identities to splits if there is no
+  // split.txt. kNotFound without labels or a modality; kDataLoss; kInvalidArgument for different
+  // numbers of rows, numbers that are not finite, or a split that divides an identity.
   static absl::StatusOr<TrainingData> Load(const std::string& folder, uint64_t split_seed = 1);
-  // The same of a folder that may lack labels.txt, for LearnOptions::method "pca" and "none": then
-  // each row has a label of its own, and no decision can be learned.
+  // The same for a folder that may lack labels.txt, for LearnOptions::method "pca" and "none".
+  // Without labels each row gets its own label, and no decisions can be learned.
   static absl::StatusOr<TrainingData> LoadUnlabelled(const std::string& folder,
                                                      uint64_t split_seed = 1);
-  // Copies rows from memory; row i of every modality belongs to `labels[i]`. No labels at all: as
-  // LoadUnlabelled. `split`: "train",
-  // "val" or "test" for each row; empty: dealt by `split_seed`. kInvalidArgument as Load, and for
-  // what cannot be the name of a modality, an identity or a split.
+  // Copies rows from memory; row i of every modality belongs to `labels[i]`. Without labels: as
+  // LoadUnlabelled. `split`: "train", "val" or "test" for each row; if empty, `split_seed` assigns
+  // them. kInvalidArgument as Load, and for invalid names of a modality, identity or split.
   static absl::StatusOr<TrainingData> FromRows(std::span<const ModalityRows> modalities,
                                                std::vector<std::string> labels,
                                                std::span<const std::string> split = {},
                                                uint64_t split_seed = 1);
-  // Modalities are named face, voice, then modality3, ...; identities are numbered; the split is
-  // 60/20/20 by identity. kInvalidArgument for counts below 1 (identities below 3), negative or
-  // non-finite noise, or no dimension; for all_pairs_of also unless it has an entry a modality,
-  // each at least `identities`.
+  // Names modalities face, voice, modality3, ...; numbers the identities; splits 60/20/20 by
+  // identity. kInvalidArgument for counts below 1 (identities below 3), negative or non-finite
+  // noise, or no dimension; for all_pairs_of also unless it has one entry for each modality, each
+  // at least `identities`.
   static absl::StatusOr<TrainingData> Synthesise(const SyntheticOptions& options);
 
   TrainingData(TrainingData&&) noexcept;
   TrainingData& operator=(TrainingData&&) noexcept;
   ~TrainingData();
 
-  // Writes the folder form, float32, and makes the folder if need be.
+  // Writes the folder as float32; creates it if necessary.
   absl::Status Write(const std::string& folder) const;
 
   size_t size() const;                             // rows
   const std::vector<std::string>& labels() const;  // identity of each row
   std::vector<std::string> modalities() const;     // their names
   std::vector<int> dimensions() const;             // of each modality
-  // Text files of the folder that were taken for no modality, because they do not begin with a
-  // number (notes, a licence): to be shown to whoever asked to read it.
+  // Text files of the folder that were not read as modalities because they do not begin with a
+  // number, such as notes or a licence. Programs should list them for the user.
   const std::vector<std::string>& left_out() const;
   // Row `row` of modality `modality`, both from 0 and in range.
   std::vector<float> Vector(size_t modality, size_t row) const;

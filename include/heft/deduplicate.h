@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch deduplication, the server's half: each of N against all. The job is cut into requests, a
-// folder each, as clients have encrypted them; each bucket of the gallery (heft/shards.h) answers
-// each of them once, from whatever machine, into a folder that the key owner empties
-// (heft/duplicates.h). Nothing but encrypted scores leaves here, and nothing but decisions leaves
-// the key owner. Whoever is killed goes on where he was. Link heft::server.
+// Batch deduplication, the server's part: matches each of N people against all. The job is divided
+// into requests, one folder each, as clients encrypted them. Each bucket of the gallery
+// (heft/shards.h) answers each request once, on any machine, into a folder that the key owner's
+// part empties (heft/duplicates.h). Only encrypted scores leave the server, and only decisions
+// leave the key owner. A process that was killed continues where it stopped. Link heft::server.
 //
-//   probes/000012/face.ct, voice.ct           a request: rows of people, labelled
-//   exchange/000012.003/00000.ct, 00001.ct    bucket 3's replies, one a row: there whole or not
-//   exchange/000012.done                      the key owner has recorded what came of them
+//  probes/000012/face.ct, voice.ct           a request: rows of people, labelled
+//  exchange/000012.003/00000.ct, 00001.ct    bucket 3's replies, one a row: complete or not there
+//  exchange/000012.done                      the key owner has recorded the decisions
 #ifndef HEFT_DEDUPLICATE_H_
 #define HEFT_DEDUPLICATE_H_
 
@@ -25,42 +25,42 @@
 
 namespace heft {
 
-// DeduplicationFolders: what both halves see of the job; each on its own machine, what lies in them
-// handed over by whatever means.
+// DeduplicationFolders: the folders that both parts use. On different machines, their contents must
+// be copied by other means.
 struct DeduplicationFolders {
-  std::string probes;    // a folder a request
-  std::string exchange;  // made if it is not there
+  std::string probes;    // one folder for each request
+  std::string exchange;  // created if it does not exist
 };
 
-// DeduplicationProgress: of all requests, and in this call.
+// DeduplicationProgress: counts of requests.
 struct DeduplicationProgress {
   uint64_t requests = 0;
-  uint64_t done = 0;     // that the key owner has recorded
-  uint64_t waiting = 0;  // that this half has done its part of, and the other one has not
-  uint64_t now = 0;      // that this call did
-  double seconds = 0;    // that it took for them
-  // Of those that are left to this half, at the pace of this call; 0 where it did none.
+  uint64_t done = 0;     // recorded by the key owner
+  uint64_t waiting = 0;  // done by this part, but not by the other one
+  uint64_t now = 0;      // done by this call
+  double seconds = 0;    // duration of this call
+  // Time for the requests left to this part at the pace of this call; 0 if it did none.
   double seconds_left() const {
     const uint64_t left = requests - (done + waiting < requests ? done + waiting : requests);
     return now == 0 ? 0 : seconds / static_cast<double>(now) * static_cast<double>(left);
   }
 };
 
-// MatchJob: the buckets that this process answers for, by their numbers in `shards`, and how.
+// MatchJob: the buckets that this process matches, by their numbers in `shards`, and its options.
 struct MatchJob {
   DeduplicationFolders folders;
   std::string gallery;  // FOLDER:NAME, of FOLDER:NAME.000 and the others
   const ShardList* shards = nullptr;
-  std::vector<uint32_t> buckets = {};  // empty: all; each is one process's at a time
-  const SigningKey* signer = nullptr;  // as of SignReply
+  std::vector<uint32_t> buckets = {};  // empty: all; one process at a time for each bucket
+  const SigningKey* signer = nullptr;  // as in SignReply
   SignerKey audience{};
-  uint64_t life = 7 * 86400;   // of the replies, in seconds: the key owner may be slow
-  uint64_t most_waiting = 16;  // requests that lie in the exchange folder at once
+  uint64_t life = 7 * 86400;   // validity of replies in seconds: the key owner may be slow
+  uint64_t most_waiting = 16;  // requests in the exchange folder at once
 };
 
-// MatchEach: answers the requests that are neither done nor answered yet by these buckets, as many
-// as may wait; call it again until all are done. A request whose files do not go together ends it
-// with an error that names the folder. Errors of Server::IdentifyAll, OpenBucket; kCancelled.
+// MatchEach: answers requests that these buckets have not answered yet, up to `most_waiting`. Call
+// it again until all are done. A request whose files do not belong together ends the call with an
+// error that names the folder. Errors of Server::IdentifyAll, OpenBucket; kCancelled.
 HEFT_EXPORT absl::StatusOr<DeduplicationProgress> MatchEach(const Server& server,
                                                             const MatchJob& job,
                                                             const Monitor& monitor = {});

@@ -10,7 +10,7 @@
 
 namespace heft {
 
-// Described: a result as JSON, as lines for people, and what is said loudly.
+// Described: a result as JSON and as lines for people, with warnings.
 struct Described {
   Json json = {};
   std::string text = {};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch deduplication, the key owner's half (heft/deduplicate.h has the server's): each reply is
-// decided, "is this person enrolled under another name too?", and charged as a decision. What comes
-// of it stands in a record, a line a person; scores are in nothing that leaves. A process that is
-// killed goes on where it was: what it was about to open, and did not record, it asks for again, as
-// a reply is opened once. Link heft::heft, never in a server.
+// Batch deduplication, the key owner's part (heft/deduplicate.h has the server's): decides for each
+// reply whether the person is also enrolled under another name, and charges a decision. The
+// decisions go into a record, one line for each person; scores leave no trace in it. A process that
+// was killed continues where it stopped: it asks again for replies that it may have opened but did
+// not record, because a reply is opened once. Link heft::heft, never in a server.
 #ifndef HEFT_DUPLICATES_H_
 #define HEFT_DUPLICATES_H_
 
@@ -20,26 +20,26 @@
 
 namespace heft {
 
-// DecideJob: `folders` as of the server's half, with the requests' own files: replies to anything
-// else are refused.
+// DecideJob: `folders` as in the server's part, with the requests' files. Replies to other files
+// are refused.
 struct DecideJob {
   DeduplicationFolders folders;
   const ShardList* shards = nullptr;
-  DecisionRule rule;   // of a search: a score or an FPIR; `others` is taken as set
-  std::string record;  // file, made if it is not there; with it lies a .lock
+  DecisionRule rule;   // for a search: a score or an FPIR; `others` is always set
+  std::string record;  // file, created with a .lock if it does not exist
 };
 
-// DecideEach: takes the requests that all buckets have answered; call it again until all are done.
-// kFailedPrecondition for a record that another rule, or shard list, has begun; kUnavailable where
-// another process is at it; errors of KeyOwner::Decide end it, and what is recorded stays:
-// kResourceExhausted where the budget is spent (raise it, and go on). A probe that is refused is
-// recorded as such.
+// DecideEach: decides the requests that all buckets have answered. Call it again until all are
+// done. kFailedPrecondition for a record with another rule or shard list; kUnavailable if another
+// process uses it. Errors of KeyOwner::Decide end the call and keep the record, among them
+// kResourceExhausted if the budget is spent: raise it and continue. A refused probe is recorded as
+// refused.
 HEFT_EXPORT absl::StatusOr<DeduplicationProgress> DecideEach(const KeyOwner& owner,
                                                              const DecideJob& job,
                                                              const Monitor& monitor = {});
 
-// Duplicates: what a record holds: people, pairs of identities that may be one person, the smaller
-// name first, each once, and probes that were refused.
+// Duplicates: the content of a record: the number of people, pairs of identities that may be one
+// person (the smaller name first, each pair once), and refused probes.
 struct Duplicates {
   uint64_t decided = 0;
   std::vector<std::pair<std::string, std::string>> pairs;
