@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// EnrolMany: a whole gallery from feature vectors in one call, for whoever is client and server at
-// once: who moves a gallery of plain templates to HEFT, and who measures. Thousands of rows go
-// through one ciphertext a coordinate (SampleEncoding::kBulk), a batch at a time. Link
+// EnrolMany: a whole gallery from feature vectors in one call, for programs that are client and
+// server at once, such as migrations from plain templates and measurements. It encrypts thousands
+// of rows as one ciphertext for each coordinate (SampleEncoding::kBulk), one batch at a time. Link
 // heft::server.
 #ifndef HEFT_ENROL_MANY_H_
 #define HEFT_ENROL_MANY_H_
@@ -23,26 +23,27 @@
 
 namespace heft {
 
-// kMostBulkRows: of one batch, and of one identity.
+// kMostBulkRows: the largest number of rows of a batch, and of an identity.
 inline constexpr size_t kMostBulkRows = 4096;
 
 struct EnrolManyOptions {
-  // Of all templates alike, as in EnrolOptions.
+  // For all templates, as in EnrolOptions.
   Metadata metadata = {};
   uint64_t expires = 0;
-  // The key owner's answer to a request for admission (KeyOwner::Admit), signed with the gallery's
-  // key: where it is set, each batch is admitted before the next one comes, by whom `trust` lists
-  // or, without it, whoever signed. Its error ends the call. Otherwise all wait (PendingUpTo).
+  // Returns the key owner's answer to a request for admission (KeyOwner::Admit). The request is
+  // signed with the gallery's key. If set, each batch is admitted before the next one. The answer
+  // must be signed by a key owner that `trust` lists; without `trust` any signer is accepted. An
+  // error of `admit` ends the call. If not set, all templates stay pending (PendingUpTo).
   std::function<absl::StatusOr<std::vector<uint8_t>>(std::span<const uint8_t> request)> admit = {};
   const Trust* trust = nullptr;
-  // The first row that is looked at: where a call that was ended goes on. The number of rows, where
-  // `admit` is set: all have been brought, and what waits is admitted.
+  // The first row to enrol, to continue a call that ended with an error. The number of rows, with
+  // `admit`: all rows are enrolled, and the pending ones are admitted.
   size_t from = 0;
-  // Where it is set: the row to go on from, told as batches are taken, also where the call fails.
+  // If set, receives the row to continue from after each batch, also if the call fails.
   size_t* next = nullptr;
 };
 
-// EnrolManyResult: what has come of all batches, and what the gallery holds.
+// EnrolManyResult: totals of all batches, and the gallery's size.
 struct EnrolManyResult {
   size_t brought = 0;
   size_t admitted = 0;
@@ -52,12 +53,12 @@ struct EnrolManyResult {
   size_t blocks = 0;
 };
 
-// EnrolMany encrypts, fuses and enrols row i of all modalities under label i of the first one.
-// Encodings and uses are chosen here. Rows of one identity stand together. Each batch is taken
-// whole or not at all; an error after the first one says from which row to go on. Memory for one
-// batch, some 250 MB a modality of 512. kInvalidArgument where rows differ in number, a label is
-// missing or comes again elsewhere; errors of Client::Encrypt, Server::Enrol and Server::Admit;
-// kCancelled, between batches too.
+// EnrolMany: encrypts, fuses and enrols row i of all modalities under label i of the first
+// modality. It chooses encodings and uses itself. Rows of one identity must be adjacent. Each batch
+// is enrolled completely or not at all; an error after the first batch states the row to continue
+// from. Takes memory for one batch, about 250 MB for a modality of 512 dimensions. kInvalidArgument
+// if the numbers of rows differ, a label is missing, or a label occurs again after others; errors
+// of Client::Encrypt, Server::Enrol and Server::Admit; kCancelled, also between batches.
 HEFT_EXPORT absl::StatusOr<EnrolManyResult> EnrolMany(const Client& client, const Server& server,
                                                       const std::string& gallery,
                                                       std::span<const Samples> modalities,

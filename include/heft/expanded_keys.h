@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server's keys, expanded once. Evaluation and enrolment keys travel packed, half of them as
-// seeds; a process that serves one request spends most of its time on making them what it reads.
-// ExpandedKeys keeps that in a file beside them, which later processes map and share:
+// A server's keys, expanded once. Evaluation and enrolment keys are stored packed, half of them as
+// seeds. Unpacking takes most of the time of a process that serves one request. ExpandedKeys keeps
+// the unpacked keys in a file beside them, which later processes map and share:
 //
 //   heft::ExpandedKeys::Make(model, "evaluation.keys", "evaluation.keys.expanded");   // once
 //   auto keys = heft::ExpandedKeys::Open("evaluation.keys.expanded", "evaluation.keys");
 //   auto server = keys.ok() ? heft::Server::CreateFrom(model, {.expanded = &*keys})
 //                           : heft::Server::Create(model, evaluation_keys);
 //
-// Such a file is a copy that can be made anew at any time, and is believed only where nobody but
-// this user and root can have written it. Link heft::server.
+// Such a file can be made again at any time. It is used only if no other user, except root, can
+// have written it. Link heft::server.
 #ifndef HEFT_EXPANDED_KEYS_H_
 #define HEFT_EXPANDED_KEYS_H_
 
@@ -26,31 +26,32 @@
 
 namespace heft {
 
-// ExpandedKeys: those of one key file, mapped; servers that were made from it keep the mapping.
+// ExpandedKeys: the mapped keys of one key file. Servers that were created from it keep the
+// mapping.
 class HEFT_EXPORT ExpandedKeys {
  public:
   class HEFT_HIDDEN Impl;
 
-  // Make: of the key file `source`, evaluation or enrolment keys for `model`, into the file `path`,
-  // which is replaced whole, any number of makers at a time; ten times the size of `source` in
-  // memory while it lasts. Errors of Server::Create;
-  // kUnavailable where the disk refuses. It asks no signature: that is for CheckSigned, later.
+  // Make: expands the key file `source`, evaluation or enrolment keys for `model`, into the file
+  // `path`, which is replaced in one step. Several processes may do so at once. Takes ten times the
+  // size of `source` in memory. Checks no signature: use CheckSigned. Errors of Server::Create;
+  // kUnavailable if the operating system refuses the write.
   static absl::Status Make(const Model& model, const std::string& source, const std::string& path);
 
-  // Open: kDataLoss where the file is damaged, of another version, or of other keys than now are in
-  // `source`: Make it anew. kFailedPrecondition where somebody else could have written it (another
-  // user's, writable for others, a link), kNotFound without it or `source`, kUnavailable. All of
-  // them leave the way of parsing `source`.
+  // Open: kDataLoss if the file is damaged, of another version, or of other keys than `source` has
+  // now: call Make. kFailedPrecondition if another user could have written it (the file is another
+  // user's, writable for others, or a link); kNotFound without it or `source`; kUnavailable. After
+  // any of these errors `source` can still be parsed.
   static absl::StatusOr<ExpandedKeys> Open(const std::string& path, const std::string& source);
 
   ExpandedKeys(ExpandedKeys&&) noexcept;
   ExpandedKeys& operator=(ExpandedKeys&&) noexcept;
   ~ExpandedKeys();
 
-  // OpenSigned of the key file, whose statement and signature are kept: no `file` in the answer.
+  // Checks the key file's stored statement and signature, as OpenSigned. The result has no `file`.
   absl::StatusOr<SignedFile> CheckSigned(const Trust& trust, const Expected& expected,
                                          std::string_view what) const;
-  // What a process maps.
+  // Size of the mapping.
   size_t bytes() const;
 
  private:

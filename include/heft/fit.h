@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits: polynomials near 1/sqrt(s), for a model (heft/model.h) whose projection was not learned
-// here. Its squared norms |P x|^2 have to lie in the interval, so scale P to bring their median
-// near 1. heft/train.h does all of this by itself. Any thread. Link heft::server.
+// Fits: polynomials near 1/sqrt(s), for a model (heft/model.h) whose projection comes from another
+// program. Its squared norms |P x|^2 must lie in the interval, so scale P until their median is
+// near 1. heft/train.h does all this itself. Safe from any thread. Link heft::server.
 //
 //   auto approximation = heft::FitMinimax(3, {.lo = 0.4, .hi = 2.2});
 //   if (approximation.ok()) model.approximation = *approximation;
@@ -17,13 +17,14 @@
 
 namespace heft {
 
-// kMaxFitDegree: of all fits. A model's has 2 or 3.
+// kMaxFitDegree: the largest degree of a fit. Models use degree 2 or 3.
 inline constexpr int kMaxFitDegree = 31;
 
-// kPaperInterval: of the HEFT paper (appendix, practical considerations).
+// kPaperInterval: the interval of the HEFT paper (appendix, practical considerations).
 inline constexpr Interval kPaperInterval{0.05, 3.0};
 
-// FitKind: what is minimised, the largest relative error or the mean square of the absolute one.
+// FitKind: the minimised error: the largest relative error, or the mean square of the absolute
+// error.
 enum class FitKind { kMinimax, kLeastSquares };
 
 // FitKindName, ParseFitKind: "minimax" and "least_squares". kInvalidArgument for other words.
@@ -31,17 +32,17 @@ HEFT_EXPORT std::string FitKindName(FitKind kind);
 HEFT_EXPORT absl::StatusOr<FitKind> ParseFitKind(std::string_view name);
 
 // FitMinimax: the polynomial of `degree` (1 to 31) that minimises max |f(s) sqrt(s) - 1| over the
-// interval. Remez's multiple exchange in the Chebyshev basis, weight sqrt(s), extended precision
-// (the error curve alternates degree + 2 times, which is necessary and sufficient because the
-// functions sqrt(s) T_k form a Haar system; E. W. Cheney, Introduction to Approximation Theory,
-// ch. 3). kInvalidArgument for a degree or interval out of range.
+// interval. Remez's multiple exchange in the Chebyshev basis, weight sqrt(s), extended precision.
+// The error curve alternates degree + 2 times, which is necessary and sufficient because the
+// functions sqrt(s) T_k form a Haar system (E. W. Cheney, Introduction to Approximation Theory, ch.
+// 3). kInvalidArgument for a degree or interval out of range.
 HEFT_EXPORT absl::StatusOr<Approximation> FitMinimax(int degree, const Interval& interval);
 
-// FitLeastSquares: minimises the integral of (f(s) - 1/sqrt(s))^2 over the interval, all s weighted
-// alike as in the paper's fits. QR in the Chebyshev basis. Errors as above.
+// FitLeastSquares: minimises the integral of (f(s) - 1/sqrt(s))^2 over the interval, with equal
+// weight for all s as in the paper's fits. QR in the Chebyshev basis. Errors as above.
 HEFT_EXPORT absl::StatusOr<Approximation> FitLeastSquares(int degree, const Interval& interval);
 
-// Fit: one of the two.
+// Fit: calls the function of `kind`.
 HEFT_EXPORT absl::StatusOr<Approximation> Fit(FitKind kind, int degree, const Interval& interval);
 
 }  // namespace heft

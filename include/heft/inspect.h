@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a file is, what its parameters protect, and how a model is evaluated. Nothing here needs a
-// key. Link heft::server.
+// The kind of a file, the security of its parameters, and how a model is evaluated. Nothing here
+// needs a key. Link heft::server.
 #ifndef HEFT_INSPECT_H_
 #define HEFT_INSPECT_H_
 
@@ -20,24 +20,24 @@
 
 namespace heft {
 
-// FileInfo: what the envelope of a file says (docs/formats.md), of a signed one that in it.
+// FileInfo: facts from a file's envelope (docs/formats.md); for a signed file, from the file in it.
 struct FileInfo {
   std::string kind;  // "CTXT"
   std::string name;  // "encrypted samples"
   uint32_t version = 0;
   size_t bytes = 0;
-  // Of all kinds but models.
+  // Not of models.
   std::optional<ParamsId> params_id;
   std::optional<KeyId> key_id;
-  uint64_t samples = 0;  // of encrypted samples: how many
+  uint64_t samples = 0;  // their number, for encrypted samples
 };
-// InspectFile: kDataLoss for bytes that are not HEFT's, or damaged; `what` names them.
+// InspectFile: kDataLoss for damaged bytes and files that are not HEFT's; `what` names them.
 HEFT_EXPORT absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes,
                                                  std::string_view what);
 // HumanBytes: "1.5 MB", in powers of ten.
 HEFT_EXPORT std::string HumanBytes(double bytes);
 
-// ProfileInfo: a set of encryption parameters and what is known of its hardness.
+// ProfileInfo: a set of encryption parameters and the known bounds of its security.
 struct ProfileInfo {
   std::string name;        // "compact"
   std::string parameters;  // in words
@@ -45,16 +45,16 @@ struct ProfileInfo {
   uint32_t ring_degree = 0;
   double total_bits = 0;         // log2 of the product of all primes
   int bound_2024_classical = 0;  // largest total for 128 bits, ePrint 2024/463
-  int bound_2024_quantum = 0;    // where that source's search for a quantum bound starts
+  int bound_2024_quantum = 0;    // start of that source's search for a quantum bound
   int bound_2018_classical = 0;  // HomomorphicEncryption.org standard 2018
 };
-// DescribeProfile: kInvalidArgument names the profiles that there are.
+// DescribeProfile: kInvalidArgument lists the profiles.
 HEFT_EXPORT absl::StatusOr<ProfileInfo> DescribeProfile(std::string_view name);
-// ProfileOf: that has these parameters; none where this program knows no such profile.
+// ProfileOf: the profile with these parameters; none for unknown parameters.
 HEFT_EXPORT std::optional<ProfileInfo> ProfileOf(const ParamsId& params_id);
 
 // PlanInfo: how a model is evaluated, in one ring or two (docs/design.md, "Two rings"). Each ring
-// has the same three parts; a number is 0 and a list empty where a ring lacks what they are about.
+// has the same three parts. A number is 0, and a list empty, if a ring lacks the feature.
 struct PlanInfo {
   struct Pair {
     size_t first = 0;  // index of the modality in the real part
@@ -78,7 +78,7 @@ struct PlanInfo {
     size_t template_limbs = 0, probe_limbs = 0;
     double template_scale = 0, probe_scale = 0, block_scale = 0, score_scale = 0;
     double masked_scale = 0, verified_scale = 0;
-    size_t rotations = 0;  // of a probe; 0: the other ring has the gallery
+    size_t rotations = 0;  // of a probe; 0 if the other ring has the gallery
     int reply_bits = 0;    // short replies: bits a coefficient, dropped of part 0, left out above
     int reply_dropped = 0, reply_raised = 0;
   };
@@ -92,14 +92,14 @@ struct PlanInfo {
     size_t relinearisation_limbs = 0;
     size_t plain_products = 0, ciphertext_products = 0, key_switches = 0;  // of one fusion
   };
-  std::vector<Ring> rings;  // enrolment's first
+  std::vector<Ring> rings;  // the one for enrolment first
 };
-// DescribePlan: kInvalidArgument where the model does not fit its profile.
+// DescribePlan: kInvalidArgument if the model does not fit its profile.
 HEFT_EXPORT absl::StatusOr<PlanInfo> DescribePlan(const Model& model);
 
-// DescribeFile: what `path` is, a file, or a gallery (heft/gallery.h), and that it is intact: all
-// of it is read. `with_plan`: of a model also PlanJson (heft/results.h). Errors of ReadFile,
-// InspectFile and ReadSigned, Model::Parse, Gallery::Open and CheckFiles.
+// DescribeFile: the kind of `path`, a file or a gallery (heft/gallery.h). Reads all of it and
+// checks its integrity. `with_plan`: also PlanJson of a model (heft/results.h). Errors of ReadFile,
+// InspectFile, ReadSigned, Model::Parse, Gallery::Open and CheckFiles.
 HEFT_EXPORT absl::StatusOr<Described> DescribeFile(const std::string& path, bool with_plan = false);
 
 }  // namespace heft

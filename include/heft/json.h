@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Json: what results and training summaries (heft/model.h) are written in. A value; objects keep
-// the order of their members. Its own bear the names of nlohmann-json's, which parses and prints
-// behind this file. Link heft::server.
+// Json: the type of results and training summaries (heft/model.h). It is a value; objects keep the
+// order of their members. Its members are named as in nlohmann-json, which parses and prints behind
+// this interface. Link heft::server.
 #ifndef HEFT_JSON_H_
 #define HEFT_JSON_H_
 
@@ -40,15 +40,15 @@ class HEFT_EXPORT Json {
       : value_(std::vector<Json>(values.begin(), values.end())) {}  // NOLINT
   template <typename A, typename B>
   Json(const std::pair<A, B>& two) : value_(std::vector<Json>{two.first, two.second}) {}  // NOLINT
-  // An object where every element is a pair that begins with a text, otherwise an array.
+  // An object if every element is a pair that begins with a text, otherwise an array.
   Json(std::initializer_list<Json> elements);
 
   static Json array(std::initializer_list<Json> elements = {});
-  // `members` have different keys.
+  // `members` must have different keys.
   static Json object(std::vector<Member> members = {});
 
-  // Parse: kInvalidArgument for what is no JSON text, or deeper than `max_depth`: whoever prints it
-  // takes a stack frame a level.
+  // Parse: kInvalidArgument for invalid JSON text, and for nesting deeper than `max_depth`, because
+  // printing takes one stack frame for each level.
   static absl::StatusOr<Json> Parse(std::string_view text, int max_depth = 64);
   // Text on one line, or indented. Bytes that are not UTF-8 are replaced; doubles read back
   // exactly.
@@ -63,7 +63,7 @@ class HEFT_EXPORT Json {
   bool is_array() const { return std::holds_alternative<std::vector<Json>>(value_); }
   bool is_object() const { return std::holds_alternative<std::vector<Member>>(value_); }
 
-  // get: the value as bool, a number or std::string; zero or empty where it is of another kind.
+  // get: the value as bool, a number or std::string; zero or empty for a value of another kind.
   template <typename T>
   T get() const {
     if constexpr (std::is_same_v<T, std::string>) {
@@ -78,19 +78,19 @@ class HEFT_EXPORT Json {
     }
   }
 
-  // Elements of an array or values of an object; 0 of anything else.
+  // Elements of an array or values of an object; 0 for other kinds.
   size_t size() const;
   bool empty() const { return size() == 0; }
-  // Those of an array, none of anything else.
+  // The elements of an array; none for other kinds.
   const std::vector<Json>& elements() const;
   const std::vector<Member>& members() const;
   const Json* begin() const { return elements().data(); }
   const Json* end() const { return elements().data() + elements().size(); }
 
-  // find: a member of an object; null where there is none.
+  // find: a member of an object; null if there is none.
   const Json* find(std::string_view key) const;
   bool contains(std::string_view key) const { return find(key) != nullptr; }
-  // A member or element that must be there.
+  // A member or element that must exist.
   const Json& operator[](std::string_view key) const;
   const Json& operator[](const char* key) const { return (*this)[std::string_view(key)]; }
   template <typename I, std::enable_if_t<std::is_integral_v<I>, int> = 0>
@@ -98,16 +98,16 @@ class HEFT_EXPORT Json {
     return elements()[static_cast<size_t>(index)];
   }
 
-  // What follows changes it; null becomes an object or array first.
+  // The calls below change the value; null becomes an object or array first.
   Json& operator[](std::string_view key);
   Json& operator[](const char* key) { return (*this)[std::string_view(key)]; }
   void push_back(Json element);
   void push_back(std::initializer_list<Json> elements) { push_back(Json(elements)); }
   Json& back();
-  // The members of another object, those there already replaced.
+  // Adds the members of another object, replacing members of the same names.
   void update(const Json& other);
 
-  // Numbers by value, objects in any order.
+  // Compares numbers by value and objects in any order.
   friend bool operator==(const Json& a, const Json& b);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A server's key files as they are best read: mapped where they were expanded before, what they
-// hold where not. The rule by which all programs of a server look for expanded keys:
+// Reads a server's key files in the fastest way: maps them if they are expanded, otherwise reads
+// them. All programs of a server use this rule to find expanded keys:
 //
 //   auto keys = heft::LoadedKeys::Read("evaluation.keys");
 //   auto checked = heft::CheckKeys(&trust, keys->view());
@@ -24,30 +24,31 @@
 
 namespace heft {
 
-// LoadedKeys: of one key file; none where nothing was read.
+// LoadedKeys: the keys of one key file; empty if nothing was read.
 struct HEFT_EXPORT LoadedKeys {
-  // Read: the key file `path`, whoever made it; what is expanded of it is NAME.expanded in the
-  // folder `cache`, or beside it where that is empty. That this is of no use is no error: `why`
-  // says so, and the file itself is read. kNotFound, kUnavailable, kDataLoss for an empty one.
+  // Read: reads the key file `path`, without checking its signer. Expanded keys are NAME.expanded
+  // in the folder `cache`, or beside `path` if `cache` is empty. If they cannot be used, `why`
+  // gives the reason and the key file is read: that is no error. kNotFound, kUnavailable, kDataLoss
+  // for an empty file.
   static absl::StatusOr<LoadedKeys> Read(const std::string& path, const std::string& cache = "");
 
-  // Expand makes the expanded file and takes it: of keys that CheckKeys has believed. Errors of
-  // ExpandedKeys::Make and Open.
+  // Expand: makes the expanded file and uses it. Call it only for keys that CheckKeys has accepted.
+  // Errors of ExpandedKeys::Make and Open.
   absl::Status Expand(const Model& model);
-  // Mend: where the expanded file is there and of no use, it is made anew if it is damaged or of
-  // other keys, because somebody once asked for it, and left alone where others could have written
-  // it. Whether it was made; `notice`, what to tell whoever runs this program, empty for nothing.
-  // A key file may have been replaced meanwhile: believe nothing that was checked before.
+  // Mend: makes an existing expanded file again if it is damaged or of other keys, and uses it. A
+  // file that other users could have written stays as it is. Returns whether the file was made.
+  // `notice` receives a message for the program's user, or is empty. The key file may have been
+  // replaced meanwhile, so repeat all earlier checks of it.
   bool Mend(const Model& model, std::string* notice);
 
   bool found() const { return expanded.has_value() || !bytes.empty(); }
-  // For CheckKeys and Server::CreateFrom; good as long as this is, and stays where it is.
+  // For CheckKeys and Server::CreateFrom; valid while this object exists and is not moved.
   KeyFile view() const { return {bytes, path, expanded ? &*expanded : nullptr}; }
 
   std::string path, expanded_path;
   std::optional<ExpandedKeys> expanded;
-  std::vector<uint8_t> bytes;  // otherwise
-  absl::Status why;            // an expanded file that is there is of no use
+  std::vector<uint8_t> bytes;  // if not expanded
+  absl::Status why;            // why an existing expanded file cannot be used
 };
 
 }  // namespace heft

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metadata: what a gallery keeps beside a template, in the clear: where, on which lists, how old;
-// and conditions that restrict an identification to those whom they fit. docs/gallery.md says who
-// learns what by them.
+// Metadata: unencrypted facts that a gallery stores with a template, such as site, lists or age,
+// and conditions that restrict an identification to matching templates. docs/gallery.md says which
+// role learns what from them.
 #ifndef HEFT_METADATA_H_
 #define HEFT_METADATA_H_
 
@@ -30,25 +30,25 @@ struct MetadataPair {
   std::string key, value;
   auto operator<=>(const MetadataPair&) const = default;
 };
-// Metadata: at most kMostMetadataPairs, all different. A key may stand several times: a person who
-// is on two lists.
+// Metadata: at most kMostMetadataPairs, all different. A key may occur several times, for example
+// if a person is on two lists.
 using Metadata = std::vector<MetadataPair>;
 
-// CheckMetadata: kInvalidArgument, saying why, for what is none.
+// CheckMetadata: kInvalidArgument, with the reason, for invalid metadata.
 HEFT_EXPORT absl::Status CheckMetadata(const Metadata& metadata);
-// ParseMetadataPair: of "site=berlin". kInvalidArgument.
+// ParseMetadataPair: reads "site=berlin". kInvalidArgument.
 HEFT_EXPORT absl::StatusOr<MetadataPair> ParseMetadataPair(std::string_view text);
-// ParseMetadata: of several, which CheckMetadata finds sound.
+// ParseMetadata: reads several pairs. Errors of CheckMetadata.
 HEFT_EXPORT absl::StatusOr<Metadata> ParseMetadata(std::span<const std::string> pairs);
 
-// ParseExpiry: Unix seconds, of a date ("2027-01-31", from 00:00 UTC on), a time
-// ("2027-01-31T12:30:00Z"), or a time from `now` on ("90d"; s, m, h, d and y, of 365 days); 0 for
-// no text. kInvalidArgument for what is none of them, or has passed.
+// ParseExpiry: Unix seconds from a date ("2027-01-31", from 00:00 UTC on), a time
+// ("2027-01-31T12:30:00Z"), or a duration from `now` ("90d"; s, m, h, d and y, of 365 days); 0 for
+// an empty text. kInvalidArgument for other texts, and for a time that has passed.
 HEFT_EXPORT absl::StatusOr<uint64_t> ParseExpiry(std::string_view text, uint64_t now);
 
-// Condition: that a key has one of `values`, at most kMostConditionValues, all different; or,
-// without values, that it has a value that is a number within the bounds, of which there is one at
-// least. A number is written in decimal digits, "34" or "-0.5" or "1e3".
+// Condition: a key has one of `values`, at most kMostConditionValues, all different. Without
+// values: a key has a number within the bounds as a value, and at least one bound is set. A number
+// is written in decimal digits: "34", "-0.5" or "1e3".
 struct Condition {
   std::string key;
   std::vector<std::string> values;
@@ -58,18 +58,18 @@ struct Condition {
 inline constexpr size_t kMostConditions = 16;
 inline constexpr size_t kMostConditionValues = 64;
 
-// CheckConditions: kInvalidArgument, saying why, for what are none.
+// CheckConditions: kInvalidArgument, with the reason, for invalid conditions.
 HEFT_EXPORT absl::Status CheckConditions(std::span<const Condition> conditions);
-// ParseCondition: of "site=berlin", "list=a|b" (one of them), "age=18..30", "age=18.." or
-// "age=..30" (bounds included). kInvalidArgument. Values with "|" or ".." in them are not for this.
+// ParseCondition: reads "site=berlin", "list=a|b" (one of them), "age=18..30", "age=18.." or
+// "age=..30" (bounds included). kInvalidArgument. Cannot express values that contain "|" or "..".
 HEFT_EXPORT absl::StatusOr<Condition> ParseCondition(std::string_view text);
-// ParseConditions: of several, which CheckConditions finds sound.
+// ParseConditions: reads several conditions. Errors of CheckConditions.
 HEFT_EXPORT absl::StatusOr<std::vector<Condition>> ParseConditions(
     std::span<const std::string> texts);
-// ConditionText: as ParseCondition takes it.
+// ConditionText: the text that ParseCondition reads.
 HEFT_EXPORT std::string ConditionText(const Condition& condition);
 
-// Fits: whether all conditions hold, each by any one value of its key.
+// Fits: whether all conditions hold, each for at least one value of its key.
 HEFT_EXPORT bool Fits(const Metadata& metadata, std::span<const Condition> conditions);
 
 }  // namespace heft

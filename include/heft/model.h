@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Model: what client, server and key owner must agree on. Public: it holds no template and no key.
-// Plain data with a check; threads may share one that nobody changes.
+// Model: the parameters that client, server and key owner share. It is public: it contains no
+// template and no key. It is plain data; threads may share a model that does not change.
 #ifndef HEFT_MODEL_H_
 #define HEFT_MODEL_H_
 
@@ -23,7 +23,7 @@ namespace heft {
 
 using ModelId = std::array<uint8_t, 16>;
 
-inline constexpr size_t kMaxTables = 255;  // as many as 8 modalities have sets
+inline constexpr size_t kMaxTables = 255;  // the number of sets of 8 modalities
 
 // ModalitySpec: one kind of feature vector.
 struct ModalitySpec {
@@ -32,53 +32,57 @@ struct ModalitySpec {
   bool operator==(const ModalitySpec&) const = default;
 };
 
-// kMaxGamma: the largest fused dimension of a model. Only profile thin takes models of so many; the
-// others take fewer, and what evaluates a model says how many (Profile::max_gamma).
+// kMaxGamma: the largest fused dimension of a model. Only profile thin supports it; the limit of
+// each profile is Profile::max_gamma.
 inline constexpr uint32_t kMaxGamma = 1024;
 
-// Model: a projection that fuses the modalities, and how its result is normalised and judged.
+// Model: a projection that fuses the modalities, the normalisation of its result, and decision
+// tables.
 struct HEFT_EXPORT Model {
   std::vector<ModalitySpec> modalities;  // 1 to 8
   uint32_t gamma = 32;                   // fused dimension, a power of two, 2 to kMaxGamma
-  // gamma x (sum of dimensions), row by row: applied to the concatenated, l2-normalised vectors.
+  // gamma x (sum of dimensions), row by row; applied to the concatenated, l2-normalised vectors.
   std::vector<double> projection;
-  // 1 / sqrt(|z|^2), one polynomial of degree 2 or 3 on its interval.
+  // Approximates 1 / sqrt(|z|^2): one polynomial of degree 2 or 3 on its interval.
   Approximation approximation;
-  // Parameters of the encryption: "thin", "flooded", "compact" or "compact-pq".
+  // Encryption parameters: "thin", "flooded", "compact" or "compact-pq".
   std::string profile = "compact";
-  // The mean product of two samples' z of one person over the mean |z|^2, in (0, 1]: how much of a
-  // template is the person and not the sample (intraclass correlation). Says how long the mean of
-  // several samples is; none: several samples make no template.
+  // The mean product of z of two samples of one person over the mean |z|^2, in (0, 1]: the share of
+  // a template that is due to the person and not to the sample (intraclass correlation). It
+  // determines the length of the mean of several samples. Without it, several samples cannot be
+  // averaged.
   std::optional<double> sample_agreement;
-  // What scores mean, by the modalities of the probe: the whole set first, at most kMaxTables, all
-  // different. Empty: the model decides nothing, and its scores are all that there is.
+  // The meaning of scores for each set of modalities of a probe: the full set first, at most
+  // kMaxTables, all different. Empty: the model yields scores, but no decisions.
   std::vector<DecisionTable> tables;
   // A projection learned with exact normalisation on the same data, for comparison in reports; may
   // be empty.
   std::vector<double> exact_projection;
-  // JSON object written by the trainer: options, seed, validation AUROC, quantiles of |z|^2, ...
+  // JSON object of the trainer: options, seed, validation AUROC, quantiles of |z|^2, ...
   std::string training_summary = "{}";
 
   uint32_t TotalDimension() const;
-  // kInvalidArgument, with the field, if anything is out of range or not finite.
+  // kInvalidArgument, with the field, if a value is out of range or not finite.
   absl::Status Check() const;
-  // What a gallery depends on: modalities, gamma, projection, approximation, profile and agreement.
+  // Hash of everything that galleries depend on: modalities, gamma, projection, approximation,
+  // profile and agreement.
   ModelId Id() const;
-  // What decisions depend on: all that, and the tables.
+  // Hash of everything that decisions depend on: the same and the tables.
   ModelId DecisionId() const;
-  // Index of a modality by name; kInvalidArgument names those that exist.
+  // Index of a modality by name. kInvalidArgument lists the modalities.
   absl::StatusOr<size_t> FindModality(std::string_view name) const;
 
-  // A set of modalities is a bit mask: bit i is modalities[i]. AllModalities: the whole set.
-  // NamesOf: of a set, in the model's order. SetOf: of names; kInvalidArgument for none, one that
-  // is unknown, or one twice.
+  // A set of modalities is a bit mask: bit i is modalities[i]. AllModalities: the full set.
+  // NamesOf: the names of a set, in the model's order. SetOf: the set of names; kInvalidArgument
+  // for no names, an unknown name, and a repeated one.
   uint32_t AllModalities() const { return (uint32_t{1} << modalities.size()) - 1; }
   std::vector<std::string> NamesOf(uint32_t set) const;
   absl::StatusOr<uint32_t> SetOf(std::span<const std::string> names) const;
-  // TableFor: of probes with these modalities. kInvalidArgument for an empty set and for modalities
-  // that the model lacks; kFailedPrecondition, with the sets that have one, where there is none.
+  // TableFor: the table for probes with these modalities. kInvalidArgument for an empty set and for
+  // modalities that the model lacks; kFailedPrecondition, with the sets that have a table, if there
+  // is none.
   absl::StatusOr<const DecisionTable*> TableFor(uint32_t set) const;
-  // ChooseThreshold and ChooseSearchThreshold of that table, and TableFor's errors.
+  // ChooseThreshold and ChooseSearchThreshold for that table. Also TableFor's errors.
   absl::StatusOr<ChosenThreshold> ThresholdFor(double fmr, uint32_t set) const;
   absl::StatusOr<ChosenThreshold> ThresholdForSearch(double fpir, uint64_t people,
                                                      uint32_t templates, uint32_t set) const;
@@ -89,7 +93,7 @@ struct HEFT_EXPORT Model {
   static absl::StatusOr<Model> Parse(std::span<const uint8_t> bytes, std::string_view what);
 };
 
-// LoadModel reads and parses a model file. Parse's errors, kNotFound, kUnavailable.
+// LoadModel: reads and parses a model file. Parse's errors, kNotFound, kUnavailable.
 HEFT_EXPORT absl::StatusOr<Model> LoadModel(const std::string& path);
 
 }  // namespace heft

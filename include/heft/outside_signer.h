@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing keys that are somewhere else, in a token or a service of their own: this process has the
-// public half, and asks for each signature. Link heft::server.
+// Signing keys outside this process, such as in a token or a service. This process has the public
+// half and requests each signature. Link heft::server.
 #ifndef HEFT_OUTSIDE_SIGNER_H_
 #define HEFT_OUTSIDE_SIGNER_H_
 
@@ -16,20 +16,20 @@
 
 namespace heft {
 
-// OutsideSigner: the Ed25519 signature (RFC 8032, without a context) of a message. Any number of
-// threads may call. kUnavailable where it does not sign now.
+// OutsideSigner: returns the Ed25519 signature (RFC 8032, without a context) of a message. Any
+// number of threads may call it. kUnavailable if it cannot sign now.
 using OutsideSigner =
     std::function<absl::StatusOr<std::array<uint8_t, 64>>(std::span<const uint8_t> message)>;
 
-// OutsideSigningKey: signs like any other, but cannot be saved. What `sign` gives is checked with
-// the public half, so that no file leaves with a signature that nobody believes.
+// OutsideSigningKey: a signing key that cannot be saved. Each signature of `sign` is checked with
+// the public half before it is used.
 HEFT_EXPORT absl::StatusOr<SigningKey> OutsideSigningKey(const SignerKey& public_key,
                                                          OutsideSigner sign);
 
-// UseGallerySigner: from here on this process' GallerySigner of the galleries of the store in
-// `folder` is this key, and no FOLDER/server.key is read or made; FOLDER/server.pub is its public
-// half. Other processes, which do not have it, are told so when they want to sign.
-// kFailedPrecondition of GallerySigner while FOLDER/server.key is there: it would sign still.
+// UseGallerySigner: makes this key the GallerySigner, in this process, for the galleries of the
+// store in `folder`. FOLDER/server.key is then neither read nor created; FOLDER/server.pub is the
+// public half. Other processes get an error that says so when they sign. GallerySigner returns
+// kFailedPrecondition while FOLDER/server.key exists, because it could still sign.
 HEFT_EXPORT void UseGallerySigner(const std::string& folder, const SignerKey& public_key,
                                   OutsideSigner sign);
 

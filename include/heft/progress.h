@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How long work tells where it is, and learns that it should stop.
+// Progress and cancellation of long calls.
 #ifndef HEFT_PROGRESS_H_
 #define HEFT_PROGRESS_H_
 
@@ -9,7 +9,7 @@
 
 namespace heft {
 
-// ProgressEvent: a step of a job. total == 0: a question whether to go on, nothing to show.
+// ProgressEvent: a step of a call. total == 0: only asks whether to continue.
 struct ProgressEvent {
   std::string_view what;  // "training fold 2 of 5"
   size_t done = 0;
@@ -17,8 +17,8 @@ struct ProgressEvent {
   std::string_view note = {};
 };
 
-// Monitor is called with every step, from the thread that called the job, and returns false to stop
-// it: the job then ends with kCancelled and has changed nothing. An empty one lets everything run.
+// Monitor: called with every step, from the thread of the call. If it returns false, the call ends
+// with kCancelled and has changed nothing. An empty monitor never cancels.
 using Monitor = std::function<bool(const ProgressEvent&)>;
 
 }  // namespace heft
