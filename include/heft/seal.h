@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// HEFT's files from objects of Microsoft SEAL 4.x and back (docs/seal.md): clients that use SEAL
-// send what a HEFT server computes on, and open what it replies. SEAL itself is not needed. Link
-// heft::server. What needs a secret key is in heft/seal_key_owner.h.
+// Converts between HEFT's files and objects of Microsoft SEAL 4.x (docs/seal.md), so that clients
+// that use SEAL can encrypt for a HEFT server and open its replies. SEAL itself is not needed. Link
+// heft::server. heft/seal_key_owner.h has the functions that need a secret key.
 //
-// `what` names the bytes in errors. kDataLoss: damaged bytes. kFailedPrecondition: good ones of
-// other parameters than the model's. kInvalidArgument: what SEAL allows and this engine does not.
+// `what` names the bytes in errors. kDataLoss: damaged bytes. kFailedPrecondition: valid bytes of
+// other parameters than the model's. kInvalidArgument: features of SEAL that HEFT does not support.
 #ifndef HEFT_SEAL_H_
 #define HEFT_SEAL_H_
 
@@ -24,59 +24,59 @@
 
 namespace heft {
 
-// SealCompression: of SEAL's objects.
+// SealCompression: compression of SEAL's objects.
 enum class SealCompression : uint8_t { kNone = 0, kZlib = 1, kZstd = 2 };
 
-// SealRing: of a model whose profile has two ("thin"), each with parameters and keys of its own.
-// The matching ring is that of probes of an identification, of scores and of evaluation keys; the
-// enrolment ring that of samples to enrol or verify. Other profiles have one, which is both.
+// SealRing: the ring, for a model whose profile has two ("thin"), each with its own parameters and
+// keys. The matching ring is for probes of an identification, scores and evaluation keys; the
+// enrolment ring for samples to enrol or verify. Other profiles have one ring for both.
 enum class SealRing : uint8_t { kMatching = 0, kEnrolment = 1 };
 
-// ParseSealCompression: of "none", "zlib" or "zstd". ParseSealRing: of "matching" or "enrolment".
-// kInvalidArgument names them.
+// ParseSealCompression: reads "none", "zlib" or "zstd". ParseSealRing: reads "matching" or
+// "enrolment". kInvalidArgument lists these names.
 HEFT_EXPORT absl::StatusOr<SealCompression> ParseSealCompression(std::string_view name);
 HEFT_EXPORT absl::StatusOr<SealRing> ParseSealRing(std::string_view name);
 
-// SealFile: an object of SEAL's.
+// SealFile: an object of SEAL.
 struct SealFile {
   std::span<const uint8_t> bytes;
   std::string name;  // in errors
 };
 
-// SealParameters: SEAL's encryption parameters for a model, and what to do with them: encrypt at
-// `scale` and the first level; make a relinearisation key, and Galois keys of the conjugation (step
-// 0) and of these rotations to the left, unless there are none. Of two rings that is the enrolment
-// ring, whose evaluation keys SEAL cannot make: they lead to the other ring.
+// SealParameters: SEAL's encryption parameters for a model, and how to use them. Encrypt at `scale`
+// and the first level. Create a relinearisation key, and Galois keys for the conjugation (step 0)
+// and for these rotations to the left, unless the list is empty. With two rings it is empty for the
+// enrolment ring: SEAL cannot create its evaluation keys, because they lead to the other ring.
 struct SealParameters {
   std::vector<uint8_t> parameters;  // SEAL's EncryptionParameters
-  std::string ring;                 // of two: "matching" or "enrolment"; otherwise empty
+  std::string ring;                 // with two rings "matching" or "enrolment"; otherwise empty
   std::string description;
   uint32_t degree = 0;
-  std::vector<uint32_t> primes;  // the special one last
+  std::vector<uint32_t> primes;  // the special prime last
   double scale = 0;
-  std::vector<uint32_t> runs;  // of each modality: docs/seal.md, "Samples"
+  std::vector<uint32_t> runs;  // for each modality: docs/seal.md, "Samples"
   std::vector<uint32_t> rotation_steps;
 };
 HEFT_EXPORT absl::StatusOr<SealParameters> ExportSealParameters(
     const Model& model, SealCompression compression, SealRing ring = SealRing::kMatching);
 
-// ExportSealEncryptionKey: SEAL's PublicKey from an encryption key, which holds one for each ring.
+// ExportSealEncryptionKey: SEAL's PublicKey for one ring of an encryption key.
 HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> ExportSealEncryptionKey(
     const Model& model, std::span<const uint8_t> key, std::string_view what,
     SealCompression compression, SealRing ring = SealRing::kMatching);
 
-// SealSamples: SEAL's Ciphertexts, one a sample, or one a coordinate of bulk samples; of the ring
-// in which the samples are encrypted.
+// SealSamples: SEAL's Ciphertexts, one for each sample, or one for each coordinate of bulk samples,
+// in the ring of the samples.
 struct SealSamples {
   std::vector<std::vector<uint8_t>> ciphertexts;
-  std::vector<std::string> labels;  // one a sample
+  std::vector<std::string> labels;  // one for each sample
   bool bulk = false;
 };
 HEFT_EXPORT absl::StatusOr<SealSamples> ExportSealSamples(const Model& model, SampleFile samples,
                                                           SealCompression compression,
                                                           const Monitor& monitor = {});
 
-// SealScores: a reply in SEAL's Ciphertexts, of the matching ring.
+// SealScores: a reply as SEAL's Ciphertexts, in the matching ring.
 struct SealScores {
   struct Answer {
     uint32_t slot = 0;
@@ -84,8 +84,8 @@ struct SealScores {
   };
   struct Reply {
     std::vector<uint8_t> ciphertext;
-    // Of a verification, and of an identification that not every place answers; otherwise it
-    // answers for all of the block, by position.
+    // For a verification, and for an identification that not every place answers. Empty: every
+    // place of the block answers, by position.
     std::vector<Answer> answers;
     uint64_t block = 0;  // of an identification
   };
@@ -94,14 +94,14 @@ struct SealScores {
   uint64_t templates = 0;               // places, of an identification
   std::vector<std::string> identities;  // by place, empty where it does not answer; or none
   std::vector<Reply> replies;
-  // Of the probe: slot j holds (1 - s^2) n + i s (2 n + (-1)^j), n being |z|^2 and s the secret
-  // factor that proves it (docs/seal.md). For decoders that give real parts, `squared_norm_turned`
-  // holds the same times i (-1)^j: the mean of its slots is -s.
+  // For the probe: slot j holds (1 - s^2) n + i s (2 n + (-1)^j), where n is |z|^2 and s is the
+  // secret factor that proves it (docs/seal.md). `squared_norm_turned` holds the same times i
+  // (-1)^j, for decoders that return real parts: the mean of its slots is -s.
   std::vector<uint8_t> squared_norm, squared_norm_turned;
-  // Scores are not cosines yet: they are to be divided by the root of n.
+  // Scores are not cosines yet: divide them by the root of n.
   bool divide_by_norm = false;
-  // With which the score at a position of a block is to be multiplied: the real parts of all slots,
-  // then the imaginary ones. Empty where all are 1.
+  // Multiply the score at each position of a block by these: the real parts of all slots, then the
+  // imaginary parts. Empty: all are 1.
   std::vector<double> factors;
 };
 HEFT_EXPORT absl::StatusOr<SealScores> ExportSealScores(const Model& model,
@@ -109,31 +109,33 @@ HEFT_EXPORT absl::StatusOr<SealScores> ExportSealScores(const Model& model,
                                                         std::string_view what,
                                                         SealCompression compression);
 
-// SEAL's files do not name their key: the key id that a HEFT file carries (heft/inspect.h) or a new
-// one, which everything for one secret key must have in common.
+// NewKeyId: a new key id. SEAL's files do not name their key. All files for one secret key must
+// have the same key id: the one in a HEFT file (heft/inspect.h), or a new one.
 HEFT_EXPORT KeyId NewKeyId();
 
-// ImportSealEncryptionKey: from SEAL's PublicKey, of two rings from that of each. kInvalidArgument
-// unless `enrolment` is given where there are two, and only there.
+// ImportSealEncryptionKey: converts SEAL's PublicKey; with two rings, one for each.
+// kInvalidArgument unless `enrolment` is given exactly if there are two rings.
 HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> ImportSealEncryptionKey(
     const Model& model, const KeyId& key_id, std::span<const uint8_t> key, std::string_view what,
     const SealFile& enrolment = {});
 
-// ImportedEvaluationKeys: HEFT's file, made of SEAL's GaloisKeys and RelinKeys of the matching
-// ring. Of two rings they serve identification alone: enrolment keys are KeyOwner::EnrolmentKeys of
-// the imported secret keys (heft/seal_key_owner.h).
+// ImportedEvaluationKeys: a HEFT file of SEAL's GaloisKeys and RelinKeys of the matching ring. With
+// two rings they are only for identification: KeyOwner::EnrolmentKeys creates the enrolment keys
+// from the imported secret keys (heft/seal_key_owner.h).
 struct ImportedEvaluationKeys {
   std::vector<uint8_t> bytes;
   size_t galois_keys = 0;
 };
-// kFailedPrecondition, naming the steps, where Galois keys are missing that the model needs.
+// ImportSealEvaluationKeys: kFailedPrecondition, with the steps, if Galois keys are missing that
+// the model needs.
 HEFT_EXPORT absl::StatusOr<ImportedEvaluationKeys> ImportSealEvaluationKeys(
     const Model& model, const KeyId& key_id, const SealFile& galois,
     const SealFile& relinearisation, const Monitor& monitor = {});
 
-// ImportSealSamples: encrypted samples from SEAL's Ciphertexts, one a sample. One label a sample,
-// one for all, or none. Of two rings, those that the first ciphertext was made in: samples of the
-// matching ring are probes of an identification, of the enrolment ring samples to enrol or verify.
+// ImportSealSamples: encrypted samples from SEAL's Ciphertexts, one for each sample. Labels: one
+// for each sample, one for all, or none. With two rings, the first ciphertext determines the ring:
+// samples of the matching ring are probes of an identification, samples of the enrolment ring are
+// for enrolment or verification.
 HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> ImportSealSamples(
     const Model& model, std::string_view modality, const KeyId& key_id,
     std::span<const SampleFile> ciphertexts, std::span<const std::string> labels,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key owner's exchange with Microsoft SEAL 4.x (heft/seal.h): what needs the secret key. Link
-// heft::heft, never in a server.
+// The key owner's exchange with Microsoft SEAL 4.x (heft/seal.h): the functions that need the
+// secret key. Link heft::heft, never in a server.
 #ifndef HEFT_SEAL_KEY_OWNER_H_
 #define HEFT_SEAL_KEY_OWNER_H_
 
@@ -16,24 +16,24 @@
 
 namespace heft {
 
-// ImportSealSecretKey: makes the secret key file `out` (mode 0600) from SEAL's SecretKey in the
-// file `in`, sealed under `passphrase` if that is set and gives one. Of two rings `in` is the
-// matching ring's key and `enrolment_in` the enrolment ring's: kInvalidArgument unless both are
-// given there, and one otherwise. kAlreadyExists if `out` is there; kFailedPrecondition where
-// others may read `in`, which holds the key in the clear.
+// ImportSealSecretKey: creates the secret key file `out` (mode 0600) from SEAL's SecretKey in the
+// file `in`, sealed if `passphrase` is set and returns one. With two rings `in` is the matching
+// ring's key and `enrolment_in` the enrolment ring's. kInvalidArgument unless both are given for
+// two rings, and only `in` for one. kAlreadyExists if `out` exists; kFailedPrecondition if other
+// users may read `in`, which holds the key unencrypted.
 HEFT_EXPORT absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id,
                                              const std::string& in, const std::string& out,
                                              const PassphraseSource& passphrase = {},
                                              const Monitor& monitor = {},
                                              const std::string& enrolment_in = "");
 
-// ExportSealSecretKey: SEAL's SecretKey, in the clear, into a new file of mode 0600.
+// ExportSealSecretKey: writes SEAL's SecretKey, unencrypted, into a new file of mode 0600.
 HEFT_EXPORT absl::Status ExportSealSecretKey(const KeyOwner& owner, const std::string& out,
                                              const Monitor& monitor = {},
                                              SealRing ring = SealRing::kMatching);
 
 // ExportSealEvaluationKeys: new keys for SEAL, all that the model needs in the matching ring. (SEAL
-// has no ring switch, so what enrols stays with HEFT.)
+// has no ring switch, so HEFT must do the enrolment.)
 struct SealEvaluationKeys {
   std::vector<uint8_t> relinearisation;  // SEAL's RelinKeys
   std::vector<uint8_t> galois;           // SEAL's GaloisKeys

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gallery in buckets that lie in one store (heft/shards.h): made, opened and enrolled into as a
-// whole. On several machines each bucket is asked where it lies, and the list says which they are.
-// Link heft::server.
+// A gallery in buckets within one store (heft/shards.h): creating it, opening it and enrolling into
+// it as a whole. If buckets are on several machines, each bucket is queried on its own machine; the
+// list names the buckets. Link heft::server.
 //
 //   auto shards = heft::CreateShards(*server, "store:people", 8);   // store:people.000 to .007
 //   auto waiting = heft::EnrolInShards(*server, "store:people", *shards, people);
@@ -24,24 +24,24 @@
 
 namespace heft {
 
-// CreateShards: `buckets` empty galleries, BucketAddress(gallery, ...), and their list, for the key
-// owner and all who ask them. Of one that was begun and not finished, buckets that are there and
-// empty are taken. kAlreadyExists for one in which somebody is enrolled or waits; errors of
-// CreateGallery, ShardList::Make.
+// CreateShards: creates `buckets` empty galleries, BucketAddress(gallery, ...), and their list, for
+// the key owner and all clients. Empty buckets of an earlier, unfinished call are used.
+// kAlreadyExists if a bucket has templates, also pending ones; errors of CreateGallery,
+// ShardList::Make.
 HEFT_EXPORT absl::StatusOr<ShardList> CreateShards(const Server& server, const std::string& gallery,
                                                    uint32_t buckets, const Retained& retained = {});
 
-// OpenBucket: the bucket of that number. OpenBuckets: all of them, in order. kFailedPrecondition
-// where the gallery of that name is not the one that the list says; errors of Gallery::Open.
+// OpenBucket: the bucket of that number. OpenBuckets: all of them, in order. kFailedPrecondition if
+// the list has another id for the gallery of that name; errors of Gallery::Open.
 HEFT_EXPORT absl::StatusOr<Gallery> OpenBucket(const std::string& gallery, const ShardList& shards,
                                                uint32_t bucket);
 HEFT_EXPORT absl::StatusOr<std::vector<Gallery>> OpenBuckets(const std::string& gallery,
                                                              const ShardList& shards);
 
-// EnrolInShards: each sample into the bucket of its identity: in each bucket all or none of them.
-// Who asks again after a failure brings what is missing, and nothing twice: without an idempotency
-// key it is the digest of the files. `repeated`: of all buckets. kInvalidArgument for samples that
-// were encrypted in bulk; otherwise errors of OpenBuckets and Server::Enrol.
+// EnrolInShards: enrols each sample into the bucket of its identity; in each bucket all or none. A
+// repetition after a failure adds the missing samples and enrols nothing twice: the default
+// idempotency key is the digest of the files. `repeated`: in all buckets. kInvalidArgument for
+// samples that were encrypted in bulk; errors of OpenBuckets and Server::Enrol.
 HEFT_EXPORT absl::StatusOr<EnrolResult> EnrolInShards(const Server& server,
                                                       const std::string& gallery,
                                                       const ShardList& shards,

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short forms for who passes errors on, as the library and the tools do; no other public header
+// Short forms for passing errors on, as the library and the tools use them; no other public header
 // needs this one. Inside a function that returns absl::Status or absl::StatusOr:
 //
 //   HEFT_RETURN_IF_ERROR(model.Check());
 //   HEFT_ASSIGN_OR_RETURN(const auto client, heft::Client::Create(model, key));
 //
-// Each takes its argument once. The second is two statements: not the whole body of an `if`.
+// Each evaluates its argument once. The second is two statements, so it cannot be the body of an
+// `if` without braces.
 #ifndef HEFT_STATUS_H_
 #define HEFT_STATUS_H_
 

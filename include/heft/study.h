@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The studies of heft/evaluate.h by files: what `heft evaluate` runs, one at a time. Link
+// The studies of heft/evaluate.h with files as inputs; `heft evaluate` runs one at a time. Link
 // heft::heft.
 //
 //   heft::StudyOptions options = {.data = "lfw-speech", .models = {"m.heft"}};
@@ -22,38 +22,39 @@
 
 namespace heft {
 
-// StudyOptions: what each study takes, as far as it takes it. Errors call a member by its option of
-// heft evaluate.
+// StudyOptions: options of all studies; each uses some of them. Errors name a member by its option
+// of heft evaluate.
 struct StudyOptions {
   std::string data = {};                 // its folder
-  std::vector<std::string> models = {};  // a file; of folds the folder of FoldFile's, or several
+  std::vector<std::string> models = {};  // a file; with folds the folder of FoldFile's, or several
   int folds = 0;                         // 0: none
   uint64_t fold_seed = 1;
-  // At most one of these but `partial_probes`; none: Evaluate, and of folds EvaluateFolds. Probes
-  // that lack a modality are of folds, and go with `choices`.
+  // At most one study of these and those below may be chosen; `partial_probes` is no study. None:
+  // Evaluate, or EvaluateFolds with folds. Probes that lack a modality need folds, and may be
+  // combined with `choices`.
   bool choices = false, searches = false, protection = false;
   std::vector<int> samples = {};  // EvaluateSamples, of one folder of models
   std::string protocol = {};      // EvaluateProtocol: its folder
   std::string distractors = {};   // EvaluateGallery: their folder
   std::string strangers = {};     // with `distractors`: their folder; empty: the distractors
   bool partial_probes = false;
-  bool plain = false;          // without encrypted rows, of folds, protocols and galleries
+  bool plain = false;          // without encrypted rows; for folds, protocols and galleries
   std::string split = "test";  // without folds
   std::string names = {};      // with `protocol`; empty: names.txt in `data`
   ProtectionOptions protected_by = {};
   SearchStudyOptions searched_by = {};
-  SampleStudyOptions sampled_by = {};  // but its `samples`
+  SampleStudyOptions sampled_by = {};  // except its `samples`
   int replicates = 1000;
   uint64_t seed = 1;
   bool page = false, pictures = false, scores = false;  // of the Report
   std::string command = {};
 };
-// CheckStudy: kInvalidArgument where more than one study is asked for, or one with models, `plain`,
-// `scores` or pictures that it does not take. Others' `names`, `split` and ..._by are not looked
-// at.
+// CheckStudy: kInvalidArgument if more than one study is chosen, or a study with models, `plain`,
+// `scores` or pictures that it does not support. Ignores `names`, `split` and ..._by of other
+// studies.
 HEFT_EXPORT absl::Status CheckStudy(const StudyOptions& options);
 
-// LoadedStudy: with all that it reads. `models`: a set; none of `choices`.
+// LoadedStudy: options with all inputs. `models`: one set or more; none for `choices`.
 struct LoadedStudy {
   StudyOptions options;
   TrainingData data;
@@ -62,7 +63,8 @@ struct LoadedStudy {
 };
 // LoadStudy: errors of CheckStudy, TrainingData::Load, LoadModel and LoadFolds.
 HEFT_EXPORT absl::StatusOr<LoadedStudy> LoadStudy(const StudyOptions& options);
-// RunStudy: CheckStudy's errors, kInvalidArgument without the models it takes, the study's own.
+// RunStudy: errors of CheckStudy and of the study; kInvalidArgument without the models that it
+// needs.
 HEFT_EXPORT absl::StatusOr<Report> RunStudy(const LoadedStudy& study, const Monitor& monitor = {});
 
 }  // namespace heft

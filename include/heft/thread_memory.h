@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Memory that a thread keeps for its next operation. Link heft::server.
+// The memory that a thread keeps for its next operation. Link heft::server.
 #ifndef HEFT_THREAD_MEMORY_H_
 #define HEFT_THREAD_MEMORY_H_
 
@@ -7,8 +7,8 @@
 
 namespace heft {
 
-// ReleaseThreadMemory gives back what the calling thread keeps of buffers that are not in use, up
-// to 96 MB: for threads that wait now, of which a service has many.
+// ReleaseThreadMemory: frees the calling thread's buffers that are not in use, up to 96 MB. For
+// services with many threads, when a thread starts to wait.
 HEFT_EXPORT void ReleaseThreadMemory();
 
 }  // namespace heft

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Workspace: all roles on one machine, each in a folder of its own that can move to its machine
-// later. Inside it is the distributed way: the same files, signatures, checks and journal. Link
-// heft::heft.
+// Workspace: all roles on one machine, each in its own folder, which can later move to another
+// machine. Internally it works as on separate machines: with the same files, signatures, checks and
+// journal. Link heft::heft.
 //
 //   heft::Workspace::Create("people", model);
 //   auto people = heft::Workspace::Open("people");
@@ -33,13 +33,13 @@
 
 namespace heft {
 
-// kWorkspaceFpir, kWorkspaceFmr: rates of a search and a verification where the caller says none.
+// kWorkspaceFpir, kWorkspaceFmr: default rates of a search and a verification.
 inline constexpr double kWorkspaceFpir = 0.01;
 inline constexpr double kWorkspaceFmr = 0.001;
 
-// WorkspaceAdded: what became of the rows that were added.
+// WorkspaceAdded: results for the added rows.
 struct WorkspaceAdded {
-  size_t added = 0;      // templates that can be found now
+  size_t added = 0;      // templates that can now be found
   size_t templates = 0;  // in the gallery
   std::vector<Admissions::Group> rejected;
 };
@@ -48,7 +48,7 @@ struct WorkspaceAdded {
 struct WorkspaceRemoved {
   size_t removed = 0;
   size_t templates = 0;  // left in the gallery
-  // Why the disk could not be overwritten yet; the next change tries again.
+  // Why deleted data could not be overwritten yet; the next change tries again.
   absl::Status overwritten;
 };
 
@@ -58,23 +58,23 @@ struct WorkspaceRemoved {
 //   server/  model.heft, evaluation.keys, enrolment.keys, trust.heft, gallery/
 //   owner/   model.heft, secret.key and its journal, trust.heft
 //
-// Requests are signed by the device, replies and requests for admission by the server, admissions
-// by the key owner, and each role checks what it gets against its own trust file. Rows of all calls
-// are one Samples a modality, in any order, of equally many rows; `encoding` and `use` are chosen
-// here. Not thread-safe; processes wait for each other.
+// The device signs requests, the server replies and requests for admission, the key owner
+// admissions, and each role checks its inputs against its own trust file. In all calls, `rows` is
+// one Samples for each modality, in any order, with equally many rows; the workspace chooses
+// `encoding` and `use`. Not thread-safe; processes wait for each other.
 class HEFT_EXPORT Workspace {
  public:
   class HEFT_HIDDEN Impl;
 
-  // Whether Create can make it, to be asked before a long training. kAlreadyExists, kNotFound where
-  // the folder above it is not there.
+  // Checks whether Create can create the folder; call it before a long training. kAlreadyExists;
+  // kNotFound if the parent folder does not exist.
   static absl::Status CheckFree(const std::string& folder);
-  // Makes the folder: keys, trust, an empty gallery; all or nothing. `passphrase` seals the secret
-  // key (MakeKeySet). CheckFree's errors.
+  // Creates the folder with keys, trust files and an empty gallery, completely or not at all.
+  // `passphrase` seals the secret key (MakeKeySet). CheckFree's errors.
   static absl::Status Create(const std::string& folder, const Model& model,
                              const PassphraseSource& passphrase = {}, const Monitor& monitor = {});
-  // kNotFound where there is no folder, kFailedPrecondition for one that is no workspace or that a
-  // role has left (ExportRole); errors of KeyOwner::Load and OpenSigned.
+  // kNotFound if the folder does not exist; kFailedPrecondition if it is not a workspace, or a role
+  // has moved out (ExportRole); errors of KeyOwner::Load and OpenSigned.
   static absl::StatusOr<Workspace> Open(const std::string& folder,
                                         const PassphraseSource& passphrase = {});
 
@@ -83,36 +83,36 @@ class HEFT_EXPORT Workspace {
   ~Workspace();
 
   const Model& model() const;
-  // The server's gallery, as heft/gallery.h names it.
+  // The server's gallery, named as in heft/gallery.h.
   const std::string& gallery() const;
 
-  // Adds rows with their labels: encrypts, enrols, admits. Several rows of one label are several
-  // templates of one person. In batches of thousands of rows, each added whole or not at all; a
-  // label is in one batch. kInvalidArgument without all modalities or a label for each row;
-  // kAlreadyExists for a label that is enrolled, with nothing changed.
+  // Adds rows with their labels: encrypts, enrols and admits them. Several rows with one label are
+  // several templates of one person. Rows are added in batches of thousands, each completely or not
+  // at all; all rows of a label are in one batch. kInvalidArgument without all modalities or a
+  // label for each row; kAlreadyExists, with nothing changed, for a label that is enrolled.
   absl::StatusOr<WorkspaceAdded> Add(std::span<const Samples> rows, const Monitor& monitor = {});
 
-  // TakeDecision: what was decided of a row; its error ends the call.
+  // TakeDecision: receives the decision on a row; its error ends the call.
   using TakeDecision = std::function<absl::Status(size_t row, const Decision& decision)>;
-  // Searches the gallery for each row, and decides. Probes may lack modalities that the model
-  // allows to lack. Errors of KeyOwner::Decide, among them kResourceExhausted; rows before the
-  // error were decided, taken and charged.
+  // Searches the gallery for each row and decides. Probes may lack modalities if the model permits
+  // it. Errors of KeyOwner::Decide, among them kResourceExhausted; rows before the error were
+  // decided, passed to `take` and charged.
   absl::Status Search(std::span<const Samples> rows, const DecisionRule& rule,
                       const TakeDecision& take, const Monitor& monitor = {});
-  // Holds each row against one claimed identity, who need not be enrolled.
+  // Compares each row with one claimed identity, which need not be enrolled.
   absl::Status Verify(std::span<const Samples> rows, const std::string& identity,
                       const DecisionRule& rule, const TakeDecision& take,
                       const Monitor& monitor = {});
 
-  // Removes people and erases what is left of them, with the key owner's renewal. kNotFound for
-  // somebody who is not there, with nothing changed.
+  // Removes and erases people, with the key owner's renewal. kNotFound, with nothing changed, for
+  // an identity that is not enrolled.
   absl::StatusOr<WorkspaceRemoved> Remove(const std::vector<std::string>& identities,
                                           const Monitor& monitor = {});
 
   // Moves a role ("device", "server" or "owner") out of the workspace `folder` into the new folder
-  // `out`, to be taken to its machine (docs/roles.md). It moves because two copies of a journal or
-  // of a gallery would diverge. kNotFound, kAlreadyExists; kFailedPrecondition where `out` is on
-  // another file system.
+  // `out`, to be taken to its machine (docs/roles.md). It does not copy, because two copies of a
+  // journal or a gallery would diverge. kNotFound, kAlreadyExists; kFailedPrecondition if `out` is
+  // on another file system.
   static absl::Status ExportRole(const std::string& folder, std::string_view role,
                                  const std::string& out);
 
