@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Galleries (heft/gallery.h), looking after them (heft/gallery_admin.h), and who leaves them
-// (heft/removal.h). Galleries are named FOLDER, or FOLDER:NAME for one of several in a store.
-// Signed receipts stand in results as hexadecimal digits.
+// Galleries (heft/gallery.h), their administration (heft/gallery_admin.h), and removal
+// (heft/removal.h). Galleries are named FOLDER, or FOLDER:NAME for one of several in a store. In
+// results, signed receipts are hexadecimal digits.
 #ifndef HEFT_C_GALLERY_H_
 #define HEFT_C_GALLERY_H_
 
@@ -16,11 +16,11 @@ extern "C" {
 // heft_matcher: the server (heft/c/matcher.h).
 typedef struct heft_matcher heft_matcher;
 
-// heft_gallery: one generation of a gallery, for as long as the object lives.
+// heft_gallery: one generation of a gallery, while the object exists.
 typedef struct heft_gallery heft_gallery;
 HEFT_C_API heft_status heft_gallery_open(const char* name, heft_gallery** gallery,
                                          heft_error** error);
-// The newest generation, as an object of its own: microseconds, where nothing has changed.
+// The newest generation, as a new object. Takes microseconds if nothing has changed.
 HEFT_C_API heft_status heft_gallery_newest(const heft_gallery* gallery, heft_gallery** newest,
                                            heft_error** error);
 HEFT_C_API void heft_gallery_free(heft_gallery* gallery);
@@ -29,29 +29,30 @@ HEFT_C_FREE_AT(gallery)
 // revoked_keys [id], damaged_blocks [{block, why}].
 HEFT_C_API heft_status heft_gallery_describe(const heft_gallery* gallery, heft_result** result,
                                              heft_error** error);
-// Gallery::Rekey: moves all templates to another key (heft_key_set_renew makes `rekeying_key`)
-// without decrypting them. from, to. Not while others use the object.
+// Gallery::Rekey: moves all templates to another key without decrypting them (heft_key_set_renew
+// creates `rekeying_key`). Result: from, to. No other call may use the object at the same time.
 HEFT_C_API heft_status heft_gallery_rekey(heft_gallery* gallery, const heft_model* model,
                                           heft_bytes rekeying_key, heft_monitor monitor, void* user,
                                           heft_result** result, heft_error** error);
-// SetWriterWait: seconds for which who changes a gallery waits for others who do.
+// SetWriterWait: how many seconds a change of a gallery waits for another process's change.
 HEFT_C_API void heft_set_writer_wait(int seconds);
 
-// ---- Looking after galleries.
+// ---- Administration of galleries.
 
-// CreateGallery: an empty one. Options: "retention_seconds", "retention_bytes". gallery_id.
+// CreateGallery: an empty gallery. Options: "retention_seconds", "retention_bytes". Result:
+// gallery_id.
 HEFT_C_API heft_status heft_gallery_create(const heft_matcher* matcher, const char* name,
                                            const heft_options* options, heft_result** result,
                                            heft_error** error);
-// DescribeGallery: what heft-server gallery stats --json prints. `model` may be NULL.
+// DescribeGallery: the output of heft-server gallery stats --json. `model` may be NULL.
 HEFT_C_API heft_status heft_gallery_stats(const char* name, const heft_model* model,
                                           heft_result** result, heft_error** error);
 // The names of the galleries in a store's folder: an array.
 HEFT_C_API heft_status heft_gallery_names(const char* folder, heft_result** result,
                                           heft_error** error);
 // ListTemplates: templates [{position, identity, person, generation, enrolled, expires, metadata
-// {key: [value]}}], next (the position to go on from, or null). Options: "from", "count" (0: all),
-// "where" (conditions, added).
+// {key: [value]}}], next (the position to continue from, or null). Options: "from", "count" (0:
+// all), "where" (conditions, added).
 HEFT_C_API heft_status heft_gallery_list(const char* name, const heft_options* options,
                                          heft_result** result, heft_error** error);
 // DescribePerson: templates as above, waiting.
@@ -69,21 +70,21 @@ HEFT_C_API heft_status heft_gallery_verify(const char* name, const heft_model* m
 // overwritten (why not yet; empty: done).
 HEFT_C_API heft_status heft_gallery_compact(const heft_matcher* matcher, const char* name,
                                             heft_result** result, heft_error** error);
-// Snapshot: a copy of the store into the new folder `out`: galleries [{name, gallery_id,
-// generation}]. `with_keys`: not 0: and the server's secret keys.
+// Snapshot: copies the store into the new folder `out`: galleries [{name, gallery_id, generation}].
+// `with_keys`: not 0: also the server's secret keys.
 HEFT_C_API heft_status heft_gallery_snapshot(const char* folder, const char* out, int with_keys,
                                              heft_monitor monitor, void* user, heft_result** result,
                                              heft_error** error);
 // Restore: galleries, older, erased, leaving, rejected. Options: "accept_older", "without_receipts"
-// (flags). `matcher`, who removes again those who were erased since, and `trust`, for receipts, may
-// be NULL.
+// (flags). `matcher` removes again the people who were erased since the snapshot; `trust` is for
+// receipts. Both may be NULL.
 HEFT_C_API heft_status heft_gallery_restore(const char* snapshot, const char* folder,
                                             const heft_options* options,
                                             const heft_matcher* matcher, const heft_trust* trust,
                                             heft_monitor monitor, void* user, heft_result** result,
                                             heft_error** error);
-// ExportGallery, ImportGallery: one gallery alone, into a new folder and from one: name,
-// gallery_id, generation. `model`: of a folder of version 0.1; otherwise NULL.
+// ExportGallery, ImportGallery: copies one gallery into a new folder, or from a folder. Result:
+// name, gallery_id, generation. `model`: for a folder of version 0.1; otherwise NULL.
 HEFT_C_API heft_status heft_gallery_export(const char* name, const char* out, heft_monitor monitor,
                                            void* user, heft_result** result, heft_error** error);
 HEFT_C_API heft_status heft_gallery_import(const char* from, const char* name,
@@ -92,12 +93,12 @@ HEFT_C_API heft_status heft_gallery_import(const char* from, const char* name,
 // RememberGeneration.
 HEFT_C_API heft_status heft_gallery_remember(const char* name, heft_error** error);
 
-// ---- Who leaves.
+// ---- Removal.
 
-// heft_gallery_remove: all templates of `count` identities, all or none (Remove). Options:
-// "authorisation" (bytes), needed where `trust` (may be NULL) lists registrars. Result: removed,
-// erased, leaving, rejected, generation, persons [hex], receipts [hex], overwritten (why not yet;
-// empty: done). RemoveExpired and RollBack: the same.
+// heft_gallery_remove: removes all templates of `count` identities, all or none (Remove). Option:
+// "authorisation" (bytes), required if `trust` (may be NULL) lists registrars. Result, also of
+// RemoveExpired and RollBack: removed, erased, leaving, rejected, generation, persons [hex],
+// receipts [hex], overwritten (why not yet; empty: done).
 HEFT_C_API heft_status heft_gallery_remove(const heft_matcher* matcher, const char* name,
                                            const char* const* identities, size_t count,
                                            const heft_options* options, const heft_trust* trust,
@@ -107,16 +108,17 @@ HEFT_C_API heft_status heft_gallery_remove_expired(const heft_matcher* matcher, 
 HEFT_C_API heft_status heft_gallery_roll_back(const heft_matcher* matcher, const char* name,
                                               uint64_t generation, heft_result** result,
                                               heft_error** error);
-// AskRenewal: a request for heft_key_owner_renew; `compact`: not 0: sparse blocks become few.
+// AskRenewal: a request for heft_key_owner_renew; `compact`: not 0: also merges sparse blocks.
 HEFT_C_API heft_status heft_gallery_ask_renewal(const heft_matcher* matcher, const char* name,
                                                 int compact, heft_monitor monitor, void* user,
                                                 heft_buffer** request, heft_error** error);
-// Renew: what a key owner of `trust` answered: blocks, freed, moved, erased, leaving, generation,
-// receipts [hex], overwritten.
+// Renew: applies the answer of a key owner of `trust`: blocks, freed, moved, erased, leaving,
+// generation, receipts [hex], overwritten.
 HEFT_C_API heft_status heft_gallery_renew(const heft_matcher* matcher, const char* name,
                                           heft_bytes answer, const heft_trust* trust,
                                           heft_result** result, heft_error** error);
-// EraseRemains, and Receipts, all that were given: an array of receipts.
+// EraseRemains, which returns the receipts that were due, and Receipts, which returns all: an
+// array.
 HEFT_C_API heft_status heft_gallery_erase_remains(const char* name, heft_result** result,
                                                   heft_error** error);
 HEFT_C_API heft_status heft_gallery_receipts(const char* name, heft_result** result,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learning a model from feature vectors of people who agreed to it (heft/dataset.h, heft/train.h):
+// Training a model from feature vectors of people who agreed to it (heft/dataset.h, heft/train.h):
 // no cryptography and no keys. In heft_c, not in heft_c_server.
 #ifndef HEFT_C_LEARNING_H_
 #define HEFT_C_LEARNING_H_
@@ -11,19 +11,19 @@
 extern "C" {
 #endif
 
-// heft_dataset: vectors of one modality or more, with identities and a split by identity.
+// heft_dataset: vectors of one or more modalities, with identities and a split by identity.
 typedef struct heft_dataset heft_dataset;
 // TrainingData::FromRows: row i of every modality belongs to labels[i]; all have equally many rows.
-// `split`: "train", "val" or "test" for each row; NULL: dealt by `split_seed`. A
-// folder without labels.txt: a data set for heft_learn's "method" "pca" and "none" alone.
+// `split`: "train", "val" or "test" for each row; NULL: drawn by `split_seed`. TrainingData::Load:
+// a folder without labels.txt is only for heft_learn's "method" "pca" and "none".
 HEFT_C_API heft_status heft_dataset_from_rows(const heft_rows* modalities, size_t count,
                                               const char* const* labels, const char* const* split,
                                               uint64_t split_seed, heft_dataset** dataset,
                                               heft_error** error);
 HEFT_C_API heft_status heft_dataset_load(const char* folder, uint64_t split_seed,
                                          heft_dataset** dataset, heft_error** error);
-// TrainingData::Synthesise, of made-up people. Options: "identities", "samples_per_identity",
-// "seed" (integers), "dimensions" (numbers, added one a modality).
+// TrainingData::Synthesise: synthetic people. Options: "identities", "samples_per_identity", "seed"
+// (integers), "dimensions" (numbers, one added for each modality).
 HEFT_C_API heft_status heft_dataset_synthesise(const heft_options* options, heft_dataset** dataset,
                                                heft_error** error);
 HEFT_C_API void heft_dataset_free(heft_dataset* dataset);
@@ -38,18 +38,20 @@ HEFT_C_API heft_status heft_dataset_describe(const heft_dataset* dataset, heft_r
 HEFT_C_API heft_status heft_dataset_vector(const heft_dataset* dataset, size_t modality, size_t row,
                                            float* values, size_t dimension, heft_error** error);
 
-// heft_learn: Learn. Options are LearnOptions' members: "gamma", "degree", "epochs", "patience",
-// "seed" (integers), "lambda", "margin", "learning_rate", "weight_decay", "shrinkage",
-// "drop_modality" (numbers), "method", "recipe", "fit", "profile", "checkpoint" (text),
-// "grid_search", "against_wolves", "with_exact" (flags), "modality_weights" (numbers, added one a
-// modality).
+// heft_learn: Learn. Options are members of LearnOptions.
+//
+//    integers  "gamma", "degree", "epochs", "patience", "seed"
+//    numbers   "lambda", "margin", "learning_rate", "weight_decay", "shrinkage", "drop_modality"
+//    text      "method", "recipe", "fit", "profile", "checkpoint"
+//    flags     "grid_search", "against_wolves", "with_exact"
+//    added     "modality_weights" (numbers, one for each modality)
 HEFT_C_API heft_status heft_learn(const heft_dataset* dataset, const heft_options* options,
                                   heft_monitor monitor, void* user, heft_model** model,
                                   heft_error** error);
 
-// heft_calibrate: Calibrate: `calibrated` is `model` with decision tables that are fitted to the
-// people of `dataset`, who must not have trained it. heft_model_describe has the summary of the
-// calibration in its member "training".
+// heft_calibrate: Calibrate: `calibrated` is `model` with decision tables fitted to the people of
+// `dataset`, who must not have trained it. The member "training" of heft_model_describe summarises
+// the calibration.
 HEFT_C_API heft_status heft_calibrate(const heft_model* model, const heft_dataset* dataset,
                                       uint64_t seed, heft_monitor monitor, void* user,
                                       heft_model** calibrated, heft_error** error);

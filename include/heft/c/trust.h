@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who made a file, for whom and for how long (heft/trust.h). A signing key decrypts nothing.
-// Roles: "key-owner", "server", "client", "registrar", "trainer". Public keys: 64 hexadecimal
-// digits. Passphrases: {NULL, 0} for none; HEFT wipes its copies.
+// Signatures: signer, audience and validity of a file (heft/trust.h). A signing key decrypts
+// nothing. Roles: "key-owner", "server", "client", "registrar", "trainer". Public keys: 64
+// hexadecimal digits. Passphrases: {NULL, 0} for none; HEFT wipes its copies.
 #ifndef HEFT_C_TRUST_H_
 #define HEFT_C_TRUST_H_
 
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-// heft_signing_key: an Ed25519 key pair, the secret half in locked memory where the system grants
+// heft_signing_key: an Ed25519 key pair. The secret half is in locked memory if the system permits
 // it. Files have mode 0600 and are never overwritten.
 typedef struct heft_signing_key heft_signing_key;
 HEFT_C_API heft_status heft_signing_key_generate(heft_signing_key** key, heft_error** error);
@@ -21,21 +21,21 @@ HEFT_C_API void heft_signing_key_free(heft_signing_key* key);
 HEFT_C_FREE_AT(signing_key)
 HEFT_C_API heft_status heft_signing_key_save(const heft_signing_key* key, const char* path,
                                              heft_bytes passphrase, heft_error** error);
-// Its public half, good until the key is freed; NULL for NULL.
+// The public half, valid until the key is freed; NULL for NULL.
 HEFT_C_API const char* heft_signing_key_public(const heft_signing_key* key);
-// heft_signing_key_sign: a file of HEFT's, signed. Options: "role" (text, needed), "audience" (a
-// public key; none: anybody), "gallery" (an id), "generation", "life" (seconds from now; 0, the
-// default: for ever).
+// heft_signing_key_sign: signs a HEFT file. Options: "role" (text, required), "audience" (a public
+// key; none: anybody), "gallery" (an id), "generation", "life" (seconds from now; 0, the default:
+// without end).
 HEFT_C_API heft_status heft_signing_key_sign(const heft_signing_key* key, heft_bytes file,
                                              const heft_options* options, heft_buffer** signed_file,
                                              heft_error** error);
-// heft_authorise: a registrar's word that `act` ("add", "replace", "remove") may be done to an
-// identity that a gallery has, for `life` seconds, 0 for ever.
+// heft_authorise: a registrar's signed permission for `act` ("add", "replace", "remove") on an
+// enrolled identity, valid for `life` seconds, 0: without end.
 HEFT_C_API heft_status heft_authorise(const heft_signing_key* registrar, const char* gallery_id,
                                       const char* act, const char* identity, uint64_t life,
                                       heft_buffer** authorisation, heft_error** error);
 
-// heft_trust: whose signatures to believe, by role.
+// heft_trust: the accepted signers of each role.
 typedef struct heft_trust heft_trust;
 HEFT_C_API heft_status heft_trust_new(heft_trust** trust, heft_error** error);
 HEFT_C_API heft_status heft_trust_load(const char* path, heft_trust** trust, heft_error** error);
@@ -47,19 +47,18 @@ HEFT_C_API heft_status heft_trust_add(heft_trust* trust, const char* role, const
                                       const char* public_key, heft_error** error);
 HEFT_C_API heft_status heft_trust_revoke(heft_trust* trust, const char* public_key,
                                          heft_error** error);
-// Replies of pinned galleries alone are taken, from `generation` on.
+// Accepts only replies of pinned galleries, from `generation` on.
 HEFT_C_API heft_status heft_trust_pin(heft_trust* trust, const char* gallery_id,
                                       uint64_t generation, heft_error** error);
 // keys {role: [{name, key}]}, revoked [{name, key}], galleries [{gallery_id, generation}].
 HEFT_C_API heft_status heft_trust_describe(const heft_trust* trust, heft_result** result,
                                            heft_error** error);
 
-// heft_open_signed: the file in a signed one, if it is by a signer whom `trust` lists, and as
-// expected (OpenSigned). Options: "roles" (texts, added; none: any), "kind" (four letters),
-// "audience" (the reader's public key), "gallery" (an id), "min_generation". NULL as `trust`:
-// nobody is asked whether to believe the signer (ReadSigned), and options must be NULL; for
-// showing. `statement` (may be NULL): role, kind, signer, signer_name, audience, gallery,
-// generation, issued, expires.
+// heft_open_signed: returns the file if `trust` lists its signer and it meets the options
+// (OpenSigned). Options: "roles" (texts, added; none: any), "kind" (four letters), "audience" (the
+// reader's public key), "gallery" (an id), "min_generation". With `trust` NULL, for display, only
+// the signature itself is checked (ReadSigned), and options must be NULL. `statement` (may be
+// NULL): role, kind, signer, signer_name, audience, gallery, generation, issued, expires.
 HEFT_C_API heft_status heft_open_signed(heft_bytes bytes, const heft_trust* trust,
                                         const heft_options* options, const char* what,
                                         heft_buffer** file, heft_result** statement,
