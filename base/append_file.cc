@@ -29,7 +29,7 @@ absl::Status WriteAll(int fd, const std::string& path, ByteSpan bytes) {
   return fsync(fd) == 0 ? absl::OkStatus() : Failed("flush", path);
 }
 
-// Closed: a descriptor, until the end of the block.
+// Closed: closes a descriptor at the end of the block.
 struct Closed {
   int fd;
   ~Closed() {
@@ -48,8 +48,8 @@ absl::Status AppendToFile(const std::string& path, uint64_t size, ByteSpan bytes
     return Failed("cut", path);
   }
   const absl::Status written = WriteAll(file.fd, path, bytes);
-  // What cannot be flushed is not to be found half written; if that fails too, the next reader
-  // knows a torn entry.
+  // Data that cannot be flushed must not stay half written. If truncating fails too, the next
+  // reader recognises a torn entry.
   if (!written.ok() && ftruncate(file.fd, size) != 0) return Failed("restore", path);
   return written;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that grow at their end and are flushed before anybody relies on what was added.
+// Files that grow at the end. Appended data are on the disk before the call returns.
 #ifndef HEFT_BASE_APPEND_FILE_H_
 #define HEFT_BASE_APPEND_FILE_H_
 
@@ -11,9 +11,9 @@
 
 namespace heft {
 
-// AppendToFile: cuts the file to `size` bytes if it is longer, appends, and flushes. Where that
-// fails the file is cut to `size` again; a reader must know what is torn all the same, as power may
-// go in between. kUnavailable. One process at a time: callers hold a lock.
+// AppendToFile: cuts the file to `size` bytes if it is longer, appends, and flushes. On error it
+// cuts the file to `size` again. Readers must still detect torn entries, because the machine may
+// lose power in between. kUnavailable. Callers hold a lock: only one process may append at a time.
 absl::Status AppendToFile(const std::string& path, uint64_t size, ByteSpan bytes);
 
 }  // namespace heft

@@ -15,7 +15,7 @@
 namespace heft::audit {
 namespace {
 
-// EventOf: what a line says; null where it is no JSON.
+// EventOf: a line parsed; null if it is not JSON.
 Json EventOf(const std::string& line) { return Json::Parse(line).value_or(Json()); }
 
 }  // namespace
@@ -37,7 +37,7 @@ absl::Status CannotDo(std::string_view what, const std::string& path) {
 
 namespace {
 
-// CheckLine: that it is the next of the chain; OK or what is wrong with it.
+// CheckLine: OK if `line` is the next one of the chain, otherwise the reason why not.
 absl::Status CheckLine(const std::string& line, const AuditHead& head) {
   const Json event = EventOf(line);
   if (!event.is_object()) return absl::DataLossError("is no JSON object");
@@ -54,9 +54,9 @@ absl::Status CheckLine(const std::string& line, const AuditHead& head) {
   return absl::OkStatus();
 }
 
-// Begin: the chain up to a line that is about `last` bytes before the end of the file, which is
-// believed; from the file's beginning, which follows `after`, where there is no more than that.
-// `file` is at the next line.
+// Begin: the chain up to a line about `last` bytes before the end of the file, which is trusted.
+// For a shorter file, the chain starts at its beginning, which follows `after`. `file` is then at
+// the next line.
 absl::StatusOr<Chain> Begin(std::ifstream* file, const std::string& path, uint64_t last,
                             const AuditHead& after) {
   Chain chain;
@@ -151,7 +151,7 @@ Aside FindAside(const std::string& path) {
 
 namespace {
 
-// FirstFollows: the head that a file's first line says it follows; nothing has checked it.
+// FirstFollows: the head that a file's first line claims to follow, unchecked.
 AuditHead FirstFollows(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string line;
@@ -166,8 +166,8 @@ AuditHead FirstFollows(const std::string& path) {
   return head;
 }
 
-// HeadBefore: what the first line of a file is to follow: the end of the youngest file that was put
-// aside.
+// HeadBefore: the head that the first line of a file must follow: the end of the youngest rotated
+// file.
 absl::StatusOr<AuditHead> HeadBefore(const Aside& aside) {
   if (aside.empty()) return AuditHead{0, NoHash()};
   const auto& [last, old] = *aside.rbegin();
@@ -193,7 +193,7 @@ absl::StatusOr<AuditHead> HeadBeforeOf(const std::string& path, const Aside& asi
 }
 
 void Seek(std::ifstream* file, uint64_t bytes, uint64_t from) {
-  uint64_t low = 0, high = bytes;  // a line begins at low, whose number is at most `from`
+  uint64_t low = 0, high = bytes;  // a line begins at low; its number is at most `from`
   std::string line;
   while (high - low > 2 * kMostLine) {
     const uint64_t middle = low + (high - low) / 2;
@@ -241,9 +241,9 @@ absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
     return absl::InvalidArgumentError("no line has number 0: give a head as it was noted");
   }
   for (const std::string& path : paths) {
-    // What was noted is looked for in the file that has reached its number, or the last one.
+    // Look for the noted head in the first file that reaches its number, or else in the last file.
     HEFT_ASSIGN_OR_RETURN(const audit::Chain chain, audit::ReadChain(path, nullptr, {}, head));
-    const AuditHead& end = chain.head;  // a service that runs may be writing: half a line is none
+    const AuditHead& end = chain.head;  // a running service may be writing: half a line is ignored
     const bool here = expected != nullptr && expected->lines >= head.lines &&
                       (expected->lines <= end.lines || path == paths.back());
     if (here) HEFT_RETURN_IF_ERROR(audit::ReadChain(path, expected, {}, head).status());

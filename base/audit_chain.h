@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reading an audit log (heft/audit_log.h): the chain of its lines, and the files that were put
-// aside. service/run/audit_log.h writes them.
+// Reads an audit log (heft/audit_log.h): the chain of its lines, and its rotated files.
+// service/run/audit_log.h writes them.
 #ifndef HEFT_BASE_AUDIT_CHAIN_H_
 #define HEFT_BASE_AUDIT_CHAIN_H_
 
@@ -17,42 +17,42 @@
 
 namespace heft::audit {
 
-// kMostLine: bytes of a line that is written, without its end.
+// kMostLine: maximum bytes of a written line, without its end.
 inline constexpr size_t kMostLine = 64 << 10;
 
-// NoHash: what the first line of a chain follows.
+// NoHash: the hash that the first line of a chain follows.
 std::string NoHash();
 std::string HashOf(std::string_view line);
-// NumberOf: a line's "seq"; 0 where it has none.
+// NumberOf: a line's "seq"; 0 without one.
 uint64_t NumberOf(const std::string& line);
 // CannotDo: kUnavailable, from errno.
 absl::Status CannotDo(std::string_view what, const std::string& path);
 
-// Chain: the lines of a file as far as they hold together.
+// Chain: the lines of a file up to the last valid one.
 struct Chain {
   AuditHead head;
   uint64_t bytes = 0;  // of whole lines
-  bool torn = false;   // more comes after them, without a line's end
+  bool torn = false;   // an incomplete line follows them
   std::string last;    // the torn line
 };
 
-// ReadChain: of the file's last `last` bytes, where those before are believed; `expected` and
-// `after` as VerifyAuditLogs'. `use` gets each line, with its number.
+// ReadChain: reads the file's last `last` bytes and trusts the lines before. `expected` and `after`
+// as in VerifyAuditLogs. `use` receives each line with its number.
 using UseLine = std::function<void(uint64_t number, const std::string& line)>;
 absl::StatusOr<Chain> ReadChain(const std::string& path, const AuditHead* expected,
                                 const UseLine& use, const AuditHead& after,
                                 uint64_t last = UINT64_MAX);
 
-// Aside: files that were put aside, by the numbers of their last lines.
+// Aside: rotated files by the numbers of their last lines.
 using Aside = std::map<uint64_t, std::string>;
 Aside FindAside(const std::string& path);
 
-// HeadBeforeOf: what the first line of the file at `path` is to follow: the end of the youngest
-// file that was put aside. kDataLoss with what to do where that is not there.
+// HeadBeforeOf: the head that the first line of the file at `path` must follow: the end of the
+// youngest rotated file. kDataLoss, with the remedy, if that file is missing.
 absl::StatusOr<AuditHead> HeadBeforeOf(const std::string& path, const Aside& aside);
 
-// Seek: to a line at most two of the longest before number `from` in a file of `bytes`; lines are
-// numbered in order.
+// Seek: to a line at most two of the longest lines before number `from` in a file of `bytes` with
+// ascending numbers.
 void Seek(std::ifstream* file, uint64_t bytes, uint64_t from);
 
 }  // namespace heft::audit

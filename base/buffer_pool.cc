@@ -12,13 +12,13 @@
 namespace heft::internal {
 namespace {
 
-// The sizes that are pooled. Smaller buffers are the allocator's business; larger ones (key sets,
-// many blocks) live long.
+// Sizes that are pooled. Smaller buffers come from the allocator; larger ones (key sets, many
+// blocks) live long.
 constexpr int kLogSmallest = 14;
 constexpr size_t kSmallest = size_t{1} << kLogSmallest;
 constexpr size_t kLargest = size_t{5} << 23;   // a prepared probe of 512 dimensions
 constexpr size_t kMaxHeld = size_t{96} << 20;  // per thread
-constexpr int kClasses = 48;                   // four a power of two
+constexpr int kClasses = 48;                   // four for each power of two
 
 // RoundUp: sizes are rounded up to a quarter of a power of two, so at most a fifth is wasted.
 size_t RoundUp(size_t bytes) {
@@ -39,8 +39,8 @@ size_t SizeOf(int size_class) {
   return quarter * (4 + size_class % 4);
 }
 
-// kHugePage: buffers of that size are walked from end to end, and huge pages spare the translation
-// of addresses.
+// kHugePage: buffers of at least this size are read from end to end; huge pages reduce the cost of
+// address translation.
 constexpr size_t kHugePage = size_t{1} << 21;
 
 std::align_val_t Alignment(size_t rounded) {
@@ -57,17 +57,17 @@ void* SystemAllocate(size_t rounded) {
 
 void SystemFree(void* p, size_t rounded) noexcept { ::operator delete(p, Alignment(rounded)); }
 
-// t_pool_gone: a buffer may be freed after its thread's pool is gone (thread-local destructors run
-// in no particular order); then it goes straight back.
+// t_pool_gone: a buffer may be freed after its thread's pool is destroyed, because the order of
+// thread-local destructors is undefined. Then it is freed at once.
 thread_local bool t_pool_gone = false;
 
-// FreeBuffer: the start of a buffer that is not in use.
+// FreeBuffer: the start of a free buffer.
 struct FreeBuffer {
   FreeBuffer* next;
 };
 
-// ThreadPool: free buffers by class. The lists run through the buffers themselves, so that freeing
-// one needs no memory and cannot fail.
+// ThreadPool: free buffers by class. The lists are stored in the buffers themselves, so that
+// freeing needs no memory and cannot fail.
 struct ThreadPool {
   FreeBuffer* first[kClasses] = {};
   size_t held = 0;

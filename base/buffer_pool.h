@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffer pool. Large buffers come and go with every operation on ciphertexts; freed ones are
-// kept for reuse by the thread that freed them, so that the hot path neither maps memory nor takes
-// page faults.
+// The buffer pool. Every operation on ciphertexts allocates and frees large buffers. A thread keeps
+// the buffers that it frees, so that the hot path neither maps memory nor takes page faults.
 #ifndef HEFT_BASE_BUFFER_POOL_H_
 #define HEFT_BASE_BUFFER_POOL_H_
 
@@ -9,10 +8,10 @@
 
 namespace heft::internal {
 
-// PoolAllocate: `bytes` bytes, 64-byte aligned, uninitialised. Never nullptr: without memory it
-// throws std::bad_alloc, as operator new does.
+// PoolAllocate: `bytes` bytes, 64-byte aligned, uninitialised. Never nullptr: throws std::bad_alloc
+// without memory, as operator new does.
 void* PoolAllocate(size_t bytes);
-// PoolFree gives back what PoolAllocate returned for the same number of bytes, on any thread.
+// PoolFree: frees memory of PoolAllocate for the same number of bytes, on any thread.
 void PoolFree(void* p, size_t bytes) noexcept;
 
 }  // namespace heft::internal

@@ -4,8 +4,8 @@
 
 namespace heft {
 
-// NoFileSizeSignal: while it lives, a write beyond the limit of a file's size (ulimit -f) is an
-// error of this thread, and no signal that ends the process. One within another costs nothing.
+// NoFileSizeSignal: while it exists, a write beyond the file size limit (ulimit -f) fails with an
+// error in this thread instead of a signal that ends the process. Nesting costs nothing.
 class NoFileSizeSignal {
  public:
   NoFileSizeSignal();

@@ -28,8 +28,8 @@ namespace {
 
 bool (*g_interrupted)() = nullptr;
 
-// UsedFiles: by device and inode, whatever their paths are, the regular files that this process has
-// read or written since GuardInputs.
+// UsedFiles: the regular files that this process has read or written since GuardInputs, by device
+// and inode, so independent of their paths.
 class UsedFiles {
  public:
   static UsedFiles& Get() {
@@ -55,7 +55,7 @@ class UsedFiles {
   std::set<std::pair<dev_t, ino_t>> ids_;
 };
 
-// FileDescriptor closes on every path out of a function.
+// FileDescriptor: closes on every path out of a function.
 class FileDescriptor {
  public:
   explicit FileDescriptor(int fd) : fd_(fd) {}
@@ -70,12 +70,12 @@ class FileDescriptor {
   int fd_;
 };
 
-// Open is open(2), which waits for the other end of a pipe.
+// Open: open(2), which waits for the other end of a pipe.
 absl::StatusOr<FileDescriptor> Open(const std::string& path, int flags) {
   while (true) {
     const int fd = open(path.c_str(), flags | O_CLOEXEC);
     if (fd >= 0) return FileDescriptor(fd);
-    // A file where a folder should be: for a reader the same as no file.
+    // A file instead of a folder in the path: the same as no file for a reader.
     if (errno == ENOTDIR) errno = ENOENT;
     if (errno == ELOOP && (flags & O_NOFOLLOW) != 0) {
       return absl::FailedPreconditionError(
@@ -89,7 +89,7 @@ absl::StatusOr<FileDescriptor> Open(const std::string& path, int flags) {
   }
 }
 
-// OpenToRead opens a file for reading; `info` is of what was opened.
+// OpenToRead: opens a file for reading; `info` describes the opened file.
 absl::StatusOr<FileDescriptor> OpenToRead(const std::string& path, uint64_t max_size,
                                           struct stat* info, int flags = 0) {
   HEFT_ASSIGN_OR_RETURN(FileDescriptor fd, Open(path, O_RDONLY | flags));
@@ -105,8 +105,8 @@ absl::StatusOr<FileDescriptor> OpenToRead(const std::string& path, uint64_t max_
   return fd;
 }
 
-// Descriptor: N of /dev/stdout, /dev/fd/N and the like, whose file must be written through the
-// descriptor that is open: its position is shared with what else is written there.
+// Descriptor: N of /dev/stdout, /dev/fd/N and the like. Such a file must be written through the
+// open descriptor, because other writers share its position.
 int Descriptor(const std::string& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -117,7 +117,7 @@ int Descriptor(const std::string& path) {
   return -1;
 }
 
-// CheckSecretOwner: kFailedPrecondition where another user owns a secret, and so can change it, or
+// CheckSecretOwner: kFailedPrecondition if another user owns a secret, and so can change it, or if
 // others may read or write it.
 absl::Status CheckSecretOwner(const struct stat& info, const std::string& path) {
   if (info.st_uid != geteuid() && info.st_uid != 0) {
@@ -130,7 +130,7 @@ absl::Status CheckSecretOwner(const struct stat& info, const std::string& path) 
       absl::StrCat(path, ": others may read this secret: chmod 600 ", path));
 }
 
-// ReadInto reads until `out` is full or the file ends; returns the bytes read.
+// ReadInto: reads until `out` is full or the file ends; returns the bytes read.
 absl::StatusOr<size_t> ReadInto(const FileDescriptor& fd, const std::string& path, void* out,
                                 size_t size) {
   size_t done = 0;
@@ -205,7 +205,7 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t max_s
 
 absl::StatusOr<SecretFile> ReadSecretFile(const std::string& path, uint64_t max_size) {
   struct stat info;
-  // Everything is checked of what was opened. The links of open descriptors are the kernel's.
+  // All checks are of the opened file. Links of open descriptors belong to the kernel.
   const bool link = Descriptor(path) < 0 && path != "/dev/stdin";
   HEFT_ASSIGN_OR_RETURN(const FileDescriptor fd,
                         OpenToRead(path, max_size, &info, link ? O_NOFOLLOW : 0));
@@ -253,7 +253,7 @@ absl::Status WriteFileAtomic(const std::string& path, std::string_view text, mod
 
 namespace {
 
-// LinkTarget: the path at the end of a chain of symbolic links, whether or not anything is there.
+// LinkTarget: the path at the end of a chain of symbolic links, even if no file exists there.
 absl::StatusOr<std::string> LinkTarget(const std::string& path) {
   constexpr int kLongestChain = 40;  // as the kernel has it
   std::filesystem::path at = path;
@@ -338,7 +338,7 @@ bool FileExists(const std::string& path) {
 absl::StatusOr<FileLock> FileLock::Take(const std::string& path, mode_t mode,
                                         std::string_view busy) {
   const int operation = LOCK_EX | (busy.empty() ? 0 : LOCK_NB);
-  // Of a file system that numbers a file otherwise each time, nothing can be told.
+  // Some file systems number a file differently each time; there the check is impossible.
   constexpr int kTries = 16;
   for (int tries = 1;; ++tries) {
     FileLock lock(open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, mode));
@@ -353,7 +353,7 @@ absl::StatusOr<FileLock> FileLock::Take(const std::string& path, mode_t mode,
       if (errno == EWOULDBLOCK) return absl::UnavailableError(std::string(busy));
       return absl::UnavailableError(absl::StrCat("cannot lock ", path, ": ", std::strerror(errno)));
     }
-    // Another file may have taken its place meanwhile, which others lock by now.
+    // Another file may have this name now, and other processes may already lock that one.
     struct stat held, named;
     if (fstat(lock.fd_, &held) == 0 && stat(path.c_str(), &named) == 0 &&
         held.st_ino == named.st_ino && held.st_dev == named.st_dev) {

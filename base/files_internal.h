@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What files.cc and folders.cc share.
+// Shared by files.cc and folders.cc.
 #ifndef HEFT_BASE_FILES_INTERNAL_H_
 #define HEFT_BASE_FILES_INTERNAL_H_
 
@@ -10,7 +10,7 @@
 
 namespace heft::internal {
 
-// SystemError: "ACTION PATH: " and what the system says to `error`; kNotFound or kUnavailable.
+// SystemError: "ACTION PATH: " and the system's text for `error`; kNotFound or kUnavailable.
 absl::Status SystemError(std::string_view action, const std::string& path, int error);
 
 }  // namespace heft::internal

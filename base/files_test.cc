@@ -33,8 +33,8 @@ class FilesTest : public ::testing::Test {
     EXPECT_EQ(mkfifo(Path(name).c_str(), 0600), 0);
     return Path(name);
   }
-  // A device as /dev holds it (1, `minor`). Root gets one of its own: a test that fails must not
-  // replace the system's.
+  // A device as in /dev (1, `minor`). Root creates its own, because a failing test must not replace
+  // the system's.
   std::string Device(const std::string& name, int minor) const {
     const std::string path = Path(name);
     if (geteuid() != 0 || mknod(path.c_str(), S_IFCHR | 0666, makedev(1, minor)) != 0) {
@@ -81,7 +81,7 @@ TEST_F(FilesTest, OutputsKeepLinks) {
   EXPECT_TRUE(fs::is_symlink(Path("link")));
   EXPECT_TRUE(fs::is_symlink(Path("link-to-link")));
   EXPECT_EQ(*ReadTextFile(Path("far/file")), "two");
-  // A link to a file that is yet to be made, and one to a folder that is not there.
+  // A link to a file that does not exist yet, and one to a folder that does not exist.
   fs::create_symlink("far/new", Path("dangling"));
   ASSERT_TRUE(Write(Path("dangling"), "three").ok());
   EXPECT_TRUE(fs::is_symlink(Path("dangling")));
@@ -113,7 +113,7 @@ TEST_F(FilesTest, OutputsWriteThroughPipesAndDevices) {
 }
 
 TEST_F(FilesTest, OutputsToDescriptorsFollowWhatIsThere) {
-  // As /dev/stdout is after ">file": both writers share one position.
+  // As /dev/stdout after ">file": both writers share one position.
   ASSERT_TRUE(Write(Path("file"), "").ok());
   const int fd = open(Path("file").c_str(), O_WRONLY);
   ASSERT_GE(fd, 0);
@@ -143,7 +143,7 @@ TEST_F(FilesTest, OutputsRefuseSocketsAndFolders) {
 std::atomic<bool> g_give_up{false};
 bool GiveUp() { return g_give_up; }
 
-// Calls `wait` in a thread and sends that thread signals until it returns or that is `enough`.
+// Calls `wait` in a thread, and sends signals to the thread until it returns or `enough` is true.
 void Disturb(const std::function<void()>& wait, const std::function<bool()>& enough) {
   struct sigaction action = {}, before = {};
   action.sa_handler = [](int) {};  // and no SA_RESTART
@@ -172,7 +172,7 @@ TEST_F(FilesTest, InterruptedWaitsForPipesEnd) {
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
   Disturb([&] { status = Write(fifo, "x"); }, never);
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
-  // Open at both ends, but nothing comes, and nothing is taken.
+  // Open at both ends, but without data and without a reader.
   const int both = open(fifo.c_str(), O_RDWR);
   Disturb([&] { status = ReadFile(fifo).status(); }, never);
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
@@ -276,14 +276,14 @@ TEST_F(FilesTest, NewFoldersNeedAPlaceOfTheirOwn) {
   }
   EXPECT_EQ(NewFolder::Create(Path("no/such/folder")).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(NewFolder::Create(Path("file/x")).status().code(), absl::StatusCode::kUnavailable);
-  // Another has taken the name in the meantime.
+  // Another folder has taken the name in the meantime.
   auto folder = NewFolder::Create(Path("late"));
   ASSERT_TRUE(folder.ok());
   fs::create_directories(Path("late/full"));
   EXPECT_EQ(folder->Commit().code(), absl::StatusCode::kUnavailable);
 }
 
-// Whoever waited while another file took the name of the one that he locks waits for that one.
+// If a waiter's file has been replaced under its name, the waiter waits for the new file's lock.
 TEST_F(FilesTest, LocksAreOfWhatHasTheName) {
   const std::string path = folder_ / "lock";
   std::optional<FileLock> before = *FileLock::Take(path, 0600);
@@ -293,7 +293,7 @@ TEST_F(FilesTest, LocksAreOfWhatHasTheName) {
     EXPECT_TRUE(lock.ok()) << lock.status();
     EXPECT_TRUE(released) << "somebody else has it";
   });
-  // It waits by now, or comes later: then it waits for the other one from the start.
+  // It is waiting now, or starts later and waits for the new file from the start.
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   ASSERT_TRUE(WriteFileAtomic(folder_ / "other", std::string(), 0600).ok());
   std::filesystem::rename(folder_ / "other", path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folders: made so that they are there after a crash, too.
+// Creates folders durably: they exist after a crash, too.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,15 +23,15 @@ absl::Status SyncDirectory(const std::string& path) {
   if (fd < 0) return SystemError("cannot open directory", path, errno);
   const int error = fsync(fd) == 0 ? 0 : errno;
   close(fd);
-  // Some file systems cannot flush a directory; there a rename is as durable as it gets.
+  // Some file systems cannot flush a directory; a rename there cannot be made more durable.
   if (error != 0 && error != EINVAL) return SystemError("cannot flush", path, error);
   return absl::OkStatus();
 }
 
 namespace {
 
-// SyncParent flushes the entry of the folder `path` in the one above it, or, where that one may be
-// entered and not read, the whole file system.
+// SyncParent: flushes the entry of the folder `path` in its parent. If the parent may be entered
+// but not read, it flushes the whole file system.
 absl::Status SyncParent(const std::filesystem::path& path) {
   const std::string parent = path.parent_path().string();
   const char* const name = parent.empty() ? "." : parent.c_str();
@@ -43,7 +43,7 @@ absl::Status SyncParent(const std::filesystem::path& path) {
   return error == 0 ? absl::OkStatus() : SystemError("cannot flush", parent, error);
 }
 
-// MissingFolders: of `path` and those above it, the outermost first.
+// MissingFolders: those of `path` and its parents that do not exist, outermost first.
 std::vector<std::filesystem::path> MissingFolders(std::filesystem::path path) {
   std::vector<std::filesystem::path> missing;
   std::error_code ignored;
@@ -66,7 +66,7 @@ absl::Status MakeDirectories(const std::string& path) {
     absl::Status status;
     for (const std::filesystem::path& folder : missing) status.Update(SyncParent(folder));
     if (status.ok()) return status;
-    // Empty ones alone: others may be in use by now.
+    // Only empty ones: other processes may use them by now.
     for (auto it = missing.rbegin(); it != missing.rend(); ++it) rmdir(it->c_str());
     return status;
   }
@@ -101,7 +101,7 @@ absl::StatusOr<NewFolder> NewFolder::Create(const std::string& path) {
   return folder;
 }
 
-// Takes no memory, for which there may be none.
+// Allocates no memory, because there may be none.
 NewFolder::~NewFolder() {
   if (partial_.empty()) return;
   for (const std::string& file : files_) unlink(file.c_str());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is flushed to disk when folders are made.
+// Which entries are flushed to disk when folders are created.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -14,8 +14,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 
-// This fsync stands in for the C library's in this program: it writes down whose flush was asked
-// for, and refuses that of one path.
+// Replaces the C library's fsync in this program: records the flushed paths, and refuses one path.
 static std::vector<std::string>* g_flushed = nullptr;
 static std::string* g_refused = nullptr;
 extern "C" int fsync(int fd) {

@@ -41,7 +41,7 @@ uint64_t Nanoseconds(const struct timespec& time) {
 }  // namespace
 
 absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
-  // Nothing that is opened here may wait for another process, as a pipe would.
+  // Opening must not wait for another process, as it would for a pipe.
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0 && errno == ELOOP) {
     return absl::FailedPreconditionError(
@@ -74,7 +74,7 @@ absl::StatusOr<FileStamp> FileStampOf(const std::string& path) {
 
 absl::StatusOr<FileStamp> SettledFileStamp(const std::string& path) {
   using std::chrono::nanoseconds;
-  // The kernel's clock for files ticks every 10 ms at most; some file systems keep whole seconds.
+  // The kernel's file clock ticks at least every 10 ms; some file systems store whole seconds.
   constexpr uint64_t kTick = 50'000'000, kCoarse = 2'000'000'000, kSecond = 1'000'000'000;
   HEFT_ASSIGN_OR_RETURN(FileStamp stamp, FileStampOf(path));
   while (true) {

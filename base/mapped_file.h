@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MappedFile: a file of this user's own in memory where it lies, read only. Processes share its
-// pages.
+// MappedFile: a file of this user, mapped read-only. Processes share its pages.
 #ifndef HEFT_BASE_MAPPED_FILE_H_
 #define HEFT_BASE_MAPPED_FILE_H_
 
@@ -13,13 +12,13 @@
 
 namespace heft {
 
-// MappedFile: copies share the mapping. It stays what it was when another file takes the name; who
-// writes into the file itself, or cuts it short, changes what is read, or ends the process.
+// MappedFile: copies share the mapping. Replacing the file under its name does not change the
+// mapping. Writing into the file changes the mapped bytes; truncating it can end the process.
 class MappedFile {
  public:
-  // kNotFound; kFailedPrecondition for what somebody else could have put there or may change: a
-  // symbolic link, no regular file, a file of another user than this one or root, one that group or
-  // others may write. kUnavailable where the system refuses.
+  // kNotFound; kFailedPrecondition if another user could have put the file there or can change it:
+  // a symbolic link, not a regular file, owned by another user than this one or root, or writable
+  // for group or others. kUnavailable if the operating system refuses.
   static absl::StatusOr<MappedFile> Open(const std::string& path);
 
   ByteSpan bytes() const { return bytes_; }  // from a page's start
@@ -32,8 +31,7 @@ class MappedFile {
   ByteSpan bytes_;
 };
 
-// FileStamp: what the system says of a file behind a path. Whoever writes to the file, or puts
-// another in its place, changes it.
+// FileStamp: facts about the file at a path, which change if the file is written or replaced.
 struct FileStamp {
   uint64_t inode = 0, size = 0;
   uint64_t modified = 0, changed = 0;  // nanoseconds of Unix time; nobody sets the second
@@ -41,8 +39,8 @@ struct FileStamp {
 };
 // kNotFound, kUnavailable.
 absl::StatusOr<FileStamp> FileStampOf(const std::string& path);
-// SettledFileStamp: of a file that was last changed longer ago than file systems tell times apart:
-// what changes from here on changes the stamp. It waits for that, up to two seconds a change.
+// SettledFileStamp: a stamp that every later change alters. It waits until the last change is older
+// than the resolution of file times, up to two seconds for each change.
 absl::StatusOr<FileStamp> SettledFileStamp(const std::string& path);
 
 }  // namespace heft

@@ -84,7 +84,7 @@ TEST_F(MappedFileTest, AStampChangesWithTheFile) {
   ASSERT_TRUE(before.ok()) << before.status();
   EXPECT_EQ(*FileStampOf(path_), *before);
   EXPECT_EQ(before->size, 5u);
-  // Written over, with size and time as they were.
+  // Overwritten, with the same size and time.
   std::filesystem::file_time_type time = std::filesystem::last_write_time(path_);
   {
     std::FILE* file = std::fopen(path_.c_str(), "r+");

@@ -17,7 +17,7 @@ constexpr uint8_t kClear = 0;
 constexpr uint8_t kSealed = 1;
 constexpr unsigned long long kOpsLimit = crypto_pwhash_OPSLIMIT_MODERATE;
 constexpr size_t kMemLimit = crypto_pwhash_MEMLIMIT_MODERATE;
-// More than any sane file asks for; a hostile one must not make us take all memory.
+// Higher than any sensible file; a hostile file must not exhaust memory.
 constexpr uint64_t kMaxOps = 16;
 constexpr uint64_t kMaxMemory = uint64_t{1} << 31;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Secrets in files: in the clear, or sealed under a passphrase with Argon2id and XChaCha20-Poly1305
+// Secrets in files: unencrypted, or sealed under a passphrase with Argon2id and XChaCha20-Poly1305
 // (libsodium). Format: docs/formats.md, "Sealed secrets".
 #ifndef HEFT_BASE_PASSPHRASE_H_
 #define HEFT_BASE_PASSPHRASE_H_
@@ -16,24 +16,24 @@
 
 namespace heft {
 
-// Wiped: a passphrase for as long as it is needed.
+// Wiped: a passphrase, wiped when destroyed.
 struct Wiped {
   std::string text;
   ~Wiped() { SecureWipe(text.data(), text.size()); }
 };
 
-// AskPassphrase: what `source` gives; empty where there is none to ask. kInvalidArgument where it
-// gives an empty one: whoever asked for a sealed file must not get one in the clear.
+// AskPassphrase: the result of `source`; empty without a source. kInvalidArgument if `source`
+// returns an empty one, because a file that should be sealed must not be written unencrypted.
 absl::Status AskPassphrase(const PassphraseSource& source, Wiped* out);
 
-// WriteSecret appends a form (0 clear, 1 sealed) and `secret` to what `writer` holds, which is
-// sealed along as associated data. In the clear, where `passphrase` is empty, what the writer holds
-// is secret from here on.
+// WriteSecret: appends a form (0 unencrypted, 1 sealed) and `secret` to `writer`. The bytes already
+// in `writer` are sealed along as associated data. With an empty `passphrase` the secret is not
+// encrypted, so the content of `writer` is secret afterwards.
 absl::Status WriteSecret(ByteWriter* writer, ByteSpan secret, std::span<const char> passphrase);
 
-// SecretIsSealed takes the form; ReadSecret then takes the rest, of `secret.size()` bytes in the
-// clear. `payload` is what the reader began with. kInvalidArgument for a wrong passphrase,
-// kFailedPrecondition for none where one is needed, kDataLoss.
+// SecretIsSealed: reads the form; ReadSecret then reads the rest, `secret.size()` bytes
+// unencrypted. `payload` is the whole input of the reader. kInvalidArgument for a wrong passphrase,
+// kFailedPrecondition for a missing one, kDataLoss.
 bool SecretIsSealed(ByteReader& reader);
 absl::Status ReadSecret(ByteReader& reader, ByteSpan payload, bool sealed,
                         std::span<const char> passphrase, std::string_view what,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadRegularFile: ReadFile (heft/files.h), from a folder that somebody else fills:
-// kFailedPrecondition for a link, which leads where he likes, and for a pipe, which waits for him.
+// ReadRegularFile: ReadFile (heft/files.h) from a folder that another user fills.
+// kFailedPrecondition for a link, which can lead anywhere, and for a pipe, which can block the
+// reader.
 #ifndef HEFT_BASE_REGULAR_FILE_H_
 #define HEFT_BASE_REGULAR_FILE_H_
 

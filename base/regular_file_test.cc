@@ -29,7 +29,7 @@ TEST(RegularFileTest, LinksAndPipesAreNoFiles) {
   EXPECT_EQ(code("link", 9), absl::StatusCode::kFailedPrecondition);
   std::filesystem::create_directory(path("folder"));
   EXPECT_EQ(code("folder", 9), absl::StatusCode::kFailedPrecondition);
-  // Nobody writes to it: whoever waited would wait for ever.
+  // A pipe without a writer: reading it would wait for ever.
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(code("pipe", 9), absl::StatusCode::kFailedPrecondition);
 }

@@ -24,13 +24,13 @@ std::atomic<int> g_refusal{0};  // errno of the last one
 namespace internal {
 
 // SecureAllocate: sodium_malloc returns memory that ends at a page's end, so it is aligned only if
-// the size is a multiple of the alignment wanted.
+// the size is a multiple of the alignment.
 void* SecureAllocate(size_t bytes) {
   if (sodium_init() < 0) return nullptr;
   const size_t rounded = bytes == 0 ? 64 : (bytes + 63) / 64 * 64;
   void* p = sodium_malloc(rounded);
   if (p == nullptr) return nullptr;
-  // sodium_malloc has tried to lock it already, and has not said whether it could.
+  // sodium_malloc has already tried to lock the memory, without reporting the outcome.
   if (sodium_mlock(p, rounded) != 0) {
     g_refusal = errno;
     g_refused_bytes += rounded;

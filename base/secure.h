@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SecureVector<T>: memory for secrets (libsodium's guarded allocation): locked against swapping,
-// left out of core dumps, wiped when freed. Moves, never copies. Where the system refuses to lock,
-// SecureMemoryStatus says so.
+// SecureVector<T>: memory for secrets (libsodium's guarded allocation). It is locked against
+// swapping, excluded from core dumps, and wiped when freed. It can be moved, but not copied. If the
+// system refuses to lock, SecureMemoryStatus says so.
 #ifndef HEFT_BASE_SECURE_H_
 #define HEFT_BASE_SECURE_H_
 
@@ -19,15 +19,15 @@ void* SecureAllocate(size_t bytes);  // zeroed; nullptr where the system refuses
 void SecureFree(void* p);
 }  // namespace internal
 
-// SecureWipe wipes memory in a way that the compiler may not leave out.
+// SecureWipe: wipes memory; the compiler cannot remove the call.
 void SecureWipe(void* p, size_t bytes);
 
-// SecureVector: `size` values, zero at first.
+// SecureVector: `size` values, initially zero.
 template <typename T>
 class SecureVector {
  public:
   SecureVector() = default;
-  // Create: kUnavailable where the system has no memory.
+  // Create: kUnavailable if the system has no memory.
   static absl::StatusOr<SecureVector> Create(size_t size) {
     SecureVector v;
     v.data_ = static_cast<T*>(internal::SecureAllocate(size * sizeof(T)));

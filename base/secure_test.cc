@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of secrets in memory, seen from outside: the kernel's view of the mapping, the core
-// file of a process that crashed, and a system that refuses to lock.
+// Secrets in memory, observed from outside: the kernel's view of the mapping, the core file of a
+// crashed process, and a system that refuses to lock.
 #include "base/secure.h"
 
 #include <fcntl.h>
@@ -41,7 +41,7 @@ std::string KernelFlags(const void* p) {
   return "";
 }
 
-// Runs `body` in a process of its own, in `folder`; returns waitpid's status.
+// Runs `body` in a child process, in `folder`; returns waitpid's status.
 template <typename Body>
 int InChild(const std::string& folder, const Body& body) {
   const pid_t child = fork();
@@ -59,7 +59,7 @@ int InChild(const std::string& folder, const Body& body) {
   return status;
 }
 
-// All core files of a folder, one after the other.
+// All core files of a folder, concatenated.
 std::string Cores(const std::string& folder) {
   std::string all;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -68,8 +68,8 @@ std::string Cores(const std::string& folder) {
   return all;
 }
 
-// A long text. What is searched for is a piece of it from the middle: the last bytes that were
-// moved may still be in a register, and registers are in a core file too.
+// A long text. Tests search for a piece from its middle, because the last moved bytes may still be
+// in a register, and core files contain registers.
 std::string Text(char first) {
   std::string text(4096, ' ');
   for (size_t i = 0; i < text.size(); ++i) text[i] = static_cast<char>(first + (i * i) % 23);
@@ -120,7 +120,7 @@ TEST(SecureTest, AProgramThatTurnsCoreDumpsOffLeavesNone) {
   const testing::TemporaryFolder folder;
   const int status = InChild(folder.path(), [] {
     if (!DisableCoreDumps().ok()) _exit(8);
-    // Not dumpable holds by itself, where cores go to a pipe and the limit does not count.
+    // Not dumpable is sufficient alone: if cores go to a pipe, the limit has no effect.
     if (prctl(PR_GET_DUMPABLE) != 0) _exit(7);
     abort();
   });
@@ -135,7 +135,7 @@ TEST(SecureTest, ARefusedLockIsReported) {
   const int status = InChild(folder.path(), [] {
     if (!SecureMemoryStatus().ok()) _exit(1);
     const rlimit none = {0, 0};
-    // Whoever may lock without limits must give that up first.
+    // A process that may lock without limits must give up that right first.
     if (setrlimit(RLIMIT_MEMLOCK, &none) != 0) _exit(2);
     if (geteuid() == 0 && setuid(65534) != 0) _exit(3);
     auto v = SecureVector<uint8_t>::Create(100);
@@ -160,7 +160,7 @@ TEST(SecureTest, SecretFilesOfOthersAreNoticed) {
     EXPECT_EQ(file->permissions.code(),
               (mode & 077) == 0 ? absl::StatusCode::kOk : absl::StatusCode::kFailedPrecondition);
   }
-  // Another user's, who can change it whatever its mode says. Only root can give a file away.
+  // A file of another user, who can change it whatever its mode is. Only root can give a file away.
   ASSERT_TRUE(WriteFileAtomic(path, std::string_view("secret"), 0600).ok());
   if (geteuid() == 0) {
     ASSERT_EQ(chown(path.c_str(), 12345, 12345), 0);
@@ -186,7 +186,7 @@ TEST(SecureTest, LinksToSecretFilesAreRefused) {
     EXPECT_EQ(file.status().code(), absl::StatusCode::kFailedPrecondition);
     EXPECT_NE(file.status().message().find("symbolic link"), std::string::npos);
   }
-  // What a shell hands over is a link of the kernel's.
+  // A shell passes a kernel link to an open descriptor.
   const int fd = open(path.c_str(), O_RDONLY);
   ASSERT_GE(fd, 0);
   for (const char* where : {"/dev/fd/", "/proc/self/fd/"}) {

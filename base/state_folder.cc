@@ -11,7 +11,7 @@ std::string StateFolder() {
     return std::string(value == nullptr ? "" : value);
   };
   if (const std::string own = named("HEFT_STATE_DIR"); !own.empty()) return own;
-  // By their standard, relative ones are to be ignored.
+  // The XDG standard says that relative paths must be ignored.
   if (const std::string state = named("XDG_STATE_HOME"); state.starts_with("/")) {
     return state + "/heft";
   }

@@ -29,8 +29,8 @@ uint32_t NumberFromSource() {
   return number;
 }
 
-// Takes the place of libsodium's way to the operating system: no code of ours that is shipped knows
-// of it.
+// Replaces libsodium's access to the operating system's randomness. Shipped code does not depend on
+// it.
 randombytes_implementation g_implementation = {
     .implementation_name = [] { return "fixed, for tests"; },
     .random = NumberFromSource,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests alone: generators of a known seed, and folders that no two runs share. Nothing of this
-// is in a library or program that is shipped (scripts/check-randomness,
-// scripts/check-server-symbols).
+// For tests only: generators with a known seed, and folders that no two runs share. It is not part
+// of any shipped library or program (scripts/check-randomness, scripts/check-server-symbols).
 #ifndef HEFT_BASE_TESTING_H_
 #define HEFT_BASE_TESTING_H_
 
@@ -12,7 +11,7 @@
 
 namespace heft {
 
-// TestCsprng: a generator whose stream is known, the same for the same seed on every machine.
+// TestCsprng: a generator with a known stream, the same for the same seed on every machine.
 class TestCsprng : public Csprng {
  public:
   explicit TestCsprng(const Seed& seed, uint64_t stream = 0) : Csprng(seed, stream) {}
@@ -20,16 +19,16 @@ class TestCsprng : public Csprng {
 
 namespace testing {
 
-// FixRandomness: from here on, what this process takes from the operating system's generator, in
-// whatever thread, is one stream that `name` decides. Generators that are there already go on.
-// Test programs call it for every test (testing_main.cc).
+// FixRandomness: from now on all randomness that this process takes from the operating system, in
+// every thread, is one stream determined by `name`. Existing generators are not affected. Test
+// programs call it for every test (testing_main.cc).
 void FixRandomness(std::string_view name);
 
-// SourcePath: the absolute path of `name` in the source tree that this program was built from. Only
-// testing_paths.cc knows that tree, so all other objects are the same in every checkout.
+// SourcePath: the absolute path of `name` in the source tree of this program. Only testing_paths.cc
+// depends on that tree, so all other objects are the same in every checkout.
 std::string SourcePath(std::string_view name);
 
-// TemporaryFolder: an empty folder of a name that nobody else has, removed with this object.
+// TemporaryFolder: an empty folder with a unique name, removed with this object.
 class TemporaryFolder {
  public:
   TemporaryFolder();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main function of the test programs. Randomness is fixed: every test draws what its name
-// decides, so that it passes always or never. HEFT_TEST_SEED=WORD draws other values, the same for
-// the same word (scripts/soak-tests). --source=NAME_test.cc runs the tests of one source alone.
+// The main function of the test programs. Randomness is fixed: the name of a test determines all
+// its draws, so that it passes always or never. HEFT_TEST_SEED=WORD selects other draws, the same
+// for the same word (scripts/soak-tests). --source=NAME_test.cc runs only the tests of one source.
 #include <gtest/gtest.h>
 
 #include <cstdio>
@@ -19,7 +19,7 @@ class FixedRandomness : public ::testing::EmptyTestEventListener {
   void OnTestStart(const ::testing::TestInfo& test) override {
     Fix(std::string(test.test_suite_name()) + "." + test.name());
   }
-  // Between tests: what a suite's end or an environment draws.
+  // Between tests: draws at the end of a suite or of an environment.
   void OnTestEnd(const ::testing::TestInfo&) override { Fix("after a test"); }
 
   void Fix(const std::string& name) const { heft::testing::FixRandomness(word_ + "/" + name); }
@@ -28,8 +28,8 @@ class FixedRandomness : public ::testing::EmptyTestEventListener {
   const std::string word_ = given_ == nullptr ? "" : given_;
 };
 
-// OwnState: what this program and those that it starts keep of keys (HEFT_STATE_DIR) goes to a
-// folder of this run, not among what a developer's own keys have.
+// OwnState: keeps the state of keys (HEFT_STATE_DIR) of this program and its children in a folder
+// of this run, separate from the state of a developer's own keys.
 class OwnState : public ::testing::Environment {
   void SetUp() override { setenv("HEFT_STATE_DIR", folder_.emplace().path().c_str(), 1); }
   void TearDown() override { folder_.reset(); }
@@ -37,8 +37,8 @@ class OwnState : public ::testing::Environment {
   std::optional<heft::testing::TemporaryFolder> folder_;
 };
 
-// Selects the tests of `source`, unless some of them are selected by name already; false where
-// there are none, which would pass unnoticed.
+// Selects the tests of `source`, unless tests are already selected by name. False if there are
+// none, because an empty run would pass unnoticed.
 bool SelectSource(const std::string& source) {
   if (GTEST_FLAG_GET(filter) != "*") return true;
   std::string filter;

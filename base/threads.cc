@@ -28,12 +28,12 @@ std::atomic<int> g_threads{0};
 thread_local bool t_inside_task = false;
 thread_local bool t_gives_way = false;
 
-// Pool: workers sleep until a job is posted; the poster works too and waits for the rest.
+// Pool: workers sleep until a job is posted. The poster works too and waits for the rest.
 class Pool {
  public:
-  // Those who give way have a pool of their own, whose workers give way too: nobody else waits for
-  // a job of theirs. A process that was forked makes both anew, as it has none of the threads.
-  // Never destroyed: workers may outlive static destructors.
+  // Threads with lowered priority (GiveWay) have a pool of their own, with workers of lowered
+  // priority, so other threads never wait for their jobs. A forked process creates new pools,
+  // because it has no threads. Pools are never destroyed: workers may outlive static destructors.
   static Pool& Get() {
     struct Pools {
       uint64_t process = 0;
@@ -71,7 +71,7 @@ class Pool {
   }
 
  private:
-  // AddWorkers: up to `wanted` in all. Fewer do where the system makes no more threads.
+  // AddWorkers: up to `wanted` in total; fewer if the system creates no more threads.
   void AddWorkers(int wanted) {
     try {
       for (; workers_ < wanted; ++workers_) {
@@ -82,7 +82,7 @@ class Pool {
     }
   }
 
-  // Drain works on what is left of the job. The first exception of a task ends it.
+  // Drain: works on the rest of the job. The first exception of a task ends the job.
   void Drain() {
     t_inside_task = true;
     try {
@@ -133,10 +133,10 @@ int ThreadCount() {
 
 absl::Status GiveWay() {
   constexpr int kNice = 10;
-  const auto thread = static_cast<id_t>(syscall(SYS_gettid));  // on Linux each has its own
-  // Whoever runs at a niceness beyond stays there: root would get less nice, and others an error.
+  const auto thread = static_cast<id_t>(syscall(SYS_gettid));  // on Linux each thread has its own
+  // A thread with a higher niceness keeps it: root would lower it, and others would get an error.
   if (getpriority(PRIO_PROCESS, thread) >= kNice || setpriority(PRIO_PROCESS, thread, kNice) == 0) {
-    t_gives_way = true;  // a thread has the niceness of the one that made it: its pool's too
+    t_gives_way = true;  // new threads inherit the niceness, so this pool's workers have it too
     return absl::OkStatus();
   }
   return absl::UnavailableError(

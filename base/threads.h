@@ -12,14 +12,14 @@
 
 namespace heft {
 
-// ParallelFor calls fn(i) once for every i in [0, count), in any order, on up to ThreadCount()
-// threads, and returns when all are done. Runs inline where count or ThreadCount() is 1, and when
-// called from within a task. Fewer threads work where the system makes no more. `fn` throws nothing
-// of its own; where it runs out of memory, what is left of the job is dropped, and std::bad_alloc
-// reaches the caller once every thread has left `fn`.
+// ParallelFor: calls fn(i) once for every i in [0, count), in any order, on up to ThreadCount()
+// threads, and returns when all are done. Runs inline if count or ThreadCount() is 1, and within a
+// task. If the system creates no more threads, fewer threads work. `fn` must not throw exceptions
+// of its own. If it runs out of memory, the rest of the job is dropped, and the caller gets
+// std::bad_alloc after every thread has left `fn`.
 void ParallelFor(size_t count, const std::function<void(size_t)>& fn);
-// TryParallelFor: the same of tasks that can fail. All run; the error of the first of them in
-// order.
+// TryParallelFor: the same for tasks that can fail. All tasks run; returns the error of the first
+// failed index.
 absl::Status TryParallelFor(size_t count, const std::function<absl::Status(size_t)>& fn);
 
 }  // namespace heft

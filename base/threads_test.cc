@@ -36,7 +36,7 @@ TEST_F(ThreadsTest, EveryIndexOnceWhateverTheCount) {
   }
 }
 
-// Whoever gives way, and the threads that work for him; nobody else.
+// GiveWay affects the calling thread and the threads that work for it, and no others.
 TEST_F(ThreadsTest, GivingWayIsOfTheCallerAndHisHelpers) {
   const int before = getpriority(PRIO_PROCESS, 0);
   std::atomic<int> own{before}, kept{0};
@@ -56,7 +56,7 @@ TEST_F(ThreadsTest, GivingWayIsOfTheCallerAndHisHelpers) {
   EXPECT_EQ(kept, 0);
 }
 
-// Whoever is nicer already is not made less so, which root may do, and is no error for others.
+// A thread with a higher niceness keeps it, even if root calls, and gets no error.
 TEST_F(ThreadsTest, GivingWayTakesNoPriority) {
   int own = 0;
   bool given = false;
@@ -70,7 +70,7 @@ TEST_F(ThreadsTest, GivingWayTakesNoPriority) {
   EXPECT_EQ(own, 0);
 }
 
-// A job of somebody who gives way lasts as long as it likes: others do not wait for its end.
+// A job of a thread with lowered priority may take long: others do not wait for it.
 TEST_F(ThreadsTest, NobodyWaitsForThoseWhoGiveWay) {
   SetThreadCount(2);
   std::atomic<bool> begun{false}, others_are_done{false};
@@ -120,14 +120,14 @@ TEST_F(ThreadsTest, RunningOutOfMemoryReachesTheCaller) {
     };
     EXPECT_THROW(ParallelFor(1000000, task), std::bad_alloc);
     EXPECT_LT(calls, 1000000u) << "the rest of the job was not dropped";
-    // The next job knows nothing of it.
+    // The next job is not affected.
     std::vector<int> done(1000, 0);
     ParallelFor(done.size(), [&](size_t i) { done[i] = 1; });
     EXPECT_EQ(done, std::vector<int>(1000, 1));
   }
 }
 
-// With room for a few stacks of threads only, those do all of the work.
+// With memory for a few thread stacks only, those threads do all the work.
 [[noreturn]] void WorkInLittleMemory() {
   SetThreadCount(200);
   const rlimit little = {256 << 20, 256 << 20};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NoteInput: a file that this process uses otherwise than by ReadFile: no output is written over it
+// NoteInput: a file that this process reads without ReadFile. Outputs must not replace it
 // (GuardInputs, heft/files.h).
 #ifndef HEFT_BASE_USED_FILES_H_
 #define HEFT_BASE_USED_FILES_H_
