@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AlignedVector<T>: a std::vector whose storage starts on a cache line, as the SIMD kernels want,
-// and whose elements are left uninitialised by resize().
+// AlignedVector<T>: a std::vector whose storage starts on a cache line, as the SIMD kernels
+// require. resize() leaves its elements uninitialised.
 #ifndef HEFT_BASE_ALIGNED_H_
 #define HEFT_BASE_ALIGNED_H_
 
@@ -14,11 +14,11 @@
 
 namespace heft {
 
-// kCacheLine: bytes of a cache line, which is also the widest vector.
+// kCacheLine: bytes of a cache line, and of the widest SIMD register.
 inline constexpr size_t kCacheLine = 64;
 
-// AlignedAllocator takes from the pool of base/buffer_pool.h and initialises by default, which for
-// numbers is not at all.
+// AlignedAllocator: takes memory from the pool of base/buffer_pool.h. It default-initialises, which
+// leaves numbers uninitialised.
 template <typename T>
 struct AlignedAllocator {
   using value_type = T;
@@ -29,7 +29,7 @@ struct AlignedAllocator {
   void deallocate(T* p, size_t n) noexcept { internal::PoolFree(p, n * sizeof(T)); }
   template <typename U>
   void construct(U* p) {
-    ::new (static_cast<void*>(p)) U;  // Default-initialised: no memset of what will be written.
+    ::new (static_cast<void*>(p)) U;  // Default-initialised: no memset of memory written next.
   }
   template <typename U, typename... Args>
   void construct(U* p, Args&&... args) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ByteWriter and ByteReader: little-endian fields. The reader never reads past its input, bounds
-// every declared count by the bytes that are there before anything is allocated, and reports the
-// first failure through status().
+// ByteWriter and ByteReader: little-endian fields. The reader never reads past its input. It checks
+// every declared count against the remaining bytes before it allocates. status() reports the first
+// failure.
 #ifndef HEFT_BASE_BYTES_H_
 #define HEFT_BASE_BYTES_H_
 
@@ -18,19 +18,19 @@
 
 namespace heft {
 
-// ByteSpan: bytes that somebody else keeps alive.
+// ByteSpan: bytes that another object owns.
 using ByteSpan = std::span<const uint8_t>;
 
-// AsBytes: the text's own memory.
+// AsBytes: a view of the text's memory.
 ByteSpan AsBytes(std::string_view text);
 
-// HexString: two lower-case hexadecimal digits a byte.
+// HexString: two lower-case hexadecimal digits for each byte.
 std::string HexString(ByteSpan bytes);
 
-// ByteWriter appends fields to a vector of bytes.
+// ByteWriter: appends fields to a vector of bytes.
 class ByteWriter {
  public:
-  // Reserve: room for `size` bytes in all: no copies are left behind by growth, which matters for
+  // Reserve: room for `size` bytes in total. Growth would leave copies behind, which matters for
   // secrets.
   void Reserve(size_t size) { bytes_.reserve(size); }
   void U8(uint8_t v) { Scalar(v); }
@@ -42,7 +42,7 @@ class ByteWriter {
   void Raw(ByteSpan bytes);
   void U32Array(std::span<const uint32_t> words);  // no length
   void F64Array(std::span<const double> values);   // no length
-  // Patch: bytes in place of as many that were written at `at`.
+  // Patch: replaces bytes that were written at `at`.
   void Patch(size_t at, ByteSpan bytes);
 
   const std::vector<uint8_t>& bytes() const { return bytes_; }
@@ -56,13 +56,13 @@ class ByteWriter {
   std::vector<uint8_t> bytes_;
 };
 
-// ByteReader takes fields from the front of a span.
+// ByteReader: takes fields from the front of a span.
 class ByteReader {
  public:
   // `what` names the object in error messages ("ciphertext", "model").
   ByteReader(ByteSpan bytes, std::string_view what) : bytes_(bytes), what_(what) {}
 
-  // The fields' readers return 0 or nothing after a failure.
+  // The field readers return 0 or nothing after a failure.
   uint8_t U8() { return static_cast<uint8_t>(Scalar(1)); }
   uint32_t U32() { return static_cast<uint32_t>(Scalar(4)); }
   uint64_t U64() { return Scalar(8); }
@@ -72,16 +72,16 @@ class ByteReader {
   void U32Array(std::span<uint32_t> out);
   void F64Array(std::span<double> out);
 
-  // Count: a number of elements of `element_size` bytes each that must still fit into the input and
-  // be at most `max`; fails and returns 0 otherwise.
+  // Count: a number of elements of `element_size` bytes each. Fails and returns 0 if they exceed
+  // the rest of the input or `max`.
   uint64_t Count(size_t element_size, uint64_t max);
 
   size_t remaining() const { return bytes_.size() - position_; }
   bool ok() const { return status_.ok(); }
   const absl::Status& status() const { return status_; }
-  // Fail marks the input as bad unless it already is.
+  // Fail: marks the input as bad unless it already is.
   void Fail(std::string_view why);
-  // Finish: OK if nothing failed and nothing is left over.
+  // Finish: OK if nothing failed and the input is used up.
   absl::Status Finish();
 
  private:
@@ -94,7 +94,7 @@ class ByteReader {
   absl::Status status_;
 };
 
-// Hash: BLAKE2b-256 (libsodium), for checksums and for the identities of objects.
+// Hash: BLAKE2b-256 (libsodium), for checksums and object identities.
 using Hash = std::array<uint8_t, 32>;
 
 // HashBytes: the hash of `bytes`, without a key.

@@ -3,11 +3,10 @@
 //
 //   HEFT_DCHECK(a.limbs() == b.limbs(), "operands of equal limbs");
 //
-// Where the condition is false it prints place, condition and contract, and aborts: the caller has
-// a defect. In release builds (NDEBUG) neither argument is evaluated, so a check may walk whole
-// arrays but must not change anything. That a contract holds is public, even of secret values. What
-// comes from outside (files, callers of the library) is never checked like this: it gets an
-// absl::Status.
+// If the condition is false, it prints place, condition and contract, and aborts: the caller has a
+// bug. In release builds (NDEBUG) neither argument is evaluated, so a check may read whole arrays
+// but must not change anything. Whether a contract holds is public, even for secret values. Never
+// check outside input (files, arguments of library calls) like this: return an absl::Status for it.
 #ifndef HEFT_BASE_CHECK_H_
 #define HEFT_BASE_CHECK_H_
 
@@ -39,7 +38,7 @@ namespace internal {
     }                                                                               \
   } while (false)
 
-// HEFT_DCHECK_OK: the same for a contract that a function returning absl::Status knows.
+// HEFT_DCHECK_OK: the same for a contract that a function checks with an absl::Status.
 #define HEFT_DCHECK_OK(expr)                                                            \
   do {                                                                                  \
     if constexpr (::heft::kDebugChecks) {                                               \

@@ -10,7 +10,7 @@ namespace heft {
 
 uint64_t FastChecksum(ByteSpan bytes) {
 #ifdef HEFT_CHECKSUM_AVX2
-  // Instructions that every machine has take twice as long as memory does.
+  // Baseline instructions take twice as long as reading the memory.
   static const bool wide = __builtin_cpu_supports("avx2");
   if (wide) return internal::ChecksumAvx2(bytes.data(), bytes.size());
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FastChecksum: against damage, at the speed of memory. It proves nothing against somebody who
-// wants it to fit: HashBytes does.
+// FastChecksum: detects damage at memory speed. It does not detect deliberate changes: use
+// HashBytes for those.
 #ifndef HEFT_BASE_CHECKSUM_H_
 #define HEFT_BASE_CHECKSUM_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// XXH3 compiled for AVX2. No inline function of another header may be compiled here: the linker
-// would keep one copy of it for all, and it would be this one.
+// XXH3 compiled for AVX2. Do not compile inline functions of other headers here: the linker keeps
+// one copy of each for the whole program, and it could be the AVX2 one.
 #define XXH_INLINE_ALL  // nothing of the library is linked
 #include <xxhash.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What checksum.cc and checksum_avx2.cc share.
+// Shared by checksum.cc and checksum_avx2.cc.
 #ifndef HEFT_BASE_CHECKSUM_INTERNAL_H_
 #define HEFT_BASE_CHECKSUM_INTERNAL_H_
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Marks for the constant-time check (tests/constant_time.cc). Under valgrind, memory that is marked
 // secret counts as uninitialised, and memcheck reports every branch and every address that depends
-// on it (the method of Langley's ctgrind, 2010). The library marks nothing: it declassifies, in
-// the few places where a value that is derived from a secret is public, each with its reason.
+// on it (the method of Langley's ctgrind, 2010). The library marks nothing as secret. It
+// declassifies public values that are derived from secrets, in a few places, each with its reason.
 //
-// Outside valgrind a mark is a handful of instructions without effect; on machines without
-// valgrind's headers it is none.
+// Outside valgrind a mark is a few instructions without effect; without valgrind's headers it is
+// none.
 #ifndef HEFT_BASE_CONSTANT_TIME_H_
 #define HEFT_BASE_CONSTANT_TIME_H_
 
@@ -17,7 +17,7 @@
 
 namespace heft {
 
-// MarkSecret: from here on memcheck reports what depends on these bytes.
+// MarkSecret: from here on memcheck reports uses of these bytes in branches and addresses.
 inline void MarkSecret([[maybe_unused]] const void* p, [[maybe_unused]] size_t bytes) {
 #if defined(VALGRIND_MAKE_MEM_UNDEFINED)
   VALGRIND_MAKE_MEM_UNDEFINED(p, bytes);

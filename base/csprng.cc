@@ -19,8 +19,8 @@ namespace {
 using Generation = std::atomic<uint64_t>;
 static_assert(Generation::is_always_lock_free);
 
-// NewPage: memory that is zero in every child, however it was forked; nullptr where the kernel
-// (before Linux 4.14) has no such thing.
+// NewPage: memory that is zero in every child, however it was forked; nullptr if the kernel lacks
+// the feature (before Linux 4.14).
 Generation* NewPage() {
   const size_t size = static_cast<size_t>(sysconf(_SC_PAGESIZE));
   void* page = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -38,7 +38,7 @@ uint64_t ForkGeneration() {
   if (page == nullptr) return static_cast<uint64_t>(getpid());
   uint64_t now = page->load(std::memory_order_acquire);
   if (now != 0) return now;
-  // The first call in this process; one of its threads wins.
+  // The first call in this process; one thread wins.
   const uint64_t next = last.fetch_add(1) + 1;
   return page->compare_exchange_strong(now, next) ? next : now;
 }
@@ -76,11 +76,11 @@ void Csprng::Refill() {
 }
 
 void Csprng::Fill(std::span<uint8_t> out) {
-  // What is left in the buffer is the parent's too.
+  // The parent also has the rest of the buffer.
   if (process_ != 0 && process_ != ForkGeneration()) KeyAnew();
   while (!out.empty()) {
     if (used_ == buffer_.size()) {
-      // Whole buffers go where they are wanted.
+      // Whole buffers are written directly to `out`.
       const size_t whole = out.size() / buffer_.size() * buffer_.size();
       Stream(out.first(whole));
       out = out.subspan(whole);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Csprng: a ChaCha20 stream (libsodium) keyed by the operating system. Not copyable, so that no
-// stream is used twice by accident; wiped when destroyed. A process that forks has two: the child's
-// takes a new key from the operating system before it gives another byte.
+// Csprng: a ChaCha20 stream (libsodium) with a key from the operating system. Not copyable, so that
+// no stream is used twice by accident; wiped when destroyed. After a fork, the child's copy takes a
+// new key from the operating system before it returns another byte.
 #ifndef HEFT_BASE_CSPRNG_H_
 #define HEFT_BASE_CSPRNG_H_
 
@@ -15,7 +15,7 @@ namespace heft {
 // Seed: the key of a stream.
 using Seed = std::array<uint8_t, 32>;
 
-// ForkGeneration: at least 1, another number in a child than in the process that forked it.
+// ForkGeneration: at least 1; a child has a different number than its parent.
 uint64_t ForkGeneration();
 
 class Csprng {
@@ -26,20 +26,19 @@ class Csprng {
   Csprng(const Csprng&) = delete;
   Csprng& operator=(const Csprng&) = delete;
 
-  // OfPublicSeed expands a seed that everybody may know: the same stream for the same seed, on
-  // every machine. For public polynomials, which travel as their seed, and nothing else. `stream`
-  // separates independent streams of one seed.
+  // OfPublicSeed: expands a public seed into the same stream on every machine. Only for public
+  // polynomials, which are sent as their seed. `stream` separates independent streams of one seed.
   static Csprng OfPublicSeed(const Seed& seed, uint64_t stream) { return Csprng(seed, stream); }
 
   // Fill, U32, U64: the next bytes of the stream.
   void Fill(std::span<uint8_t> out);
   uint32_t U32();
   uint64_t U64();
-  // NewSeed: a seed to expand public polynomials from; it is no secret.
+  // NewSeed: a seed for public polynomials; it is not secret.
   Seed NewSeed();
 
  private:
-  // TestCsprng is in base/testing.h, which is not shipped: a known seed is for tests alone.
+  // TestCsprng is in base/testing.h, which is not shipped: known seeds are for tests only.
   friend class TestCsprng;
   Csprng(const Seed& seed, uint64_t stream);
 

@@ -17,7 +17,7 @@ absl::Status CheckRate(std::string_view name, double rate) {
       absl::StrCat(std::string(name), " ", rate, ": choose one between 0 and 1"));
 }
 
-// Of the points around a rate the wider interval, in proportion.
+// The wider of the intervals of the points around a rate, scaled to the rate.
 RateInterval Around(const DecisionThreshold& a, const DecisionThreshold& b, double fmr) {
   return {fmr * std::min(a.interval.lo / a.fmr, b.interval.lo / b.fmr),
           std::min(fmr * std::max(a.interval.hi / a.fmr, b.interval.hi / b.fmr), 1.0)};
@@ -30,7 +30,7 @@ std::string FewComparisons(double fmr, uint64_t pairs) {
                       " are needed to trust it");
 }
 
-// The largest gallery that is still answered at `threshold`.
+// The largest gallery for which `threshold` reaches `fpir`.
 uint64_t LargestGallery(const ImpostorTail& tail, double threshold, double fpir) {
   uint64_t lo = 0, hi = uint64_t{1} << 40;
   while (hi - lo > 1) {
@@ -40,7 +40,7 @@ uint64_t LargestGallery(const ImpostorTail& tail, double threshold, double fpir)
   return lo;
 }
 
-// Of resampled people: what FPIR would be.
+// FPIR for resampled people.
 RateInterval FpirInterval(const SearchCalibration& search, double threshold, double people) {
   if (search.replicates.empty()) return {};
   std::vector<double> rates;
@@ -52,7 +52,8 @@ RateInterval FpirInterval(const SearchCalibration& search, double threshold, dou
   return {at(0.025), at(0.975)};
 }
 
-// A threshold that none of the comparisons may have reached follows from the tail's form alone.
+// A warning if probably none of the comparisons reached the threshold, which then depends only on
+// the tail's form.
 std::string BeyondComparisons(const SearchCalibration& search, const ChosenThreshold& chosen) {
   if (search.tail.RateAt(chosen.score) * static_cast<double>(search.comparisons) >= 1) return "";
   return absl::StrCat("the threshold for FPIR ", chosen.rate, " lies beyond what the ",
@@ -71,7 +72,7 @@ absl::StatusOr<ChosenThreshold> ChooseThreshold(std::span<const DecisionThreshol
         "the decision table has no thresholds: fit it to people who took no part in the training "
         "(heft calibrate --data DATA)");
   }
-  // The nearest points on either side; of a point itself twice the same.
+  // The nearest points on either side; for a point itself, that point twice.
   const DecisionThreshold *above = nullptr, *below = nullptr;
   constexpr double kSame = 1e-9;
   for (const DecisionThreshold& t : curve) {

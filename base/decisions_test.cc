@@ -52,16 +52,16 @@ TEST(DecisionsTest, TailsAreInvertedByThresholds) {
       }
     }
   }
-  // Strangers all alike: 1 - (1 - rate)^N.
+  // Identical strangers: 1 - (1 - rate)^N.
   const ImpostorTail even = {0.4, 0.05, 0.08, -0.2, 1e9};
   const double rate = even.RateAt(0.6);
   EXPECT_NEAR(even.Fpir(0.6, 100), 1 - std::pow(1 - rate, 100), 100 * rate * rate);
-  // Uneven ones: as many scores of fewer strangers, so fewer of them are named; where hardly
-  // anybody is, it makes no difference.
+  // Different strangers: fewer strangers have the same number of scores, so fewer searches return a
+  // name. If names are rare, there is no difference.
   const ImpostorTail uneven = {0.4, 0.05, 0.08, -0.2, 1};
   EXPECT_LT(uneven.Fpir(0.6, 1e5), 0.9 * even.Fpir(0.6, 1e5));
   EXPECT_NEAR(uneven.Fpir(0.6, 1e-3) / even.Fpir(0.6, 1e-3), 1, 1e-3);
-  // A cosine of 1 ends every tail that does not end before.
+  // Every tail ends at a cosine of 1 or before.
   EXPECT_LT(even.ThresholdFor(1e-6, 1e9), 1);
 }
 
@@ -87,7 +87,8 @@ TEST(DecisionsTest, SearchesAskTheCalibrationOfTheirTemplates) {
   EXPECT_FALSE(ChooseSearchThreshold({}, 0.1, 10).ok());
 }
 
-// What was seen needs no warning; what follows from the tail's form alone says so.
+// A threshold within the comparisons needs no warning; one that depends only on the tail's form has
+// one.
 TEST(DecisionsTest, ASearchBeyondItsComparisonsWarns) {
   const ImpostorTail tail = {0.4, 0.05, 0.08, -0.1, 5};
   const std::vector<SearchCalibration> searches = {{1, 50, 2450, tail, {tail}}};
@@ -97,7 +98,7 @@ TEST(DecisionsTest, ASearchBeyondItsComparisonsWarns) {
   EXPECT_THAT(beyond->warning, HasSubstr("beyond what the 2450 comparisons of 50 people show"));
 }
 
-// The largest gallery that a refusal names is one that is answered.
+// The largest gallery that an error names must be accepted.
 TEST(DecisionsTest, ARefusalSaysHowFarTheDataReach) {
   const ImpostorTail tail = {0.4, 0.05, 0.08, -0.1, 5};
   const std::vector<SearchCalibration> searches = {{1, 50, 2450, tail, {}}};

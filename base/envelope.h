@@ -22,34 +22,34 @@
 
 namespace heft {
 
-// kEnvelopeHeaderSize: what precedes the payload. kEnvelopeOverhead: all but the payload.
+// kEnvelopeHeaderSize: bytes before the payload. kEnvelopeOverhead: all bytes except the payload.
 inline constexpr size_t kEnvelopeHeaderSize = 24;
 inline constexpr size_t kEnvelopeOverhead = kEnvelopeHeaderSize + sizeof(Hash);
 
 // SealEnvelope: the whole file. `kind` has four letters.
 std::vector<uint8_t> SealEnvelope(std::string_view kind, uint32_t version, ByteSpan payload);
 
-// BeginEnvelope, EndEnvelope: the same where it is written, without a copy: the payload is what is
-// appended between them. Begin returns where it starts, for End, which returns the hash of the
-// whole file: little is left to do for it once the file's own is known.
+// BeginEnvelope, EndEnvelope: the same without a copy: the payload is appended between the two
+// calls. Begin returns the payload's position for End. End returns the hash of the whole file,
+// which costs little once the envelope's own hash is computed.
 size_t BeginEnvelope(std::string_view kind, uint32_t version, ByteWriter* writer);
 Hash EndEnvelope(size_t start, ByteWriter* writer);
 
-// Checksum: whether an envelope's hash is computed. kKnown: a signature or an outer envelope covers
-// the same bytes, and was checked.
+// Checksum: whether to check an envelope's hash. kKnown: a checked signature or outer envelope
+// covers the same bytes.
 enum class Checksum { kCheck, kKnown };
 
 // OpenEnvelope: the payload, a view into `bytes`. kDataLoss unless magic, kind, version, size and
-// hash are right; `what` names the object in the message ("model file x.model"). The hash takes 1
-// ms a megabyte.
+// hash are right; `what` names the object in the message ("model file x.model"). Hashing takes 1 ms
+// for a megabyte.
 absl::StatusOr<ByteSpan> OpenEnvelope(ByteSpan bytes, std::string_view kind, uint32_t version,
                                       std::string_view what, Checksum checksum = Checksum::kCheck);
 
 // EnvelopeKind: the kind that an envelope declares ("MODL"), empty if `bytes` do not begin one.
 std::string EnvelopeKind(ByteSpan bytes);
 
-// EnvelopeVersion: the version that it declares, for kinds of which several are read; 0 if `bytes`
-// do not begin one.
+// EnvelopeVersion: the declared version, for kinds with several supported versions; 0 if `bytes` do
+// not begin an envelope.
 uint32_t EnvelopeVersion(ByteSpan bytes);
 
 }  // namespace heft

@@ -24,7 +24,7 @@ TEST(EnvelopeTest, EveryFlippedByteAndTruncationIsRefused) {
   EXPECT_FALSE(OpenEnvelope(sealed, "TEST", 2, "file").ok());
 }
 
-// Behind other bytes, without a copy: the same file, and its hash as if it were hashed whole.
+// After other bytes, without a copy: the same file and the same hash.
 TEST(EnvelopeTest, IsWrittenInPlace) {
   for (const size_t size : {size_t{0}, size_t{5}, size_t{72}, size_t{1000}}) {
     const std::vector<uint8_t> payload(size, 9);

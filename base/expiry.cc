@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// When a template is to expire, as people write it.
+// Parses expiry times of templates.
 #include <charconv>
 #include <chrono>
 #include <map>
@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kDay = 86400;
 constexpr uint64_t kLatest = 253402300800;  // the year 10000
 
-// Digits and nothing else.
+// A number of digits only.
 std::optional<uint64_t> Whole(std::string_view text) {
   uint64_t number = 0;
   const char* end = text.data() + text.size();
@@ -25,7 +25,7 @@ std::optional<uint64_t> Whole(std::string_view text) {
   return number;
 }
 
-// The number at [at, at + size), where no other stands there than in the pattern.
+// The number at [at, at + size), if the text has only digits there.
 std::optional<uint64_t> Part(std::string_view text, size_t at, size_t size) {
   return Whole(text.substr(at, size));
 }

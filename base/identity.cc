@@ -20,7 +20,7 @@ const utf8proc_uint8_t* Utf8(std::string_view text) {
   return reinterpret_cast<const utf8proc_uint8_t*>(text.data());
 }
 
-// Decoded: the character at the front of a text, and its size in bytes; 0 for what is not UTF-8
+// Decoded: the character at the front of a text, and its size in bytes; size 0 for invalid UTF-8
 // (RFC 3629: no overlong forms, no surrogates, nothing above U+10FFFF).
 struct Decoded {
   utf8proc_int32_t character = 0;
@@ -45,14 +45,14 @@ bool TurnsText(utf8proc_int32_t c) {
          (c >= 0x2066 && c <= 0x2069);
 }
 
-// What a character is that a text may hold and a name may not; nullptr: both may.
+// The kind of a character that may be in a text but not in a name; nullptr if it may be in both.
 const char* NoneOfAName(utf8proc_int32_t c) {
   const utf8proc_category_t category = utf8proc_category(c);
   if (category == UTF8PROC_CATEGORY_CF || utf8proc_get_property(c)->ignorable != 0) {
     return "the invisible character";
   }
   if (category == UTF8PROC_CATEGORY_ZS && c != ' ') return "the space";
-  // Its normal form is not known yet.
+  // Its normal form is not defined yet.
   if (category == UTF8PROC_CATEGORY_CN) return "the unassigned character";
   return nullptr;
 }
@@ -68,7 +68,7 @@ absl::Status Refuse(const std::string& why) {
                    "direction, or spaces at its ends"));
 }
 
-// Flaw: why `text` cannot be a name, whatever its length; empty: it can.
+// Flaw: why `text` is not a valid name, ignoring its length; empty if it is valid.
 std::string Flaw(std::string_view text) {
   if (text.starts_with(' ')) return "starts with the space U+0020, its character 0";
   const bool ends_in_space = text.ends_with(' ');

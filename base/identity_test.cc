@@ -51,7 +51,7 @@ TEST(IdentityTest, MarksOfDirection) {
         << mark;
     EXPECT_THAT(TextFlaw(std::string("ann") + mark + "b"), HasSubstr("holds the mark U+")) << mark;
   }
-  // Texts that are no names may hold others that show nothing.
+  // Invalid names may be valid texts with invisible characters.
   for (const char* text : {"\u200d", "\u2010", "\u202f", "\u206a", "\u061b"}) {
     EXPECT_EQ(TextFlaw(text), "") << text;
   }

@@ -10,16 +10,16 @@ namespace {
 
 using internal::DepthOf;
 
-constexpr double kExponential = 1e-9;  // shapes below this are zero
+constexpr double kExponential = 1e-9;   // shapes below this are zero
 constexpr double kHighest = 1 - 1e-12;  // scores that stand for all above them
 
 double ScoreAt(double depth) {
   return depth > 0 ? std::min(std::sqrt(-std::expm1(-depth)), kHighest) : depth;
 }
 
-// Deviations of the logarithm of strangers' rates where the mean one is `share`: they grow in
-// proportion to its logarithm, as they do where each stranger's own tail is exponential; no further
-// than kMostDeviations, which errs towards more false positives.
+// Standard deviation of the logarithm of strangers' rates if the mean rate is `share`. It grows in
+// proportion to the logarithm of `share`, as it does if each stranger's own tail is exponential. It
+// is at most kMostDeviations, which errs towards more false positives.
 constexpr double kMostDeviations = 3;
 double DeviationsAt(const ImpostorTail& tail, double share) {
   const double at_start = std::sqrt(std::log1p(1 / tail.evenness));
@@ -27,7 +27,7 @@ double DeviationsAt(const ImpostorTail& tail, double share) {
 }
 
 // FpirAt: the mean of 1 - exp(-people * rate) over strangers' rates, which are log-normal with the
-// mean `share`: the trapezoidal rule over six deviations.
+// mean `share`, by the trapezoidal rule over six deviations.
 double FpirAt(const ImpostorTail& tail, double share, double people) {
   if (!(share > 0)) return 0;
   const double deviations = DeviationsAt(tail, share);
@@ -57,7 +57,7 @@ double ImpostorTail::Fpir(double threshold, double people) const {
 }
 
 double ImpostorTail::ThresholdFor(double fpir, double people) const {
-  // A search of `people` names somebody at most people * share times.
+  // A search of `people` returns a name with probability people * share at most.
   double lo = std::log(fpir / people), hi = std::log(rate);
   if (lo >= hi || FpirAt(*this, rate, people) <= fpir) return start;
   for (int k = 0; k < 60; ++k) {

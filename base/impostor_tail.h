@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tail of impostor scores (heft/decisions.h) in the coordinate in which it is fitted.
+// The tail of impostor scores (heft/decisions.h) in the coordinate of its fit.
 #ifndef HEFT_BASE_IMPOSTOR_TAIL_H_
 #define HEFT_BASE_IMPOSTOR_TAIL_H_
 
@@ -7,13 +7,13 @@
 
 namespace heft::internal {
 
-// DepthOf: -log(1 - s^2) of a positive score s, rising. Of random directions in d dimensions the
-// share with a cosine beyond s is close to (1 - s^2)^((d - 1) / 2): in depths such a tail is
-// exponential, whatever d, and nearly so for most laws of people; in scores it never is. A score
-// below 0 is its own depth.
+// DepthOf: -log(1 - s^2) for a positive score s; it rises with s. Of random directions in d
+// dimensions the share with a cosine beyond s is close to (1 - s^2)^((d - 1) / 2). In depths such a
+// tail is exponential for every d, and nearly so for most distributions of people; in scores it
+// never is. A score below 0 is its own depth.
 double DepthOf(double score);
 
-// ScoreAtShare: the score that so small a share of comparisons reaches; `start` for larger ones.
+// ScoreAtShare: the score that a share of comparisons reaches; `start` for shares above the tail's.
 double ScoreAtShare(const ImpostorTail& tail, double share);
 
 }  // namespace heft::internal

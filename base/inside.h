@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Inside: the rooms' way to the private half of a public object.
+// Inside: access to the private part of a public object, for the library itself.
 #ifndef HEFT_BASE_INSIDE_H_
 #define HEFT_BASE_INSIDE_H_
 
@@ -13,7 +13,7 @@ struct Inside {
   static const auto& Of(const T& object) {
     return *object.impl_;
   }
-  // Make: the public object around a private half.
+  // Make: the public object around a private part.
   template <typename T>
   static T Make(std::unique_ptr<typename T::Impl> impl) {
     return T(std::move(impl));

@@ -7,8 +7,8 @@
 namespace heft {
 namespace {
 
-// Objects with many members are read and written in linear time: Parsed sorts them, Printed takes
-// them as they come.
+// Objects with many members are read and written in linear time: Parsed sorts members, Printed
+// keeps their order.
 using Parsed = nlohmann::json;
 using Printed = nlohmann::ordered_json;
 

@@ -12,7 +12,7 @@ void KeyedHash(std::span<uint8_t> out, const Seed& key, std::string_view purpose
   static_assert(Seed().size() == crypto_stream_chacha20_KEYBYTES);
   crypto_generichash_state state;
   crypto_generichash_init(&state, key.data(), key.size(), key.size());
-  // The length in front, so that no two pairs of purpose and message are the same bytes.
+  // The length comes first, so that no two pairs of purpose and message give the same bytes.
   const std::array<uint8_t, 1> length = {static_cast<uint8_t>(purpose.size())};
   crypto_generichash_update(&state, length.data(), length.size());
   for (const std::string_view part : {purpose, message}) {

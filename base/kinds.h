@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the four letters of an envelope stand for (docs/formats.md).
+// The meaning of the four letters of an envelope (docs/formats.md).
 #ifndef HEFT_BASE_KINDS_H_
 #define HEFT_BASE_KINDS_H_
 
@@ -8,8 +8,8 @@
 
 namespace heft {
 
-// KindName: "encrypted samples" of CTXT; "unknown kind ABCD" of others. KindText, for errors:
-// "encrypted samples (CTXT)".
+// KindName: "encrypted samples" for CTXT; "unknown kind ABCD" for unknown ones. KindText, for
+// errors: "encrypted samples (CTXT)".
 std::string KindName(std::string_view kind);
 std::string KindText(std::string_view kind);
 

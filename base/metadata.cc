@@ -48,7 +48,7 @@ bool AllDifferent(std::vector<T> values) {
   return std::ranges::adjacent_find(values) == values.end();
 }
 
-// A finite decimal number, and nothing else around it.
+// A finite decimal number without other characters.
 std::optional<double> Number(std::string_view text) {
   double number = 0;
   const char* end = text.data() + text.size();
@@ -64,7 +64,7 @@ std::string NumberText(std::optional<double> number) {
   return {digits.data(), end};
 }
 
-// The two sides of the first `mark`; none where there is no such.
+// The two sides of the first `mark`; none without a mark.
 std::optional<std::pair<std::string_view, std::string_view>> Split(std::string_view text,
                                                                    std::string_view mark) {
   const size_t at = text.find(mark);

@@ -49,7 +49,7 @@ TEST(MetadataTest, Values) {
   EXPECT_THAT(Refusal(CheckMetadata({{"a", "\xff"}})), HasSubstr("not UTF-8"));
 }
 
-// Texts: as a command line or an option of C brings them.
+// Texts as from a command line or an option in C.
 using Texts = std::vector<std::string>;
 
 TEST(MetadataTest, ListsFromText) {

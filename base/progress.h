@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reporting to a monitor (heft/progress.h).
+// Reports to a monitor (heft/progress.h).
 #ifndef HEFT_BASE_PROGRESS_H_
 #define HEFT_BASE_PROGRESS_H_
 
@@ -14,14 +14,14 @@
 
 namespace heft {
 
-// Stopped: whether the monitor wants the job to end.
+// Stopped: whether the monitor cancels the job.
 inline bool Stopped(const Monitor& monitor) { return monitor && !monitor(ProgressEvent{}); }
 // CheckNotStopped: the same as kCancelled.
 inline absl::Status CheckNotStopped(const Monitor& monitor) {
   return Stopped(monitor) ? absl::CancelledError("interrupted") : absl::OkStatus();
 }
 
-// Progress: one job's reports to a monitor, which must outlive it.
+// Progress: reports of one job to a monitor, which must outlive this object.
 class Progress {
  public:
   Progress(const Monitor& monitor, std::string what) : monitor_(monitor), what_(std::move(what)) {}
@@ -36,7 +36,7 @@ class Progress {
     return Update(done, total, note) ? absl::OkStatus() : absl::CancelledError("interrupted");
   }
 
-  // Update as a callback for library functions; the object must outlive it.
+  // Callback: Update as a callback for library functions; this object must outlive it.
   std::function<bool(size_t, size_t)> Callback() const {
     return [this](size_t done, size_t total) { return Update(done, total); };
   }

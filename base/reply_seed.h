@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReplySeed: what all random choices of one reply of a server follow from, so that somebody to whom
-// it is revealed later can make the same reply again, bit for bit. The one generator in HEFT whose
-// seed is not drawn from the operating system for itself: it is derived from a secret of the server
-// and a number that the reply carries, for replies and nothing else. Whoever has the seed of a
-// reply knows its secret factor and the noise that hides other people's scores (SECURITY.md).
+// ReplySeed: the source of all random choices of one reply of a server. An auditor that receives
+// the seed later can compute the same reply again, bit for bit. It is the only generator in HEFT
+// whose seed does not come directly from the operating system: the seed is derived from a secret of
+// the server and a number in the reply, and is used only for replies. The seed of a reply reveals
+// its secret factor and the noise that hides other people's scores (SECURITY.md).
 #ifndef HEFT_BASE_REPLY_SEED_H_
 #define HEFT_BASE_REPLY_SEED_H_
 
@@ -18,9 +18,9 @@ namespace heft {
 
 class ReplySeed {
  public:
-  // Derive: of the reply that carries `nonce`, 32 random bytes, under a key of the server's.
+  // Derive: the seed of the reply with `nonce`, 32 random bytes, under a server's key.
   static ReplySeed Derive(const Seed& audit_key, const Digest& nonce);
-  // Revealed: one that somebody says it was. Commitment tells.
+  // Revealed: a seed from outside; compare its Commitment with the reply's.
   static ReplySeed Revealed(const Seed& seed) { return ReplySeed(seed); }
 
   ReplySeed(const ReplySeed&) = default;
@@ -28,10 +28,10 @@ class ReplySeed {
   ~ReplySeed();
 
   const Seed& bytes() const { return seed_; }
-  // Commitment: what a reply says of its seed. Another seed has another one.
+  // Commitment: the value in a reply that commits to its seed. Different seeds have different ones.
   Digest Commitment(const Digest& nonce) const;
 
-  // Fill: the bytes of one choice, the same each time. `purpose` and `index` keep choices apart.
+  // Fill: the bytes of one choice, the same each time. `purpose` and `index` separate choices.
   void Fill(std::span<uint8_t> out, std::string_view purpose, uint64_t index = 0) const;
   uint32_t U32(std::string_view purpose) const;
 

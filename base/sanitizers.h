@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests must know of the sanitizers.
+// Effects of sanitizers that tests must know.
 #ifndef HEFT_BASE_SANITIZERS_H_
 #define HEFT_BASE_SANITIZERS_H_
 
@@ -15,7 +15,7 @@ inline constexpr bool kLocksIgnored =
 #else
 inline constexpr bool kLocksIgnored = false;
 #endif
-// The same two reserve far more address space than a limit on it would leave.
+// The same two reserve more address space than a limit on it permits.
 inline constexpr bool kMemoryReserved = kLocksIgnored;
 
 }  // namespace heft

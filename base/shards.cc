@@ -27,7 +27,7 @@ absl::Status BadShardList(std::string_view what, std::string_view why) {
 }  // namespace
 
 uint32_t BucketOf(std::string_view identity, uint32_t buckets) {
-  // What cannot be a name is refused where it is one, and has a bucket all the same.
+  // An invalid name has a bucket too; enrolment refuses it elsewhere.
   const auto normal = NormalIdentity(identity);
   const Hash hash = HashBytes(AsBytes(normal.ok() ? std::string_view(*normal) : identity));
   ByteReader reader(hash, "a hash");
@@ -79,12 +79,12 @@ absl::StatusOr<ShardList> ShardList::Parse(std::string_view text, std::string_vi
         buckets.push_back(*parsed);
       }
     } else {
-      // What this program does not know might say that people are divided otherwise.
+      // An unknown member could describe another division of people.
       return BadShardList(
           what, absl::StrCat("a member \"", name, "\" that is unknown, or of another kind"));
     }
   }
-  // An id that somebody took out would move everybody to other buckets.
+  // A missing id would move everybody to other buckets.
   if (count != buckets.size()) {
     return BadShardList(what,
                         absl::StrCat("it counts ", count, " buckets and names ", buckets.size()));

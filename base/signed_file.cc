@@ -19,7 +19,7 @@ namespace heft {
 namespace {
 
 constexpr uint32_t kSignedVersion = 1;
-// Nothing else that is ever signed begins like this.
+// No other signed message begins like this.
 constexpr std::string_view kDomain = "HEFT signed file, version 1";
 
 void WriteStatement(ByteWriter& writer, const Statement& s) {
@@ -59,7 +59,7 @@ Statement ReadStatement(ByteReader& reader) {
   return s;
 }
 
-// What is signed.
+// The signed message.
 std::vector<uint8_t> Message(const Statement& statement, const SignerKey& signer,
                              const Hash& file) {
   ByteWriter writer;
@@ -81,7 +81,7 @@ std::string TimeText(uint64_t seconds) {
   return text;
 }
 
-// ParsedFile: the fields of a signed file, its signature not yet verified.
+// ParsedFile: the fields of a signed file, with its signature not yet verified.
 struct ParsedFile {
   SignedFile file;
   Signature signature{};
@@ -138,7 +138,7 @@ class Check {
                                " is needed"));
   }
 
-  // Sets `name` where the signer is known in its role.
+  // Sets `name` if the signer is known in its role.
   absl::Status Signer(const Trust& trust, std::string* name) const {
     if (trust.IsRevoked(file_.signer)) {
       return Refuse(absl::StrCat("signed with key ", Signer(), ", which the trust file revokes"));
@@ -368,7 +368,7 @@ absl::StatusOr<SignedFile> OpenBySignature(ByteSpan bytes, const Trust& trust,
                                            const Expected& expected, std::string_view what) {
   absl::StatusOr<ParsedFile> parsed = Parse(bytes, what, Checksum::kKnown);
   if (!parsed.ok() || !CheckSignature(*parsed, HashBytes(parsed->file.file), what).ok()) {
-    // The checksum tells damage from forgery.
+    // The checksum distinguishes damage from forgery.
     return OpenSigned(bytes, trust, expected, what);
   }
   HEFT_RETURN_IF_ERROR(CheckExpected(trust, expected, what, &parsed->file));

@@ -30,7 +30,7 @@ SigningKey KeyOf(uint8_t seed) {
   return *SigningKeyOfSeed(std::vector<uint8_t>(kSigningSeedSize, seed));
 }
 
-// A server that is trusted, and a client.
+// A trusted server, and a client.
 class SignedFileTest : public ::testing::Test {
  protected:
   SignedFileTest() {
@@ -41,7 +41,7 @@ class SignedFileTest : public ::testing::Test {
     return {.role = Role::kServer, .generation = 7, .issued = kNow - 60, .expires = kNow + 60};
   }
   Expected Demands() const { return {.roles = {Role::kServer}, .kind = "TEST", .now = kNow}; }
-  // Why a file with this statement is refused; empty if it is not.
+  // Why a file with this statement is refused; empty if it is accepted.
   std::string Why(const Statement& statement, const Expected& expected) const {
     return Why(server_, statement, expected);
   }
@@ -110,7 +110,7 @@ TEST(SigningTest, KeyFiles) {
   EXPECT_EQ(SigningKey::Load(clear).status().code(), absl::StatusCode::kFailedPrecondition);
 }
 
-// What is written where it is signed is what Sign makes of the same bytes.
+// Signing while writing gives the same file as Sign.
 TEST_F(SignedFileTest, SignsWhatIsWritten) {
   Statement statement = Good();
   statement.nonce = {1, 2, 3};
@@ -153,7 +153,7 @@ TEST_F(SignedFileTest, EveryFlippedByteAndTruncationIsRefused) {
     bytes[i] ^= 0x20;
     EXPECT_FALSE(OpenSigned(bytes, trust_, Demands(), "file").ok()) << i;
     EXPECT_FALSE(OpenSigned(ByteSpan(good).first(i), trust_, Demands(), "file").ok()) << i;
-    // Beneath the checksum, which anybody can compute.
+    // Inside the checksum, which anybody can compute.
     if (i < kEnvelopeHeaderSize || i >= good.size() - sizeof(Hash)) continue;
     const auto payload =
         ByteSpan(bytes).subspan(kEnvelopeHeaderSize, good.size() - kEnvelopeOverhead);

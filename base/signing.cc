@@ -118,7 +118,7 @@ absl::StatusOr<SigningKey> SigningKey::Generate() {
 absl::StatusOr<SigningKey> SigningKey::Load(const std::string& path,
                                             const PassphraseSource& passphrase) {
   HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, 1 << 16));
-  // What it is comes first: a wrong file is not to be told to change its mode.
+  // Check the kind first: the error for a wrong file must not tell the user to change its mode.
   HEFT_RETURN_IF_ERROR(OpenEnvelope(file.bytes.span(), kKind, kSigningKeyVersion, path).status());
   HEFT_RETURN_IF_ERROR(file.permissions);
   HEFT_ASSIGN_OR_RETURN(auto impl, Impl::Parse(file.bytes.span(), passphrase, path));

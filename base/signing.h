@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ed25519 (libsodium): the key behind heft::SigningKey, and what it signs and verifies.
+// Ed25519 (libsodium): the implementation of heft::SigningKey.
 #ifndef HEFT_BASE_SIGNING_H_
 #define HEFT_BASE_SIGNING_H_
 
@@ -22,29 +22,29 @@ inline constexpr size_t kSigningSeedSize = 32;
 
 class SigningKey::Impl {
  public:
-  // The key of a seed, which is as secret as the key.
+  // The key of a seed. The seed is as secret as the key.
   static absl::StatusOr<std::unique_ptr<Impl>> FromSeed(std::span<const uint8_t> seed);
-  // A key file (kind SIGK). Bytes in the clear are themselves secret: wipe them after use.
+  // Reads a key file (kind SIGK). An unencrypted file is itself secret: wipe its bytes after use.
   static absl::StatusOr<std::unique_ptr<Impl>> Parse(ByteSpan bytes,
                                                      const PassphraseSource& passphrase,
                                                      std::string_view what);
   absl::StatusOr<std::vector<uint8_t>> Serialize(std::span<const char> passphrase) const;
 
-  // A key that is somewhere else.
+  // A key outside this process.
   static std::unique_ptr<Impl> Outside(const SignerKey& public_key, OutsideSigner sign);
 
   const SignerKey& public_key() const { return public_; }
-  // Without an error where the key is here.
+  // Always succeeds for a key in this process.
   absl::StatusOr<Signature> Sign(ByteSpan message) const;
 
  private:
   Impl() = default;
   SecureVector<uint8_t> secret_;  // the seed, then the public key: libsodium's form
   SignerKey public_{};
-  OutsideSigner outside_;  // in place of secret_
+  OutsideSigner outside_;  // instead of secret_
 };
 
-// SigningKeyOfSeed: Impl::FromSeed, as the public object.
+// SigningKeyOfSeed: Impl::FromSeed as the public object.
 absl::StatusOr<SigningKey> SigningKeyOfSeed(std::span<const uint8_t> seed);
 
 bool SignatureIsGood(const SignerKey& key, ByteSpan message, const Signature& signature);

@@ -24,7 +24,7 @@ constexpr std::string_view kRoles[] = {"key-owner", "server", "client", "registr
 
 size_t IndexOf(Role role) { return static_cast<size_t>(role) - 1; }
 
-// Digits of a value of `size` bytes, and no others.
+// Exactly the hexadecimal digits of a value of `size` bytes.
 bool ParseHex(std::string_view text, std::span<uint8_t> out) {
   if (text.size() != 2 * out.size() ||
       !std::ranges::all_of(text, [](unsigned char c) { return absl::ascii_isxdigit(c); })) {
@@ -40,7 +40,7 @@ absl::Status BadTrust(std::string_view what, std::string_view why) {
       absl::StrCat(std::string(what), ": no trust file: ", std::string(why)));
 }
 
-// A list of {"name", "key"}, each handed to `take`.
+// Passes each {"name", "key"} of a list to `take`.
 template <typename Take>
 absl::Status ReadKeys(const Json& list, std::string_view what, const Take& take) {
   if (!list.is_array()) return BadTrust(what, "a role is not a list");
@@ -115,11 +115,11 @@ absl::StatusOr<Trust> Trust::Parse(std::string_view text, std::string_view what)
         trust.Pin(id, generation.get<uint64_t>());
       }
     } else {
-      // What this program does not know might forbid something.
+      // An unknown member could contain a prohibition.
       const auto role = ParseRole(name);
       if (!role.ok()) return BadTrust(what, std::string(role.status().message()));
       HEFT_RETURN_IF_ERROR(ReadKeys(value, what, [&](const std::string& who, const SignerKey& key) {
-        // Revoked ones may come later in the file: they are refused whenever they sign.
+        // Revoked keys may come later in the file; the check of a signature refuses them.
         return trust.Add(*role, who, key);
       }));
     }
