@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HEFT_KERNEL_TABLE: the table of the kernels that stand under their own names where this macro is
-// used: one list for the reference, for every instruction set and for the assertions around them.
+// HEFT_KERNEL_TABLE: a table of the kernels by their own names in the scope of its use: one list
+// for the reference, for every instruction set and for the assertions around them.
 #ifndef HEFT_RING_KERNEL_TABLE_H_
 #define HEFT_RING_KERNEL_TABLE_H_
 

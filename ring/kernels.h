@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels: the loops that take the time, one table of functions per instruction set. The table is
-// chosen once, at run time; HEFT_SIMD=reference|sse4|avx2|avx512|neon|wasm forces one. Every table
-// computes exactly the same residues as the scalar reference (kernels_test runs them all on the
-// same input).
+// Kernels: the time-critical loops, as one table of functions for each instruction set. The table
+// is selected once, at run time; HEFT_SIMD=reference|sse4|avx2|avx512|neon|wasm forces one. Every
+// table computes exactly the same residues as the scalar reference (kernels_test runs all of them
+// on the same input).
 //
-// Arrays hold n values, n a power of two, and start on a cache line where n is at least kTile.
-// `out` may be an input unless said. Debug builds assert all of this, and the ranges below, at each
+// Arrays hold n values, n a power of two, and start on a cache line if n is at least kTile. `out`
+// may be an input unless stated otherwise. Debug builds assert this and the ranges below at each
 // call of an active kernel (kernels_checked.cc).
 #ifndef HEFT_RING_KERNELS_H_
 #define HEFT_RING_KERNELS_H_
@@ -22,7 +22,7 @@ namespace heft::ring {
 
 class NttTables;
 
-// LiftConstants: a centred lift from one modulus to another: x in [0, from) stands for x or x -
+// LiftConstants: a centred lift from one modulus to another: x in [0, from) represents x or x -
 // from, whichever is nearer to zero.
 struct LiftConstants {
   LiftConstants(const Modulus& from, const Modulus& to);
@@ -30,25 +30,26 @@ struct LiftConstants {
   uint32_t correction;  // -from modulo to
 };
 
-// kTile: values that lie together in the layouts of switching keys and gallery blocks: a cache
+// kTile: values that are adjacent in the layouts of switching keys and gallery blocks: one cache
 // line.
 inline constexpr size_t kTile = 16;
 
-// Permutation: of n values, n a power of two, as a table of sources, such that every aligned block
-// of a power of two of outputs comes from one aligned block of inputs. The automorphisms are of
-// that kind in bit-reversed order: a block shares the low bits of its exponents, and an odd factor
-// maps low bits to low bits.
+// Permutation: of n values, n a power of two, as a table of sources. Every aligned block of a power
+// of two of outputs comes from one aligned block of inputs. Automorphisms in bit-reversed order
+// have this property: the exponents of a block share their low bits, and an odd factor maps low
+// bits to low bits.
 using Permutation = AlignedVector<uint32_t>;
 
 struct Kernels {
-  const char* name;  // as HEFT_SIMD has it
+  const char* name;  // as in HEFT_SIMD
 
-  // Transforms. `ahead`: nullptr, or where memory is to be fetched from meanwhile, moved past what
-  // has been (ahead.h).
+  // Transforms. `ahead`: nullptr, or a cursor into memory to fetch meanwhile, which is advanced
+  // (ahead.h).
+  //
   // ntt_forward: in [0, 4q), out [0, q).
   void (*ntt_forward)(uint32_t* a, const NttTables& tables, const uint32_t** ahead);
-  // ntt_forward_tiled: the same into another place, a tile of kTile values each `tile_stride`
-  // values; `a` is consumed.
+  // ntt_forward_tiled: the same into `out`, a tile of kTile values every `tile_stride` values;
+  // destroys `a`.
   void (*ntt_forward_tiled)(uint32_t* out, size_t tile_stride, uint32_t* a, const NttTables& tables,
                             const uint32_t** ahead);
   // ntt_inverse: in [0, 2q), out [0, q).
@@ -80,19 +81,19 @@ struct Kernels {
                    const uint32_t* b, const LiftConstants& b_constants, ShoupFactor w, size_t n,
                    const Modulus& to);
   // switch_products: the sums of a key switch, out_p = 2^-32 sum over j < count of digit_j *
-  // key_(j, p), for both parts p: the key's values carry the factor 2^32, and the sums are reduced
-  // as Montgomery does (Math. Comp. 44, 1985), in fewer than half the instructions of the reduction
-  // of other sums. Two sequential streams: `digits` holds, for each tile of kTile values, the
-  // values of `count` digits; `key`, for each tile, for each of `key_digits` >= count digits, those
-  // of both parts. In and out [0, q).
+  // key_(j, p), for both parts p. The key's values contain the factor 2^32, and the sums are
+  // reduced as Montgomery does (Math. Comp. 44, 1985), in fewer than half the instructions of the
+  // reduction of other sums. Both inputs are read sequentially. `digits` holds, for each tile of
+  // kTile values, the values of `count` digits; `key` holds, for each tile and each of `key_digits`
+  // >= count digits, those of both parts. In and out [0, q).
   void (*switch_products)(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
                           const uint32_t* key, size_t key_digits, size_t count, size_t n,
                           const Modulus& q);
   // permute: out[i] = in[p[i]]; `out` is not `in`.
   void (*permute)(uint32_t* out, const uint32_t* in, const Permutation& p, size_t n);
   // quotient_tiled: the last steps of a rotation, for both of its parts: (sum0 - rest0 + own) * w
-  // and (sum1 - rest1) * w at i = p[j], into tiles of kTile values, `tile_stride` apart, part 1's
-  // right behind part 0's. In and out [0, q).
+  // and (sum1 - rest1) * w at i = p[j]. Writes tiles of kTile values, `tile_stride` apart, with
+  // part 1's tile directly after part 0's. In and out [0, q).
   void (*quotient_tiled)(uint32_t* out, size_t tile_stride, const uint32_t* const* sums,
                          const uint32_t* const* rests, const uint32_t* own, ShoupFactor w,
                          const Permutation& p, size_t n, const Modulus& q);
@@ -109,15 +110,15 @@ struct Kernels {
   void (*match)(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
                 const uint32_t* const* galleries, size_t gallery_stride, size_t gallery_count,
                 size_t count, size_t n, const Modulus& q);
-  // match_tile: the same for one tile of several galleries and of several probes, whose tiles lie
-  // side by side: part c of gallery g and probe p goes to out + ((g * probe_count + p) * 3 + c) *
+  // match_tile: the same for one tile of several galleries and several probes, whose tiles are
+  // adjacent. Part c of gallery g and probe p goes to out + ((g * probe_count + p) * 3 + c) *
   // stride. `scratch`: 4 * count * kTile values.
   void (*match_tile)(uint32_t* out, size_t stride, const uint32_t* probes, size_t probe_count,
                      const uint32_t* const* galleries, size_t gallery_count, uint32_t* scratch,
                      size_t count, const Modulus& q);
   // scalar_sums: several sums of the same `count` inputs, out[r][i] += sum over d < count of
   // weights[r * count + d] * in[d][i], lazily in 64 bits; `out` is none of the inputs. In, weights
-  // and out [0, q). n need not be a power of two; each input is read once, in pieces that stay in
+  // and out [0, q). n need not be a power of two. Each input is read once, in pieces that stay in
   // the first-level cache for all `rows`.
   void (*scalar_sums)(uint32_t* const* out, const uint32_t* const* in, const uint32_t* weights,
                       size_t rows, size_t count, size_t n, const Modulus& q);
@@ -125,13 +126,13 @@ struct Kernels {
 
 // ReferenceKernels: the scalar reference.
 const Kernels& ReferenceKernels();
-// AllKernels: the reference and one table for each instruction set of this machine that was
-// compiled, best last.
+// AllKernels: the reference and one table for each compiled instruction set of this machine, best
+// last.
 const std::vector<const Kernels*>& AllKernels();
-// ActiveKernels: the best one, or the one that HEFT_SIMD names; behind assertions in debug builds.
+// ActiveKernels: the best table, or the one that HEFT_SIMD names; with assertions in debug builds.
 const Kernels& ActiveKernels();
-// ForceKernels makes `name` the active table, for tests and benchmarks; false if this machine has
-// none of it.
+// ForceKernels: makes `name` the active table, for tests and benchmarks; false if this machine
+// lacks it.
 bool ForceKernels(std::string_view name);
 
 }  // namespace heft::ring

@@ -16,7 +16,7 @@ std::atomic<const Kernels*> g_inner{nullptr};
 
 const Kernels& Inner() { return *g_inner.load(std::memory_order_relaxed); }
 
-// TileOf: values of a tile; arrays shorter than one are one tile.
+// TileOf: values of a tile; a shorter array is one tile.
 size_t TileOf(size_t n) { return n < kTile ? n : kTile; }
 
 bool Below(const uint32_t* values, size_t n, uint64_t bound) {
@@ -32,7 +32,7 @@ bool TilesBelow(const uint32_t* values, size_t rows, size_t stride, size_t used,
   return below;
 }
 
-// Aligned: arrays of less than a tile are read value by value.
+// Aligned: arrays shorter than a tile are read value by value and need no alignment.
 bool Aligned(const uint32_t* values, size_t n) {
   return n % kTile != 0 || reinterpret_cast<uintptr_t>(values) % kCacheLine == 0;
 }
@@ -61,7 +61,7 @@ void Factor(ShoupFactor w, const Modulus& q) {
   HEFT_DCHECK(w.quotient == q.Shoup(w.value).quotient, "a factor's quotient is of this prime");
 }
 
-// TileStride: tiles of `n` values stand apart, and as aligned as the first one.
+// TileStride: tiles of `n` values do not overlap, and are aligned as the first one.
 void TileStride(const uint32_t* out, size_t tile_stride, size_t n) {
   HEFT_DCHECK(Aligned(out, n), "kernels write aligned tiles");
   HEFT_DCHECK(tile_stride >= TileOf(n), "tiles do not overlap");
@@ -76,7 +76,7 @@ void Sources(const Permutation& p, size_t n) {
   HEFT_DCHECK(inside, "a tile of a permutation comes from one tile");
 }
 
-// ---- The kernels, under the names that HEFT_KERNEL_TABLE takes.
+// ---- The kernels, by the names that HEFT_KERNEL_TABLE uses.
 
 void NttForward(uint32_t* a, const NttTables& tables, const uint32_t** ahead) {
   Input(a, tables.n(), uint64_t{4} * tables.modulus().value());
@@ -151,7 +151,7 @@ void InnerProduct(uint32_t* out, const uint32_t* const* a, const uint32_t* const
   Output(out, n, q);
 }
 
-// CheckLift: the constants are of the prime that is lifted to.
+// CheckLift: `constants` were made for the prime `to`.
 void CheckLift(const LiftConstants& constants, const Modulus& to) {
   HEFT_DCHECK(constants.correction == to.Negate(to.Reduce(2 * uint64_t{constants.half} + 1)),
               "the constants of a lift are of its primes");

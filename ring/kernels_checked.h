@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CheckedKernels: a table that asserts the contracts of ring/kernels.h around another one. What
-// ActiveKernels returns in debug builds; internal to ring/.
+// CheckedKernels: a table that asserts the contracts of ring/kernels.h and calls another table.
+// ActiveKernels returns it in debug builds; internal to ring/.
 #ifndef HEFT_RING_KERNELS_CHECKED_H_
 #define HEFT_RING_KERNELS_CHECKED_H_
 
@@ -8,8 +8,8 @@
 
 namespace heft::ring {
 
-// CheckedKernels: `kernels`, one of AllKernels(), behind assertions of ranges, lengths, alignment
-// and aliases. One table is behind them at a time: the one of the last call.
+// CheckedKernels: assertions of ranges, lengths, alignment and aliases around `kernels`, one of
+// AllKernels(). Only one table is wrapped at a time: that of the last call.
 const Kernels& CheckedKernels(const Kernels& kernels);
 
 }  // namespace heft::ring

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The assertions around the kernels: each contract broken once, for each instruction set. (That
-// they hold where they should is what every other test of a debug build runs into.)
+// The assertions around the kernels: breaks each contract once, for each instruction set. All other
+// tests of a debug build show that valid calls pass.
 #include "ring/kernels_checked.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST_P(KernelContractsTest, PointwiseInputsAreReduced) {
   EXPECT_DEATH(checked().multiply(out_.data(), b_.data(), a_.data(), kN, q_), "input is in range");
   EXPECT_DEATH(checked().add_multiply_scalar(b_.data(), a_.data(), q_.Shoup(3), kN, q_),
                "input is in range");
-  // Beyond n nothing is looked at.
+  // Values beyond n are not checked.
   checked().add(out_.data(), a_.data(), b_.data(), kN / 2, q_);
 }
 

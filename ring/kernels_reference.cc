@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReferenceKernels: plain, and the definition of what every other instruction set computes.
+// ReferenceKernels: simple loops that define the result of every other instruction set.
 #include "ring/kernel_table.h"
 #include "ring/kernels.h"
 #include "ring/ntt.h"
@@ -106,7 +106,7 @@ void InnerProduct(uint32_t* out, const uint32_t* const* a, const uint32_t* const
 void Lift(uint32_t* out, const uint32_t* a, const LiftConstants& constants, size_t n,
           const Modulus& to) {
   for (size_t i = 0; i < n; ++i) {
-    // By mask: residues may be secret, and a condition here became a branch.
+    // By mask: residues may be secret, and compilers turned a condition here into a branch.
     const uint32_t upper = 0 - static_cast<uint32_t>(a[i] > constants.half);
     out[i] = to.Reduce(a[i] + (constants.correction & upper));
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels in Highway, compiled once for each instruction set, and the choice among them.
+// The kernels in Highway, compiled once for each instruction set, and the selection.
 
-// The variants between SSE4 and AVX2, and AVX-512 extensions that these loops do not use, only cost
-// compile time.
+// Excludes the variants between SSE4 and AVX2, and AVX-512 extensions that these loops do not use:
+// they only cost compile time.
 #include <cstdint>
 
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)

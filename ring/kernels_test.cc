@@ -129,7 +129,7 @@ TEST_P(KernelsTest, Lifts) {
       const int64_t centred = a[i] > from.value() / 2 ? int64_t{a[i]} - from.value() : a[i];
       ASSERT_EQ(y[i], q().ReduceSigned(centred));
     }
-    // lift(a) + lift(b) * w, from what is checked above.
+    // lift(a) + lift(b) * w, from the kernels that are checked above.
     const ShoupFactor w = q().Shoup(q().Reduce(123456789));
     const AlignedVector<uint32_t> b = Input(n(), from.value(), GetParam().fill, 6);
     AlignedVector<uint32_t> sum(n()), lifted(n());
@@ -194,7 +194,7 @@ TEST_P(KernelsTest, Matches) {
     for (size_t galleries : {1, 2, 3, 4}) {
       if (n() > 4096 && count != 32) continue;
       const size_t stride = count * 2 * kTile + kTile;
-      // Galleries one behind the other, or tile by tile side by side.
+      // Galleries one after another, or interleaved tile by tile.
       const bool side_by_side = galleries % 2 == 0;
       const size_t row = count * 2 * kTile, gallery_stride = side_by_side ? galleries * row : row;
       const size_t size = tiles * row, apart = side_by_side ? row : size;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching: sums of products of a probe and of blocks that stream from memory. One source for all
-// instruction sets.
+// Matching: sums of products of a probe and of blocks that are read from memory once. One source
+// for all instruction sets.
 
 #if defined(HEFT_RING_MATCH_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEFT_RING_MATCH_SIMD_INL_H_
@@ -21,8 +21,8 @@ namespace heft::ring {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 
-// LazyLimit keeps sums of products of two residues within 64 bits: a sum below 2 limit() comes out
-// below limit(), which leaves room for steps() more products.
+// LazyLimit: keeps sums of products of two residues within 64 bits: reduces a sum below 2 limit()
+// to one below limit(), which leaves room for steps() more products.
 struct LazyLimit {
   explicit HWY_INLINE LazyLimit(const Modulus& q)
       : steps(static_cast<size_t>(q.lazy_products() / 2)),
@@ -58,11 +58,11 @@ struct MatchSums {
   WideSum c0, c1, c2;
 };
 
-// FetchSoon: into the second-level cache. Fetches into the first level wait for one of its miss
-// registers. A Zen 4 has 24 of them, which is 14 GB/s from memory where a core can read 34
-// (measured with four blocks side by side; so it is 22).
+// FetchSoon: prefetches into the second-level cache. Prefetches into the first level wait for one
+// of its miss registers. A Zen 4 has 24 of these, which limits reads from memory to 14 GB/s; with
+// the second level a core reads 22 GB/s of its 34 (measured with four blocks side by side).
 HWY_INLINE void FetchSoon(const uint32_t* at) { __builtin_prefetch(at, /*rw=*/0, /*locality=*/2); }
-// kMatchAhead: tiles of a block to fetch ahead. (Measured: 64 to 1,024, all alike from 256 on.)
+// kMatchAhead: tiles of a block to prefetch. (Measured: 64 to 1,024; no difference from 256 on.)
 constexpr size_t kMatchAhead = 512;
 
 void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
@@ -76,8 +76,8 @@ void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
   const LazyLimit lazy(q);
   const size_t run = lazy.steps / 2;  // c1 takes two products a step
   const size_t size = count * 2 * kTile;
-  // The galleries' tiles are read in turn; what is fetched ahead is the tile that will be read
-  // after `ahead` others.
+  // The galleries' tiles are read alternately. The prefetched tile is the one that is read after
+  // `ahead` others.
   const size_t ahead = (kMatchAhead * kTile + size - 1) / size;
   size_t next_tile = std::min(ahead / gallery_count * kTile, n - kTile);
   size_t next_gallery = ahead % gallery_count;
@@ -116,7 +116,7 @@ void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
 }
 
 // MatchTileOf: one tile of kGalleries galleries and all probes. `odd` holds the galleries' values
-// with the odd ones in even places, [gallery][k][part][tile]: split once for all probes.
+// with the odd ones in even places, [gallery][k][part][tile]; they are split once for all probes.
 template <size_t kGalleries>
 HWY_INLINE void MatchTileOf(uint32_t* out, size_t stride, const uint32_t* probes,
                             size_t probe_count, const uint32_t* const* galleries,

@@ -93,8 +93,8 @@ class Modulus {
 bool IsPrime(uint32_t n);
 
 // GeneratePrimes: the largest primes p = 1 (mod 2n) of exactly bits[i] bits, distinct, in the order
-// of `bits`; equal sizes take descending primes, as SEAL's CoeffModulus::Create does.
-// kInvalidArgument where there are not enough.
+// of `bits`; equal sizes get descending primes, as in SEAL's CoeffModulus::Create. kInvalidArgument
+// if there are not enough.
 absl::StatusOr<std::vector<uint32_t>> GeneratePrimes(uint32_t n, const std::vector<int>& bits);
 
 // MinimalPrimitiveRoot: the numerically smallest primitive 2n-th root of unity modulo q (SEAL's

@@ -63,7 +63,7 @@ void NttTables::Inverse(std::span<uint32_t> a) const {
 
 Permutation GaloisPermutation(uint32_t n, uint32_t element) {
   HEFT_DCHECK(element % 2 == 1 && element < 2 * n, "a Galois element is odd and below 2n");
-  // A process that has just begun makes one for each of its keys: the reversals come from a table.
+  // Every new process creates tables for its keys: a table of reversals makes that fast.
   const int log_n = std::countr_zero(n);
   std::vector<uint32_t> reversed(n, 0);
   for (uint32_t j = 1; j < n; ++j) reversed[j] = reversed[j / 2] / 2 | (j % 2) << (log_n - 1);

@@ -37,7 +37,7 @@ class NttTables {
 
   // Forward, in place: in [0, 4q), out [0, q).
   void Forward(std::span<uint32_t> a) const;
-  // ForwardTiled, into tiles of kTile values, `tile_stride` apart; `a` is consumed. In [0, 4q), out
+  // ForwardTiled: into tiles of kTile values, `tile_stride` apart; destroys `a`. In [0, 4q), out
   // [0, q).
   void ForwardTiled(uint32_t* out, size_t tile_stride, std::span<uint32_t> a) const;
   // Inverse, in place: in [0, 2q), out [0, q).
@@ -51,10 +51,10 @@ class NttTables {
   ShoupFactor n_inverse_, n_inverse_root_;
 };
 
-// ReverseBits: the lowest `bits` bits, the last one first.
+// ReverseBits: the lowest `bits` bits in reverse order.
 uint32_t ReverseBits(uint32_t value, int bits);
 
-// GaloisPermutation: what X -> X^element does to NTT values. `element` is odd, below 2n
+// GaloisPermutation: the effect of X -> X^element on NTT values. `element` is odd, below 2n
 // (docs/design.md, "Conventions").
 Permutation GaloisPermutation(uint32_t n, uint32_t element);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The stages of a negacyclic NTT that run in registers: the last log2(lanes) + 1 of a forward
-// transform, the first ones of an inverse one, on pairs of vectors. One source for all instruction
+// The stages of a negacyclic NTT that run in registers, on pairs of vectors: the last log2(lanes) +
+// 1 of a forward transform, the first ones of an inverse transform. One source for all instruction
 // sets.
 
 #if defined(HEFT_RING_NTT_BLOCKS_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -20,7 +20,7 @@ namespace heft::ring {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR && !HWY_HAVE_SCALABLE
 
-// FetchNothing, FetchAhead: what a transform does between its steps, a line of memory at a time.
+// FetchNothing, FetchAhead: prefetch one line of memory between the steps of a transform, or none.
 struct FetchNothing {
   HWY_INLINE void operator()() const {}
 };
@@ -31,7 +31,7 @@ struct FetchAhead {
   }
   const uint32_t* at;
 };
-// Fetching: run(fetch), with what fetches from `ahead` and moves it.
+// Fetching: calls run(fetch), where `fetch` prefetches from `ahead` and advances it.
 template <typename Run>
 HWY_INLINE void Fetching(const uint32_t** ahead, const Run& run) {
   if (ahead == nullptr) {
@@ -61,8 +61,8 @@ HWY_INLINE void InverseButterfly(V32& x, V32& y, V32 w, V32 w_quotient, V32 q, V
   y = MultiplyLazy<kPairs>(difference, w, w_quotient, q);
 }
 
-// ---- Shuffles between the in-register stages. A pair (x, y) of stage t holds, in ascending order
-// of position within the block of 2 * lanes values, those whose bit t is 0 and 1.
+// ---- Shuffles between the in-register stages. In stage t, the pair (x, y) holds the values whose
+// position has bit t equal to 0 and 1, in ascending order within the block of 2 * lanes values.
 
 HWY_INLINE V32 InterleaveEven(V32 a, V32 b) { return hn::OddEven(hn::DupEven(b), a); }
 HWY_INLINE V32 InterleaveOdd(V32 a, V32 b) { return hn::OddEven(b, hn::DupOdd(a)); }
@@ -122,7 +122,7 @@ HWY_INLINE void SplitSingles(V32& x, V32& y) {
   x = a;
 }
 
-// LoadTwiddles: those of an in-register stage; lane i takes entry i / t of those at `at`.
+// LoadTwiddles: roots of an in-register stage; lane i takes entry i / t of those at `at`.
 template <size_t kStage>
 HWY_INLINE void LoadTwiddles(const uint32_t* w, const uint32_t* wq, size_t at, V32& root,
                              V32& quotient) {
@@ -147,8 +147,8 @@ HWY_INLINE void LoadTwiddles(const uint32_t* w, const uint32_t* wq, size_t at, V
   }
 }
 
-// Blocks of the in-register stages run side by side: a block is one long chain of dependent
-// instructions, and several hide each other's latency.
+// Several blocks run side by side in the in-register stages: a block is one long chain of dependent
+// instructions, and several blocks hide each other's latency.
 inline constexpr size_t kBlocks = Lanes() == 16 ? 4 : 2;
 using Blocks = V32[kBlocks];
 
@@ -187,8 +187,8 @@ HWY_INLINE void SwapAll(Blocks& x, Blocks& y) {
   for (size_t i = 0; i < kBlocks; ++i) kSwap(x[i], y[i]);
 }
 
-// ForwardBlocks: stages t = lanes ... 1 of kBlocks blocks of 2 * lanes values from `block` on;
-// place(i) is where the values from i on are stored, a vector at a time. In [0, 4q), out [0, q).
+// ForwardBlocks: stages t = lanes ... 1 of kBlocks blocks of 2 * lanes values from `block` on.
+// place(i) is the address for the values from i on, one vector at a time. In [0, 4q), out [0, q).
 template <typename Place, typename Fetch>
 HWY_INLINE void ForwardBlocks(const Place& place, const uint32_t* a, const NttTables& tables,
                               size_t block, V32 q, V32 two_q, Fetch& fetch) {

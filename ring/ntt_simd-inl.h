@@ -136,7 +136,7 @@ HWY_INLINE void ForwardOverMemory(uint32_t* a, const NttTables& tables, V32 q, V
   for (; t > Lanes(); m *= 4, t /= 4) ForwardRadix4(a, tables, m, t, q, two_q, fetch);
 }
 
-// Forward: a whole transform; place(i) is where the values from i on go.
+// Forward: a whole transform; place(i) is the address for the values from i on.
 template <typename Place, typename Fetch>
 HWY_INLINE void Forward(const Place& place, uint32_t* a, const NttTables& tables, Fetch& fetch) {
   const V32 q = hn::Set(d32, tables.modulus().value());

@@ -157,7 +157,7 @@ void LiftSum(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants,
   }
 }
 
-// Source: where a vector of permuted values comes from: one aligned vector, at `at`, shuffled.
+// Source: the aligned vector, at `at`, that holds a vector of permuted values, and its shuffle.
 struct Source {
   static constexpr uint32_t kLow = static_cast<uint32_t>(Lanes() - 1);
   explicit HWY_INLINE Source(const uint32_t* sources)

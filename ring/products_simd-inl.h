@@ -23,7 +23,7 @@ void InnerProduct(uint32_t* out, const uint32_t* const* a, const uint32_t* const
                   size_t n, const Modulus& q) {
   if (n < kSmallestVectorLoop) return ReferenceKernels().inner_product(out, a, b, count, n, q);
   const WideReduction wide(q);
-  // One product's room is left for what a partial reduction leaves.
+  // Leave room of one product for the rest after a partial reduction.
   const size_t run = q.lazy_products() - 1;
   for (size_t i = 0; i < n; i += Lanes()) {
     V64 even = hn::Zero(d64);
@@ -45,8 +45,8 @@ void InnerProduct(uint32_t* out, const uint32_t* const* a, const uint32_t* const
   }
 }
 
-// ScalarSumsOf adds sums of `count` < q.lazy_products() products for each of kRows rows to out +
-// at. The inputs lie packed, `piece` values each: all sums of one vector stay in registers.
+// ScalarSumsOf: adds sums of `count` < q.lazy_products() products for each of kRows rows to out +
+// at. The inputs are packed, `piece` values each, and all sums of one vector stay in registers.
 template <size_t kRows>
 HWY_INLINE void ScalarSumsOf(uint32_t* const* out, const uint32_t* packed, const uint32_t* weights,
                              size_t stride, size_t count, size_t at, size_t piece,
@@ -74,8 +74,8 @@ void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const uint32_t*
   if (n % kSmallestVectorLoop != 0) {
     return ReferenceKernels().scalar_sums(out, in, weights, rows, count, n, q);
   }
-  // Inputs are often whole pages apart, where they would fall into the same few sets of the caches:
-  // pieces are packed first, 64 inputs of 128 values, 32 kB.
+  // Inputs are often whole pages apart and would share a few sets of the caches, so pieces are
+  // packed first: 64 inputs of 128 values, 32 kB.
   constexpr size_t kPiece = 128;
   constexpr size_t kInputs = 64;
   constexpr size_t kRows = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 8 : 4;
@@ -109,8 +109,8 @@ void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const uint32_t*
 
 // ---- The products of a key switch: digits times a key that streams from memory.
 
-// Montgomery: his reduction of sums of at most kMost products of two residues: 2^-32 times the sum,
-// out [0, q).
+// Montgomery: reduces sums of at most kMost products of two residues by Montgomery's method: 2^-32
+// times the sum, out [0, q).
 struct Montgomery {
   static constexpr size_t kMost = 8;
   explicit HWY_INLINE Montgomery(const Modulus& modulus) : q(hn::Set(d32, modulus.value())) {
@@ -118,11 +118,12 @@ struct Montgomery {
     for (int i = 0; i < 4; ++i) inverse *= 2 - modulus.value() * inverse;
     q_inverse = hn::Set(d32, inverse);
   }
-  // The sum less the multiple of q with the same low half, which then is zero.
+  // The sum minus the multiple of q with the same low half, which then is zero.
   HWY_INLINE V64 Clear(V64 sum) const {
     return hn::Sub(sum, hn::MulEven(As32(hn::MulEven(As32(sum), q_inverse)), q));
   }
-  // High halves below 2 q for 8 products, q < 2^30, less one below q: (-q, 2q), or (-q, q) for 4.
+  // High halves: below 2q for 8 products (q < 2^30), minus a value below q: (-q, 2q), or (-q, q)
+  // for 4.
   template <size_t kCount>
   HWY_INLINE V32 Finish(const WideSum& s) const {
     static_assert(kCount <= kMost);
@@ -133,15 +134,14 @@ struct Montgomery {
   V32 q, q_inverse;
 };
 
-// KeyAhead: key tiles are fetched this many values ahead: at least kAhead tiles, in whole rows of
-// the key, so that what is fetched are the tiles that will be read where fewer digits are used than
-// it has.
+// KeyAhead: how many values ahead key tiles are prefetched: at least kAhead tiles, in whole rows of
+// the key, so that the right tiles are prefetched even if fewer digits are used than the key has.
 HWY_INLINE size_t KeyAhead(size_t key_digits) {
   const size_t row = key_digits * 2;
   return (kAhead + row - 1) / row * row * kTile;
 }
 
-// AddDigit adds the products of digit j, at one place of a tile; `key` is its first part's.
+// AddDigit: adds the products of digit j at one place of a tile; `key` points to its first part.
 HWY_INLINE void AddDigit(WideSum* sum0, WideSum* sum1, const uint32_t* digit, const uint32_t* key,
                          size_t ahead) {
   const V32 d = LoadOnce(digit);
@@ -152,7 +152,7 @@ HWY_INLINE void AddDigit(WideSum* sum0, WideSum* sum1, const uint32_t* digit, co
   sum1->Add(d, d_odd, LoadOnce(key + kTile));
 }
 
-// SwitchProductsOf: a fixed count lets the compiler unroll, and keep all sums of a tile in
+// SwitchProductsOf: with a fixed count the compiler unrolls and keeps all sums of a tile in
 // registers.
 template <size_t kCount>
 HWY_INLINE void SwitchProductsOf(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
@@ -172,7 +172,7 @@ HWY_INLINE void SwitchProductsOf(uint32_t* out0, uint32_t* out1, const uint32_t*
   }
 }
 
-// SwitchProductsOfMany: any count, reducing after each kMost digits.
+// SwitchProductsOfMany: any count; reduces after each kMost digits.
 HWY_INLINE void SwitchProductsOfMany(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
                                      const uint32_t* key, size_t key_digits, size_t count, size_t n,
                                      const Modulus& q) {
@@ -198,7 +198,7 @@ HWY_INLINE void SwitchProductsOfMany(uint32_t* out0, uint32_t* out1, const uint3
   }
 }
 
-// SwitchProductsUpTo finds the fixed count.
+// SwitchProductsUpTo: selects the fixed count.
 template <size_t kCount>
 HWY_INLINE void SwitchProductsUpTo(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
                                    const uint32_t* key, size_t key_digits, size_t count, size_t n,

@@ -120,7 +120,7 @@ TEST(NttTest, WhatIsFetchedAheadChangesNothing) {
       EXPECT_EQ(Ahead::Cursor(), nullptr);
     }
     ASSERT_NE(Ahead::Cursor(), nullptr);
-    // All of it is fetched in the end, where there are vectors to fetch it.
+    // Everything is fetched in the end, if vectors are used.
     const bool fetches = *Ahead::Cursor() != memory.data();
     for (int i = 0; i < 100; ++i) {
       tables.Inverse(a);
@@ -152,8 +152,8 @@ TEST(NttTest, GaloisPermutationIsTheAutomorphism) {
   }
 }
 
-// Five standard deviations of the estimators, which a right sampler misses for less than one seed
-// in a million; the seed is fixed.
+// Five standard deviations of the estimators: a correct sampler exceeds them for less than one seed
+// in a million. The seed is fixed.
 TEST(SamplingTest, MomentsAndRanges) {
   Csprng rng;
   const int n = 1 << 18;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RnsPoly: a polynomial of n coefficients (or NTT values) modulo each of several primes, limb after
-// limb. The primes are those of the parameters it is used with, from the first.
+// RnsPoly: a polynomial of n coefficients (or NTT values) modulo each of several primes, one limb
+// after another. The primes are the first ones of the parameters.
 #ifndef HEFT_RING_RNS_POLY_H_
 #define HEFT_RING_RNS_POLY_H_
 
@@ -32,7 +32,7 @@ class RnsPoly {
   std::span<uint32_t> values() { return data_; }
   std::span<const uint32_t> values() const { return data_; }
 
-  // Truncate drops all but the first `limbs` limbs; at most as many as there are.
+  // Truncate: drops all but the first `limbs` limbs; at most as many as there are.
   void Truncate(size_t limbs) {
     HEFT_DCHECK(limbs <= limbs_, "a polynomial is cut, not extended");
     limbs_ = limbs;

@@ -21,8 +21,8 @@ int ConstantTimePopcount(uint32_t v) {
 }  // namespace
 
 void SampleTernary(std::span<int8_t> out, Csprng& rng) {
-  // Two random bits a try, 3 is rejected. Which tries are rejected is public: it depends only on
-  // bits that are thrown away.
+  // Two random bits for each try; 3 is rejected. The rejected tries are public: they depend only on
+  // discarded bits.
   uint64_t bits = 0;
   uint64_t rejected = 0;
   int left = 0;
@@ -55,8 +55,8 @@ void SampleError(std::span<int8_t> out, Csprng& rng) {
 
 namespace {
 
-// KeepBelow: moves the words that are below `limit` under `mask` to the front, in order and masked.
-// Returns how many there are. Nearly all are, so sixteen are tried at once.
+// KeepBelow: moves the words that are below `limit` under `mask` to the front, in order and masked,
+// and returns their number. Nearly all are below, so sixteen are tested at once.
 size_t KeepBelow(std::span<uint32_t> words, uint32_t mask, uint32_t limit) {
   constexpr size_t kAtOnce = 16;
   size_t kept = 0, i = 0;
@@ -90,7 +90,7 @@ size_t KeepBelow(std::span<uint32_t> words, uint32_t mask, uint32_t limit) {
 
 void SampleUniform(std::span<uint32_t> out, const Modulus& q, Csprng& rng) {
   const uint32_t mask = (uint32_t{1} << q.bits()) - 1;
-  // As many words as are missing, again and again: the same ones that one at a time would take.
+  // Draws as many words as are missing, repeatedly: the same words as one at a time.
   for (size_t done = 0; done < out.size();) {
     const std::span<uint32_t> missing = out.subspan(done);
     rng.Fill({reinterpret_cast<uint8_t*>(missing.data()), missing.size_bytes()});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sampling of polynomials. What is secret is sampled in constant time: the running time of a
-// sampler tells nothing about the values it returns.
+// Sampling of polynomials. Secret values are sampled in constant time: the running time of a
+// sampler is independent of the values it returns.
 #ifndef HEFT_RING_SAMPLING_H_
 #define HEFT_RING_SAMPLING_H_
 
@@ -12,8 +12,8 @@
 
 namespace heft::ring {
 
-// kErrorVariance: of the error distribution, standard deviation a centred binomial of 21 + 21 bits,
-// sqrt(21 / 2).
+// kErrorVariance: of the error distribution, a centred binomial of 21 + 21 bits with standard
+// deviation sqrt(21 / 2).
 inline constexpr double kErrorVariance = 10.5;
 // kTernaryVariance: of a uniform ternary coefficient.
 inline constexpr double kTernaryVariance = 2.0 / 3.0;
@@ -24,7 +24,7 @@ void SampleTernary(std::span<int8_t> out, Csprng& rng);
 void SampleError(std::span<int8_t> out, Csprng& rng);
 // SampleUniform: uniform in [0, q), by rejection; for public values.
 void SampleUniform(std::span<uint32_t> out, const Modulus& q, Csprng& rng);
-// ToResidues: values of |v| < q as residues in [0, q), without a branch on the value.
+// ToResidues: residues in [0, q) of values |v| < q, without a branch on the value.
 void ToResidues(std::span<uint32_t> out, std::span<const int8_t> in, const Modulus& q);
 
 }  // namespace heft::ring

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Statistical tests of the samplers and of the generator below them. Each compares a statistic of a
-// stream with a fixed seed to the bound that a right sampler exceeds with probability 1e-6
-// (kAlpha), so a run is the same everywhere, and a right sampler fails for one seed in a million.
-// The last tests feed wrong samplers to the same statistics, which must notice.
+// Statistical tests of the samplers and of their generator. Each computes a statistic of a stream
+// with a fixed seed, so a run is the same everywhere. The bound is the value that a correct sampler
+// exceeds with probability 1e-6 (kAlpha). The last tests apply the same statistics to wrong
+// samplers and must detect them.
 #include "ring/sampling.h"
 
 #include <gtest/gtest.h>
@@ -21,14 +21,14 @@ constexpr double kAlpha = 1e-6;
 constexpr double kQuantile = 4.7534;  // of the standard normal distribution at 1 - kAlpha
 constexpr size_t kCount = 1 << 19;
 
-// The chi-square distribution's quantile at 1 - kAlpha (Wilson and Hilferty 1931).
+// The quantile of the chi-square distribution at 1 - kAlpha (Wilson and Hilferty 1931).
 double ChiSquareBound(double freedom) {
   const double v = 2 / (9 * freedom);
   return freedom * std::pow(1 - v + kQuantile * std::sqrt(v), 3);
 }
 
-// Pearson's statistic over its bound: above 1 is a failure. Cells of fewer than 10 expected are
-// joined with their neighbours.
+// Pearson's statistic divided by its bound: above 1 is a failure. Cells with fewer than 10 expected
+// values are joined with their neighbours.
 double ChiSquare(const std::vector<double>& counts, const std::vector<double>& probabilities) {
   double total = 0, statistic = 0;
   for (double c : counts) total += c;
@@ -53,7 +53,7 @@ double ChiSquare(const std::vector<double>& counts, const std::vector<double>& p
   return statistic / ChiSquareBound(static_cast<double>(cells.size() - 1));
 }
 
-// The correlation of values `lag` apart over its bound: above 1 is a failure.
+// The correlation of values `lag` apart divided by its bound: above 1 is a failure.
 template <typename T>
 double Correlation(const std::vector<T>& values, size_t lag) {
   double mean = 0, variance = 0, product = 0;
@@ -72,7 +72,7 @@ Seed SeedOf(uint8_t number) {
 
 using SmallSampler = std::function<void(std::span<int8_t>, Csprng&)>;
 
-// Of values in [-21, 21] with the given probabilities: single values, and neighbouring pairs.
+// For values in [-21, 21] with the given probabilities: single values, and neighbouring pairs.
 double WorstOfSmall(const SmallSampler& sampler, const std::vector<double>& probabilities,
                     uint8_t seed) {
   const int half = static_cast<int>(probabilities.size()) / 2;
@@ -94,7 +94,7 @@ double WorstOfSmall(const SmallSampler& sampler, const std::vector<double>& prob
   return worst;
 }
 
-// A uniform sampler modulo q: 256 equal parts of the range, the lowest and the highest byte.
+// For a uniform sampler modulo q: 256 equal parts of the range, the lowest and the highest byte.
 double WorstOfUniform(const std::function<void(std::span<uint32_t>, Csprng&)>& sampler, uint32_t q,
                       uint8_t seed) {
   TestCsprng rng(SeedOf(seed));
@@ -158,7 +158,7 @@ TEST(SamplingStatisticsTest, GeneratorsBytesAreUniform) {
   }
 }
 
-// The seed comes the way that the system's does (fixed, as all randomness of the tests is).
+// Seeded in the same way as by the system (fixed, as all randomness of the tests).
 TEST(SamplingStatisticsTest, GeneratorSeededByTheSystem) {
   const auto bits = [](std::span<int8_t> out, Csprng&) {
     Csprng fresh;
@@ -167,7 +167,7 @@ TEST(SamplingStatisticsTest, GeneratorSeededByTheSystem) {
   EXPECT_LT(WorstOfSmall(bits, {0, 0.5, 0.5}, 0), 1);
 }
 
-// ---- Wrong samplers are noticed.
+// ---- Wrong samplers are detected.
 
 TEST(SamplingStatisticsTest, NoticesABiasedTernarySampler) {
   const auto modulo = [](std::span<int8_t> out, Csprng& rng) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Vectors of residues: their type, the arithmetic that all kernels share, and sums of products in
-// 64-bit lanes, reduced once: one source for all instruction sets.
+// Vectors of residues: their type, the arithmetic of all kernels, and sums of products in 64-bit
+// lanes that are reduced once. One source for all instruction sets.
 
 #if defined(HEFT_RING_VECTOR_SIMD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HEFT_RING_VECTOR_SIMD_INL_H_
@@ -19,7 +19,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// D32: at most 16 lanes, whatever the instruction set.
+// D32: at most 16 lanes, for every instruction set.
 using D32 = hn::CappedTag<uint32_t, 16>;
 using D64 = hn::Repartition<uint64_t, D32>;
 using V32 = hn::Vec<D32>;
@@ -34,7 +34,7 @@ HWY_INLINE V64 As64(V32 v) { return hn::BitCast(d64, v); }
 // HighHalves: of 64-bit values, for the even and the odd lanes.
 HWY_INLINE V32 HighHalves(V64 even, V64 odd) {
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-  // One masked shuffle in place of a shuffle and a blend.
+  // One masked shuffle instead of a shuffle and a blend.
   return V32{_mm512_mask_shuffle_epi32(odd.raw, 0x5555, even.raw, _MM_PERM_DDBB)};
 #else
   return hn::OddEven(As32(odd), hn::DupOdd(As32(even)));
@@ -63,10 +63,10 @@ HWY_INLINE V32 Combine(V64 even, V64 odd) {
   return hn::OddEven(As32(hn::ShiftLeft<32>(odd)), As32(even));
 }
 
-// kSmallestVectorLoop: below this many values the callers' arrays may be shorter than a vector.
+// kSmallestVectorLoop: with fewer values the caller's arrays may be shorter than a vector.
 inline constexpr size_t kSmallestVectorLoop = 16;
 
-// WideReduction reduces any 64-bit lane, hi * (2^32 mod q) + lo, both by Shoup. Out [0, 4q).
+// WideReduction: reduces any 64-bit lane, hi * (2^32 mod q) + lo, both by Shoup. Out [0, 4q).
 struct WideReduction {
   explicit HWY_INLINE WideReduction(const Modulus& modulus)
       : q(hn::Set(d32, modulus.value())),
@@ -90,7 +90,7 @@ struct WideReduction {
   V32 q, hi, hi_quotient, lo_quotient;
 };
 
-// WideSum: sums of products in 64-bit lanes, even and odd values apart.
+// WideSum: sums of products in 64-bit lanes, separate for even and odd values.
 struct WideSum {
   HWY_INLINE WideSum() : even(hn::Zero(d64)), odd(hn::Zero(d64)) {}
   HWY_INLINE void Add(V32 a, V32 a_odd, V32 b) {
@@ -101,8 +101,8 @@ struct WideSum {
   V64 even, odd;
 };
 
-// LoadOnce: a load that stays in its register: GCC would otherwise read memory again for every use,
-// and loads are then what limits the loop.
+// LoadOnce: a load that stays in its register. GCC would otherwise read memory again for every use,
+// and loads would limit the loop.
 HWY_INLINE V32 LoadOnce(const uint32_t* p) {
   V32 v = hn::Load(d32, p);
 #if HWY_COMPILER_GCC && HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
@@ -111,9 +111,9 @@ HWY_INLINE V32 LoadOnce(const uint32_t* p) {
   return v;
 }
 
-// kAhead: tiles to fetch ahead of a key. Keys are megabytes, and the hardware alone keeps too few
-// lines in flight. (Measured: 32 to 256 tiles, 128 best. Fetched into the second level instead, a
-// preparation takes 3 to 10% longer.)
+// kAhead: tiles of a key to prefetch. Keys are megabytes, and the hardware alone keeps too few
+// lines in flight. (Measured: 32 to 256 tiles, 128 is best. With prefetches into the second level,
+// a preparation takes 3 to 10% longer.)
 inline constexpr size_t kAhead = 128;
 
 #endif  // HWY_TARGET != HWY_SCALAR
