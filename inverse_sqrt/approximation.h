@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements heft/approximation.h; polynomials on an interval.
+// Implements heft/approximation.h, and operations on polynomials on an interval.
 #ifndef HEFT_INVERSE_SQRT_APPROXIMATION_H_
 #define HEFT_INVERSE_SQRT_APPROXIMATION_H_
 
@@ -13,7 +13,7 @@ namespace heft {
 // interval, where coefficients do not cancel; p.Degree() + 1 of them.
 std::vector<double> ChebyshevCoefficients(const Polynomial& p, const Interval& interval);
 
-// ImageOf: the values that `f` takes on the interval, from a dense sample.
+// ImageOf: the range of `f` on the interval, from a dense sample.
 Interval ImageOf(const Polynomial& f, const Interval& interval);
 
 }  // namespace heft

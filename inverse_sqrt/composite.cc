@@ -17,8 +17,7 @@ namespace {
 constexpr int kSamples = 600;
 constexpr int kMaxStages = 4;
 
-// Samples: the points s, and each one's share of what is minimised: sum_i weight_i (f(s_i) -
-// 1/sqrt(s_i))^2.
+// Samples: points s with their weights in the minimised sum_i weight_i (f(s_i) - 1/sqrt(s_i))^2.
 struct Samples {
   Eigen::VectorXd s, weight;
 };
@@ -51,7 +50,8 @@ Polynomial FitStage(const Eigen::VectorXd& t, int degree, const Samples& samples
   return internal::FromChebyshev(chebyshev, range);
 }
 
-// Residuals: sqrt(weight) (f - 1/sqrt(s)), and with `jacobian` their derivative by coefficients.
+// Residuals: sqrt(weight) (f - 1/sqrt(s)), and with `jacobian` their derivatives by the
+// coefficients.
 Eigen::VectorXd Residuals(const Approximation& f, const Samples& samples,
                           Eigen::MatrixXd* jacobian) {
   Eigen::VectorXd residuals(kSamples);
@@ -86,7 +86,7 @@ void AddToCoefficients(const Eigen::VectorXd& step, Approximation& f) {
   }
 }
 
-// Refine: Levenberg-Marquardt on sum |residual|^p by reweighting; stops when no step helps.
+// Refine: Levenberg-Marquardt on sum |residual|^p by reweighting; stops when no step improves it.
 void Refine(double p, const Samples& samples, Approximation& f) {
   int unknowns = 0;
   for (const Polynomial& stage : f.stages) unknowns += stage.coefficients.size();

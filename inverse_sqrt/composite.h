@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's fits: compositions of polynomials, and its published quadratic. Single polynomials
-// are heft/fit.h's.
+// The paper's fits: compositions of polynomials, and its published quadratic. heft/fit.h has single
+// polynomials.
 #ifndef HEFT_INVERSE_SQRT_COMPOSITE_H_
 #define HEFT_INVERSE_SQRT_COMPOSITE_H_
 
@@ -12,10 +12,10 @@
 namespace heft {
 
 // FitComposite: f = f_k o ... o f_1 with deg f_i = degrees[i-1] (the paper's "degree 6" is {3, 3}).
-// Greedy least squares for the start (each stage is fitted to 1/sqrt(s) as a function of the
-// stages before it), then all coefficients together by Levenberg and Marquardt's method;
-// for kMinimax the relative error's p-norm with p rising to 64, which is close to the minimax
-// optimum but not certified. 1 to 4 stages, each of degree 1 to 7; errors as FitMinimax's.
+// It starts with greedy least squares: each stage is fitted to 1/sqrt(s) as a function of the
+// stages before it. Then it fits all coefficients together by the Levenberg-Marquardt method; for
+// kMinimax it minimises the relative error's p-norm with p rising to 64, which is close to the
+// minimax optimum but not certified. 1 to 4 stages, each of degree 1 to 7; errors as FitMinimax.
 absl::StatusOr<Approximation> FitComposite(std::span<const int> degrees, const Interval& interval,
                                            FitKind kind);
 

@@ -53,7 +53,7 @@ using Real = long double;
 using RealVector = Eigen::Matrix<Real, Eigen::Dynamic, 1>;
 using RealMatrix = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>;
 
-// Remez: one run of his algorithm in x = (s - centre) / half_width.
+// Remez: one run of Remez's algorithm in x = (s - centre) / half_width.
 class Remez {
  public:
   Remez(int degree, const Interval& interval)
@@ -68,8 +68,8 @@ class Remez {
     for (int i = 0; i < degree_ + 2; ++i) {
       points[i] = -std::cos(std::numbers::pi_v<Real> * i / (degree_ + 1));
     }
-    // On narrow intervals the error reaches the noise of the arithmetic and exchanging points means
-    // nothing any more: the best polynomial seen is kept.
+    // On narrow intervals the error reaches the noise of the arithmetic, and exchanging points has
+    // no meaning: keep the best polynomial so far.
     RealVector best;
     Real best_error = std::numeric_limits<Real>::infinity();
     for (int iteration = 0; iteration < kIterations; ++iteration) {
@@ -102,7 +102,7 @@ class Remez {
     return (coefficients_[0] + x * b1 - b2) * SquareRoot(x) - 1;
   }
 
-  // Solve levels the error on the points: p(x_i) sqrt(s_i) + (-1)^i e = 1. Returns e.
+  // Solve: levels the error on the points: p(x_i) sqrt(s_i) + (-1)^i e = 1. Returns e.
   Real Solve(const std::vector<Real>& points) {
     const int n = degree_ + 2;
     RealMatrix system(n, n);
@@ -145,8 +145,8 @@ class Remez {
     return runs;
   }
 
-  // Refine: golden-section search for the local extremum of |error| within one sample of x, in the
-  // angle.
+  // Refine: golden-section search, in the angle, for the local extremum of |error| within one
+  // sample of x.
   Real Refine(Real x, Real step) const {
     const Real angle = std::acos(std::clamp<Real>(x, -1, 1));
     Real lo = std::max<Real>(0, angle - step);

@@ -14,7 +14,7 @@ namespace heft::internal {
 absl::Status CheckFit(int degree, int max_degree, const Interval& interval);
 
 // FromChebyshev: sum_k chebyshev[k] T_k((s - centre) / half_width) as a Polynomial: in plain powers
-// of s up to degree kMaxPlainDegree, around the interval's middle above.
+// of s up to degree kMaxPlainDegree, and around the interval's middle for higher degrees.
 Polynomial FromChebyshev(std::span<const long double> chebyshev, const Interval& interval);
 
 }  // namespace heft::internal

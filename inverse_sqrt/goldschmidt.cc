@@ -39,8 +39,8 @@ absl::StatusOr<Goldschmidt> FitGoldschmidt(int iterations, const Interval& inter
   }
   HEFT_ASSIGN_OR_RETURN(const Approximation start, FitMinimax(1, interval));
   const Polynomial line = start.stages[0].InPowersOfS();
-  // s y^2 = (1 + e)^2 has to stay below 3. The minimax line's error is below 1, so only intervals
-  // of a ratio in the thousands fail.
+  // s y^2 = (1 + e)^2 must stay below 3. The minimax line's error is below 1, so only intervals
+  // with a ratio in the thousands fail.
   if (start.MaxRelativeError() >= std::sqrt(3.0) - 1) {
     return absl::InvalidArgumentError(absl::StrCat("Goldschmidt's iteration does not converge on [",
                                                    interval.lo, ", ", interval.hi,

@@ -18,8 +18,8 @@
 namespace heft::seal {
 namespace {
 
-// WipingAllocate, WipingFree: allocations that are wiped when freed. The size stands in front, in
-// room for any alignment.
+// WipingAllocate, WipingFree: allocations that are wiped when freed. A prefix with room for any
+// alignment stores the size.
 constexpr size_t kPrefix = alignof(std::max_align_t);
 static_assert(kPrefix >= sizeof(size_t));
 
@@ -41,7 +41,7 @@ void* ZlibAllocate(void* opaque, unsigned items, unsigned size) {
   return WipingAllocate(opaque, size_t{items} * size);
 }
 
-// Inflater: one stream, read piece by piece.
+// Inflater: one stream, read in pieces.
 class Inflater {
  public:
   Inflater(Compression compression, ByteSpan in, size_t max_size)
@@ -52,7 +52,7 @@ class Inflater {
       ok_ = inflateInit(&zlib_) == Z_OK;
     } else {
       zstd_ = ZSTD_createDCtx_advanced({WipingAllocate, WipingFree, nullptr});
-      // The window is memory too: no more than the object, or than what zstd takes at level 19.
+      // The window needs memory too: at most the object's size, or the window of zstd at level 19.
       const int window = std::clamp<int>(std::bit_width(max_size), 23, 27);
       ok_ = zstd_ != nullptr &&
             !ZSTD_isError(ZSTD_DCtx_setParameter(zstd_, ZSTD_d_windowLogMax, window));
@@ -68,7 +68,7 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Fill writes until `out` is full or the stream ends; returns the bytes written.
+  // Fill: writes until `out` is full or the stream ends; returns the number of bytes written.
   size_t Fill(std::span<uint8_t> out) {
     size_t written = 0;
     while (ok_ && !ended_ && written < out.size()) {
@@ -76,13 +76,13 @@ class Inflater {
       const size_t before_out = written;
       written += compression_ == Compression::kZlib ? Zlib(out.subspan(written))
                                                     : Zstd(out.subspan(written));
-      // No progress: the stream is cut short.
+      // No progress: the stream is truncated.
       if (!ended_ && at_ == before_in && written == before_out) ok_ = false;
     }
     return written;
   }
-  // Ended: the stream has ended; a zero-length read is tried, so that an end right after the last
-  // byte is seen.
+  // Ended: whether the stream has ended. Tries a zero-length read, to detect an end right after the
+  // last byte.
   bool Ended() {
     uint8_t none;
     if (ok_ && !ended_ && Fill({&none, 1}) != 0) return false;
@@ -166,7 +166,7 @@ absl::StatusOr<std::vector<uint8_t>> Decompress(Compression compression, ByteSpa
                                                 size_t max_size, std::string_view what) {
   Inflater inflater(compression, in, max_size);
   std::vector<uint8_t> out;
-  // Memory grows with what the stream really holds.
+  // Memory grows with the actual content of the stream.
   size_t room = std::min(max_size, 4 * in.size() + 4096);
   for (;;) {
     const size_t before = out.size();

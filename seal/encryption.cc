@@ -138,8 +138,8 @@ namespace {
 
 using Block = std::array<uint8_t, 4096>;
 
-// kXofLength: of BLAKE2X (Aumasson et al., 2016); the length of the whole output stands in the
-// upper half of the node offset.
+// kXofLength: of BLAKE2X (Aumasson et al., 2016); the upper half of the node offset holds the
+// length of the whole output.
 constexpr uint64_t kXofLength = uint64_t{sizeof(Block)} << 32;
 constexpr size_t kDigest = BLAKE2B_OUTBYTES;
 
@@ -215,7 +215,7 @@ std::array<uint8_t, 4096> SeedBlock(const SealSeed& seed, uint64_t counter) {
 ring::RnsPoly ExpandSeed(const ckks::Context& context, const SealSeed& seed, size_t primes) {
   const size_t n = context.n();
   Words stream(seed);
-  // All words first: a rejected one is replaced by what follows them.
+  // All words first: the words after them replace rejected ones.
   std::vector<uint64_t> words(n * primes);
   for (uint64_t& word : words) word = stream.Next();
   ring::RnsPoly out(n, primes);

@@ -13,15 +13,15 @@
 namespace heft::seal {
 namespace {
 
-// kMaxExpansion: random residues do not shrink, a prime has at least 10 of 64 bits. A stream that
-// expands further is no key.
+// kMaxExpansion: random residues do not compress, and a prime has at least 10 of 64 bits. A stream
+// that expands further is not a key.
 constexpr size_t kMaxExpansion = 7;
 
 size_t KeyPrimes(const ckks::Context& context) { return context.params().limbs() + 1; }
 
 const SealSeed* SeedOf(const KeyPart& part) { return part.seed ? &*part.seed : nullptr; }
 
-// WriteKeyPart: with its header, as it is nested.
+// WriteKeyPart: with its header, because it is nested.
 void WriteKeyPart(ByteWriter& writer, const ckks::Context& context, const KeyPart& part) {
   const size_t size = EncryptionSize(context.n(), 2, KeyPrimes(context), part.seed.has_value());
   WriteHeader(writer, kHeaderSize + size);
@@ -43,7 +43,7 @@ absl::StatusOr<KeyPart> ReadKeyPart(const ckks::Context& context, ByteSpan membe
   return part;
 }
 
-// WriteSwitchKeys: `slots` by SEAL's index, nullptr where there is no key.
+// WriteSwitchKeys: `slots` by SEAL's index; nullptr for a missing key.
 std::vector<uint8_t> WriteSwitchKeys(const ckks::Context& context,
                                      const std::vector<const KeyDigits*>& slots,
                                      Compression compression) {
@@ -58,8 +58,8 @@ std::vector<uint8_t> WriteSwitchKeys(const ckks::Context& context,
   return WrapObject(writer.bytes(), compression);
 }
 
-// ReadSwitchKeys calls `take(slot, digits)` for every key, after it is checked; it returns false to
-// stop.
+// ReadSwitchKeys: calls `take(slot, digits)` for every key after checking it; `take` returns false
+// to stop.
 absl::Status ReadSwitchKeys(const ckks::Context& context, ByteSpan bytes, size_t max_slots,
                             std::string_view what,
                             const std::function<bool(size_t, KeyDigits)>& take) {

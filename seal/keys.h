@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // KeyPart: SEAL 4.x public, relinearisation and Galois keys (docs/seal.md). Nothing here can
-// decrypt. Readers check as those of seal/objects.h do. SEAL's keys are always of the full level.
+// decrypt. Readers check as in seal/objects.h. SEAL's keys always have the full level.
 #ifndef HEFT_SEAL_KEYS_H_
 #define HEFT_SEAL_KEYS_H_
 
@@ -19,12 +19,12 @@
 namespace heft::seal {
 
 // KeyPart: (b, a) with b = -(a s + e), plus P t in limb j for digit j of a switching key from t:
-// modulo all primes, the special one last. Written with the seed where there is one.
+// modulo all primes, the special one last. Written with the seed if there is one.
 struct KeyPart {
   ring::RnsPoly b, a;
   std::optional<SealSeed> seed;  // that a is expanded from
 };
-// KeyDigits: a switching key, one part a data prime.
+// KeyDigits: a switching key, one part for each data prime.
 using KeyDigits = std::vector<KeyPart>;
 
 // WritePublicKey, ReadPublicKey: one part.
@@ -36,8 +36,7 @@ absl::StatusOr<KeyPart> ReadPublicKey(const ckks::Context& context, ByteSpan byt
 // WriteRelinearisationKey: the key for s^2.
 std::vector<uint8_t> WriteRelinearisationKey(const ckks::Context& context, const KeyDigits& key,
                                              Compression compression);
-// ReadRelinearisationKey: the key for s^2; those of higher powers, if there are any, are checked
-// and left out.
+// ReadRelinearisationKey: the key for s^2; keys of higher powers are checked and left out.
 absl::StatusOr<KeyDigits> ReadRelinearisationKey(const ckks::Context& context, ByteSpan bytes,
                                                  std::string_view what);
 
@@ -45,19 +44,19 @@ absl::StatusOr<KeyDigits> ReadRelinearisationKey(const ckks::Context& context, B
 std::vector<uint8_t> WriteGaloisKeys(const ckks::Context& context,
                                      const std::map<uint32_t, KeyDigits>& keys,
                                      Compression compression);
-// ReadGaloisKeys: the keys of `wanted` that the file has, each cut to so many limbs (element ->
-// limbs); all of the file is checked. `progress` is called with (keys read, keys wanted) and
+// ReadGaloisKeys: the keys of `wanted` (element -> limbs) that the file has, each cut to its number
+// of limbs. The whole file is checked. `progress` is called with (keys read, keys wanted) and
 // returns false to stop (kCancelled).
 absl::StatusOr<std::map<uint32_t, ckks::FullSwitchKey>> ReadGaloisKeys(
     const ckks::Context& context, ByteSpan bytes, const std::map<uint32_t, size_t>& wanted,
     std::string_view what, const std::function<bool(size_t, size_t)>& progress = {});
 
-// RotationSteps: the steps to the left, as SEAL counts rotations, that are among Galois elements.
+// RotationSteps: the rotations to the left, in SEAL's steps, among Galois elements.
 std::vector<uint32_t> RotationSteps(const ckks::Params& params,
                                     const std::map<uint32_t, size_t>& elements);
 
-// CutKey, ToPublicKey, FromPublicKey: conversions. `limbs` in [1, params.limbs()]: the level up to
-// which the key serves.
+// CutKey, ToPublicKey, FromPublicKey: conversions. `limbs` in [1, params.limbs()]: the highest
+// level of the key's use.
 ckks::FullSwitchKey CutKey(const KeyDigits& key, size_t limbs);
 ckks::PublicKey ToPublicKey(const ckks::KeyId& key_id, const KeyPart& key);
 KeyPart FromPublicKey(const ckks::PublicKey& key);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadCiphertext and the like: SEAL 4.x objects without keys, encryption parameters, plaintexts,
-// ciphertexts (docs/seal.md). The CKKS scheme, in NTT form, with primes below 2^30: what this
-// engine computes with.
+// ReadCiphertext and the like: SEAL 4.x objects without keys: encryption parameters, plaintexts and
+// ciphertexts (docs/seal.md). Supported are the CKKS scheme, NTT form, and primes below 2^30.
 //
-// Readers take the whole of `bytes` as one object, with any compression, and check sizes before
-// they take memory and residues before anything computes with them; `what` names the object in
-// errors. kDataLoss: damaged bytes. kFailedPrecondition: good ones of other parameters.
-// kInvalidArgument: what SEAL allows and this engine does not.
+// Readers take all of `bytes` as one object, with any compression. They check sizes before they
+// allocate memory, and residues before any computation; `what` names the object in errors.
+// kDataLoss: damaged bytes. kFailedPrecondition: valid bytes of other parameters. kInvalidArgument:
+// features of SEAL that HEFT does not support.
 #ifndef HEFT_SEAL_OBJECTS_H_
 #define HEFT_SEAL_OBJECTS_H_
 
@@ -33,17 +32,17 @@ absl::StatusOr<ckks::Params> ReadParams(ByteSpan bytes, std::string_view what,
 absl::StatusOr<std::vector<uint8_t>> WritePlaintext(const ckks::Context& context,
                                                     const ckks::Plaintext& plaintext,
                                                     Compression compression);
-// ReadPlaintext: of a data level. The noise is taken to be that of an encoding.
+// ReadPlaintext: of a data level. Assumes the noise of an encoding.
 absl::StatusOr<ckks::Plaintext> ReadPlaintext(const ckks::Context& context, ByteSpan bytes,
                                               std::string_view what);
 
-// WriteCiphertext: two or three parts. With `seed`, which part 1 was expanded from (two parts
+// WriteCiphertext: two or three parts. With `seed`, from which part 1 was expanded (two parts
 // only), half the bytes.
 std::vector<uint8_t> WriteCiphertext(const ckks::Context& context,
                                      const ckks::Ciphertext& ciphertext, Compression compression,
                                      const SealSeed* seed = nullptr);
-// ReadCiphertext: a seeded part is expanded, and its seed returned through `seed` where that is
-// given. The noise is taken to be that of a fresh public-key encryption: SEAL's files do not tell.
+// ReadCiphertext: expands a seeded part, and returns its seed in `seed` if that is given. Assumes
+// the noise of a fresh public-key encryption, because SEAL's files do not contain it.
 absl::StatusOr<ckks::Ciphertext> ReadCiphertext(const ckks::Context& context, ByteSpan bytes,
                                                 std::string_view what,
                                                 std::optional<SealSeed>* seed = nullptr);

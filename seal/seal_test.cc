@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SEAL's objects: files that SEAL wrote (tests/data/seal), round trips, and hostile bytes. That
-// SEAL takes what is written here is tested with SEAL itself, in tests/seal.
+// SEAL's objects: files that SEAL wrote (tests/data/seal), round trips, and hostile bytes.
+// tests/seal checks with SEAL itself that it reads our objects.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -256,7 +256,7 @@ TEST_F(SealObjectsTest, EveryTruncationIsRefused) {
       Bytes cut(c.begin(), c.begin() + size);
       EXPECT_FALSE(ReadCiphertext(context(), cut, "c").ok()) << size;
       if (size < kHeaderSize) continue;
-      // The same with the declared size made to fit.
+      // The same with a matching declared size.
       ByteWriter writer;
       WriteHeader(writer, size, mode);
       std::copy(writer.bytes().begin(), writer.bytes().end(), cut.begin());
@@ -272,7 +272,7 @@ TEST_F(SealObjectsTest, EveryTruncationIsRefused) {
 }
 
 TEST_F(SealObjectsTest, NoFlippedFieldIsTaken) {
-  // Every byte in front of the residues but those of scale and seed.
+  // Every byte before the residues except those of scale and seed.
   const Bytes c = WriteCiphertext(context(), encryption_.ciphertext, Compression::kNone);
   const size_t scale = kHeaderSize + sizeof(ParmsId) + 1 + 24;
   for (size_t at = 0; at < kHeaderSize + sizeof(ParmsId) + 41 + kArrayOverhead; ++at) {
@@ -314,7 +314,7 @@ TEST_F(SealObjectsTest, ObjectsOfOtherParametersAreRefused) {
   const Bytes k =
       WritePublicKey(context(), MakeSeededPublicKey(context(), secret_, rng_), Compression::kNone);
   EXPECT_EQ(status(ReadPublicKey(other, k, "k")), expected);
-  // A key is no ciphertext, though the bytes are alike.
+  // A key is not a ciphertext, although the bytes are similar.
   EXPECT_EQ(status(ReadCiphertext(context(), k, "k")), absl::StatusCode::kInvalidArgument);
   EXPECT_FALSE(ReadPublicKey(context(), c, "c").ok());
   const auto s = WriteSecretKey(context(), secret_);
@@ -337,7 +337,8 @@ TEST_F(SealObjectsTest, LargePrimesAndOtherSchemesAreRefused) {
 }
 
 TEST_F(SealObjectsTest, DecompressionIsBounded) {
-  // 64 MB of zeros as each kind of object: small files that would take more than any object may.
+  // 64 MB of zeros as each kind of object: small files that expand to more than any object may
+  // have.
   const Bytes zeros(size_t{64} << 20);
   for (Compression mode : {Compression::kZlib, Compression::kZstd}) {
     const Bytes bomb = WrapObject(zeros, mode);

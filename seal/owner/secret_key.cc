@@ -15,8 +15,7 @@ using ring::ActiveKernels;
 
 size_t KeyPrimes(const ckks::Context& context) { return context.params().limbs() + 1; }
 
-// kFieldsSize: members of SEAL's plaintext at the key level before its residues, and after them
-// nothing.
+// kFieldsSize: members of SEAL's plaintext at the key level before its residues; none follow them.
 constexpr size_t kFieldsSize = sizeof(ParmsId) + 2 * sizeof(uint64_t) + kArrayOverhead;
 
 size_t MembersSize(const ckks::Context& context) {
@@ -116,8 +115,8 @@ absl::Status NotTernary(std::string_view what) {
       absl::StrCat(std::string(what), ": not a secret key: it is not ternary modulo every prime"));
 }
 
-// TernaryCoefficients: of the polynomial whose residues modulo the base prime come first. Without a
-// branch on a secret, until it is known to be none.
+// TernaryCoefficients: of the polynomial whose residues modulo the base prime come first. No branch
+// on a secret, until the polynomial is known not to be one.
 absl::StatusOr<SecureVector<int8_t>> TernaryCoefficients(const ckks::Context& context,
                                                          const uint8_t* residues,
                                                          std::string_view what) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReadSecretKey, EncryptSeeded: SEAL 4.x secret keys, and seeded objects made with one: what only
-// the key owner may link.
+// ReadSecretKey, EncryptSeeded: SEAL 4.x secret keys, and seeded objects made with one. Only the
+// key owner may link this.
 #ifndef HEFT_SEAL_OWNER_SECRET_KEY_H_
 #define HEFT_SEAL_OWNER_SECRET_KEY_H_
 
@@ -15,7 +15,7 @@
 
 namespace heft::seal {
 
-// ReadSecretKey: `id` names the key from now on: SEAL's file has no name. kDataLoss unless the
+// ReadSecretKey: `id` becomes the key's name, because SEAL's file has none. kDataLoss unless the
 // polynomial is ternary and the same modulo every prime; other errors as in seal/objects.h.
 // Constant time in the secret.
 absl::StatusOr<ckks::SecretKey> ReadSecretKey(const ckks::Context& context, const ckks::KeyId& id,
