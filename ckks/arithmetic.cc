@@ -16,7 +16,7 @@ namespace {
 using ring::ActiveKernels;
 using ring::RnsPoly;
 
-// SameScale: scales come from products and quotients of the same numbers in different orders.
+// SameScale: equal up to rounding, because scales are products and quotients in different orders.
 bool SameScale(double a, double b) { return std::abs(a - b) <= 1e-9 * std::max(a, b); }
 
 absl::Status CheckLimbs(size_t a, size_t b) {
@@ -52,7 +52,7 @@ RnsPoly Apply(const Context& context, Pointwise op, const RnsPoly& a, const RnsP
   return out;
 }
 
-// Merge: sums and differences, part by part.
+// Merge: a sum or difference, part by part.
 Ciphertext Merge(const Context& context, Pointwise op, bool negate_b, const Ciphertext& a,
                  const Ciphertext& b) {
   HEFT_DCHECK_OK(CheckShape(context, a));
@@ -127,8 +127,8 @@ void Negate(const Context& context, Ciphertext* out, const Ciphertext& a) {
 
 absl::Status AddConstant(const Context& context, Ciphertext* out, const Ciphertext& a,
                          double value) {
-  // The scale may exceed 64 bits after a product, so the integer is reduced in floating point: its
-  // lowest bits are lost, 53 bits below the value, far under the noise.
+  // After a product the scale may exceed 64 bits, so the integer is reduced in floating point. This
+  // loses its lowest bits, 53 bits below the value and far below the noise.
   const double integer = std::round(value * a.scale);
   if (!std::isfinite(integer) ||
       std::log2(std::max(std::abs(integer), 1.0)) >= context.params().Bits(a.limbs()) - 1) {
@@ -271,7 +271,7 @@ void MultiplyByRootOfMinusTwo(const Context& context, Plaintext* plain) {
 
 namespace {
 
-// Divide: the limbs of `in` but the last, whose values are `last`, which are consumed.
+// Divide: the limbs of `in` except the last. `last` holds the last limb's values and is destroyed.
 void Divide(const Context& context, RnsPoly* out, const RnsPoly& in, std::span<uint32_t> last,
             size_t last_prime) {
   HEFT_DCHECK(in.limbs() >= 2 && out->limbs() + 1 == in.limbs(), "one limb is divided away");
@@ -320,7 +320,7 @@ void DivideBySpecialAndLast(const Context& context, RnsPoly* out, RnsPoly& in) {
   kernels.lift(lifted.data(), t, context.lift(special, limbs), n, last);
   kernels.subtract_multiply_scalar(u, u, lifted.data(), context.inverse(special, limbs), n, last);
   for (size_t l = 0; l < limbs; ++l) {
-    // (x - (t + P u)) / (P q_last) is the twice rounded quotient.
+    // (x - (t + P u)) / (P q_last) is the quotient, rounded twice.
     const ring::Modulus& q = context.modulus(l);
     const uint32_t p = q.Reduce(context.modulus(special).value());
     kernels.lift_sum(lifted.data(), t, context.lift(special, l), u, context.lift(limbs, l),

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encoding, encryption and arithmetic against the same on plain complex vectors, at several degrees
-// and levels, and the noise estimate against the error measured: the estimate must bound it, by at
-// most a factor of 8.
+// Encoding, encryption and arithmetic, compared with plain complex vectors, at several degrees and
+// levels. The noise estimate must bound the measured error, by at most a factor of 8.
 #include "ckks/arithmetic.h"
 
 #include <gtest/gtest.h>

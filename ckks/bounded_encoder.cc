@@ -15,7 +15,7 @@
 namespace heft::ckks {
 namespace {
 
-// Of both kinds of numbers.
+// The functions below are for double and DoubleDouble.
 double High(double v) { return v; }
 double High(DoubleDouble v) { return v.high; }
 double Low(double) { return 0; }
@@ -60,8 +60,8 @@ std::vector<Value<DoubleDouble>> UnitRoots(uint32_t n) {
   return roots;
 }
 
-// Nearest: the nearest integer, or one that is near to a |v| above 2^51. std::nearbyint branches
-// where there is no instruction for it.
+// Nearest: the nearest integer, or for |v| above 2^51 a near one. std::nearbyint branches on
+// machines without an instruction for it.
 double Nearest(double v) {
   constexpr double kUnits = 0x1.8p52;
   return (v + kUnits) - kUnits;
@@ -86,8 +86,8 @@ uint32_t Residue(const ring::Modulus& q, uint32_t two50, Integer v) {
                q.ReduceSigned(lower));
 }
 
-// CentredValues: of coefficients, as CentredCoefficients does: Garner's digits of x and of Q - x,
-// of which the smaller is exact.
+// CentredValues: coefficients, computed as in CentredCoefficients from Garner's digits of x and of
+// Q - x. The smaller of the two is exact.
 template <typename Real>
 std::vector<Real> CentredValues(const Context& context, const Plaintext& plaintext) {
   const size_t n = context.n(), limbs = plaintext.limbs();
@@ -114,7 +114,7 @@ std::vector<Real> CentredValues(const Context& context, const Plaintext& plainte
   };
   for (size_t i = 0; i < n; ++i) {
     const Real positive = value(i, false), negative = value(i, true);
-    // By factors, not by a branch: this may be a decryption. Compilers make one of a comparison.
+    // By factors, because this may be a decryption: compilers turn a comparison into a branch.
     const auto difference = std::bit_cast<uint64_t>(High(positive) - High(negative));
     const auto plus = static_cast<double>(difference >> 63), minus = 1 - plus;
     out[i] = Make<Real>(High(positive) * plus - High(negative) * minus,
@@ -127,9 +127,9 @@ std::vector<Real> CentredValues(const Context& context, const Plaintext& plainte
 
 }  // namespace
 
-// Transform: a real polynomial's values at zeta^e with e = 1 modulo 4 decide all others. With m =
-// n/2, zeta^(e m) = i there: they are those of the m complex numbers a_j + i a_(j + m), and the
-// transform is the first half of Encoder's.
+// Transform: a real polynomial's values at zeta^e with e = 1 modulo 4 determine all others. With m
+// = n/2, zeta^(e m) = i there, so they are the values of the m complex numbers a_j + i a_(j + m),
+// and the transform is the first half of Encoder's.
 template <typename Real>
 struct BoundedEncoder::Transform {
   explicit Transform(uint32_t n) {

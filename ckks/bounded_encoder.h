@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// BoundedEncoder: as Encoder, for slots of which the caller knows a bound, and nobody must learn
-// more: no branch, no error and no estimate depends on a value. With levels of two primes also for
-// plaintexts of more bits than a double has: slots, roots and transform are pairs of doubles then,
-// some 106 bits (ckks/double_double.h), for ten times the work.
+// BoundedEncoder: an Encoder for secret slots with a known bound: no branch, error or estimate
+// depends on a value. With levels of two primes, plaintexts may have more bits than a double.
+// Slots, roots and transform are then pairs of doubles, about 106 bits (ckks/double_double.h), for
+// ten times the work.
 #ifndef HEFT_CKKS_BOUNDED_ENCODER_H_
 #define HEFT_CKKS_BOUNDED_ENCODER_H_
 
@@ -19,8 +19,8 @@ namespace heft::ckks {
 
 struct DoubleDouble;
 
-// WideSlots: n/2 slots, each the sum of both, |low| at most half a unit in the last place of
-// |high|. An encoder that computes in doubles leaves `low` empty, and does not read it.
+// WideSlots: n/2 slots, each high + low, |low| at most half a unit in the last place of |high|. An
+// encoder that computes in doubles leaves `low` empty, and does not read it.
 struct WideSlots {
   std::vector<Complex> high, low;
 };
@@ -30,7 +30,7 @@ class BoundedEncoder {
  public:
   // `wide`: in pairs of doubles.
   BoundedEncoder(std::shared_ptr<const Context> context, bool wide);
-  // Wide where a level has two primes.
+  // Wide if a level has two primes.
   explicit BoundedEncoder(std::shared_ptr<const Context> context);
   ~BoundedEncoder();
   BoundedEncoder(const BoundedEncoder&) = delete;
@@ -39,13 +39,13 @@ class BoundedEncoder {
   bool wide() const { return wide_ != nullptr; }
   WideSlots NewSlots() const;  // zeros
 
-  // Encode: n/2 slots, of which no real or imaginary part is larger than `bound` in absolute value.
-  // kInvalidArgument for another number of slots, and where such slots might have coefficients
-  // beyond half the modulus, or of more than 60 bits, wide: 100. (Most are sqrt(n) times smaller than
-  // that bound. One of more than 51 bits is rounded to what a double holds.)
+  // Encode: n/2 slots, with real and imaginary parts of at most `bound` in absolute value.
+  // kInvalidArgument for another number of slots, and if such slots might have coefficients beyond
+  // half the modulus, or of more than 60 bits (wide: 100). Most coefficients are sqrt(n) times
+  // smaller than that. A coefficient of more than 51 bits is rounded to a double.
   absl::StatusOr<Plaintext> Encode(const WideSlots& slots, double bound, double scale,
                                    size_t limbs) const;
-  // Decode: n/2 slots. Coefficients of more than 53 bits, wide: 106, are rounded.
+  // Decode: n/2 slots. Coefficients of more than 53 bits (wide: 106) are rounded.
   WideSlots Decode(const Plaintext& plaintext) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BoundedEncoder against Encoder where doubles are enough, and against itself where they are not.
+// BoundedEncoder against Encoder if doubles are sufficient, and otherwise against itself.
 #include "ckks/bounded_encoder.h"
 
 #include <gtest/gtest.h>
@@ -66,7 +66,7 @@ TEST_F(BoundedEncoderTest, EncodesAsEncoder) {
 }
 
 TEST_F(BoundedEncoderTest, DoublesHoldPadsBesideTemplates) {
-  // Of a level of one prime: 2^24 at a scale of 2^27.
+  // For a level of one prime: 2^24 at a scale of 2^27.
   const BoundedEncoder narrow(context_, /*wide=*/false);
   const WideSlots slots = Random(0x1p24);
   const auto plain = narrow.Encode(slots, 0x1p24, 0x1p27, 2);
@@ -91,7 +91,7 @@ TEST_F(BoundedEncoderTest, KeepsSmallBesideLarge) {
       const Complex error = (back.high[j] - slots.high[j]) + (back.low[j] - slots.low[j]);
       sum += std::norm(error);
     }
-    // The rounding of coefficients, and nothing of the arithmetic.
+    // Only the rounding of coefficients, without errors of the arithmetic.
     const double rms = std::sqrt(sum / static_cast<double>(slots.high.size())) * scale;
     EXPECT_NEAR(rms / EncodingError(context_->params()), 1, 0.05) << range;
   }

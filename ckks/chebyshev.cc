@@ -13,7 +13,7 @@
 namespace heft::ckks {
 namespace {
 
-// Evaluator: T_1, T_2, T_4, ... of t, T_(2^i) i limbs below T_1, and sums of them.
+// Evaluator: T_1, T_2, T_4, ... of t, with T_(2^i) i limbs below T_1, and sums of them.
 class Evaluator {
  public:
   Evaluator(const Context& context, const EvaluationKeys& keys) : context_(context), keys_(keys) {}
@@ -70,7 +70,7 @@ class Evaluator {
       HEFT_RETURN_IF_ERROR(Multiply(context_, &t, t, factor));
       HEFT_RETURN_IF_ERROR(RelineariseAndRescale(context_, &t, t, keys_));
     } else {
-      // An integer takes the constant and what the scale lacks.
+      // The integer contains the constant and corrects the scale.
       const double factor = std::round(q[0] * wide / t.scale);
       if (!(std::abs(factor) < 0x1p62)) {
         return absl::InvalidArgumentError(

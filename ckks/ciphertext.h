@@ -15,7 +15,7 @@ struct Plaintext {
   ring::RnsPoly poly;
   double scale = 1;
   Noise noise;
-  // True where the last limb is modulo the special prime, for sums of rotations with factors.
+  // True if the last limb is modulo the special prime, for sums of rotations with factors.
   bool extended = false;
 
   size_t limbs() const { return poly.limbs() - (extended ? 1 : 0); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Context: parameters with everything that is computed from them once. Immutable but for a cache of
-// permutations; safe to share between threads.
+// Context: parameters with all values that are computed from them once. Immutable except for a
+// cache of permutations; safe to share between threads.
 #ifndef HEFT_CKKS_CONTEXT_H_
 #define HEFT_CKKS_CONTEXT_H_
 
@@ -16,7 +16,7 @@
 
 namespace heft::ckks {
 
-// Context: not copied; everything made from the same parameters shares one.
+// Context: not copyable; all objects of the same parameters share one.
 class Context {
  public:
   explicit Context(const Params& params);
@@ -31,11 +31,11 @@ class Context {
   const ring::NttTables& ntt(size_t i) const { return ntt_[i]; }
   // inverse: q_from^-1 modulo q_to, from != to.
   ring::ShoupFactor inverse(size_t from, size_t to) const { return inverses_[from * primes_ + to]; }
-  // lift: of residues modulo q_from to q_to.
+  // lift: from residues modulo q_from to residues modulo q_to.
   const ring::LiftConstants& lift(size_t from, size_t to) const {
     return lifts_[from * primes_ + to];
   }
-  // permutation: ring::GaloisPermutation, computed at first use. `element` is odd and below 2n.
+  // permutation: ring::GaloisPermutation, computed at the first use. `element` is odd and below 2n.
   const ring::Permutation& permutation(uint32_t element) const;
 
  private:

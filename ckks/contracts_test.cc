@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contracts of levels, scales, limbs and keys, each broken once. (That they hold where they
-// should is what every other test of a debug build runs into.)
+// The contracts of levels, scales, limbs and keys: breaks each once. All other tests of a debug
+// build show that valid calls pass.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -74,7 +74,7 @@ TEST_F(ContractsTest, ShapesThatAreWrong) {
   EXPECT_FALSE(CheckShape(*context_, key).ok());
 }
 
-// ---- What debug builds assert.
+// ---- Assertions of debug builds.
 
 class DebugContractsTest : public ContractsTest {
  protected:

@@ -20,7 +20,7 @@ void AddTo(const Context& context, RnsPoly* out, const RnsPoly& a) {
   }
 }
 
-// AddTimesSpecial adds P * a to a sum in the extended basis: what is then divided by P is a.
+// AddTimesSpecial: adds P * a to a sum in the extended basis; the division by P turns it into a.
 void AddTimesSpecial(const Context& context, RnsPoly* sum, const RnsPoly& a) {
   for (size_t l = 0; l < a.limbs(); ++l) {
     const ring::Modulus& q = context.modulus(l);
@@ -56,8 +56,7 @@ void SwitchLimb(const Context& context, uint32_t* out0, uint32_t* out1, const Di
   const size_t limbs = digits.limbs();
   HEFT_DCHECK(limb <= limbs && limbs <= key.limbs(), "a key serves the limbs of its digits");
   HEFT_DCHECK(digits.count() <= key.digits(), "a key has the digits of what it switches");
-  // A key cut at more limbs than the ciphertext has keeps the special prime behind its own last
-  // one.
+  // A key with more limbs than the ciphertext stores the special prime after its own last limb.
   const size_t key_limb = limb < limbs ? limb : key.limbs();
   const ring::Modulus& q = context.modulus(ExtendedPrime(context, limb, limbs));
   ActiveKernels().switch_products(out0, out1, digits.limb(limb), key.limb(key_limb), key.digits(),

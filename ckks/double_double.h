@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// DoubleDouble: numbers of some 106 bits as unevaluated sums of two doubles (Dekker, "A
+// DoubleDouble: numbers of about 106 bits as unevaluated sums of two doubles (Dekker, "A
 // floating-point technique for extending the available precision", 1971; Hida, Li and Bailey,
 // "Algorithms for quad-double precision floating point arithmetic", 2001). No operation branches on
-// a value, so they may hold what is secret. Compile what includes this with -ffp-contract=off: a
-// product that is contracted into a sum is not the double that these count on.
+// a value, so values may be secret. Compile every includer with -ffp-contract=off: the algorithms
+// rely on products that are rounded before they are added.
 #ifndef HEFT_CKKS_DOUBLE_DOUBLE_H_
 #define HEFT_CKKS_DOUBLE_DOUBLE_H_
 
@@ -11,12 +11,13 @@
 
 namespace heft::ckks {
 
-// DoubleDouble: high + low, |low| at most half a unit in the last place of high. Below 2^990.
+// DoubleDouble: high + low, |low| at most half a unit in the last place of high; |high| below
+// 2^990.
 struct DoubleDouble {
   double high = 0, low = 0;
 };
 
-// FastSum: exactly a + b, |a| >= |b| or a = 0.
+// FastSum: exactly a + b, if |a| >= |b| or a = 0.
 inline DoubleDouble FastSum(double a, double b) {
   const double sum = a + b;
   return {sum, b - (sum - a)};
@@ -27,14 +28,14 @@ inline DoubleDouble ExactSum(double a, double b) {
   const double rest = sum - a;
   return {sum, (a - (sum - rest)) + (b - rest)};
 }
-// Halves: of 26 bits each (Veltkamp).
+// Halves: two numbers of 26 bits each (Veltkamp).
 inline DoubleDouble Halves(double a) {
   const double scaled = 0x8000001p0 * a;
   const double high = scaled - (scaled - a);
   return {high, a - high};
 }
 inline DoubleDouble ExactProduct(double a, double b) {
-  // Not by std::fma: machines without the instruction branch in its place.
+  // Not by std::fma, which branches on machines without the instruction.
   const double product = a * b;
   const DoubleDouble x = Halves(a), y = Halves(b);
   return {product, ((x.high * y.high - product) + x.high * y.low + x.low * y.high) + x.low * y.low};
@@ -54,7 +55,7 @@ inline DoubleDouble operator*(DoubleDouble a, DoubleDouble b) {
 }
 inline DoubleDouble operator*(DoubleDouble a, double b) { return a * DoubleDouble{b, 0}; }
 
-// Quotient, SquareRoot: one step of Newton's from the double's; of public values.
+// Quotient, SquareRoot: one Newton step from the double's result; for public values.
 inline DoubleDouble Quotient(DoubleDouble a, DoubleDouble b) {
   const double first = a.high / b.high;
   const DoubleDouble rest = a - b * first;

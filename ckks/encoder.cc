@@ -14,7 +14,7 @@
 namespace heft::ckks {
 namespace {
 
-// Product: std::complex's checks for NaN in every step; these loops know their inputs.
+// Product: without the checks for NaN that std::complex makes; inputs here are finite.
 inline Complex Product(Complex a, Complex b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
@@ -30,8 +30,7 @@ absl::Status CheckLevel(const Params& params, double scale, size_t limbs) {
   return absl::OkStatus();
 }
 
-// CheckFits: coefficients up to `largest`, centred, must fit into the modulus and into the integers
-// used here.
+// CheckFits: centred coefficients up to `largest` must fit into the modulus and the integer type.
 absl::Status CheckFits(const Params& params, double largest, double scale, size_t limbs) {
   const double bits = std::log2(std::max(largest, 1.0));
   if (bits >= 62 || bits >= params.Bits(limbs) - 1) {
@@ -184,7 +183,7 @@ std::vector<double> CentredCoefficients(const Context& context, const Plaintext&
   for (uint32_t i = 0; i < n; ++i) {
     const double positive = value(i, false);
     const double negative = value(i, true);
-    // By minimum and sign, not by a branch: this may be a decryption.
+    // By minimum and sign instead of a branch: this may be a decryption.
     out[i] = std::copysign(std::min(positive, negative), negative - positive);
   }
   SecureWipe(poly.values().data(), poly.values().size_bytes());
@@ -199,7 +198,7 @@ std::vector<Complex> Encoder::Decode(const Plaintext& plaintext) const {
   Forward(a);
   std::vector<Complex> slots(context_->slots());
   for (size_t j = 0; j < slots.size(); ++j) slots[j] = a[slot_index_[j]];
-  // What is decoded may be a decryption, with its noise: only the caller keeps it.
+  // The plaintext may be a decryption with its noise: only the caller keeps it.
   SecureWipe(coefficients.data(), coefficients.size() * sizeof(double));
   SecureWipe(a.data(), a.size() * sizeof(Complex));
   return slots;

@@ -26,7 +26,7 @@ class Encoder {
 
   uint32_t slots() const { return context_->slots(); }
 
-  // Encode: up to n/2 slots, the rest are zero. `limbs` in [1, params.limbs()]; `extended` adds the
+  // Encode: up to n/2 slots; the rest are zero. `limbs` in [1, params.limbs()]; `extended` adds the
   // special prime's limb. kInvalidArgument for NaN, infinity, too many slots, or coefficients that
   // do not fit (below 2^62 and half the modulus; a coefficient is at most the largest |slot| times
   // sqrt(2) scale).
@@ -34,14 +34,14 @@ class Encoder {
                                    bool extended = false) const;
   absl::StatusOr<Plaintext> Encode(std::span<const double> slots, double scale, size_t limbs,
                                    bool extended = false) const;
-  // EncodeConstant: the same value in all slots, real; one coefficient, exact up to its rounding.
+  // EncodeConstant: the same real value in all slots; one coefficient, exact up to its rounding.
   absl::StatusOr<Plaintext> EncodeConstant(double value, double scale, size_t limbs) const;
 
   // Decode: n/2 slots.
   std::vector<Complex> Decode(const Plaintext& plaintext) const;
 
  private:
-  // Negacyclic complex transforms over n values in bit-reversed order of the roots, as NttTables.
+  // Negacyclic complex transforms of n values in bit-reversed order of the roots, as NttTables.
   void Forward(std::span<Complex> a) const;
   void Inverse(std::span<Complex> a) const;
 
@@ -51,7 +51,7 @@ class Encoder {
   std::vector<uint32_t> conjugate_index_;
 };
 
-// CentredCoefficients: those of the plaintext as doubles, the exact integers rounded to double.
+// CentredCoefficients: the plaintext's coefficients, exact integers rounded to double.
 std::vector<double> CentredCoefficients(const Context& context, const Plaintext& plaintext);
 
 }  // namespace heft::ckks

@@ -46,7 +46,7 @@ Ciphertext Encrypt(const Context& context, const Plaintext& plaintext, const Pub
   }
   out.noise = {plaintext.noise.message,
                Combine(plaintext.noise.error, PublicKeyError(context.params()))};
-  // u, with the public key, opens the ciphertext.
+  // With the public key, u decrypts the ciphertext.
   SecureWipe(u.data(), u.size());
   SecureWipe(e.data(), e.size());
   SecureWipe(u_residues.data(), n * sizeof(uint32_t));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ExtendedCiphertext: a ciphertext times the special prime P, modulo P too: what key switches leave
-// before they are divided by P. Sums of rotations that follow one another stay there: in between
-// only part 1 is divided, because it is decomposed next.
+// ExtendedCiphertext: a ciphertext times the special prime P, modulo P too: the result of key
+// switches before the division by P. Sums of successive rotations stay in this form; between them
+// only part 1 is divided, because the next rotation decomposes it.
 #ifndef HEFT_CKKS_EXTENDED_CIPHERTEXT_H_
 #define HEFT_CKKS_EXTENDED_CIPHERTEXT_H_
 
@@ -16,7 +16,7 @@
 
 namespace heft::ckks {
 
-// Scale and noise are those of what the division leaves, but for its rounding.
+// Scale and noise are those after the division, without its rounding.
 struct ExtendedCiphertext {
   SwitchSum sum;
   double scale = 1;
@@ -26,31 +26,31 @@ struct ExtendedCiphertext {
 };
 
 // SumGaloisProductsExtended: SumGaloisProducts (key_switch.h) for several sets of factors, without
-// the division; the images are made once.
+// the division; the images are computed once.
 absl::StatusOr<std::vector<ExtendedCiphertext>> SumGaloisProductsExtended(
     const Context& context, const Ciphertext& a, std::span<const uint32_t> elements,
     std::span<const std::span<const Plaintext>> factors, const EvaluationKeys& keys);
-// SumGaloisProductsInSteps: the same in baby and giant steps: with factor j * babies.size() + i of
-// a set, the sum over giants j of the image under giants[j] of the sum over babies i of that factor
-// times the image under babies[i]. Both begin with 1. Each set of factors takes one decomposition
-// and one key switch for each further giant.
+// SumGaloisProductsInSteps: the same in baby and giant steps. Factor j * babies.size() + i of a set
+// multiplies the image under babies[i]. The result is the sum over giants j of the image under
+// giants[j] of the sum of these products over babies i. Both lists begin with 1. Each set of
+// factors takes one decomposition, and one key switch for each further giant.
 absl::StatusOr<std::vector<ExtendedCiphertext>> SumGaloisProductsInSteps(
     const Context& context, const Ciphertext& a, std::span<const uint32_t> babies,
     std::span<const uint32_t> giants, std::span<const std::span<const Plaintext>> factors,
     const EvaluationKeys& keys);
-// SumGalois: as key_switch.h's. `out` may be `a`.
+// SumGalois: as in key_switch.h. `out` may be `a`.
 absl::Status SumGalois(const Context& context, ExtendedCiphertext* out, const ExtendedCiphertext& a,
                        std::span<const uint32_t> elements, const EvaluationKeys& keys);
-// AddGalois adds the images of `a` to `sum`, which is another one of as many limbs.
+// AddGalois: adds the images of `a` to `sum`, a different object with as many limbs.
 absl::Status AddGalois(const Context& context, ExtendedCiphertext* sum, const ExtendedCiphertext& a,
                        std::span<const uint32_t> elements, const EvaluationKeys& keys);
-// Add: the sum, of equal limbs and scale.
+// Add: the sum; equal limbs and scale.
 absl::Status Add(const Context& context, ExtendedCiphertext* sum, const ExtendedCiphertext& a);
-// Subtract: takes `a` off, of equal limbs and scale.
+// Subtract: the difference; equal limbs and scale.
 absl::Status Subtract(const Context& context, ExtendedCiphertext* difference,
                       const ExtendedCiphertext& a);
 
-// Divide: by P. DivideAndRescale: by the last level too. `in` is consumed.
+// Divide: by P. DivideAndRescale: also by the last level. Both destroy `in`.
 void Divide(const Context& context, Ciphertext* out, ExtendedCiphertext& in);
 absl::Status DivideAndRescale(const Context& context, Ciphertext* out, ExtendedCiphertext& in);
 

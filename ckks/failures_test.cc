@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An operation that fails changes neither its operands nor its result.
+// A failing operation changes neither its operands nor its result.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class FailuresTest : public ::testing::Test {
     other_scale_.scale *= 2;
   }
 
-  // `op(out, in)` must fail: into another ciphertext, and in place.
+  // `op(out, in)` must fail with another ciphertext as `out`, and in place.
   void Fails(const char* what, const Ciphertext& in,
              const std::function<absl::Status(Ciphertext*, const Ciphertext&)>& op) {
     const Copy before(in), out_before(a_);

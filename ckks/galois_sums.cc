@@ -24,8 +24,8 @@ using internal::SwitchingError;
 using ring::ActiveKernels;
 using ring::RnsPoly;
 
-// ImageSum sums the images of residues of one prime. Unless it adds to what `out` holds, that is
-// overwritten, when this object ends by zeros if there were none.
+// ImageSum: sums the images of residues of one prime. It overwrites `out` unless it adds to it;
+// without any images, its destructor writes zeros.
 class ImageSum {
  public:
   ImageSum(const Context& context, uint32_t* out, const ring::Modulus& q, bool add)
@@ -59,11 +59,11 @@ class ImageSum {
   bool empty_;
 };
 
-// Switched: what sums of rotations are made of.
+// Switched: the inputs of a sum of rotations.
 struct Switched {
   const Digits& digits;  // of part 1
-  const RnsPoly& part0;  // times P: with the special prime's limb, or without where that is zero
-  const RnsPoly* part1;  // the same, where the identity is among `elements`
+  const RnsPoly& part0;  // times P; without the special prime's limb if that is zero
+  const RnsPoly* part1;  // the same, if the identity is among `elements`
   std::span<const uint32_t> elements;
   const internal::FoundKeys& found;
   size_t switches() const {
@@ -71,7 +71,7 @@ struct Switched {
   }
 };
 
-// SumImages: the sum of all images, or what it adds to `sum`.
+// SumImages: the sum of all images, into `sum` or added to it.
 void SumImages(const Context& context, SwitchSum* sum, const Switched& a, bool add) {
   const size_t n = context.n(), limbs = a.digits.limbs();
   AlignedVector<uint32_t> term0(n), term1(n);
@@ -125,7 +125,7 @@ absl::Status SumGaloisMaybeRescale(const Context& context, Ciphertext* out, cons
   return absl::OkStatus();
 }
 
-// Combined: a sum or a difference, by its kernel.
+// Combined: a sum or difference, by the kernel.
 absl::Status Combined(const Context& context, ExtendedCiphertext* out, const ExtendedCiphertext& a,
                       decltype(ring::Kernels::add) kernel) {
   if (out->limbs() != a.limbs() || std::abs(out->scale - a.scale) > 1e-9 * a.scale) {
@@ -143,7 +143,7 @@ absl::Status Combined(const Context& context, ExtendedCiphertext* out, const Ext
   return absl::OkStatus();
 }
 
-// SumExtended: the images of `a`, or what they add to `sum`.
+// SumExtended: the images of `a`, into `sum` or added to it.
 absl::Status SumExtended(const Context& context, ExtendedCiphertext* sum,
                          const ExtendedCiphertext& a, std::span<const uint32_t> elements,
                          const EvaluationKeys& keys, bool add) {
@@ -157,7 +157,7 @@ absl::Status SumExtended(const Context& context, ExtendedCiphertext* sum,
   SumImages(context, &sum->sum, switched, add);
   const size_t switches = switched.switches();
   const double terms = static_cast<double>(elements.size());
-  // What is decomposed has been rounded.
+  // The decomposed part has been rounded.
   const double error = Combine(a.noise.error, RoundingError(context.params()));
   const Noise noise = {a.noise.message * terms,
                        Combine(std::sqrt(terms) * error,
@@ -211,7 +211,7 @@ class ProductSum {
     }
   }
 
-  // Take: the whole sums, before their division by the special prime.
+  // Take: the sums before their division by the special prime.
   std::vector<SwitchSum> Take() {
     for (size_t l = 0; l <= limbs_; ++l) AddLimb(l);
     std::vector<SwitchSum> out;
@@ -220,7 +220,7 @@ class ProductSum {
   }
 
  private:
-  // Sum: of the images with one set of factors.
+  // Sum: the sum of images with one set of factors.
   struct Sum {
     std::span<const Plaintext> factors;
     SwitchSum switched;
@@ -251,7 +251,7 @@ class ProductSum {
     }
   }
 
-  // Identity: nothing is switched.
+  // Identity: copies without a key switch.
   void Identity(size_t l, size_t i) {
     if (l == limbs_) {
       std::fill_n(Slot(0, i), n_, 0);
@@ -283,7 +283,7 @@ class ProductSum {
   std::vector<Sum> sums_;
 };
 
-// ProductsNoise: that of the sum of the images' products, before the division.
+// ProductsNoise: the noise of the sum of the images' products, before the division.
 Noise ProductsNoise(const Params& params, const Ciphertext& a, std::span<const Plaintext> factors,
                     const internal::FoundKeys& found) {
   Noise noise{0, 0};

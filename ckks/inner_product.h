@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// InnerProduct: sums of products of ciphertexts, to be relinearised once.
+// InnerProduct: sums of products of ciphertexts, which are relinearised once.
 #ifndef HEFT_CKKS_INNER_PRODUCT_H_
 #define HEFT_CKKS_INNER_PRODUCT_H_
 
@@ -11,9 +11,9 @@
 
 namespace heft::ckks {
 
-// InnerProduct: the sum over i of a[i] * b[i], slot-wise, in three parts. Two-part operands of
-// equal limbs, and of equal scale within each span: kInvalidArgument otherwise, or for spans that
-// are empty or of different sizes. `a` and `b` may be the same span. All threads.
+// InnerProduct: the sum over i of a[i] * b[i], slot-wise, in three parts. Operands have two parts
+// and equal limbs, and equal scale within each span. Otherwise, and for spans that are empty or of
+// different sizes: kInvalidArgument. `a` and `b` may be the same span. Uses all threads.
 absl::StatusOr<Ciphertext> InnerProduct(const Context& context, std::span<const Ciphertext> a,
                                         std::span<const Ciphertext> b);
 

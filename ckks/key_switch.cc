@@ -51,7 +51,7 @@ absl::StatusOr<FoundKeys> FindKeys(const EvaluationKeys& keys, std::span<const u
     const DigitSizes& sizes = found.keys.back()->sizes();
     if (first) found.sizes = sizes;
     first = false;
-    // Keys may be cut at different limbs: the digits must agree where the ciphertext has some.
+    // Keys may have different limbs: their digits must agree on the ciphertext's limbs.
     for (size_t digit = 0, limb = 0; limb < limbs; limb += sizes[digit], ++digit) {
       if (digit >= found.sizes.size() || (found.sizes[digit] != sizes[digit] && limb + 1 < limbs)) {
         return absl::InvalidArgumentError("the keys of a sum of rotations have different digits");
@@ -84,8 +84,7 @@ RnsPoly Permuted(const Context& context, const RnsPoly& a, uint32_t element) {
   return out;
 }
 
-// ImageFromDigits: the image of (c0, part switched) under one automorphism, from the digits of
-// part 1.
+// ImageFromDigits: the image of `a` under one automorphism, from the digits of part 1.
 Ciphertext ImageFromDigits(const Context& context, const Ciphertext& a, const Digits& digits,
                            uint32_t element, const SwitchKey& key) {
   const size_t limbs = digits.limbs();
@@ -147,8 +146,8 @@ absl::Status RelineariseAndRescale(const Context& context, Ciphertext* out, cons
 
 namespace {
 
-// AddImage: `term` under the automorphism `element` to `sum`. What has more than `limbs` limbs has
-// the special prime's behind them.
+// AddImage: adds `term` under the automorphism `element` to `sum`. An argument with more than
+// `limbs` limbs has the special prime's limb last.
 void AddImage(const Context& context, size_t limbs, RnsPoly* sum, const RnsPoly& term,
               uint32_t element) {
   const size_t n = term.n();
@@ -195,7 +194,7 @@ absl::Status SumImagesAndRescale(const Context& context, Ciphertext* out,
   const size_t n = context.n(), limbs = a[0].limbs();
   HEFT_ASSIGN_OR_RETURN(const SwitchKey* relinearisation, keys.Relinearisation(limbs));
   HEFT_ASSIGN_OR_RETURN(const FoundKeys found, FindKeys(keys, elements, limbs));
-  // What is to be divided by the special prime, and what is not.
+  // `sum` is divided by the special prime, `plain` is not.
   SwitchSum sum(n, limbs);
   RnsPoly plain[2] = {RnsPoly(n, limbs), RnsPoly(n, limbs)};
   for (int p = 0; p < 2; ++p) {

@@ -5,8 +5,8 @@
 // shares the division by the special prime too (double hoisting: Bossuat et al., EUROCRYPT 2021,
 // section 4; docs/design.md, "Key switching").
 //
-// `out` may be an input; on error it is unchanged. kFailedPrecondition where a key is missing,
-// kInvalidArgument where a ciphertext has three parts.
+// `out` may be an input; on error it is unchanged. kFailedPrecondition if a key is missing,
+// kInvalidArgument if a ciphertext has three parts.
 #ifndef HEFT_CKKS_KEY_SWITCH_H_
 #define HEFT_CKKS_KEY_SWITCH_H_
 
@@ -23,14 +23,14 @@ namespace heft::ckks {
 absl::Status Relinearise(const Context& context, Ciphertext* out, const Ciphertext& a,
                          const EvaluationKeys& keys);
 
-// RelineariseAndRescale: one after the other, with fewer transforms.
+// RelineariseAndRescale: both in one call, with fewer transforms.
 absl::Status RelineariseAndRescale(const Context& context, Ciphertext* out, const Ciphertext& a,
                                    const EvaluationKeys& keys);
 
 // SumImagesAndRescale: the sum over j of the image of a[j], of three parts, under elements[j], then
-// Rescale. Each is relinearised, and switched once more where its element is not 1; all share the
-// last division. kInvalidArgument unless there are as many elements as ciphertexts, of one scale
-// and as many limbs.
+// Rescale. Each a[j] is relinearised, and switched once more unless its element is 1; all share the
+// last division. kInvalidArgument unless there are equally many elements and ciphertexts, and all
+// ciphertexts have the same scale and limbs.
 absl::Status SumImagesAndRescale(const Context& context, Ciphertext* out,
                                  std::span<const Ciphertext> a, std::span<const uint32_t> elements,
                                  const EvaluationKeys& keys);
@@ -45,15 +45,15 @@ absl::Status Conjugate(const Context& context, Ciphertext* out, const Ciphertext
 absl::Status ApplyGalois(const Context& context, Ciphertext* out, const Ciphertext& a,
                          uint32_t element, const EvaluationKeys& keys);
 
-// ApplyGaloisHoisted: all of `elements` applied to one ciphertext, decomposed once. Element 1
-// copies.
+// ApplyGaloisHoisted: the images of one ciphertext under all `elements`, with one decomposition.
+// Element 1 copies.
 absl::StatusOr<std::vector<Ciphertext>> ApplyGaloisHoisted(const Context& context,
                                                            const Ciphertext& a,
                                                            std::span<const uint32_t> elements,
                                                            const EvaluationKeys& keys);
 
-// SumGalois: the sum over `elements` of the images of `a`; 1 stands for `a` itself. One
-// decomposition, one division by the special prime.
+// SumGalois: the sum over `elements` of the images of `a`; 1 means `a` itself. One decomposition,
+// one division by the special prime.
 absl::Status SumGalois(const Context& context, Ciphertext* out, const Ciphertext& a,
                        std::span<const uint32_t> elements, const EvaluationKeys& keys);
 // SumGaloisAndRescale: the same, then Rescale, with fewer transforms.
@@ -61,8 +61,8 @@ absl::Status SumGaloisAndRescale(const Context& context, Ciphertext* out, const 
                                  std::span<const uint32_t> elements, const EvaluationKeys& keys);
 
 // SumGaloisProducts: the sum over i of factors[i] * image of `a` under elements[i]. Factors are
-// extended plaintexts of equal scale with as many limbs as `a`. The scale becomes the product;
-// rescale afterwards.
+// extended plaintexts of equal scale with as many limbs as `a`. The result's scale is the product
+// of the scales; rescale afterwards.
 absl::Status SumGaloisProducts(const Context& context, Ciphertext* out, const Ciphertext& a,
                                std::span<const uint32_t> elements,
                                std::span<const Plaintext> factors, const EvaluationKeys& keys);

@@ -14,25 +14,25 @@
 
 namespace heft::ckks::internal {
 
-// CheckTwoParts: kInvalidArgument for a ciphertext that has to be relinearised first.
+// CheckTwoParts: kInvalidArgument for a ciphertext that must be relinearised first.
 absl::Status CheckTwoParts(const Ciphertext& a);
 
-// CheckRescale: kInvalidArgument where no level is left to divide by.
+// CheckRescale: kInvalidArgument if no level is left to divide by.
 absl::Status CheckRescale(const Context& context, const Ciphertext& a);
 
-// RescaleNoise: what a rescale from `limbs` limbs does to scale and error.
+// RescaleNoise: the effect of a rescale from `limbs` limbs on scale and error.
 void RescaleNoise(const Context& context, Ciphertext* c, size_t limbs);
 
 // SwitchingError: the error that `switches` key switches and one division by the special prime add.
 double SwitchingError(const Params& params, size_t limbs, size_t switches, const DigitSizes& sizes);
 
-// FoundKeys: the keys of all elements but 1 (nullptr there), and the digits that they share.
+// FoundKeys: the keys of all elements except 1 (nullptr there), and their common digits.
 struct FoundKeys {
   std::vector<const SwitchKey*> keys;
   DigitSizes sizes;
 };
 
-// FindKeys: kFailedPrecondition where a key is missing, kInvalidArgument where their digits differ.
+// FindKeys: kFailedPrecondition if a key is missing, kInvalidArgument if their digits differ.
 absl::StatusOr<FoundKeys> FindKeys(const EvaluationKeys& keys, std::span<const uint32_t> elements,
                                    size_t limbs);
 

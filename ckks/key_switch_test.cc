@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rotations, their sums and their keys against the same on plain complex vectors, at several
-// degrees and levels, and the noise estimate against the error measured: the estimate must bound
-// it, by at most a factor of 8.
+// Rotations, their sums and their keys, compared with plain complex vectors, at several degrees and
+// levels. The noise estimate must bound the measured error, by at most a factor of 8.
 #include "ckks/key_switch.h"
 
 #include <gtest/gtest.h>
@@ -71,7 +70,7 @@ TEST_P(KeySwitchTest, SumsOfRotations) {
   Check(c, weighted, "weighted sum of rotations");
 }
 
-// What is not divided in between is the same sum, with fewer roundings.
+// Without divisions in between the sum is the same, with fewer roundings.
 TEST_P(KeySwitchTest, ExtendedSums) {
   const auto a = Random(), factor = Random();
   const Params& params = context_->params();
@@ -94,7 +93,7 @@ TEST_P(KeySwitchTest, ExtendedSums) {
   Check(c, expected, "sums that stay multiplied by the special prime");
 }
 
-// Products in baby and giant steps: four factors, rotated back by the giant in the clear.
+// Products in baby and giant steps: four factors, rotated back by the giant in plain.
 TEST_P(KeySwitchTest, ProductsInSteps) {
   const auto a = Random();
   const Params& params = context_->params();
@@ -143,7 +142,7 @@ TEST_P(KeySwitchTest, DigitsOfTwoPrimes) {
   const uint32_t three = RotationElement(context_->params(), 3);
   wide.galois[one] = keys_.galois.at(one).WithDigits(*context_, pairs);
   wide.galois[three] = keys_.galois.at(three);
-  // At the scale of a product, where their error is small, for even and odd numbers of limbs.
+  // At the scale of a product, where errors are small, for even and odd numbers of limbs.
   const auto a = Random(), b = Random();
   for (size_t limbs = 2; limbs <= top(); ++limbs) {
     if (context_->params().Bits(limbs) < 58) continue;  // the product would not fit
@@ -160,7 +159,7 @@ TEST_P(KeySwitchTest, DigitsOfTwoPrimes) {
     const absl::Status status = SumGalois(*context_, &c, c, mixed, wide);
     EXPECT_EQ(status.ok(), false) << "keys of different digits in one sum";
   }
-  // The error decides which primes go together.
+  // The error determines which primes form a digit.
   const Params& params = context_->params();
   EXPECT_EQ(DigitsWithin(params, top(), 0), DigitSizes(top(), 1));
   EXPECT_EQ(DigitsWithin(params, 2, 1e300), DigitSizes{2});
@@ -179,7 +178,7 @@ TEST_P(KeySwitchTest, APrimeLeftOutLeavesMessageAndKeysAsTheyAre) {
     Ciphertext c = *WithoutPrime(ca, limb);
     ASSERT_TRUE(CheckCiphertext(shorter, c).ok());
     ASSERT_TRUE(Rotate(shorter, &c, c, 3, keys).ok());
-    // The secret key knows the whole chain: what is left below the gap is common to both.
+    // The secret key has the whole chain; both ciphertexts share the limbs below the gap.
     ASSERT_TRUE(DropLimbs(shorter, &c, c, limb).ok());
     Check(c, Rotated(a, 3), "rotated without a prime");
   }

@@ -19,12 +19,12 @@
 
 namespace heft::ckks {
 
-// KeyId names one secret key; everything made for it carries the id, so that objects under
-// different keys are told apart before they are mixed.
+// KeyId: identifies a secret key. All objects for the key carry it, so that objects of different
+// keys are never mixed.
 using KeyId = std::array<uint8_t, 16>;
 
 // PublicKey: (b, a) with b = -(a s + e) modulo all primes; a is expanded from the seed, unless the
-// key was made elsewhere (SEAL's, for example).
+// key is from another program (such as SEAL).
 struct PublicKey {
   KeyId key_id{};
   bool seeded = true;
@@ -33,69 +33,70 @@ struct PublicKey {
   ring::RnsPoly a;
 };
 
-// SeededSwitchKey: a switching key as it travels, for each digit j < limbs, b_j = -(a_j s + e_j) +
-// P t in limb j; a_j is expanded from the seed. A key cut to `limbs` data primes serves ciphertexts
-// of at most as many.
+// SeededSwitchKey: a switching key in its stored form: for each digit j < limbs, b_j = -(a_j s +
+// e_j) + P t in limb j; a_j is expanded from the seed. A key cut to `limbs` data primes works for
+// ciphertexts of at most as many.
 struct SeededSwitchKey {
   size_t limbs = 0;
   Seed seed{};
-  std::vector<ring::RnsPoly> b;  // per digit, limbs + 1 limbs, the special prime last
+  std::vector<ring::RnsPoly> b;  // for each digit, limbs + 1 limbs, the special prime last
 };
 
-// FullSwitchKey: the same with both parts in full, a_j in the place of the seed: keys made
-// elsewhere.
+// FullSwitchKey: the same with a_j itself instead of the seed, for keys of other programs.
 struct FullSwitchKey {
-  std::vector<ring::RnsPoly> b, a;  // per digit, limbs + 1 limbs, the special prime last
+  std::vector<ring::RnsPoly> b, a;  // for each digit, limbs + 1 limbs, the special prime last
   size_t limbs() const { return b.size(); }
 };
 
 // ExpandUniform: the uniform polynomial of a digit modulo one prime (the special one at
-// special_index()), one ChaCha20 stream for each pair, so that a cut key keeps its polynomials.
+// special_index()). Each pair has its own ChaCha20 stream, so that a cut key has the same
+// polynomials.
 void ExpandUniform(const Context& context, std::span<uint32_t> out, const Seed& seed, size_t digit,
                    size_t prime);
 
-// SwitchKey: a switching key expanded for use, in the order in which it is read: for each limb, the
-// special prime's last, the layout of ring::Kernels::switch_products. For a Galois key the values
-// are permuted by the inverse automorphism, so that the product with hoisted digits comes first and
-// one permutation of the result follows.
+// SwitchKey: a switching key expanded for use, in the order of reading: for each limb, the special
+// prime's last, the layout of ring::Kernels::switch_products. The values of a Galois key are
+// permuted by the inverse automorphism, so that the product with hoisted digits comes first and the
+// result is permuted once.
 class SwitchKey {
  public:
   SwitchKey() = default;
   // `element`: the Galois element, 1 for relinearisation.
   SwitchKey(const Context& context, const SeededSwitchKey& seeded, uint32_t element);
-  // From both parts as they stand, digit by digit (keys made elsewhere, SEAL's for example).
+  // From both parts, digit by digit (keys of other programs, such as SEAL).
   SwitchKey(const Context& context, std::span<const ring::RnsPoly> b,
             std::span<const ring::RnsPoly> a, uint32_t element);
-  // Mapped: expanded before, with a digit a limb: values() of that key, kept alive by the pointer
-  // and shared by copies. ValueCount of them, on a cache line, below their primes.
+  // Mapped: from values() of a key that was expanded before, with one limb for each digit. The
+  // pointer keeps them alive; copies share it. There are ValueCount values, on a cache line, below
+  // their primes.
   static SwitchKey Mapped(size_t n, size_t limbs, std::shared_ptr<const uint32_t> values);
   static size_t ValueCount(size_t n, size_t limbs) { return n * 2 * limbs * (limbs + 1); }
 
   // limbs: data primes.
   size_t limbs() const { return limbs_; }
-  // digits: of one or two limbs; as it travels, a key has one for each.
+  // digits: each of one or two limbs; the stored form has one for each limb.
   size_t digits() const { return sizes_.size(); }
   const DigitSizes& sizes() const { return sizes_; }
   size_t bytes() const { return values().size_bytes(); }
-  // values: limb() of all of them, one after the other.
+  // values: limb() of all limbs, one after another.
   std::span<const uint32_t> values() const {
     return {mapped_ ? mapped_.get() : data_.data(), n_ * 2 * digits() * (limbs_ + 1)};
   }
-  // limb: in [0, limbs()] with the special prime at limbs(). Values carry the factor 2^32, as
-  // switch_products wants them.
+  // limb: in [0, limbs()] with the special prime at limbs(). Values contain the factor 2^32, as
+  // switch_products requires.
   const uint32_t* limb(size_t limb) const { return values().data() + limb * digits() * 2 * n_; }
-  // WithoutLimb: without one of the data primes, as a limb and as a digit (subchain.h). For keys
-  // whose digits have one limb each.
+  // WithoutLimb: the key without one of the data primes, as a limb and as a digit (subchain.h).
+  // Only for keys with one limb for each digit.
   SwitchKey WithoutLimb(size_t limb) const;
-  // WithDigits: from a key with one digit a limb, one for digits of `sizes`; the sum of two digits'
-  // keys is the key of the digit of both primes. Fewer digits are fewer transforms and fewer bytes
-  // to read, for errors larger by a prime's size (DigitsWithin). `context` is the one that the key
-  // is for.
+  // WithDigits: a key for digits of `sizes`, from a key with one limb for each digit. The sum of
+  // two digits' keys is the key of the digit of both primes. Fewer digits need fewer transforms and
+  // fewer bytes to read, but the error grows by a factor of a prime's size (DigitsWithin).
+  // `context` must be the key's own.
   SwitchKey WithDigits(const Context& context, const DigitSizes& sizes) const;
 
  private:
   void Allocate(const Context& context, size_t limbs);
-  // `permutation`: nullptr, or what to store the values under.
+  // `permutation`: nullptr, or a permutation of the stored values.
   void Place(const Context& context, std::span<const uint32_t> values,
              const ring::Permutation* permutation, size_t limb, size_t digit, size_t part);
 
@@ -103,18 +104,18 @@ class SwitchKey {
   size_t limbs_ = 0;
   DigitSizes sizes_;
   AlignedVector<uint32_t> data_;
-  std::shared_ptr<const uint32_t> mapped_;  // in the place of data_
+  std::shared_ptr<const uint32_t> mapped_;  // instead of data_
 };
 
-// EvaluationKeys: what a server needs, a relinearisation key and the Galois keys of the elements it
-// uses.
+// EvaluationKeys: a server's keys: a relinearisation key and the Galois keys of the elements in
+// use.
 struct EvaluationKeys {
   KeyId key_id{};
-  SwitchKey relinearisation;  // limbs() == 0 where there is none
+  SwitchKey relinearisation;  // limbs() == 0 if there is none
   std::map<uint32_t, SwitchKey> galois;
 
-  // Galois, Relinearisation: kFailedPrecondition where there is no key (for `element`) that serves
-  // `limbs` limbs.
+  // Galois, Relinearisation: kFailedPrecondition if there is no key (for `element`) for `limbs`
+  // limbs.
   absl::StatusOr<const SwitchKey*> Galois(uint32_t element, size_t limbs) const;
   absl::StatusOr<const SwitchKey*> Relinearisation(size_t limbs) const;
 };

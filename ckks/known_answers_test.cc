@@ -34,7 +34,7 @@ class KnownAnswersTest : public ::testing::TestWithParam<std::tuple<const char*,
   }
   void TearDown() override { ring::ForceKernels(best_); }
 
-  // One array of residues a limb.
+  // One array of residues for each limb.
   static ring::RnsPoly Poly(const Json& limbs) {
     ring::RnsPoly poly(limbs[0].size(), limbs.size());
     for (size_t l = 0; l < limbs.size(); ++l) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Levels of two primes: what divides by a level does, bit for bit, what dividing by its primes one
-// after the other does.
+// Levels of two primes: dividing by a level equals, bit for bit, dividing by its primes one after
+// another.
 #include <gtest/gtest.h>
 
 #include <algorithm>
