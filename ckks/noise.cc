@@ -19,7 +19,7 @@ double SlotDeviation(const Params& params, double coefficient_variance) {
 double EncodingError(const Params& params) { return SlotDeviation(params, 1.0 / 12); }
 
 double RoundingError(const Params& params) {
-  // Part 0 is rounded as it is, part 1 is multiplied by the secret.
+  // Part 0 is rounded directly; part 1's rounding is multiplied by the secret.
   return SlotDeviation(params, (1 + params.n() * ring::kTernaryVariance) / 12);
 }
 

@@ -11,7 +11,7 @@
 
 namespace heft::ckks {
 
-// PackedSize: `n` is a multiple of 8, so nothing ends within a byte.
+// PackedSize: `n` is a multiple of 8, so the data end at a byte boundary.
 constexpr size_t PackedSize(size_t n, int bits) { return n / 8 * static_cast<size_t>(bits); }
 
 // PackBits: values below 2^bits, bits at most 32; `out` has PackedSize bytes.

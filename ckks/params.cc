@@ -18,11 +18,11 @@ struct SecurityRow {
   int classical_2024, quantum_2024, classical_2018;
 };
 
-// Uniform ternary secret. Classical 2024: Bossuat et al., "Security Guidelines for Implementing
-// Homomorphic Encryption", ePrint 2024/463; quantum 2024: where that source's search starts, which
-// nobody has confirmed for us (docs/security-proofs.md); 2018: Albrecht et al., "Homomorphic
-// Encryption Standard", HomomorphicEncryption.org. Degrees that are not here have a bound of 0:
-// always insecure, for tests.
+// For a uniform ternary secret. Classical 2024: Bossuat et al., "Security Guidelines for
+// Implementing Homomorphic Encryption", ePrint 2024/463. Quantum 2024: the start of that source's
+// search, unconfirmed (docs/security-proofs.md). 2018: Albrecht et al., "Homomorphic Encryption
+// Standard", HomomorphicEncryption.org. Other degrees have a bound of 0: always insecure, for
+// tests.
 constexpr SecurityRow kSecurity[] = {
     {4096, 106, 101, 109}, {8192, 214, 203, 218}, {16384, 430, 409, 438}, {32768, 868, 825, 881}};
 
@@ -51,7 +51,7 @@ std::string Security::Describe() const {
 absl::StatusOr<Params> Params::Create(const ParamsSpec& spec) {
   HEFT_RETURN_IF_ERROR(CheckDegree(spec.n));
   if (spec.data_bits.empty()) return absl::InvalidArgumentError("no data primes given");
-  // The special prime first, then the base: equal sizes take descending primes.
+  // The special prime first, then the base: equal sizes get descending primes.
   std::vector<int> bits = {spec.special_bits};
   bits.insert(bits.end(), spec.data_bits.begin(), spec.data_bits.end());
   HEFT_ASSIGN_OR_RETURN(std::vector<uint32_t> primes, ring::GeneratePrimes(spec.n, bits));

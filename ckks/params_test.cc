@@ -11,8 +11,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The bounds as docs/security-proofs.md has them, with their sources.
-// The quantum bound is where a search starts: never stated as a level.
+// The bounds of docs/security-proofs.md, with their sources. The quantum bound is only the start of
+// a search, so it is never stated as a level.
 constexpr char kBelowTheGuess[] =
     "128-bit classical (2024), and below an unconfirmed quantum bound";
 
@@ -29,13 +29,13 @@ TEST(ParamsTest, BoundsOfTheTables) {
     EXPECT_EQ(security.bound_2018_classical, row.classical_2018) << row.n;
     EXPECT_EQ(security.Describe(), kBelowTheGuess);
   }
-  // A degree that no table has is never secure.
+  // A degree outside all tables is never secure.
   EXPECT_FALSE(Params::Create({2048, {30}, 20}).ok());
   EXPECT_EQ(Params::Create({2048, {30}, 20, true})->security().Describe(),
             "below 128 bits: INSECURE");
 }
 
-// Every level is told by the total with the special prime in it.
+// The total, including the special prime, determines the level.
 TEST(ParamsTest, LevelsByTotalBits) {
   const auto level = [](std::vector<int> bits, int special) {
     return Params::Create({4096, std::move(bits), special, true})->security().Describe();
@@ -47,7 +47,7 @@ TEST(ParamsTest, LevelsByTotalBits) {
 }
 
 TEST(ParamsTest, InsecureSetsAreRefusedUnlessAllowed) {
-  // 218 bits at N = 8192: the 2018 standard allowed it, the 2024 table does not.
+  // 218 bits at N = 8192: allowed by the 2018 standard, but not by the 2024 table.
   ParamsSpec spec{8192, {30, 29, 28, 28, 28, 25, 20}, 30, false};
   auto refused = Params::Create(spec);
   ASSERT_FALSE(refused.ok());

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Properties that must hold whatever the parameters: each case draws degree, chain, level and scale
-// from its number, and checks one law. A failure names the case; the draws are the same on every
-// machine. Where two ways must agree up to rounding, the bound is that of the noise estimate.
+// Properties that must hold for all parameters: each case draws degree, chain, level and scale from
+// its number, and checks one law. A failure names the case; the draws are the same on every
+// machine. If two computations must agree up to rounding, the bound is that of the noise estimate.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -128,7 +128,7 @@ TEST(PropertiesTest, MultiplicationDistributesOverAddition) {
     ASSERT_TRUE(Multiply(w.context(), &ac, a, c).ok());
     ASSERT_TRUE(Multiply(w.context(), &bc, b, c).ok());
     ASSERT_TRUE(Add(w.context(), &right, ac, bc).ok());
-    // Exactly: nothing is rounded.
+    // Exactly, because nothing is rounded.
     for (size_t p = 0; p < 3; ++p) {
       EXPECT_TRUE(std::equal(left.parts[p].values().begin(), left.parts[p].values().end(),
                              right.parts[p].values().begin()));
@@ -159,12 +159,12 @@ TEST(PropertiesTest, RotationsAreAGroup) {
     const uint64_t order = 2 * uint64_t{params.n()};
     const auto slots = static_cast<int64_t>(params.slots());
     const int64_t i = w.DrawSteps(), j = w.DrawSteps();
-    // Of elements: composition is multiplication, a full turn is the identity, left undoes right.
+    // For elements: composition is multiplication, a full turn is the identity, left undoes right.
     EXPECT_EQ(uint64_t{w.Element(i)} * w.Element(j) % order, w.Element(i + j));
     EXPECT_EQ(w.Element(i + slots), w.Element(i));
     EXPECT_EQ(uint64_t{w.Element(i)} * w.Element(-i) % order, 1u);
     EXPECT_EQ(uint64_t{w.Conjugation()} * w.Conjugation() % order, 1u);
-    // Of ciphertexts.
+    // For ciphertexts.
     const Slots a = w.DrawSlots();
     const Ciphertext ca = w.Encrypt(a);
     const EvaluationKeys& keys =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// No randomness is used twice: every key and every encryption has uniform parts and errors of its
-// own, also those that one generator makes one after the other. The errors are taken out with the
-// secret key and compared. (scripts/check-randomness looks at where generators come from.)
+// No randomness is used twice: every key and every encryption has its own uniform parts and errors,
+// also those that one generator makes in sequence. The test extracts the errors with the secret key
+// and compares them. (scripts/check-randomness checks the sources of generators.)
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -24,7 +24,7 @@ class RandomnessTest : public ::testing::Test {
     plain_ = *encoder.EncodeConstant(0.5, 0x1p26, 3);
   }
 
-  // Coefficients, centred, of a polynomial in NTT form modulo prime `prime`.
+  // Centred coefficients of a polynomial in NTT form modulo prime `prime`.
   std::vector<double> Centred(std::span<const uint32_t> values, size_t prime) const {
     AlignedVector<uint32_t> v(values.begin(), values.end());
     context_->ntt(prime).Inverse(v);
@@ -33,7 +33,7 @@ class RandomnessTest : public ::testing::Test {
     for (uint32_t x : v) out.push_back(x > q / 2 ? x - q : x);
     return out;
   }
-  // b + a s modulo `prime`, less `message`.
+  // b + a s modulo `prime`, minus `message`.
   std::vector<double> Error(std::span<const uint32_t> b, std::span<const uint32_t> a, size_t prime,
                             std::span<const uint32_t> message = {}) const {
     const ring::Modulus& q = context_->modulus(prime);
@@ -47,7 +47,8 @@ class RandomnessTest : public ::testing::Test {
   std::vector<double> Error(const Ciphertext& c) const {
     return Error(c.parts[0].limb(0), c.parts[1].limb(0), 0, plain_.poly.limb(0));
   }
-  // One error polynomial a digit. In limb j of digit j stands P t too, so another limb is read.
+  // One error polynomial for each digit. Limb j of digit j also contains P t, so another limb is
+  // read.
   std::vector<std::vector<double>> Errors(const SeededSwitchKey& key) const {
     std::vector<std::vector<double>> out;
     AlignedVector<uint32_t> a(context_->n());
@@ -59,7 +60,7 @@ class RandomnessTest : public ::testing::Test {
     return out;
   }
 
-  // Small, and no two related: a correlation of independent errors is beyond 6 / sqrt(n) once in
+  // Small, and no two related: a correlation of independent errors exceeds 6 / sqrt(n) once in
   // 10^9.
   static void ExpectIndependent(const std::vector<std::vector<double>>& errors) {
     for (size_t i = 0; i < errors.size(); ++i) {
@@ -137,7 +138,7 @@ TEST_F(RandomnessTest, SecretsAndKeyIds) {
   EXPECT_EQ(ids.size(), 8u);
 }
 
-// Digit and prime number the streams of a seed; 256 digit + prime must be different for each pair.
+// Digit and prime number the streams of a seed; 256 digit + prime must differ for each pair.
 TEST_F(RandomnessTest, EveryDigitAndPrimeHasAStreamOfItsOwn) {
   ASSERT_LT(context_->special_index(), 256u);
   std::set<std::vector<uint32_t>> streams;

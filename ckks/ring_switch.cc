@@ -46,14 +46,14 @@ void TakeHalf(const Context& to, size_t limb, std::span<const uint32_t> coeffici
   to.ntt(limb).Forward(out);
 }
 
-// Both halves, or the even one alone where `odd` is nullptr.
+// Both halves, or only the even one if `odd` is nullptr.
 absl::Status Split(const Context& from, const Context& to, const Ciphertext& a,
                    const SwitchKey& key, Ciphertext* even, Ciphertext* odd) {
   HEFT_RETURN_IF_ERROR(CheckRings(from, to, a, key));
   std::vector<ring::RnsPoly> parts = SwitchSecret(from, a, key);
   Noise noise = a.noise;
-  // A half's slot is the mean of two of the large ring's. The switch errs in each on its own; what
-  // repeats may err alike.
+  // A half's slot is the mean of two slots of the large ring. The switch's errors in these are
+  // independent; errors of repeated values may be equal.
   const double own =
       Combine(KeySwitchError(from.params(), a.limbs()), RoundingError(from.params()));
   noise.error = Combine(noise.error, own / std::numbers::sqrt2);

@@ -15,7 +15,7 @@
 namespace heft::ckks {
 namespace {
 
-// Two rings with the primes of the product's small one, degrees 2n and n.
+// Two rings with the primes of the product's small ring, degrees 2n and n.
 class RingSwitchTest : public ::testing::TestWithParam<uint32_t> {
  protected:
   void SetUp() override {
@@ -69,7 +69,7 @@ TEST_P(RingSwitchTest, HalvesAreEvenAndOddCoefficients) {
         const double error = got[i] - expected[2 * i + (odd ? 1 : 0)];
         squares += error * error;
       }
-      // A slot's error is the coefficients' times sqrt(n / 2).
+      // A slot's error is the coefficients' error times sqrt(n / 2).
       const double measured = std::sqrt(squares);
       EXPECT_LE(measured, half.noise.error) << limbs << " limbs";
       EXPECT_LE(half.noise.error, 8 * measured) << limbs << " limbs";
@@ -77,8 +77,7 @@ TEST_P(RingSwitchTest, HalvesAreEvenAndOddCoefficients) {
   }
 }
 
-// A vector whose halves of slots agree comes over whole; of any other, both halves do with the odd
-// part.
+// The even half holds all of a vector whose halves of slots agree; other vectors need both halves.
 TEST_P(RingSwitchTest, SlotsOfBothHalves) {
   std::uniform_real_distribution<double> uniform(-1, 1);
   const uint32_t half = to_->slots();

@@ -49,7 +49,7 @@ class SealVectorsTest : public ::testing::TestWithParam<const char*> {
     for (const Json& v : known_[name]) slots.emplace_back(v[0], v[1]);
     return slots;
   }
-  // SEAL's key: [digit] of a two-part polynomial over all primes.
+  // SEAL's key: for each digit a two-part polynomial over all primes.
   SwitchKey LoadKey(const char* name, uint32_t element) const {
     const size_t limbs = context_->params().limbs();
     std::vector<ring::RnsPoly> a, b;
@@ -139,7 +139,7 @@ TEST_P(SealVectorsTest, KeySwitchingWithSealKeysIsAtLeastAsExactAsSeals) {
     conjugated[i] = std::conj(a[i]);
     product[i] = exact_a[i] * exact_b[i];
   }
-  // SEAL's own errors on the same ciphertexts; ours may be as large, plus what rounding costs.
+  // SEAL's own errors on the same ciphertexts; ours may be as large, plus the cost of rounding.
   const double slack = 1e-6 * std::sqrt(context_->n());
   Ciphertext c;
   ASSERT_TRUE(Relinearise(*context_, &c, Load("multiply"), keys).ok());

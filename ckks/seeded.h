@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SeededCiphertext: a fresh secret-key encryption with its uniform part as a seed: half the bytes
-// on the wire.
+// SeededCiphertext: a fresh secret-key encryption with its uniform part as a seed: half the bytes.
 #ifndef HEFT_CKKS_SEEDED_H_
 #define HEFT_CKKS_SEEDED_H_
 
@@ -10,7 +9,7 @@
 
 namespace heft::ckks {
 
-// SeededCiphertext: part 0, and what part 1 is made from.
+// SeededCiphertext: part 0, and the seed of part 1.
 struct SeededCiphertext {
   ring::RnsPoly c0;
   Seed seed{};

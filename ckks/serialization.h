@@ -13,17 +13,17 @@
 namespace heft::ckks {
 
 void WriteParams(ByteWriter& writer, const Params& params);
-// ReadParams: insecure sets are refused unless `allow_insecure`.
+// ReadParams: refuses insecure sets unless `allow_insecure`.
 absl::StatusOr<Params> ReadParams(ByteReader& reader, bool allow_insecure = false);
 
 // WritePoly, ReadPoly: a polynomial's residues, without its size. Limbs are modulo the first
-// primes; with `extended` the last one is modulo the special prime. Each limb is packed, as many
-// bits a residue as its prime has, the lowest first. Failures of reading are left in the reader.
+// primes; with `extended` the last one is modulo the special prime. Each limb is packed, with as
+// many bits for a residue as its prime has, the lowest first. Errors of reading are in the reader.
 void WritePoly(ByteWriter& writer, const Context& context, const ring::RnsPoly& poly,
                bool extended);
 ring::RnsPoly ReadPoly(ByteReader& reader, const Context& context, size_t limbs, bool extended);
 
-// CiphertextSize, SeededCiphertextSize: bytes that WriteCiphertext and WriteSeededCiphertext take.
+// CiphertextSize, SeededCiphertextSize: bytes of WriteCiphertext and WriteSeededCiphertext.
 size_t CiphertextSize(const Context& context, size_t parts, size_t limbs);
 size_t SeededCiphertextSize(const Context& context, size_t limbs);
 // WriteCiphertext, WriteSeededCiphertext: parts, limbs, scale, noise estimate, residues.
@@ -43,7 +43,7 @@ SeededSwitchKey ReadSwitchKey(ByteReader& reader, const Context& context);
 void WriteFullSwitchKey(ByteWriter& writer, const Context& context, const FullSwitchKey& key);
 FullSwitchKey ReadFullSwitchKey(ByteReader& reader, const Context& context);
 
-// WriteId, WriteSeed: the bytes as they are.
+// WriteId, WriteSeed: the bytes themselves.
 void WriteId(ByteWriter& writer, const std::array<uint8_t, 16>& id);
 std::array<uint8_t, 16> ReadId(ByteReader& reader);
 void WriteSeed(ByteWriter& writer, const Seed& seed);

@@ -11,8 +11,8 @@ namespace {
 
 using ring::RnsPoly;
 
-// CheckPoly: `limbs` limbs modulo the first primes; where `extended`, the last is modulo the
-// special one. `what` names the object.
+// CheckPoly: `limbs` limbs modulo the first primes; with `extended`, the last is modulo the special
+// one. `what` names the object.
 absl::Status CheckPoly(const Context& context, const RnsPoly& poly, size_t limbs, bool extended,
                        std::string_view what) {
   if (poly.n() != context.n() || poly.limbs() != limbs) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CheckShape: what every operation takes for granted of its operands. Debug builds assert it at
-// each of them (base/check.h), so that a broken ciphertext is found where it arises.
+// CheckShape: the contract of all operands. Debug builds assert it in each operation
+// (base/check.h), so that an invalid ciphertext is found where it is created.
 #ifndef HEFT_CKKS_SHAPE_H_
 #define HEFT_CKKS_SHAPE_H_
 
@@ -16,8 +16,8 @@ namespace heft::ckks {
 // negative.
 absl::Status CheckShape(const Context& context, const Ciphertext& a);
 
-// CheckShape of a plaintext: the same for its one polynomial, with the special prime's limb where
-// it is extended.
+// CheckShape of a plaintext: the same for its one polynomial, with the special prime's limb if it
+// is extended.
 absl::Status CheckShape(const Context& context, const Plaintext& a);
 
 // CheckShape of a public key: both parts modulo all primes, the special one included.

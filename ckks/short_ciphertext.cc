@@ -17,14 +17,14 @@
 namespace heft::ckks {
 namespace {
 
-// RoundedQuotients: round(v 2^shift / q) mod 2^bits of each value, v < q and shift < 30. What is
-// shortened is public, so branches are free.
+// RoundedQuotients: round(v 2^shift / q) mod 2^bits of each value, v < q and shift < 30. Shortened
+// values are public, so branches are permitted.
 void RoundedQuotients(std::span<uint32_t> values, int shift, int bits, uint32_t q) {
   const double factor = std::ldexp(1.0, shift) / q;
   const uint32_t half = q / 2;
   const uint32_t mask = (uint32_t{1} << bits) - 1;
   for (uint32_t& v : values) {
-    // Below 2^30, and off by one at most; the rest, exact modulo 2^32, tells which way.
+    // Below 2^30, and wrong by one at most; the rest, exact modulo 2^32, determines the correction.
     auto quotient =
         static_cast<int32_t>(static_cast<double>(static_cast<int32_t>(v)) * factor + 0.5);
     const auto rest =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ShortCiphertext: a ciphertext of two parts and one limb on its way to whoever decrypts it, in
-// fewer bits (docs/design.md, "Short replies"). Nothing can be computed with it but its way back.
+// ShortCiphertext: a ciphertext of two parts and one limb in fewer bits, for the transfer to its
+// decryptor (docs/design.md, "Short replies"). It can only be lengthened again.
 #ifndef HEFT_CKKS_SHORT_CIPHERTEXT_H_
 #define HEFT_CKKS_SHORT_CIPHERTEXT_H_
 
@@ -14,14 +14,14 @@
 
 namespace heft::ckks {
 
-// ShortForm: the modulus is switched from q to 2^(bits + raised), the upper `raised` bits and the
-// lower `dropped` ones of part 0 are left out:
+// ShortForm: the modulus is switched from q to 2^(bits + raised). The upper `raised` bits, and the
+// lower `dropped` bits of part 0, are left out:
 //
 //     c_1 -> round(c_1 2^(bits + raised) / q) mod 2^bits
 //     c_0 -> round(c_0 2^(bits + raised - dropped) / q) mod 2^(bits - dropped)
 //
-// Part 0's rounding is not multiplied by the secret, so its low bits are worth less. Without the
-// upper bits a coefficient of the message is known modulo q / 2^raised alone.
+// Part 0's rounding is not multiplied by the secret, so its low bits matter less. Without the upper
+// bits, a coefficient of the message is known only modulo q / 2^raised.
 struct ShortForm {
   int bits = 0;
   int dropped = 0;
@@ -32,7 +32,7 @@ struct ShortForm {
 
 struct ShortCiphertext {
   ShortForm form;
-  double scale = 1;  // and noise: of what Lengthen makes of it
+  double scale = 1;  // and noise: those of the result of Lengthen
   Noise noise;
   std::vector<uint8_t> packed;  // coefficients of part 0, then of part 1
 };
@@ -44,7 +44,7 @@ absl::Status CheckShortForm(const Context& context, const ShortForm& form);
 // ShortSize: bytes of `packed`.
 size_t ShortSize(const Context& context, const ShortForm& form);
 
-// ShorteningError: what the roundings of Shorten and Lengthen add to a slot's error, after both.
+// ShorteningError: the error that the roundings of Shorten and Lengthen together add to a slot.
 double ShorteningError(const Params& params, const ShortForm& form);
 
 // Shorten: kInvalidArgument for a form or a ciphertext that does not fit.
@@ -52,12 +52,12 @@ absl::StatusOr<ShortCiphertext> Shorten(const Context& context, const Ciphertext
                                         const ShortForm& form);
 
 // Lengthen: the ciphertext of one limb that decrypts to 2^raised times the message, modulo the base
-// prime. Its scale is that much larger, so what is decoded is the same, as long as no coefficient
-// of the message wraps around.
+// prime. Its scale is larger by the same factor, so the decoded values are the same, as long as no
+// coefficient of the message wraps around.
 Ciphertext Lengthen(const Context& context, const ShortCiphertext& shortened);
 
-// WriteShortCiphertext, ReadShortCiphertext: form, scale, noise estimate, bits. Every bit counts,
-// so what is read is written again as it was.
+// WriteShortCiphertext, ReadShortCiphertext: form, scale, noise estimate, bits. All bits are
+// significant: a read ciphertext is written as the same bytes.
 void WriteShortCiphertext(ByteWriter& writer, const ShortCiphertext& shortened);
 ShortCiphertext ReadShortCiphertext(ByteReader& reader, const Context& context);
 

@@ -28,7 +28,7 @@ class ShortCiphertextTest : public ::testing::TestWithParam<uint32_t> {
     secret_ = std::make_unique<SecretKey>(std::move(*SecretKey::Generate(*context_, rng_)));
   }
   uint64_t q() const { return context_->modulus(0).value(); }
-  // Two parts of uniform coefficients, which `coefficients` gets.
+  // Two parts of uniform coefficients, which are also written to `coefficients`.
   Ciphertext Uniform(std::vector<std::vector<uint32_t>>* coefficients) {
     Ciphertext out;
     out.scale = 0x1p20;
@@ -47,7 +47,7 @@ class ShortCiphertextTest : public ::testing::TestWithParam<uint32_t> {
     }
     return out;
   }
-  // What `shortened` holds of part p.
+  // The coefficients of part p in `shortened`.
   std::vector<uint32_t> Unpacked(const ShortCiphertext& shortened, int p) const {
     const ShortForm& form = shortened.form;
     const int bits = form.bits - (p == 0 ? form.dropped : 0);
@@ -80,7 +80,7 @@ TEST_P(ShortCiphertextTest, RoundsAsPlainIntegersDo) {
       const int bits = form.bits - (p == 0 ? form.dropped : 0);
       const std::vector<uint32_t> got = Unpacked(*shortened, p);
       for (size_t i = 0; i < got.size(); ++i) {
-        // 2 v 2^shift = q (2 whole + rest), so half a q more rounds.
+        // 2 v 2^shift = q (2 whole + rest), so adding half a q rounds.
         const uint64_t twice = uint64_t{coefficients[p][i]} << (bits + form.raised + 1);
         const uint64_t rounded = (twice / q() + 1) / 2;
         ASSERT_EQ(got[i], rounded % (uint64_t{1} << bits)) << "part " << p << ", " << i;
@@ -108,14 +108,14 @@ TEST_P(ShortCiphertextTest, OpensAsPlainIntegersDo) {
       const int64_t term = int64_t{c1[j]} * s[(i + n - j) % n];
       sum += j <= i ? term : -term;  // X^n is -1
     }
-    // Times q / 2^bits, and the same class modulo q up to what was rounded to integers.
+    // Times q / 2^bits: the same class modulo q up to the rounding to integers.
     const double expected = std::ldexp(static_cast<double>(sum), -form.bits) * q();
     const double difference = std::remainder(got[i] - expected, static_cast<double>(q()));
     ASSERT_LE(std::abs(difference), 0.5 * (1 + weight) + 1e-3) << i;
   }
 }
 
-// The estimate bounds what is measured within a factor of 8.
+// The estimate bounds the measured error within a factor of 8.
 TEST_P(ShortCiphertextTest, ErrorIsAsPredicted) {
   std::uniform_real_distribution<double> uniform(-1, 1);
   std::vector<Complex> slots(context_->slots());
@@ -123,7 +123,7 @@ TEST_P(ShortCiphertextTest, ErrorIsAsPredicted) {
   for (const ShortForm& form :
        {ShortForm{22, 5, 4}, ShortForm{23, 7, 3}, ShortForm{21, 5, 2}, ShortForm{20, 0, 3},
         ShortForm{19, 2, 0}, ShortForm{22, 12, 1}, ShortForm{26, 0, 0}}) {
-    // The largest coefficient takes a quarter of what there is room for.
+    // The largest coefficient uses a quarter of the range.
     const double scale = std::ldexp(q() / 8.0, -form.raised);
     const Plaintext plain = *encoder_->Encode(std::span<const Complex>(slots), scale, 1);
     const auto shortened = Shorten(
@@ -134,13 +134,13 @@ TEST_P(ShortCiphertextTest, ErrorIsAsPredicted) {
     double squares = 0;
     for (size_t j = 0; j < slots.size(); ++j) squares += std::norm(opened[j] - slots[j]);
     const double measured = std::sqrt(squares / static_cast<double>(slots.size())) * back.scale;
-    // Few coefficients and a product with the secret: the root mean square itself scatters.
+    // With few coefficients and a product with the secret, the root mean square varies.
     EXPECT_LE(measured, 1.25 * back.noise.error) << form.bits << " " << form.dropped;
     EXPECT_LE(back.noise.error, 8 * measured) << form.bits << " " << form.dropped;
   }
 }
 
-// What was lengthened is shortened to the same bits.
+// Lengthening and shortening again gives the same bits.
 TEST_P(ShortCiphertextTest, LengthenedComesBack) {
   std::vector<std::vector<uint32_t>> unused;
   const Ciphertext c = Uniform(&unused);
@@ -171,7 +171,7 @@ TEST_P(ShortCiphertextTest, WrittenAndRead) {
   EXPECT_EQ(back.noise.error, written.noise.error);
   EXPECT_EQ(back.packed, written.packed);
   EXPECT_FALSE(read(ByteSpan(bytes).first(bytes.size() - 1), &back).ok());
-  // Forms that are none: no bits, all dropped, more than the prime has.
+  // Invalid forms: no bits, all dropped, more than the prime has.
   const uint8_t bad[][3] = {{0, 0, 0}, {22, 22, 4}, {22, 5, 5}, {27, 0, 0}, {255, 5, 255}};
   for (const auto& form : bad) {
     std::vector<uint8_t> changed = bytes;

@@ -15,7 +15,7 @@ absl::StatusOr<Params> WithoutPrime(const Params& params, size_t limb) {
   }
   std::vector<uint32_t> primes = params.primes();
   primes.erase(primes.begin() + static_cast<std::ptrdiff_t>(limb));
-  // What is left out only adds security.
+  // Leaving out a prime only increases security.
   return Params::FromPrimes(params.n(), primes, /*allow_insecure=*/true);
 }
 

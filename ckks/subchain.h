@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// WithoutPrime: the same instance with one data prime left out. A ciphertext modulo Q is one modulo
-// Q / q_i, and a switching key decomposes by single primes, so it serves any of them: a route that
-// does not need a level can leave its prime out, and with it a share of the transforms and of the
-// keys to read.
+// WithoutPrime: the same instance without one data prime. A ciphertext modulo Q is also one modulo
+// Q / q_i, and a switching key decomposes by single primes, so it works for both. A computation
+// that does not need a level can leave out its prime, and saves a share of the transforms and of
+// the keys to read.
 #ifndef HEFT_CKKS_SUBCHAIN_H_
 #define HEFT_CKKS_SUBCHAIN_H_
 
@@ -20,7 +20,7 @@ absl::StatusOr<Params> WithoutPrime(const Params& params, size_t limb);
 // least two.
 absl::StatusOr<Ciphertext> WithoutPrime(const Ciphertext& a, size_t limb);
 
-// WithoutPrime, of keys: those of fewer limbs than that keep what they have.
+// WithoutPrime, of keys: keys with fewer limbs stay as they are.
 SwitchKey WithoutPrime(const SwitchKey& key, size_t limb);
 EvaluationKeys WithoutPrime(const EvaluationKeys& keys, size_t limb);
 

@@ -54,7 +54,7 @@ absl::StatusOr<ZeroSample> ZeroSample::Of(const Context& context, const SwitchKe
       for (size_t i = 0; i < n; i += tile, in += digits * 2 * tile) {
         std::copy_n(in, tile, values.data() + i);
       }
-      // A key's values carry 2^32, and the inverse automorphism.
+      // A key's values contain 2^32 and the inverse automorphism.
       const ring::ShoupFactor inverse = q.Shoup(q.Inverse(q.two32().value));
       ActiveKernels().multiply_scalar(values.data(), values.data(), inverse, n, q);
       uint32_t* to = poly.limb(l).data();

@@ -64,7 +64,7 @@ TEST_F(ZeroSampleTest, EncryptsZeroUnderTheKeysSecret) {
         EXPECT_GT(largest, 0x1p19) << l;
       }
     }
-    // Two of them have nothing in common, and each is spread over all residues.
+    // Two samples have nothing in common, and each is spread over all residues.
     for (size_t l = 0; l <= limbs; ++l) {
       const auto a = first[1].limb(l), b = second[1].limb(l);
       size_t same = 0;

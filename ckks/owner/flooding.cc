@@ -11,11 +11,11 @@ namespace heft::ckks {
 namespace {
 
 constexpr int kLeastSecurity = 30;
-// kTail: standard deviations that a Gaussian from 53 random bits can reach, rounded up.
+// kTail: the most standard deviations of a Gaussian from 53 random bits, rounded up.
 constexpr double kTail = 9;
 
-// SampleGaussian: rounded, n values, by Box and Muller. Its time depends on the values a little, as
-// the mathematical library's does.
+// SampleGaussian: n rounded values, by Box and Muller. Its time depends slightly on the values,
+// because that of the mathematical library does.
 std::vector<int64_t> SampleGaussian(size_t n, double deviation, Csprng& rng) {
   std::vector<int64_t> out(n);
   auto uniform = [&] { return (static_cast<double>(rng.U64() >> 11) + 0.5) * 0x1p-53; };

@@ -24,7 +24,7 @@ class FloodingTest : public ::testing::Test {
     plain_ = *encoder_.Encode(values, std::ldexp(1.0, 58), 3);
     cipher_ = Expand(*context_, EncryptSymmetric(*context_, plain_, secret_, rng_));
   }
-  // Root mean square distance of two plaintexts' coefficients.
+  // Root mean square distance between two plaintexts' coefficients.
   double Distance(const Plaintext& a, const Plaintext& b) const {
     const std::vector<double> x = CentredCoefficients(*context_, a);
     const std::vector<double> y = CentredCoefficients(*context_, b);
@@ -59,11 +59,11 @@ TEST_F(FloodingTest, AddsNoiseOfThatSizeAfreshEachTime) {
   ASSERT_TRUE(second.ok()) << second.status();
   const double expected = FloodingDeviation(context_->params(), cipher_.noise.error, options);
   const Plaintext exact = Decrypt(*context_, cipher_, secret_);
-  // 8192 samples: the deviation is known to 0.8% (one standard deviation).
+  // With 8192 samples the deviation is known to 0.8% (one standard deviation).
   EXPECT_NEAR(Distance(*first, exact) / expected, 1, 0.05);
   EXPECT_NEAR(Distance(*first, *second) / expected, std::sqrt(2.0), 0.07);
-  // The ciphertext's own error, which could give the key away, is 2^19 times smaller; the values
-  // are still there.
+  // The ciphertext's own error, which could reveal the key, is 2^19 times smaller; the values are
+  // preserved.
   EXPECT_LT(Distance(exact, plain_) * std::ldexp(1.0, 19), Distance(*first, exact));
   const std::vector<Complex> slots = encoder_.Decode(*first);
   for (size_t i = 0; i < slots.size(); ++i) {
@@ -76,7 +76,7 @@ TEST_F(FloodingTest, RefusedWithoutRoom) {
     return DecryptFlooded(*context_, c, secret_, options).status().code();
   };
   EXPECT_EQ(code(cipher_, {}), absl::StatusCode::kOk);
-  // More security than the precision allows; too little to be worth its name.
+  // More security than the precision permits; then less than the minimum.
   EXPECT_EQ(code(cipher_, {.security_bits = 128}), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(code(cipher_, {.security_bits = 29}), absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(code(cipher_, {.queries = 0}), absl::StatusCode::kInvalidArgument);

@@ -15,8 +15,7 @@ namespace {
 
 using ring::ActiveKernels;
 
-// ErrorSampler: a fresh error polynomial in NTT form modulo one prime; the buffer is wiped by its
-// owner.
+// ErrorSampler: a fresh error polynomial in NTT form modulo one prime; the buffer's owner wipes it.
 class ErrorSampler {
  public:
   ErrorSampler(const Context& context, Csprng& rng) : context_(context), values_(context.n()) {
@@ -95,7 +94,7 @@ absl::StatusOr<SecretKey> SecretKey::FromCoefficients(const Context& context, co
   const size_t n = context.n();
   bool ternary = coefficients.size() == n;
   for (int8_t c : coefficients) ternary &= (c >= -1) & (c <= 1);
-  // Whether it is a key at all is public.
+  // Whether it is a valid key is public.
   if (!Declassified(ternary))
     return absl::DataLossError("not the coefficients of a secret key of this size");
   SecretKey key;
@@ -125,7 +124,7 @@ absl::Status CheckUniformTernary(std::span<const int8_t> coefficients, std::stri
   const int64_t expected = static_cast<int64_t>(2 * coefficients.size() / 3);
   const bool uniform = (weight - expected <= most_weight) & (expected - weight <= most_weight) &
                        (sum <= most_sum) & (-sum <= most_sum);
-  // Whether it is a key at all is public.
+  // Whether it is a valid key is public.
   if (Declassified(uniform)) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(
       std::string(what),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // SecretKey: the secret key and everything that needs it: key generation, secret-key encryption,
-// decryption. This is the library heft::ckks_secret; nothing that a server links includes it.
+// decryption. This is the library heft::ckks_secret; no server library includes it.
 #ifndef HEFT_CKKS_OWNER_SECRET_KEY_H_
 #define HEFT_CKKS_OWNER_SECRET_KEY_H_
 
@@ -17,12 +17,12 @@
 
 namespace heft::ckks {
 
-// SecretKey: a uniform ternary secret, in locked memory, wiped when destroyed; moves, never copies,
-// never prints.
+// SecretKey: a uniform ternary secret, in locked memory, wiped when destroyed. It can be moved, but
+// not copied or printed.
 class SecretKey {
  public:
   static absl::StatusOr<SecretKey> Generate(const Context& context, Csprng& rng);
-  // FromCoefficients: n of them in {-1, 0, 1}; kDataLoss for any other value.
+  // FromCoefficients: n values in {-1, 0, 1}; kDataLoss for any other value.
   static absl::StatusOr<SecretKey> FromCoefficients(const Context& context, const KeyId& id,
                                                     std::span<const int8_t> coefficients);
 
@@ -40,26 +40,26 @@ class SecretKey {
   SecureVector<uint32_t> residues_;
 };
 
-// CheckUniformTernary: kDataLoss unless the coefficients, all in {-1, 0, 1}, can be a secret that
-// was drawn uniformly: their number that is not zero, and their sum, within 7 standard deviations
-// of what is expected, 2n/3 and 0. A uniform secret is refused with a probability below 1e-9
-// (Hoeffding's and Bernstein's inequalities, n >= 4096), one that is zero, sparse or mostly of one
-// sign is found: security estimates are for uniform ones. Its time tells nothing, and the error no
-// more than the verdict.
+// CheckUniformTernary: kDataLoss unless the coefficients, all in {-1, 0, 1}, can be a uniformly
+// drawn secret. The number of nonzero coefficients and their sum must be within 7 standard
+// deviations of the expected 2n/3 and 0. A uniform secret is refused with a probability below 1e-9
+// (Hoeffding's and Bernstein's inequalities, n >= 4096). A secret that is zero, sparse or mostly of
+// one sign is detected: security estimates assume uniform ones. The running time reveals nothing,
+// and the error only the outcome.
 absl::Status CheckUniformTernary(std::span<const int8_t> coefficients, std::string_view what);
 
 // MaskUniform: -(a s + e) with a fresh error e, modulo the primes of `a`, the first ones: an
-// encryption of zero whose uniform part is chosen by the caller (seal/owner).
+// encryption of zero with a uniform part that the caller chooses (seal/owner).
 ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const SecretKey& secret,
                           Csprng& rng);
 
-// MakePublicKey: seeded.
+// MakePublicKey: a seeded key.
 PublicKey MakePublicKey(const Context& context, const SecretKey& secret, Csprng& rng);
 
 // MakeGaloisKey and the others: a switching key to `secret` for ciphertexts of at most `limbs`
-// limbs, 1 to all data primes. MakeGaloisKey: from the image of the secret under X -> X^element;
-// MakeRelinearisationKey: from its square; MakeRekeyingKey: from another secret, `old`. Whoever
-// holds `secret` can compute `old` from that last one.
+// limbs, 1 to all data primes. MakeGaloisKey: from the image of the secret under X -> X^element.
+// MakeRelinearisationKey: from its square. MakeRekeyingKey: from another secret, `old`. From this
+// key and `secret`, `old` can be computed.
 SeededSwitchKey MakeGaloisKey(const Context& context, const SecretKey& secret, uint32_t element,
                               size_t limbs, Csprng& rng);
 SeededSwitchKey MakeRelinearisationKey(const Context& context, const SecretKey& secret,
@@ -68,16 +68,17 @@ SeededSwitchKey MakeRekeyingKey(const Context& context, const SecretKey& old,
                                 const SecretKey& secret, size_t limbs, Csprng& rng);
 
 // MakeRingSwitchKey: to the secret `half` of the ring of half the degree, for SplitRing
-// (ckks/ring_switch.h). `from` has the degree of `secret`, and the primes of `half`; `secret` may
-// have been made for other primes. Its samples are as hard as those of `half`'s ring.
+// (ckks/ring_switch.h). `from` has the degree of `secret` and the primes of `half`; `secret` may be
+// of other primes. Its samples are as hard as those of `half`'s ring.
 absl::StatusOr<SeededSwitchKey> MakeRingSwitchKey(const Context& from, const SecretKey& secret,
                                                   const SecretKey& half, size_t limbs, Csprng& rng);
 
-// EncryptSymmetric: secret-key encryption at the plaintext's level; the plaintext is not extended.
+// EncryptSymmetric: secret-key encryption at the plaintext's level; the plaintext must not be
+// extended.
 SeededCiphertext EncryptSymmetric(const Context& context, const Plaintext& plaintext,
                                   const SecretKey& secret, Csprng& rng);
 
-// Decrypt: c_0 + c_1 s (+ c_2 s^2). The result carries the noise that IND-CPA-D attacks use
+// Decrypt: c_0 + c_1 s (+ c_2 s^2). The result contains the noise that IND-CPA-D attacks use
 // (SECURITY.md): it must not leave the key owner.
 Plaintext Decrypt(const Context& context, const Ciphertext& ciphertext, const SecretKey& secret);
 

@@ -25,7 +25,7 @@ namespace heft::ckks::testing {
 
 using Slots = std::vector<Complex>;
 
-// World: everything that one case of a property draws.
+// World: all random draws of one case of a property.
 class World {
  public:
   explicit World(uint64_t number) : random_(number), rng_(SeedOf(number)) {
@@ -89,7 +89,7 @@ class World {
   Slots Open(const Ciphertext& c) const {
     return encoder_->Decode(Decrypt(*context_, c, *secret_));
   }
-  // `c` must hold `expected`, within its own noise estimate.
+  // `c` must contain `expected`, within its own noise estimate.
   void ExpectHolds(const Ciphertext& c, const Slots& expected, const char* what) const {
     const absl::Status valid = CheckCiphertext(*context_, c);
     ASSERT_TRUE(valid.ok()) << what << ": " << valid;
@@ -126,10 +126,10 @@ class World {
   int scale_bits_ = 0;
 };
 
-// kLooseness: a noise estimate must bound the error measured, by at most this factor.
+// kLooseness: a noise estimate must bound the measured error, by at most this factor.
 inline constexpr double kLooseness = 8;
 
-// Setup: parameters, and the kernels to compute with.
+// Setup: parameters, and the kernels for the computation.
 struct Setup {
   const char* name;
   uint32_t n;
@@ -164,7 +164,7 @@ class CkksTest : public ::testing::TestWithParam<Setup> {
         SwitchKey(*context_, MakeGaloisKey(*context_, *secret_, element, limbs, rng_), element);
   }
   size_t top() const { return context_->params().limbs(); }
-  // Slots on the unit circle: the estimator knows the largest message only.
+  // Slots on the unit circle: the estimator uses the largest message only.
   std::vector<Complex> Random() {
     std::uniform_real_distribution<double> angle(0, 2 * std::numbers::pi);
     std::vector<Complex> v(context_->slots());
@@ -198,7 +198,7 @@ class CkksTest : public ::testing::TestWithParam<Setup> {
     return out;
   }
 
-  // The same draws for all kernels, which agree to the bit: what holds here holds on any machine.
+  // The same draws for all kernels, which agree bit for bit: a result is valid for every machine.
   static Seed SeedOf(uint32_t n) { return Seed{static_cast<uint8_t>(std::countr_zero(n))}; }
 
   const char* best_ = "";
@@ -225,7 +225,7 @@ inline void PrintTo(const Setup& setup, std::ostream* out) {
   *out << setup.name << " " << setup.kernels;
 }
 
-// SetupName: of a test's instance.
+// SetupName: the name of a test's instance.
 inline std::string SetupName(const ::testing::TestParamInfo<Setup>& test) {
   return std::string(test.param.name) + "_" + test.param.kernels;
 }
