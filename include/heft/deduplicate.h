@@ -5,9 +5,9 @@
 // part empties (heft/duplicates.h). Only encrypted scores leave the server, and only decisions
 // leave the key owner. A process that was killed continues where it stopped. Link heft::server.
 //
-//  probes/000012/face.ct, voice.ct           a request: rows of people, labelled
-//  exchange/000012.003/00000.ct, 00001.ct    bucket 3's replies, one a row: complete or not there
-//  exchange/000012.done                      the key owner has recorded the decisions
+//   probes/000012/face.ct, voice.ct           a request: rows of people, labelled
+//   exchange/000012.003/00000.ct, 00001.ct    bucket 3's replies, one a row: complete or not there
+//   exchange/000012.done                      the key owner has recorded the decisions
 #ifndef HEFT_DEDUPLICATE_H_
 #define HEFT_DEDUPLICATE_H_
 
