@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Templates that join a gallery block one by one, or leave it.
+// Adds templates to a gallery block one by one, and removes them.
 #include <algorithm>
 
 #include "base/threads.h"
@@ -51,7 +51,7 @@ std::vector<ring::RnsPoly> Rotated(const Context& context, std::span<const ring:
 
 namespace {
 
-// Joining: a template and the mask of the slot that it is to fill, TemplateLimbs limbs.
+// Joining: a template and the mask of its slot, TemplateLimbs limbs.
 struct Joining {
   const ckks::Ciphertext* z;
   ckks::Plaintext mask;
@@ -68,8 +68,8 @@ absl::StatusOr<Joining> Place(const Instance& instance, const NewTemplate& t) {
   return out;
 }
 
-// MaskedSum: of mask' * z, where a rotation by `steps` brings mask' to the mask. Nothing is rotated
-// yet.
+// MaskedSum: the sum of mask' * z, where a rotation by `steps` moves mask' to the mask. The result
+// is not rotated yet.
 ckks::Ciphertext MaskedSum(const Context& context, std::span<const ckks::Ciphertext* const> z,
                            std::span<const Joining> templates, uint32_t steps) {
   const size_t n = context.n(), count = templates.size(), limbs = z[0]->limbs();
@@ -98,12 +98,13 @@ ckks::Ciphertext MaskedSum(const Context& context, std::span<const ckks::Ciphert
   return sum;
 }
 
-// kFew: up to so many templates are rotated by giants one by one, and each sum by babies alone. Of
-// more, each sum is rotated by its giant too.
+// kFew: up to this number, templates are rotated by giants one by one, and each sum by babies only.
+// For more templates, each sum is also rotated by its giant.
 constexpr size_t kFew = 8;
 
 // AddAll: templates are masked and summed before they are rotated, so that a rotation costs one or
-// two key switches however many there are; their error is small against the scale of a product.
+// two key switches for any number of templates. The error of the switches is small against the
+// scale of a product.
 absl::Status AddAll(const Instance& instance, std::span<const Joining> templates,
                     const EvaluationKeys& keys, TiledCiphertexts* block) {
   const Context& context = *instance.context;
@@ -135,7 +136,8 @@ absl::Status AddAll(const Instance& instance, std::span<const Joining> templates
        .rotations = uint64_t{plan.matching.giants} * grid.giants * (grid.babies - 1)});
   return TryParallelFor(plan.gamma, [&](size_t at) -> absl::Status {
     const auto k = static_cast<uint32_t>(at);
-    // rot(z, k), masked and rotated back by `back`, is rot(z, k - back) under a mask rotated back.
+    // rot(z, k), masked and rotated back by `back`, is rot(z, k - back) times the mask rotated
+    // back.
     const uint32_t back = plan.GiantSteps(k);
     const uint32_t j = (k - back) / grid.babies, i = (k - back) % grid.babies;
     std::vector<const ckks::Ciphertext*> z;

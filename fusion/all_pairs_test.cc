@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All pairs of a class: the templates of Fuser::Fuse, with each sample projected once.
+// All pairs of a class: the same templates as Fuser::Fuse, with each sample projected once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -55,7 +55,7 @@ TEST(AllPairs, FuseEveryCombinationWithOneProjectionASample) {
                         ::testing::ElementsAre(0, 0, 0), ::testing::ElementsAre(0, 1, 0),
                         ::testing::ElementsAre(0, 2, 0), ::testing::ElementsAre(1, 0, 0),
                         ::testing::ElementsAre(1, 1, 0), ::testing::ElementsAre(1, 2, 0)));
-  // Plaintext products are the projection's: of each of the six samples once, not of six triples.
+  // Plaintext products are of the projection: each of the six samples once, not six triples.
   const size_t run[] = {instance.plan.projection.pairs[0].run,
                         instance.plan.projection.pairs[1].run};
   EXPECT_EQ(counts.plain_products, 5 * run[0] + run[1]);

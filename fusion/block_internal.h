@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What matching.cc, tiled_ciphertexts.cc, added_templates.cc, bulk.cc and rekey.cc share about the
-// insides of a gallery block.
+// The layout of a gallery block, shared by matching.cc, tiled_ciphertexts.cc, added_templates.cc,
+// bulk.cc and rekey.cc.
 #ifndef HEFT_FUSION_BLOCK_INTERNAL_H_
 #define HEFT_FUSION_BLOCK_INTERNAL_H_
 
@@ -14,17 +14,17 @@
 
 namespace heft::internal {
 
-// Where limb l, tile t, ciphertext k, part p of a block lies.
+// Offset of limb l, tile t, ciphertext k, part p in a block.
 size_t TileOffset(size_t n, uint32_t gamma, size_t l, size_t t, size_t k, size_t p);
 
-// The same of a probe of `count` ciphertexts. Its tiles keep one line's distance more: it is
-// written ciphertext by ciphertext, and lines of one ciphertext a power of two apart would compete
-// for the same cache sets.
+// The same for a probe of `count` ciphertexts. Its tiles are one line further apart: a probe is
+// written ciphertext by ciphertext, and lines of one ciphertext at distances of a power of two
+// would compete for the same cache sets.
 size_t ProbeStride(uint32_t count);
 size_t ProbeSize(const ckks::Context& context, uint32_t count);
 size_t ProbeOffset(size_t n, uint32_t count, size_t l, size_t t, size_t k, size_t p);
 
-// Both parts of ciphertext k, MatchLimbs limbs, out of the tiles and into them.
+// Reads and writes both parts of ciphertext k, MatchLimbs limbs, in the tiles.
 std::vector<ring::RnsPoly> LoadTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
                                      BlockView tiles);
 void StoreTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
@@ -35,15 +35,15 @@ void AddTiled(const ckks::Context& context, uint32_t gamma, uint32_t k,
               std::span<const ring::RnsPoly> parts, TiledCiphertexts* out);
 
 // Rotated: a masked sum under the automorphism `element`, rescaled to MatchLimbs limbs. A null key
-// stands for the identity.
+// means the identity.
 std::vector<ring::RnsPoly> Rotated(const ckks::Context& context,
                                    std::span<const ring::RnsPoly> parts, const ckks::SwitchKey* key,
                                    uint32_t element);
 
-// kInvalidArgument unless `z` has the parts, limbs and scale of a fused template, whoever fused it.
+// kInvalidArgument unless `z` has the parts, limbs and scale of a fused template.
 absl::Status CheckTemplate(const FusionPlan& plan, const ckks::Ciphertext& z);
 
-// A mask of TemplateLimbs limbs that brings a template or probe from one scale to another.
+// A mask of TemplateLimbs limbs that changes a template's or probe's scale to another one.
 absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance, double from, double to,
                                            std::span<const ckks::Complex> mask, bool extended);
 

@@ -35,7 +35,7 @@ absl::Status CheckCount(size_t count, uint32_t slots, const char* what) {
       absl::StrCat(count, " ", what, ": a batch takes 1 to ", slots, ", split it"));
 }
 
-// The fewest rotations, by steps for which the plan has keys, that rotate by `steps` slots in all.
+// The fewest rotations, by steps with keys in the plan, whose sum is `steps` slots.
 absl::StatusOr<std::vector<uint32_t>> RotationPath(const Instance& instance, uint32_t steps) {
   const ckks::Params& params = instance.params();
   const uint32_t slots = params.slots();
@@ -70,20 +70,20 @@ absl::StatusOr<std::vector<uint32_t>> RotationPath(const Instance& instance, uin
   return path;
 }
 
-// Whether slots [slot, slot + count) all hold samples of the batch.
+// Whether all slots [slot, slot + count) hold samples of the batch.
 bool Holds(const TemplateBatch& batch, uint32_t slots, uint32_t slot, uint32_t count) {
   const uint32_t sample = (slot + slots - batch.first) % slots;
   return count >= 1 && slot < slots && count <= slots - slot && sample < batch.count &&
          count <= batch.count - sample;
 }
 
-// Mask: of term e < gamma, or of gamma + e, which is the odd half of e.
+// Mask: for term e < gamma, or for gamma + e, which is the odd half of e.
 struct Mask {
   uint32_t term;
   ckks::Plaintext plain;
 };
 
-// SlotsByMask: the slots of [slot, slot + count) whose samples join, those of a mask together.
+// SlotsByMask: the slots of [slot, slot + count) whose samples join, grouped by mask.
 std::vector<std::vector<uint32_t>> SlotsByMask(const Instance& instance, const TemplateBatch& batch,
                                                uint32_t batch_slots, uint32_t slot,
                                                uint32_t count) {
@@ -98,9 +98,9 @@ std::vector<std::vector<uint32_t>> SlotsByMask(const Instance& instance, const T
   return of_mask;
 }
 
-// EncodeMasks: mask_e for each e that has slots, and for a split batch the masks of its odd halves
-// behind them: in slot j of the half, even + zeta^(3^j) odd are the first one's samples, even -
-// zeta^(3^j) odd the second's. `second`: of the second half.
+// EncodeMasks: mask_e for each e with slots, and for a split batch also the masks of its odd
+// halves: in slot j of the half, even + zeta^(3^j) odd are the first half's samples, and even -
+// zeta^(3^j) odd the second's. `second`: for the second half.
 absl::StatusOr<std::vector<Mask>> EncodeMasks(const Instance& instance,
                                               std::span<const std::vector<uint32_t>> of_mask,
                                               uint32_t lane, bool split, bool second) {
@@ -130,7 +130,7 @@ struct Turn {
   const ckks::SwitchKey* key = nullptr;
 };
 
-// BackTurns: by which the ciphertexts of each giant of a block are rotated back.
+// BackTurns: the rotations back of the ciphertexts of each giant of a block.
 absl::StatusOr<std::vector<Turn>> BackTurns(const Instance& instance, const EvaluationKeys& keys) {
   std::vector<Turn> turns(instance.plan.matching.giants);
   const ckks::Params& params = instance.params();
@@ -142,14 +142,14 @@ absl::StatusOr<std::vector<Turn>> BackTurns(const Instance& instance, const Eval
 }
 
 // MaskedSums: both parts of the sum over masks of mask_e C_((e + k) mod gamma), for each k. A term
-// without a mask counts as multiplied by zero.
+// without a mask is zero.
 std::vector<std::array<ring::RnsPoly, 2>> MaskedSums(const Context& context, uint32_t gamma,
                                                      std::span<const Mask> masks,
                                                      std::span<const Ciphertext* const> terms) {
   const size_t n = context.n(), limbs = TemplateLimbs(context.params());
   std::vector<std::array<ring::RnsPoly, 2>> sums(gamma);
   for (auto& sum : sums) sum = {ring::RnsPoly(n, limbs), ring::RnsPoly(n, limbs)};
-  // Rows of so many values: those of all masks stay in the second-level cache.
+  // Rows of this many values: those of all masks stay in the second-level cache.
   const size_t width = std::min<size_t>(n, 256), pieces = n / width;
   const AlignedVector<uint32_t> zero(width, 0);
   ParallelFor(limbs * pieces, [&](size_t task) {
@@ -198,7 +198,7 @@ absl::StatusOr<ckks::Plaintext> SimdColumns::Encode(const Instance& instance, ui
                         instance.encoder->Encode(std::span<const double>(columns_[d]),
                                                  instance.plan.projection.input_scale,
                                                  instance.plan.projection.input_limbs));
-  // The largest coordinate is secret and the estimate travels in the clear.
+  // The largest coordinate is secret, and the estimate is stored unencrypted.
   plain.noise.message = 1;
   return plain;
 }
@@ -234,9 +234,10 @@ absl::StatusOr<BulkFuser> BulkFuser::Create(const Instance& instance, const Mode
       std::ranges::fill(sum.parts[p].values(), 0u);
     }
     sum.scale = plan.projection.input_scale * plan.projection.factor_scale;
-    // A weight is rounded to an integer: at most the length of the inputs times 1/12 of variance.
+    // A weight is rounded to an integer: an error of at most the length of the inputs, times
+    // variance 1/12.
     const double rounding = std::sqrt(static_cast<double>(model.modalities.size()) / 12);
-    // The norm sums the squares of all coordinates, so their root mean square counts.
+    // The norm sums the squares of all coordinates, so their root mean square matters.
     sum.noise = {std::sqrt(plan.normalisation.interval_hi / plan.gamma),
                  rounding * plan.projection.input_scale};
   }
@@ -287,7 +288,7 @@ absl::Status BulkFuser::CheckComplete() const {
   return present > 0 ? absl::OkStatus() : absl::InvalidArgumentError("no modality given");
 }
 
-// Degree-2 products summed lazily, relinearised once.
+// Sums degree-2 products lazily, and relinearises once.
 absl::StatusOr<Ciphertext> BulkFuser::SquaredNorm(std::span<const Ciphertext> z) const {
   const Context& context = *instance_.context;
   HEFT_ASSIGN_OR_RETURN(Ciphertext s, ckks::InnerProduct(context, z, z));
@@ -305,7 +306,7 @@ absl::StatusOr<TemplateBatch> BulkFuser::Finish(uint32_t count) {
   batch.count = count;
   std::vector<Ciphertext>& z = batch.coordinates;
   z.resize(plan.gamma);
-  // Real, whatever was encrypted: an imaginary part would stand in another person's template.
+  // The real part, because an imaginary part would end up in another person's template.
   const uint32_t real[] = {1, ckks::ConjugationElement(instance_.params())};
   HEFT_RETURN_IF_ERROR(TryParallelFor(z.size(), [&](size_t r) {
     return ckks::SumGaloisAndRescale(context, &z[r], sums_[r], real, *keys_);
@@ -399,7 +400,7 @@ absl::Status AddBatchToBlock(const Instance& instance, TiledCiphertexts* block,
     internal::AddTiled(context, gamma, k,
                        internal::Rotated(context, sums[k], turn.key, turn.element), block);
   });
-  // The products summed for each k, and the sum joins the block.
+  // The products are summed for each k, and the sum joins the block.
   const uint64_t products = uint64_t{gamma} * masks.size();
   ckks::CountOperations({.additions = products,
                          .plain_products = products,

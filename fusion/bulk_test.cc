@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bulk fusion against plain arithmetic, and its templates beside those of the compact route in one
-// block.
+// Bulk fusion compared with plain arithmetic, and its templates together with those of the compact
+// route in one block.
 #include "fusion/bulk.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ class BulkTest : public ::testing::TestWithParam<Case> {
   const ckks::Context& context() const { return *instance_.context; }
   uint32_t slots() const { return context().slots(); }
 
-  // With |z|^2 in the approximation's interval: beyond it templates, and their errors, grow fast.
+  // z|^2 is in the approximation's interval: outside it templates and their errors grow fast.
   Sample RandomSample() {
     double s = 0;
     Sample sample;
@@ -80,7 +80,7 @@ class BulkTest : public ::testing::TestWithParam<Case> {
     for (size_t m = 0; m < model_.modalities.size(); ++m) {
       if (static_cast<int>(m) == missing) continue;
       const std::vector<Ciphertext> columns = EncryptColumns(samples, m);
-      // In pieces, the last one first: any order will do.
+      // In pieces, the last one first: any order is permitted.
       const size_t split = columns.size() / 3;
       const auto all = std::span(columns);
       EXPECT_TRUE(fuser.Add(m, static_cast<uint32_t>(split), all.subspan(split)).ok());
@@ -103,7 +103,7 @@ class BulkTest : public ::testing::TestWithParam<Case> {
   std::vector<ckks::Complex> Open(const Ciphertext& c) {
     return instance_.encoder->Decode(ckks::Decrypt(context(), c, *secret_));
   }
-  // Worst error of a block's scores; expected[position], zero where nothing is enrolled.
+  // Worst error of a block's scores; expected[position] is zero without a template.
   double WorstScore(const TiledCiphertexts& block, const std::vector<Sample>& enrolled,
                     const std::vector<uint32_t>& positions) {
     const Sample probe_sample = RandomSample();
@@ -157,7 +157,7 @@ TEST_P(BulkTest, TemplatesAreThePlainOnes) {
 }
 
 TEST_P(BulkTest, BlocksMixBothRoutes) {
-  // One template by itself, a batch behind it that goes over into the other lane, and one more.
+  // One single template, then a batch that continues in the other lane, and one more template.
   std::vector<Sample> samples = RandomSamples(slots() / 2 + 300);
   const auto count = static_cast<uint32_t>(samples.size());
   const uint32_t first = slots() / 2 + 1;

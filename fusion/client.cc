@@ -62,7 +62,7 @@ absl::StatusOr<std::vector<uint8_t>> Client::EncryptFused(
 
 namespace {
 
-// TakeMeans: of the rows of one modality, group by group.
+// TakeMeans: the means of the rows of one modality, group by group.
 absl::Status TakeMeans(const Model& model, size_t index, std::span<const std::string> labels,
                        std::vector<std::vector<double>>* rows, std::vector<std::string>* means) {
   HEFT_ASSIGN_OR_RETURN(const auto groups, GroupByLabel(labels, rows->size()));

@@ -66,7 +66,7 @@ absl::StatusOr<ckks::Plaintext> EncodeCompact(const Instance& instance, const Mo
       ckks::Plaintext plain,
       instance.encoder->Encode(std::span<const double>(layout), plan.projection.input_scale,
                                plan.projection.input_limbs));
-  // The largest coordinate is the template's secret and the estimate travels in the clear.
+  // The largest coordinate is a secret of the template, and the estimate is stored unencrypted.
   plain.noise.message = 1;
   return plain;
 }
@@ -95,7 +95,7 @@ absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance
       const double* p = model.projection.data() + row * columns + offset;
       const double x = u < first_size ? p[u] : 0;
       const double y = u < second_size ? p[first_size + u] : 0;
-      // X^(n/2) carried the second modality by i (-1)^source.
+      // X^(n/2) has multiplied the second modality by i (-1)^source.
       values[t] = 0.5 * times * ckks::Complex(x, source % 2 == 0 ? -y : y);
     }
     HEFT_ASSIGN_OR_RETURN(factors[i],
@@ -124,8 +124,8 @@ ckks::Noise FactorNoise(const ckks::Params& params, const Model& model, const Fu
     largest = std::max(largest, squares);
   }
   const double values = double(pair.run) * params.slots() / plan.gamma;
-  // Factors are halved, because z + conj(z) closes the sum. Those of a single modality are real,
-  // and so is what is rounded off them: the conjugate doubles that.
+  // Factors are halved, because z + conj(z) ends the sum. Those of a single modality are real, and
+  // so is their rounding error: adding the conjugate doubles it.
   const double real = pair.second < 0 ? std::numbers::sqrt2 : 1;
   return {0.5 * std::sqrt(largest / values), real * ckks::EncodingError(params)};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// EncodeCompact: the compact encoding (docs/design.md): a modality stands in one ciphertext's real
-// or imaginary part with each run of values repeated, so that the projection needs few rotations
-// and its result repeats over all slots.
+// EncodeCompact: the compact encoding (docs/design.md): a modality is in one ciphertext's real or
+// imaginary part with each run of values repeated. So the projection needs few rotations, and its
+// result repeats over all slots.
 #ifndef HEFT_FUSION_COMPACT_H_
 #define HEFT_FUSION_COMPACT_H_
 
@@ -15,37 +15,37 @@
 
 namespace heft {
 
-// The slots of one modality's vector: v[run * floor(t / gamma) + t mod run], zero past the end.
+// The slots of one modality's vector: v[run * floor(t / gamma) + t mod run], zero after the end.
 std::vector<double> CompactSlots(std::span<const double> vector, uint32_t run, uint32_t gamma,
                                  uint32_t slots);
 
-// VectorLength: of a vector that is to be encoded. kAny: it is brought to length 1 here. kMean: it
-// is a mean of several, which has the length that it needs (fusion/mean.h).
+// VectorLength: whether EncodeCompact scales the vector. kAny: to length 1. kMean: not at all,
+// because a mean of several vectors already has its length (fusion/mean.h).
 enum class VectorLength { kAny, kMean };
 
-// The plaintext of modality `index`, as the client encrypts it. kInvalidArgument for a wrong
+// The plaintext of modality `index`, for the client to encrypt. kInvalidArgument for a wrong
 // dimension, NaN, infinity or a zero vector.
 absl::StatusOr<ckks::Plaintext> EncodeCompact(const Instance& instance, const Model& model,
                                               size_t index, std::span<const double> vector,
                                               VectorLength length = VectorLength::kAny);
 
-// The projection's factors A_0 ... A_(run-1) of one pair, extended plaintexts; all of them `times`
-// the model's. That of baby i and giant j of the pair's grid is A_(babies j + i), rotated back by
-// the giant.
+// The projection's factors A_0 ... A_(run-1) of one pair, as extended plaintexts, `times` the
+// model's factors. The factor of baby i and giant j of the pair's grid is A_(babies j + i), rotated
+// back by the giant.
 absl::StatusOr<std::vector<ckks::Plaintext>> EncodeCompactFactors(const Instance& instance,
                                                                   const Model& model,
                                                                   const PackedPair& pair,
                                                                   double times = 1);
 
-// FactorNoise: of a pair's factors, as far as it counts for z. Its message is their root mean
-// square in the row of the projection where that is largest, over the slots that a coordinate sums.
+// FactorNoise: the noise of a pair's factors that affects z. Its message is their root mean square
+// over the slots that a coordinate sums, in the row of the projection with the largest one.
 ckks::Noise FactorNoise(const ckks::Params& params, const Model& model, const FusionPlan& plan,
                         const PackedPair& pair);
 
-// AtRow: an error of one of several rows, with the row.
+// AtRow: adds the row to the error of one of several rows.
 absl::Status AtRow(const absl::Status& status, size_t row);
 
-// `vector` divided by its Euclidean norm, or as it is; EncodeCompact's errors.
+// `vector` divided by its Euclidean norm, or unchanged; EncodeCompact's errors.
 absl::StatusOr<std::vector<double>> NormalisedVector(std::span<const double> vector,
                                                      const ModalitySpec& modality,
                                                      VectorLength length = VectorLength::kAny);

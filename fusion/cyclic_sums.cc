@@ -78,7 +78,7 @@ void CyclicSums::SetLeft(std::span<const uint32_t* const> rows) {
   left_memory_.resize(rows.size() * width_);
   spare_ = spare_memory_.data();
   left_ = Copy(rows, left_memory_.data());
-  // By the inverse powers, since the index of the other factor runs ahead of this one's.
+  // By the inverse powers, because the index of the other factor is ahead of this one's.
   for (size_t set = 0; set < rows.size(); set += count_) {
     Scatter(std::span(left_).subspan(set, count_), inverse_);
   }

@@ -15,7 +15,7 @@ constexpr size_t kWidth = 32;
 
 class CyclicSumsTest : public ::testing::TestWithParam<std::tuple<size_t, size_t>> {};
 
-// Against the sums as they are written, value by value, twice with the same left factors.
+// Compared with the sums by definition, value by value, twice with the same left factors.
 TEST_P(CyclicSumsTest, AreTheSumsOfAllProducts) {
   const auto [count, sets] = GetParam();
   const ring::Modulus q((*ring::GeneratePrimes(kN, {28}))[0]);

@@ -20,7 +20,7 @@ using ckks::KeySwitchError;
 using ckks::Params;
 using ckks::RoundingError;
 
-// Folded: in integer units; a fold as ckks::SumGalois sums it, at `limbs` limbs.
+// Folded: in integer units; a fold by ckks::SumGalois at `limbs` limbs.
 double Folded(const Params& params, size_t limbs, const std::vector<uint32_t>& fold, double error) {
   const auto terms = static_cast<double>(fold.size());
   const double switches = std::sqrt(terms - 1) * KeySwitchError(params, limbs);
@@ -32,7 +32,7 @@ double Rescaled(const Params& params, size_t limbs, double error) {
   return Combine(error / params.LevelModulus(limbs), RoundingError(params));
 }
 
-// OwnError: in integer units, what a relinearisation and rescale of `limbs` limbs add.
+// OwnError: in integer units, the error that a relinearisation and rescale of `limbs` limbs add.
 double OwnError(const Params& params, size_t limbs) {
   return Rescaled(params, limbs, KeySwitchError(params, limbs));
 }
@@ -57,27 +57,27 @@ double PairError(const Params& params, const FusionPlan& plan, const Model& mode
         error,
         ckks::MultiplyNoise(image, projection.input_scale, factor, projection.factor_scale).error);
   }
-  // A partial sum is rounded before it is decomposed, and switched.
+  // A partial sum is rounded before its decomposition, and switched.
   const double giant =
       Combine(RoundingError(params), KeySwitchError(params, projection.input_limbs));
   return Combine(error, std::sqrt(pair.grid.giants - 1.0) * giant);
 }
 
-// BlockError: of a coordinate in a block, whose slots hold a template in each lane.
+// BlockError: of a coordinate in a block whose slots hold a template in each lane.
 double BlockError(const Params& params, const FusionPlan& plan) {
   const FusionPlan::Matching& matching = plan.matching;
-  // A giant's rotation comes before the mask; a baby's after it, where the scale is large.
+  // A giant's rotation is before the mask; a baby's is after it, at a large scale.
   const double rotation =
       Combine(KeySwitchError(params, TemplateLimbs(params)), RoundingError(params));
   const double rotated = Combine(matching.template_error, rotation / matching.template_scale);
-  // Of both lanes, each template by itself and renewed as often.
+  // For both lanes, with each template added by a separate call and as many renewals.
   const double templates = 2.0 * params.slots();
   const double changes = AdditionVariance(params, plan) + RenewalVariance(params, plan);
   return Combine(std::numbers::sqrt2 * rotated, std::sqrt(2 * templates * changes));
 }
 
-// MaskRounding, DivisionRounding: of a coordinate in a block, both lanes: the rounding of one mask,
-// times a vector of length one; of one division after masks.
+// MaskRounding, DivisionRounding: of a coordinate in a block, both lanes. The rounding of one mask,
+// times a vector of length one; the rounding of one division after masks.
 double MaskRounding(const Params& params, const FusionPlan& plan) {
   const FusionPlan::Matching& matching = plan.matching;
   return ckks::EncodingError(params) /
@@ -87,23 +87,23 @@ double DivisionRounding(const Params& params, const FusionPlan& plan) {
   return RoundingError(params) / plan.matching.block_scale;
 }
 
-// OneLane: the variance of a score in one lane, of errors of coordinates of this deviation.
+// OneLane: the variance of a score in one lane, from coordinate errors of this deviation.
 double OneLane(double error) { return error * error / 2; }
 
 // PreparedError: of a rotated probe's coordinate.
 double PreparedError(const Params& params, const FusionPlan& plan) {
   const FusionPlan::Matching& matching = plan.matching;
-  // A giant's rotation, and a baby's.
+  // A giant's rotation and a baby's.
   const double rotation = std::numbers::sqrt2 * Combine(KeySwitchError(params, MatchLimbs(params)),
                                                         RoundingError(params));
   return Combine(matching.probe_error, rotation / matching.probe_scale);
 }
 
-// MaskedError: of a rotated and masked probe's coordinate. The mask is a half, since adding the
+// MaskedError: of a rotated and masked probe's coordinate. The mask is one half, because adding the
 // conjugate doubles.
 double MaskedError(const Params& params, const FusionPlan& plan) {
   const FusionPlan::Matching& matching = plan.matching;
-  // A giant's rotation, and a baby's.
+  // A giant's rotation and a baby's.
   const double rotation = std::numbers::sqrt2 * KeySwitchError(params, TemplateLimbs(params));
   const double rotated = Combine(
       matching.claim_error, Combine(rotation, RoundingError(params)) / matching.template_scale);
@@ -153,7 +153,7 @@ double NormalisedError(const Params& params, const FusionPlan& plan, double z_er
   const size_t level = params.level_primes();
   const double s_scale = z_scale * z_scale / params.LevelModulus(limbs);
   const double q_square = params.LevelModulus(limbs - level);
-  // Of the brackets (s + a)^2 + b and (s + d) z, and of the template: what their products add.
+  // The errors that the products of (s + a)^2 + b, of (s + d) z, and for the template add.
   const double own = OwnError(params, limbs - level);
   const double quadratic_error = own / (s_scale * s_scale / q_square);
   const double linear_error = f.degree == 3 ? own / (s_scale * z_scale / q_square) : 0;
@@ -180,7 +180,7 @@ double NormalisedError(const Params& params, const FusionPlan& plan, double z_er
 double SwitchedError(const Params& switching, const FusionPlan& plan, double error) {
   const double own =
       Combine(KeySwitchError(switching, TemplateLimbs(switching)), RoundingError(switching));
-  // A slot is the mean of two, in which the switch errs alone and the vector alike.
+  // A slot is the mean of two: the switch's errors in them are independent, the vector's are equal.
   return Combine(error, own / std::numbers::sqrt2 / plan.matching.template_scale);
 }
 
@@ -192,20 +192,20 @@ double ProductError(const Params& params, const FusionPlan& plan, bool masked) {
 }
 
 double AdditionVariance(const Params& params, const FusionPlan& plan, size_t templates) {
-  // So many share a division (AddToBlock). A mask's rounding is multiplied by its template's
-  // coordinates, rms 1 / sqrt(gamma).
+  // Templates of one call share a division (AddToBlock). A mask's rounding is multiplied by its
+  // template's coordinates, rms 1 / sqrt(gamma).
   const auto count = static_cast<double>(templates);
   return count / plan.gamma * OneLane(MaskRounding(params, plan)) +
          std::ceil(count / double(kTemplatesACall)) * OneLane(DivisionRounding(params, plan));
 }
 
 double BatchVariance(const Params& params, const FusionPlan& plan) {
-  // A mask for each of a template's gamma coordinates, which have length one together.
+  // A mask for each of a template's gamma coordinates, which together have length one.
   return OneLane(MaskRounding(params, plan)) + OneLane(DivisionRounding(params, plan));
 }
 
 double RenewalVariance(const Params& params, const FusionPlan& plan) {
-  // Pads are encoded twice, to be added and to be subtracted; what the key owner keeps, once.
+  // Pads are encoded twice, to be added and to be subtracted; kept templates once.
   const double encoded = std::sqrt(3.0) * ckks::EncodingError(params);
   return OneLane(Combine(encoded, ckks::SymmetricError(params)) / plan.matching.block_scale);
 }
@@ -221,18 +221,18 @@ double ScoreError(const Params& params, const FusionPlan& plan, bool masked) {
   const double scale =
       (masked ? matching.masked_scale : matching.probe_scale) * matching.block_scale;
   const double products = ProductError(params, plan, masked) * scale;
-  // The sum of each giant is relinearised, and rotated but for the first.
+  // The sum of each giant is relinearised, and rotated except for the first.
   const double switches = 2.0 * matching.giants - 1;
   const double switched = std::sqrt(switches) * KeySwitchError(params, limbs);
   const double rescaled = Rescaled(params, limbs, Combine(products, switched));
   if (!masked) return rescaled / matching.score_scale;
-  // The conjugate is added, and the noise over the other slots.
+  // The conjugate is added, and then the noise over the other slots.
   const double folded = Folded(params, ScoreLimbs(params), {1, 0}, rescaled);
   return Combine(folded, ckks::EncodingError(params)) / matching.verified_scale;
 }
 
 double NormProofError(const Params& params, const FusionPlan& plan) {
-  // The proof squares z (1 + i sigma); a template's, or a claim's, was rounded once more before.
+  // The proof squares z (1 + i sigma); a template or a claim was rounded once more before.
   const FusionPlan::Matching& matching = plan.matching;
   const double z_error =
       std::max(matching.probe_error, std::max(matching.claim_error, matching.template_error));

@@ -66,7 +66,7 @@ KeySource ReadSource(ByteReader& reader) {
   return source;
 }
 
-// Listed: a key as the envelope lists it.
+// Listed: a key's entry in the envelope.
 struct Listed {
   uint32_t element = 0, limbs = 0;
   uint64_t checksum = 0;
@@ -85,7 +85,7 @@ std::vector<Listed> ReadList(ByteReader& reader) {
   return list;
 }
 
-// The envelope that `bytes` begin with, which are more than it.
+// The envelope at the start of `bytes`, which are longer.
 absl::StatusOr<ByteSpan> FirstEnvelope(ByteSpan bytes, std::string_view what) {
   if (EnvelopeKind(bytes) == kExpandedKeysKind) {
     const uint64_t size = ByteReader(bytes.subspan(16), what).U64();
@@ -125,7 +125,7 @@ absl::StatusOr<ExpandedKeys::Impl> ExpandedKeys::Impl::Parse(ByteSpan bytes,
   const std::vector<Listed> list = ReadList(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
 
-  // Keys of at most 4 GB each, and so few of them: no sum of sizes overflows.
+  // Keys of at most 4 GB each, and a limited number: no sum of sizes overflows.
   size_t at = PageAfter(envelope.size()), end = at;
   for (const Listed& key : list) {
     end += ckks::SwitchKey::ValueCount(out.n_, key.limbs) * sizeof(uint32_t);
@@ -195,7 +195,7 @@ absl::Status CheckElement(const ckks::Context& context, uint32_t element,
   return absl::OkStatus();
 }
 
-// With the ring switch into `ring_switch`, if that is wanted.
+// Puts the ring switch into `ring_switch`, if that is not null.
 absl::Status TakeEntries(const ckks::Context& context, const ExpandedKeys::Impl& expanded,
                          std::string_view what, ckks::EvaluationKeys* keys,
                          ckks::SwitchKey* ring_switch) {
@@ -252,7 +252,7 @@ std::vector<Entry> EntriesOf(ckks::EvaluationKeys keys, ckks::SwitchKey ring_swi
   return entries;
 }
 
-// The key id that a file of kind ENRK gives, if it is whole.
+// The key id in a file of kind ENRK, if the file is complete.
 ckks::KeyId KeyIdOf(ByteSpan file) {
   ByteReader reader(file.subspan(std::min(file.size(), kEnvelopeHeaderSize)), "");
   ckks::ReadId(reader);
@@ -265,7 +265,7 @@ absl::Status ExpandedKeys::Make(const Model& model, const std::string& source,
                                 const std::string& path) {
   HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
   KeySource from;
-  // Before it is read: a later change shows.
+  // Before reading, so that a later change is detected.
   HEFT_ASSIGN_OR_RETURN(from.stamp, SettledFileStamp(source));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(source, kMaxKeysSize));
   HEFT_ASSIGN_OR_RETURN(from.head, HeadOf(bytes, source));
@@ -297,7 +297,7 @@ absl::StatusOr<ExpandedKeys> ExpandedKeys::Open(const std::string& path,
   HEFT_ASSIGN_OR_RETURN(const FileStamp stamp, FileStampOf(source));
   HEFT_ASSIGN_OR_RETURN(Impl impl, Impl::Parse(file.bytes(), file.owner(), path));
   if (stamp != impl.source().stamp) {
-    // Perhaps the same bytes, moved or copied.
+    // The same bytes may have been moved or copied.
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(source, kMaxKeysSize));
     if (HashBytes(bytes) != impl.source().bytes) {
       return Damaged(path, absl::StrCat("made from other keys than now are in ", source));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expanded keys (kind EXPK): switching keys as they are read, in a file that is mapped. An envelope
-// says what is in it; the values follow from the next page on. Format: docs/formats.md.
+// Expanded keys (kind EXPK): switching keys in the form of their use, in a mapped file. An envelope
+// lists the content; the values follow from the next page on. Format: docs/formats.md.
 #ifndef HEFT_FUSION_EXPANDED_KEYS_H_
 #define HEFT_FUSION_EXPANDED_KEYS_H_
 
@@ -21,15 +21,15 @@ namespace heft {
 
 inline constexpr std::string_view kExpandedKeysKind = "EXPK";
 inline constexpr uint32_t kExpandedKeysVersion = 1;
-// In the place of a Galois element: the switch to the other ring.
+// Instead of a Galois element: the switch to the other ring.
 inline constexpr uint32_t kRingSwitchElement = 0;
 
-// KeySource: the key file that was expanded.
+// KeySource: the key file from which the keys were expanded.
 struct KeySource {
   std::string kind;  // EVAL or ENRK
   FileStamp stamp;
   Hash bytes{};     // of all of it
-  SignedHead head;  // of the file in it, where it is signed
+  SignedHead head;  // of the file in it, if it is signed
 };
 
 class ExpandedKeys::Impl {
@@ -39,7 +39,7 @@ class ExpandedKeys::Impl {
     ckks::SwitchKey key;
   };
 
-  // Views, kept alive by `owner`; they begin at a cache line. kDataLoss unless every byte is right.
+  // Views, kept alive by `owner`; they start on a cache line. kDataLoss unless all bytes are right.
   static absl::StatusOr<Impl> Parse(ByteSpan bytes, std::shared_ptr<const void> owner,
                                     std::string_view what);
 
@@ -59,7 +59,7 @@ class ExpandedKeys::Impl {
   size_t bytes_ = 0;
 };
 
-// PackExpandedKeys: the file, in pieces of which all but the first are the keys' own values.
+// PackExpandedKeys: the file in pieces: the first one, then the keys' own values.
 struct ExpandedPieces {
   std::vector<uint8_t> head;
   std::vector<ByteSpan> all() const;
@@ -69,8 +69,8 @@ ExpandedPieces PackExpandedKeys(const KeySource& source, const ckks::ParamsId& p
                                 const ckks::KeyId& key_id, uint32_t n,
                                 std::span<const ExpandedKeys::Impl::Entry> entries);
 
-// TakeExpandedKeys: into `keys`, what ParseEvaluationKeys or ParseEnrolmentKeys makes of the
-// source, with the same errors; `kind` is the one that is wanted. Evaluation keys come first.
+// TakeExpandedKeys: puts into `keys` the result of ParseEvaluationKeys or ParseEnrolmentKeys for
+// the source, with the same errors; `kind` is the required kind. Take evaluation keys first.
 absl::Status TakeExpandedKeys(const Rings& rings, const ExpandedKeys::Impl& expanded,
                               std::string_view kind, std::string_view what, RingKeys* keys);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FactoredPolynomial: quadratics and cubics in the form that costs an encrypted evaluation the
-// fewest levels.
+// FactoredPolynomial: quadratics and cubics in the form whose encrypted evaluation needs the fewest
+// levels.
 #ifndef HEFT_FUSION_FACTORED_H_
 #define HEFT_FUSION_FACTORED_H_
 
@@ -9,9 +9,9 @@
 
 namespace heft {
 
-// FactoredPolynomial: degree 2 is leading * ((s + a)^2 + b), degree 3 is
-// leading * ((s + a)^2 + b) * (s + d). The leading factor goes into a scale or into the projected
-// vector, so neither form spends a level on a constant.
+// FactoredPolynomial: degree 2 is leading * ((s + a)^2 + b), degree 3 is leading * ((s + a)^2 + b)
+// * (s + d). The leading factor is moved into a scale or into the projected vector, so no level is
+// needed for a constant.
 struct FactoredPolynomial {
   int degree = 2;
   double leading = 0.0;
@@ -24,7 +24,7 @@ struct FactoredPolynomial {
 };
 
 // FactorForEvaluation: kInvalidArgument unless the degree is 2 or 3 and the leading coefficient is
-// not zero. A cubic always has a real root; it is bracketed by Cauchy's bound and bisected.
+// not zero. A cubic always has a real root; Cauchy's bound brackets it, and bisection finds it.
 absl::StatusOr<FactoredPolynomial> FactorForEvaluation(const Polynomial& polynomial);
 
 }  // namespace heft

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that were made elsewhere: files with both halves of a key, and plans without the key of a
-// rotation followed by conjugation.
+// Keys of other programs: files with both halves of a key, and plans without the key of a rotation
+// followed by conjugation.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -56,7 +56,7 @@ absl::StatusOr<Ciphertext> Fuser::Pack(size_t index,
   Ciphertext packed;
   if (first == nullptr && second == nullptr) return packed;
   if (first != nullptr) HEFT_RETURN_IF_ERROR(CheckInput(plan(), *first, names_[pair.first]));
-  // The second modality goes to the imaginary part: concatenation is free.
+  // The second modality is in the imaginary part: concatenation is free.
   if (second != nullptr) {
     HEFT_RETURN_IF_ERROR(CheckInput(plan(), *second, names_[static_cast<size_t>(pair.second)]));
     ckks::MultiplyByMonomial(context(), &packed, *second);
@@ -66,7 +66,7 @@ absl::StatusOr<Ciphertext> Fuser::Pack(size_t index,
   } else if (first != nullptr) {
     HEFT_RETURN_IF_ERROR(ckks::Add(context(), &packed, packed, *first));
   }
-  // Unit vectors: the folds sum over the slots, so their root mean square counts for the error.
+  // Unit vectors: the folds sum over the slots, so the root mean square determines the error.
   const double values = double(pair.run) * context().slots() / plan().gamma;
   packed.noise.message = static_cast<double>(samples_) *
                          std::sqrt((first != nullptr && second != nullptr ? 2 : 1) / values);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fuser: the server's half of fusion. Encrypted modalities in, one encrypted, normalised template
-// out.
+// Fuser: the server's part of fusion, from encrypted modalities to one encrypted, normalised
+// template.
 #ifndef HEFT_FUSION_FUSER_H_
 #define HEFT_FUSION_FUSER_H_
 
@@ -23,9 +23,8 @@ namespace heft {
 class Fuser {
  public:
   // Encodes the projection once. `keys` must outlive the fuser; kFailedPrecondition names the first
-  // key that the plan needs and `keys` lacks. `samples`: of sums of so many samples of one person,
-  // whose mean it fuses (fusion/mean.h); CheckMean's errors. `times`: what Project gives is times
-  // that.
+  // missing key. `samples`: fuses the mean from a sum of this many samples of one person
+  // (fusion/mean.h); CheckMean's errors. `times`: a factor of Project's result.
   static absl::StatusOr<Fuser> Create(const Instance& instance, const Model& model,
                                       const ckks::EvaluationKeys* keys, size_t samples = 1,
                                       double times = 1);
@@ -34,16 +33,15 @@ class Fuser {
   const FusionPlan& plan() const { return instance_.plan; }
   const ckks::EvaluationKeys& keys() const { return *keys_; }
 
-  // One pointer a modality, in the model's order; nullptr where a modality is missing (it then
-  // counts as the zero vector: what is there is projected and normalised). Inputs are fresh
-  // ciphertexts of EncodeCompact's plaintexts, or sums of them. z repeats with period gamma over
-  // all slots; out in z_limbs limbs.
+  // One pointer for each modality, in the model's order; nullptr for a missing modality, which
+  // counts as the zero vector. Inputs are fresh ciphertexts of EncodeCompact's plaintexts, or sums
+  // of them. z repeats with period gamma over all slots and has z_limbs limbs.
   absl::StatusOr<ckks::Ciphertext> Project(
       std::span<const ckks::Ciphertext* const> modalities) const;
 
-  // Project's first step: the modalities of pair `index` in one ciphertext; empty where both are
-  // missing. Products: the sums of products of that with each set of factors of the pair, such as
-  // factors().
+  // Pack: Project's first step: the modalities of pair `index` in one ciphertext; empty if both are
+  // missing. Products: the sums of products of that ciphertext with each set of factors of the
+  // pair, such as factors().
   absl::StatusOr<ckks::Ciphertext> Pack(size_t index,
                                         std::span<const ckks::Ciphertext* const> modalities) const;
   absl::StatusOr<std::vector<ckks::ExtendedCiphertext>> Products(
@@ -51,11 +49,12 @@ class Fuser {
       std::span<const std::span<const ckks::Plaintext>> factors) const;
   std::span<const ckks::Plaintext> factors(size_t index) const { return factors_[index]; }
 
-  // Project's second half: from products in partial sums over the groups of slots, or from what a
-  // client has projected (ProjectedScale), to z, which repeats. kInvalidArgument for another form.
+  // Fold: Project's second half: z, which repeats, from products in partial sums over the groups of
+  // slots, or from a vector that a client has projected (ProjectedScale). kInvalidArgument for
+  // another form.
   absl::StatusOr<ckks::Ciphertext> Fold(const ckks::Ciphertext& products) const;
 
-  // Project's z to a template: template_limbs limbs at template_scale.
+  // Turns Project's z into a template: template_limbs limbs at template_scale.
   absl::StatusOr<Normalised> Normalise(const ckks::Ciphertext& z) const;
 
   // Project, then normalise: template_limbs limbs at template_scale, values in about [-1, 1].
@@ -79,30 +78,30 @@ absl::Status CheckInput(const FusionPlan& plan, const ckks::Ciphertext& input,
 // IsRotationAndConjugation: true where `element` is a rotation followed by conjugation.
 bool IsRotationAndConjugation(const ckks::Params& params, uint32_t element);
 
-// FitPlanToKeys fits a plan to keys that were made elsewhere: SEAL's interface makes none for such
-// elements, which one fold of the projection uses. Splits each fold that needs one into two,
-// {1, a, b, ab} into {1, a} and {1, b}, unless `keys` has its key: the same sum, one key fewer and
-// one decomposition more.
+// FitPlanToKeys: adapts a plan to keys of other programs. One fold of the projection uses rotations
+// with conjugation, for which SEAL's interface creates no keys. Unless `keys` has the key, a fold
+// {1, a, b, ab} that needs one is split into {1, a} and {1, b}: the same sum, with one key fewer
+// and one decomposition more.
 void FitPlanToKeys(const ckks::EvaluationKeys& keys, FusionPlan* plan);
 
 // ---- Enrolment of all pairs of a class from separately encrypted sets (paper, section
 // "Protocols"). The projection is linear: each sample is projected once, and a pair costs one
 // addition and a normalisation: a + b projections instead of a b.
 
-// The projection of one sample of modality `index`, as if the others were zero. Errors as
+// The projection of one sample of modality `index`, with all other modalities zero. Errors as
 // Fuser::Project.
 absl::StatusOr<ckks::Ciphertext> ProjectAlone(const Fuser& fuser, size_t index,
                                               const ckks::Ciphertext& sample);
 
-// The sum of projections of single samples, normalised: what Fuser::Fuse makes of the samples, but
-// for noise. kInvalidArgument for no projection.
+// The normalised sum of projections of single samples: the result of Fuser::Fuse up to noise.
+// kInvalidArgument for no projection.
 absl::StatusOr<Normalised> FuseProjected(const Fuser& fuser,
                                          std::span<const ckks::Ciphertext* const> projected);
 
 // sets[m]: the samples of modality m of one class, fresh ciphertexts of EncodeCompact's plaintexts;
 // every set has one or more. Calls `use` with the fused template of every combination of one sample
-// a modality, in lexicographic order of their indices, the last fastest, one at a time: few classes
-// fit into memory whole. Stops at the first error, also `use`'s.
+// of each modality, in lexicographic order of their indices, the last fastest. Templates are made
+// one at a time, because few classes fit into memory. Stops at the first error, also of `use`.
 absl::Status FuseAllPairs(
     const Fuser& fuser, std::span<const std::vector<ckks::Ciphertext>> sets,
     const std::function<absl::Status(std::span<const size_t> indices, Normalised fused)>& use);

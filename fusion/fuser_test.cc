@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compact route against plain arithmetic: every output within the error that the noise estimate
-// bounds.
+// The compact route compared with plain arithmetic: every error is within the noise estimate.
 #include "fusion/fuser.h"
 
 #include <gtest/gtest.h>

@@ -89,7 +89,7 @@ absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string
   }
   info.name = KindName(info.kind);
   info.version = EnvelopeVersion(bytes);
-  // It grows, so it is no envelope; only the key's owner can tell whether it is whole.
+  // A journal grows, so it is no envelope; only the key's owner can check whether it is complete.
   if (info.kind == "JRNL") return info;
   if (info.kind == kExpandedKeysKind) {  // an envelope, and the keys behind it
     const AlignedVector<uint8_t> aligned(bytes.begin(), bytes.end());

@@ -18,7 +18,7 @@ TEST(InspectTest, APlanOfTwoRingsShowsBothInTheSameParts) {
   EXPECT_EQ(matching.serves, "matching");
   EXPECT_EQ(enrolment.ring_degree, 8192u);
   EXPECT_EQ(matching.ring_degree, 4096u);
-  // Both project all modalities and take a norm; the small ring's slots are half as many.
+  // Both project all modalities and compute a norm; the small ring has half as many slots.
   EXPECT_EQ(enrolment.projection.input_limbs, 7u);
   EXPECT_EQ(matching.projection.input_limbs, 3u);
   ASSERT_EQ(enrolment.projection.pairs.size(), 1u);

@@ -28,13 +28,13 @@ absl::Status CheckKeyId(const ckks::KeyId& expected, const ckks::KeyId& id, std:
 
 namespace {
 
-// The version that a key file declares, if it is one that is read; otherwise the usual one, for
-// OpenEnvelope to say what is wrong.
+// The version that a key file declares, if it is supported; otherwise the usual one, so that
+// OpenEnvelope reports the error.
 uint32_t VersionOf(ByteSpan bytes) {
   return EnvelopeVersion(bytes) == kFullKeyFileVersion ? kFullKeyFileVersion : kKeyFileVersion;
 }
 
-// Takes the signature off, if there is one. What is signed has been hashed then.
+// Removes the signature, if there is one. Unsigned checks the hash of the file inside.
 absl::Status Unsign(std::string_view what, ByteSpan* bytes, Checksum* checksum) {
   if (!IsSigned(*bytes)) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(*bytes, Unsigned(*bytes, what));
@@ -42,7 +42,7 @@ absl::Status Unsign(std::string_view what, ByteSpan* bytes, Checksum* checksum) 
   return absl::OkStatus();
 }
 
-// A whole file within another one.
+// A whole file inside another one.
 ByteSpan ReadFileField(ByteReader& reader) {
   return reader.Raw(reader.Count(1, uint64_t{1} << 32));
 }

@@ -22,7 +22,7 @@ inline constexpr std::string_view kEncryptionKeyKind = "PUBK";
 inline constexpr std::string_view kEvaluationKeysKind = "EVAL";
 inline constexpr std::string_view kEnrolmentKeysKind = "ENRK";
 inline constexpr uint32_t kKeyFileVersion = 1;
-// Both halves of every key in full, none expanded from a seed: keys made elsewhere (SEAL's).
+// Both halves of every key in full, none expanded from a seed: keys of other programs (SEAL).
 inline constexpr uint32_t kFullKeyFileVersion = 2;
 // PUBK: one key for each of two rings.
 inline constexpr uint32_t kTwoRingsKeyFileVersion = 3;
@@ -34,7 +34,7 @@ std::vector<uint8_t> SerializeEncryptionKey(const ckks::Context& context,
 absl::StatusOr<ckks::PublicKey> ParseEncryptionKey(const ckks::Context& context, ByteSpan bytes,
                                                    std::string_view what);
 
-// PublicKeys: the enrolment ring's, and of two rings the matching ring's.
+// PublicKeys: the enrolment ring's key and, with two rings, the matching ring's.
 struct PublicKeys {
   ckks::PublicKey enrolment;
   std::optional<ckks::PublicKey> small;
@@ -44,16 +44,16 @@ std::vector<uint8_t> SerializeEncryptionKeys(const Rings& rings, const PublicKey
 absl::StatusOr<PublicKeys> ParseEncryptionKeys(const Rings& rings, ByteSpan bytes,
                                                std::string_view what);
 
-// SerializeEnrolmentKeys: of two rings, the large one's, `evaluation` being the bytes of its
-// evaluation keys, and the key of the switch to the small one.
+// SerializeEnrolmentKeys: for two rings: `evaluation`, the bytes of the large ring's evaluation
+// keys, and the key of the switch to the small ring.
 std::vector<uint8_t> SerializeEnrolmentKeys(const Rings& rings, const ckks::KeyId& key_id,
                                             ByteSpan evaluation,
                                             const ckks::SeededSwitchKey& ring_switch);
-// ParseEnrolmentKeys: into `keys`, whose key id they must have.
+// ParseEnrolmentKeys: into `keys`, which must have the same key id.
 absl::Status ParseEnrolmentKeys(const Rings& rings, ByteSpan bytes, std::string_view what,
                                 RingKeys* keys, Checksum checksum = Checksum::kCheck);
 
-// Writes evaluation keys one after the other, so that only one seeded key is held at a time.
+// Writes evaluation keys one after another, so that only one seeded key is in memory at a time.
 class EvaluationKeysWriter {
  public:
   EvaluationKeysWriter(const ckks::Context& context, const ckks::KeyId& key_id, size_t keys);

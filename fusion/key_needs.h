@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeyNeeds: the keys that a plan asks for.
+// KeyNeeds: the keys that a plan needs.
 #ifndef HEFT_FUSION_KEY_NEEDS_H_
 #define HEFT_FUSION_KEY_NEEDS_H_
 
@@ -14,8 +14,8 @@
 
 namespace heft {
 
-// KeyNeeds: Galois element -> limbs, and limbs of the relinearisation key, 0 for none. What is
-// needed more than once is needed with the most limbs.
+// KeyNeeds: Galois element -> limbs, and limbs of the relinearisation key, 0 for none. A key that
+// is needed several times gets the most limbs.
 struct KeyNeeds {
   std::map<uint32_t, size_t> galois_keys;
   size_t relinearisation_limbs = 0;
@@ -25,11 +25,11 @@ struct KeyNeeds {
   void Galois(std::span<const uint32_t> elements, size_t limbs);
   void Relinearisation(size_t limbs);
   void Merge(const KeyNeeds& other);
-  // Lacking: what `keys` do not have of these.
+  // Lacking: the needs that `keys` do not meet.
   KeyNeeds Lacking(const ckks::EvaluationKeys& keys) const;
 };
 
-// CheckKeys: kFailedPrecondition where `keys` lack one.
+// CheckKeys: kFailedPrecondition if `keys` lack a needed key.
 absl::Status CheckKeys(const KeyNeeds& needs, const ckks::EvaluationKeys& keys);
 
 }  // namespace heft

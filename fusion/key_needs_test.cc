@@ -70,7 +70,7 @@ TEST(KeyNeeds, LackingIsWhatKeysDoNotHaveOrHaveTooShort) {
   EXPECT_THAT(lacking.galois_keys, ElementsAre(Pair(25, 3), Pair(125, 1)));
   EXPECT_EQ(lacking.relinearisation_limbs, 3u);
   EXPECT_EQ(CheckKeys(more, keys).code(), absl::StatusCode::kFailedPrecondition);
-  // Keys for what is lacking, and nothing is.
+  // With keys for the missing needs, no need is left.
   const ckks::EvaluationKeys rest = testing::MakeKeys(*instance.context, lacking, secret, rng);
   EXPECT_TRUE(CheckKeys(lacking, rest).ok());
 }
