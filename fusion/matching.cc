@@ -28,14 +28,14 @@ using internal::ProbeStride;
 using internal::TileOffset;
 using ring::kTile;
 
-// Form: what a prepared probe is.
+// Form: the kinds of prepared probes.
 enum class Form { kProbe, kMasked };
 
 double ScaleOf(const FusionPlan& plan, Form form) {
   return form == Form::kMasked ? plan.matching.masked_scale : plan.matching.probe_scale;
 }
 
-// SetProducts: scale and noise of the inner products of a probe and a block, of one of its giants.
+// SetProducts: scale and noise of the inner products of a probe and one giant of a block.
 void SetProducts(const Instance& instance, Form form, Ciphertext* c) {
   const FusionPlan& plan = instance.plan;
   c->scale = ScaleOf(plan, form) * plan.matching.block_scale;
@@ -44,7 +44,7 @@ void SetProducts(const Instance& instance, Form form, Ciphertext* c) {
   c->noise = {1 / giants, error / std::sqrt(giants)};
 }
 
-// GiantElements: of a block's giants, the automorphisms that bring their sums to their places.
+// GiantElements: the automorphisms that move the sums of a block's giants to their slots.
 std::vector<uint32_t> GiantElements(const Instance& instance) {
   const FusionPlan& plan = instance.plan;
   std::vector<uint32_t> elements;
@@ -54,7 +54,7 @@ std::vector<uint32_t> GiantElements(const Instance& instance) {
   return elements;
 }
 
-// Finish: the scores of a block out of the sums of its giants.
+// Finish: the scores of a block from the sums of its giants.
 absl::Status Finish(const Instance& instance, Ciphertext* out, std::span<const Ciphertext> sums,
                     const EvaluationKeys& keys) {
   const Context& context = *instance.context;
@@ -62,7 +62,7 @@ absl::Status Finish(const Instance& instance, Ciphertext* out, std::span<const C
   return ckks::SumImagesAndRescale(context, out, sums, GiantElements(instance), keys);
 }
 
-// ProbeCount: ciphertexts of a prepared probe. A mask differs from giant to giant.
+// ProbeCount: ciphertexts of a prepared probe. A mask is different for each giant.
 uint32_t ProbeCount(const FusionPlan& plan, Form form) {
   return form == Form::kMasked ? plan.gamma : plan.ProbeRotations();
 }
@@ -81,7 +81,7 @@ std::vector<Ciphertext> InnerProducts(const Instance& instance, std::span<const 
     SetProducts(instance, form, &c);
   }
   const size_t stride = TileOffset(n, plan.gamma, 0, 1, 0, 0);
-  // A masked probe's giants have a part of the probe each; all others share it.
+  // Each giant has its own part of a masked probe; otherwise all giants share the probe.
   const uint32_t at_once = length == each ? giants : 1;
   std::vector<uint32_t*> parts(3 * blocks.size() * at_once);
   std::vector<const uint32_t*> galleries(blocks.size() * at_once);
@@ -208,9 +208,9 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
     for (int p = 0; p < 3; ++p) c.parts.emplace_back(n, limbs);
     SetProducts(instance, Form::kProbe, &c);
   }
-  // Tile by tile: the probes' tiles stay in the cache while the blocks' stream past them. Sums go
-  // through a buffer of a few tiles: all ciphertexts start at the same offset within a page, and
-  // writing to them in turn would evict each line before the next one is written.
+  // Tile by tile: the probes' tiles stay in the cache while the blocks' tiles are read once. Sums
+  // go through a buffer of a few tiles. All ciphertexts start at the same offset within a page, so
+  // writing to them alternately would evict each line before the next one is written.
   const size_t tiles = n / kTile;
   constexpr size_t kTilesATask = 8;
   constexpr size_t kRun = kTilesATask * kTile;
@@ -251,9 +251,10 @@ absl::StatusOr<std::vector<Ciphertext>> MatchBlocks(const Instance& instance,
 
 namespace {
 
-// Uniform noise in the real and imaginary parts of all slots but the claimed ones. Its coefficients
-// stay below a quarter of the base level (6.5 standard deviations), so that nothing wraps. Its
-// steps are finer than any error of a score, below which nothing of one must show.
+// Uniform noise in the real and imaginary parts of all slots except the claimed ones. Its
+// coefficients stay below a quarter of the base level (6.5 standard deviations), so that nothing
+// wraps. Its steps are finer than any error of a score, so that no part of a score is visible below
+// them.
 absl::StatusOr<ckks::Plaintext> NoiseOutside(const Instance& instance,
                                              std::span<const uint32_t> claimed, double scale,
                                              const Drowning& drowning) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Matching against plain arithmetic: scores within what the product promises, the same however they
-// are computed, and nobody else's where one is claimed.
+// Matching compared with plain arithmetic: scores are within the promised error and the same for
+// each way to compute them, and a verification reveals no other score.
 #include "fusion/matching.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST_P(MatchingTest, BatchesGiveTheSameResiduesAsOneAtATime) {
                                                 *PrepareProbe(instance_, fused_[0].z, keys_)};
   const TiledCiphertexts empty = EmptyBlock(context(), model_.gamma);
   const std::vector<TiledCiphertexts> blocks = {block_, empty};
-  // More than are read side by side.
+  // More than are read in parallel.
   const std::vector<TiledCiphertexts> many = {block_, empty, block_, block_, empty, block_};
   for (const bool relinearise : {true, false}) {
     const auto batch =
@@ -69,7 +69,7 @@ TEST_P(MatchingTest, BatchesGiveTheSameResiduesAsOneAtATime) {
   }
 }
 
-// What a call added is taken away bit for bit, whatever joined meanwhile: a removal leaves nothing.
+// A removal reverses an addition bit for bit, whatever was added in between: nothing remains.
 TEST_P(MatchingTest, WhatWasAddedIsTakenAwayExactly) {
   const Normalised first = *FuseSample(RandomSample()), second = *FuseSample(RandomSample());
   const std::vector<NewTemplate> added = {{&first.z, {3, 0}}, {&second.z, {5, 1}}};
@@ -83,8 +83,8 @@ TEST_P(MatchingTest, WhatWasAddedIsTakenAwayExactly) {
   EXPECT_EQ(block, without);
 }
 
-// What a block held before is taken away, and made again, by adding the same templates: every
-// version must add up the same residues. A change of them is a change of the format of galleries.
+// Removing templates needs the same residues that adding them gave, so every version must add the
+// same residues. Changing them changes the format of galleries.
 TEST(AddToBlockTest, AddsTheResiduesThatItHasAlwaysAdded) {
   const Instance instance = MakeRings(testing::RandomModel({8, 8}, 8, 2, "thin"))->matching;
   const ckks::Context& context = *instance.context;
@@ -124,7 +124,7 @@ TEST_P(MatchingTest, AVerificationShowsOneScore) {
     const auto answer = Open(*reply), answer_again = Open(*again);
     EXPECT_NEAR(answer[at.slot].real(), expected_[positions_[i]], kScoreTolerance);
     EXPECT_NEAR(answer_again[at.slot].real(), expected_[positions_[i]], kScoreTolerance);
-    // No other identity's score, in either lane: fresh noise far above any score drowns them.
+    // No other identity's score in either lane: fresh noise far above any score hides them.
     double squares = 0, difference = 0;
     for (uint32_t j = 0; j < slots; ++j) {
       if (j == at.slot) continue;
@@ -136,7 +136,8 @@ TEST_P(MatchingTest, AVerificationShowsOneScore) {
   }
 }
 
-// A client may encrypt a vector of any length; what a mask's rounding then lets through must drown.
+// A client may encrypt a vector of any length; the noise must hide the amplified rounding of a
+// mask.
 TEST_P(MatchingTest, ALongProbeLearnsNoOtherScore) {
   const uint32_t slots = context().slots();
   const Normalised enrolled = *FuseSample(RandomSample());
@@ -169,8 +170,8 @@ TEST_P(MatchingTest, ALongProbeLearnsNoOtherScore) {
 }
 
 // The bound of docs/security-proofs.md, "How well it drowns". The noise of a part of a slot is
-// uniform on [-A, A]: a leak of d moves that distribution by |d| / 2A in total variation, and the
-// slots of a reply by their sum at most.
+// uniform on [-A, A]. A leak of d changes that distribution by |d| / 2A in total variation, and
+// those of a reply's slots by at most the sum.
 TEST_P(MatchingTest, DrowningIsWithinItsBound) {
   const FusionPlan::Matching& plan = instance_.plan.matching;
   const uint32_t slots = context().slots();
@@ -188,8 +189,8 @@ TEST_P(MatchingTest, DrowningIsWithinItsBound) {
   const uint32_t claimed[] = {slots - 1};
   const auto masked = PrepareMaskedProbe(instance_, enrolled.z, claimed, 0, keys_);
   ASSERT_TRUE(masked.ok()) << masked.status();
-  // The worst probe of its length: the template itself, score 1 in all these slots. Without the
-  // noise; VerifyBlock adds the conjugate, which doubles, at the masked probe's scale.
+  // The worst probe of its length: the template itself, with score 1 in all these slots. Without
+  // the noise, at the masked probe's scale; VerifyBlock adds the conjugate, which doubles.
   const auto bare = Open(*MatchBlock(instance_, block, *masked, keys_));
   double distance = 0;
   for (uint32_t j = 0; j < kTemplates; ++j) {
@@ -199,7 +200,7 @@ TEST_P(MatchingTest, DrowningIsWithinItsBound) {
   EXPECT_LT(distance, 2e-6) << "a slot";
   EXPECT_LT(distance * slots, 8e-3) << "a whole reply";
 
-  // The noise is as large as that takes, and no larger than the base prime has room for.
+  // The noise is as large as necessary, and fits the base prime.
   const auto answer = Open(*VerifyBlock(instance_, block, *masked, claimed, 0, keys_));
   double squares = 0, largest = 0;
   for (uint32_t j = 0; j + 1 < slots; ++j) {
@@ -228,7 +229,7 @@ TEST(BlockRunsTest, AllBlocksOnceAndNoThreadIdle) {
         next = run.end;
       }
       EXPECT_EQ(next, blocks);
-      // Runs that are matched at the same time differ by one block at most.
+      // The lengths of runs that are matched at the same time differ by one block at most.
       for (size_t start = 0; start < runs.size(); start += threads) {
         const size_t end = std::min(start + threads, runs.size());
         size_t shortest = kBlocksATile, longest = 0;

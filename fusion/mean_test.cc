@@ -56,7 +56,7 @@ TEST(GroupByLabelTest, RowsOfOneLabelStandTogether) {
   EXPECT_FALSE(GroupByLabel(some, 3).ok());
 }
 
-// Of each profile: a sum that the fuser of so many samples fuses is the mean, normalised.
+// For each profile: the fuser of n samples turns their sum into the normalised mean.
 class MeanTest : public testing::FusionTest {
  protected:
   void SetUp() override {
@@ -77,7 +77,7 @@ class MeanTest : public testing::FusionTest {
     }
   }
 
-  // The mean of the first n, as a sum in the clear and encrypted.
+  // The mean of the first n, as a plain sum and encrypted.
   std::vector<std::vector<double>> Mean(size_t n) const {
     std::vector<std::vector<double>> mean = samples_[0];
     for (size_t m = 0; m < mean.size(); ++m) {
@@ -126,8 +126,8 @@ TEST_P(MeanTest, ASumIsFusedAsItsMeanAndErrsNoMoreThanItSays) {
   }
 }
 
-// What floods openings rests on the plan's prediction (fusion/errors.h): a mean must keep it. In
-// the other profiles the factors' rounding acts on a sum instead of one sample, and takes over.
+// Flooding depends on the plan's predicted error (fusion/errors.h): a mean must stay within it. In
+// the other profiles the factors' rounding acts on a sum instead of one sample and dominates.
 TEST(MeanErrorTest, TheFuserOfAMeanErrsAsPredicted) {
   const std::map<std::string, double> most = {{"compact", 6e-4}, {"thin", 4.6e-4}};
   for (const char* profile : {"compact", "thin", "flooded"}) {

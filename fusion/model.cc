@@ -35,7 +35,7 @@ bool GoodName(const std::string& name) {
                      [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '_'; });
 }
 
-// Printing JSON takes a stack frame a level, so a hostile text could end the program.
+// Printing JSON takes one stack frame for each level, so a hostile text could end the program.
 bool GoodSummary(const std::string& text) { return Json::Parse(text, kMaxSummaryDepth).ok(); }
 
 bool Finite(const ScoreCalibration& calibration) {
@@ -54,7 +54,7 @@ std::vector<double> ReadDoubles(ByteReader& reader) {
   return values;
 }
 
-// The part that decides what a fused template is.
+// The part that determines fused templates.
 void WriteCore(ByteWriter& writer, const Model& model) {
   writer.U32(static_cast<uint32_t>(model.modalities.size()));
   for (const ModalitySpec& modality : model.modalities) {
@@ -75,7 +75,7 @@ void WriteCore(ByteWriter& writer, const Model& model) {
   }
 }
 
-// In the id where there is one.
+// Part of the id if it is set.
 void WriteAgreement(ByteWriter& writer, const Model& model) {
   if (model.sample_agreement) writer.F64(*model.sample_agreement);
 }
@@ -157,7 +157,7 @@ DecisionTable ReadTable(ByteReader& reader) {
   return table;
 }
 
-// The part that decides what a score means.
+// The part that determines the meaning of scores.
 void WriteTables(ByteWriter& writer, const Model& model) {
   writer.U32(static_cast<uint32_t>(model.tables.size()));
   for (const DecisionTable& table : model.tables) WriteTable(writer, table);

@@ -74,7 +74,7 @@ TEST(ModelTest, SearchesAndIntervalsComeBack) {
             model.tables[0].searches[0].tail.ThresholdFor(0.1, 50));
 }
 
-// Each set of modalities is judged by its own table, and one without a table by none.
+// Each set of modalities has its own table; without a table there is no decision.
 TEST(ModelTest, AProbeIsJudgedByTheTableOfItsModalities) {
   const Model model = Small();
   EXPECT_EQ(model.ThresholdFor(1e-3, 3)->score, 0.42);
@@ -179,7 +179,7 @@ TEST(ModelTest, DamageIsNoticed) {
   }
 }
 
-// Printing it would take a stack frame a level.
+// Printing it would take one stack frame for each level.
 TEST(ModelTest, DeepSummaryIsRefused) {
   Model m = Small();
   for (const size_t depth : {size_t{33}, size_t{1000000}}) {

@@ -15,11 +15,11 @@
 namespace heft {
 namespace {
 
-// Slots of an honest proof differ by their errors, some 3e-4 each, rms (measured).
+// Slots of an honest proof differ by their errors, about 3e-4 each, rms (measured).
 constexpr double kSlotsAgree = 0.02;
 // Both multiples, divided by their factors, differ by 2 <z, e> for an error e of u's coordinates:
-// some 1.6e-4 |z|, rms (NormProofTest.BothMultiplesAgree). What a hostile probe has of it is in
-// docs/security-proofs.md, "The proof of a norm".
+// about 1.6e-4 |z|, rms (NormProofTest.BothMultiplesAgree). docs/security-proofs.md, "The proof of
+// a norm", covers hostile probes.
 constexpr double kMultiplesAgree = 1.5e-3;
 // More dimensions have fewer copies in the slots, over which errors average. At 1,024 (profile
 // thin) both multiples of a template differ by 3e-4 |z| rms, and by 1.2e-4 |z| of a probe.
@@ -28,7 +28,7 @@ double MultiplesAgree(uint32_t gamma) {
   return kMultiplesAgree * std::sqrt(std::max(1.0, gamma / kWellAveraged));
 }
 
-// z times `times`, at probe_scale. Returns the factor that it is after rounding, too.
+// z times `times`, at probe_scale. Also returns the actual factor after rounding.
 struct Multiple {
   ckks::Ciphertext z;
   double times = 0;
@@ -41,7 +41,7 @@ absl::StatusOr<Multiple> MultipleOf(const ckks::Context& context, const FusionPl
   return Multiple{std::move(multiple), static_cast<double>(factor) / unit};
 }
 
-// z (1 + i sigma) of MatchLimbs limbs at probe_scale, and sigma, which rounding moves a little.
+// z (1 + i sigma) of MatchLimbs limbs at probe_scale, and sigma, which rounding changes slightly.
 struct Blinded {
   ckks::Ciphertext u;
   double sigma = 0;
@@ -65,8 +65,8 @@ absl::Status AddFactor(const ckks::Context& context, double sigma, ckks::Ciphert
   return absl::OkStatus();
 }
 
-// CarefulNorm: |u|^2 in all slots, folded before the rescale. The plan asks for keys with
-// limbs enough.
+// CarefulNorm: |u|^2 in all slots, folded before the rescale. The plan needs keys with enough limbs
+// for this.
 absl::StatusOr<ckks::Ciphertext> CarefulNorm(const Instance& matching, const ckks::Ciphertext& u,
                                              const ckks::EvaluationKeys& keys) {
   const ckks::Context& context = *matching.context;
@@ -94,7 +94,7 @@ bool InRange(double sigma) {
          sigma <= kLargestNormFactor + kMultiplesAgree;
 }
 
-// What all slots say together: the sum, and sigma from the part whose sign alternates.
+// The result of all slots together: the sum, and sigma from the part with alternating sign.
 struct Reading {
   ckks::Complex mean = 0;
   double sigma = 0;
@@ -108,13 +108,14 @@ absl::StatusOr<Reading> ReadMeans(std::span<const ckks::Complex> slots) {
     alternating += (j % 2 == 0 ? slots[j] : -slots[j]) / count;
   }
   out.sigma = alternating.imag();
-  // An honest norm has no alternating share: a hostile one's could change what sigma is read as.
+  // An honest norm has no alternating share: a hostile one could change the value of sigma that is
+  // read.
   if (!(std::abs(alternating.real()) <= kMultiplesAgree)) return Refused(kManyVectors);
   if (!InRange(out.sigma)) return Refused(kNoFactor);
   return out;
 }
 
-// The norm of which `multiples` are the two, `sigma`'s own share taken off.
+// The norm from both `multiples`, without the share of `sigma`.
 absl::StatusOr<double> NormOf(ckks::Complex multiples, double sigma, double agree) {
   const double first = multiples.real() / (1 - sigma * sigma);
   const double second = multiples.imag() / (2 * sigma);

@@ -32,9 +32,9 @@ absl::StatusOr<Ciphertext> SquaredNorm(const Context& context, const Ciphertext&
                                        std::span<const std::vector<uint32_t>> folds,
                                        const EvaluationKeys& keys) {
   // Its error matters little (a normalising polynomial is flat, and a key owner averages over the
-  // slots), so it is folded after rescaling, where that is cheaper.
-  // For the noise estimate: the error of the sum is 2 |z| times that of a coordinate, so of each
-  // square 2 |z| / sqrt(gamma), not twice the largest coordinate.
+  // slots), so it is folded after rescaling, which is cheaper. For the noise estimate: the error of
+  // the sum is 2 |z| times that of a coordinate, so for each square 2 |z| / sqrt(gamma), not twice
+  // the largest coordinate.
   double gamma = 1;
   for (const std::vector<uint32_t>& fold : folds) gamma *= static_cast<double>(fold.size());
   Ciphertext s = z;
@@ -75,7 +75,7 @@ absl::StatusOr<Ciphertext> ApplyNormFactors(const Context& context, const NormFa
     HEFT_RETURN_IF_ERROR(ckks::DropLimbs(context, &out, z, factors.quadratic.limbs()));
   }
   HEFT_RETURN_IF_ERROR(MultiplyRescale(context, &out, factors.quadratic, out, keys));
-  // The leading coefficient: its size is a matter of scale, its sign is not.
+  // The leading coefficient: the scale absorbs its absolute value, but not its sign.
   out.scale /= std::abs(f.leading);
   if (f.leading < 0) ckks::Negate(context, &out, out);
   return out;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NormaliseCiphertext: approximate normalisation of an encrypted vector z: z f(|z|^2) with f a
-// quadratic or cubic (docs/design.md, "Levels"). No level is spent on constants: c ((s + a)^2 + b)
-// z and c ((s + a)^2 + b) ((s + d) z), with c in the scale.
+// NormaliseCiphertext: approximate normalisation of an encrypted vector z: z f(|z|^2) for a
+// quadratic or cubic f (docs/design.md, "Levels"). Constants need no level: c ((s + a)^2 + b) z and
+// c ((s + a)^2 + b) ((s + d) z), with c in the scale.
 #ifndef HEFT_FUSION_NORMALISE_H_
 #define HEFT_FUSION_NORMALISE_H_
 
@@ -21,15 +21,15 @@ struct Normalised {
   ckks::Ciphertext squared_norm;  // s, one limb below the input's
 };
 
-// |z|^2 in all slots that hold z, one limb below it. `z` repeats with period gamma, at least over
-// the slots that are used; `folds` sum the squares over one period; `s_bound` is the largest
-// squared norm expected, for the noise estimate.
+// SquaredNorm: |z|^2 in all slots that hold z, one limb below it. `z` has period gamma, at least
+// over the slots in use; `folds` sum the squares over one period; `s_bound` is the largest expected
+// squared norm, for the noise estimate.
 absl::StatusOr<ckks::Ciphertext> SquaredNorm(const ckks::Context& context,
                                              const ckks::Ciphertext& z, double s_bound,
                                              std::span<const std::vector<uint32_t>> folds,
                                              const ckks::EvaluationKeys& keys);
 
-// What is multiplied with every coordinate of a vector whose squared norm is s.
+// The factors of every coordinate of a vector with squared norm s.
 struct NormFactors {
   ckks::Ciphertext quadratic;  // (s + a)^2 + b, one limb below s
   ckks::Ciphertext linear;     // s + d, for degree 3 only
@@ -45,12 +45,13 @@ absl::StatusOr<ckks::Ciphertext> ApplyNormFactors(const ckks::Context& context,
                                                   const FactoredPolynomial& f,
                                                   const ckks::EvaluationKeys& keys);
 
-// SetNormalisedNoise: the noise of `out`, a vector or coordinate normalised from `z` and `s`. What
-// the operations propagate would bound each factor by its largest value, a hundred times too much.
+// SetNormalisedNoise: the noise of `out`, a vector or coordinate normalised from `z` and `s`. The
+// estimates of the operations bound each factor by its largest value, which is a hundred times too
+// much.
 void SetNormalisedNoise(const Instance& instance, const ckks::Ciphertext& z,
                         const ckks::Ciphertext& s, ckks::Ciphertext* out);
 
-// z f(|z|^2), as the plan says.
+// z f(|z|^2), by the plan.
 absl::StatusOr<Normalised> NormaliseCiphertext(const Instance& instance, const ckks::Ciphertext& z,
                                                const ckks::EvaluationKeys& keys);
 

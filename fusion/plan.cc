@@ -18,10 +18,10 @@ using ckks::ConjugationElement;
 using ckks::Params;
 using ckks::RotationElement;
 
-// Sums over a group of automorphisms, given by generators of order two, two generators a fold: each
-// fold is one hoisted sum of four images, which measured best between the keys that it reads (3
-// instead of 2) and the transforms that it saves (one decomposition and division instead of two). A
-// single generator comes first.
+// Sums over a group of automorphisms, given by generators of order two, with two generators in each
+// fold. Each fold is one hoisted sum of four images. Measured, this is the best balance between
+// more keys to read (3 instead of 2) and fewer transforms (one decomposition and division instead
+// of two). A single generator comes first.
 std::vector<std::vector<uint32_t>> Folds(const Params& params,
                                          const std::vector<uint32_t>& generators) {
   const uint32_t mask = 2 * params.n() - 1;
@@ -68,7 +68,7 @@ void AddGalleryRotations(const Params& params, FusionPlan* plan) {
   FusionPlan::Matching& matching = plan->matching;
   matching.grid = MatchingGrid(params, plan->ProbeRotations());
   matching.grid.AddNeeds(params, matching.template_limbs, &plan->keys);
-  // A match rotates sums of products forward, and a bulk enrolment rotates ciphertexts back.
+  // A match rotates sums of products forward; a bulk enrolment rotates ciphertexts back.
   const int64_t giant = plan->ProbeRotations();
   for (int64_t steps = giant; steps < plan->gamma; steps += giant) {
     plan->keys.Rotation(params, steps, MatchLimbs(params));
@@ -76,8 +76,8 @@ void AddGalleryRotations(const Params& params, FusionPlan* plan) {
   }
 }
 
-// BlockGiants: of a block in the small ring of two. A rotation of a probe costs 45 us there, and
-// each further giant of a block 60 us (Zen 4). With this number searches win up to 100,000
+// BlockGiants: of a block in the small ring of two. There a rotation of a probe costs 45 us, and
+// each further giant of a block 60 us (Zen 4). With this number searches are faster up to 100,000
 // templates, and take 1.12 and 1.03 of the time at a million of 128 and 256 dimensions
 // (docs/design.md, "Giant steps in the gallery").
 uint32_t BlockGiants(uint32_t gamma) {
@@ -85,14 +85,15 @@ uint32_t BlockGiants(uint32_t gamma) {
   return std::max(gamma / kRotations, 1u);
 }
 
-// kReplyForm: what measured best of 4.9 bytes a score (docs/design.md, "Short replies").
+// kReplyForm: the most accurate form of 4.9 bytes for each score, measured (docs/design.md, "Short
+// replies").
 constexpr ckks::ShortForm kReplyForm = {.bits = 23, .dropped = 7, .raised = 3};
 
-// kBlockRoom: with signs no coefficient of a score is large, so templates may stand in blocks at a
-// scale that many times larger, where what is added to them rounds less.
+// kBlockRoom: with signs no coefficient of a score is large. So templates in blocks may have a
+// scale that is larger by this factor, which reduces the rounding of added templates.
 constexpr double kBlockRoom = 4;
 
-// ReachZ: the factors' scale for which z comes out at `z_scale`.
+// ReachZ: the factors' scale that gives z the scale `z_scale`.
 void ReachZ(const Params& params, double z_scale, FusionPlan::Projection* projection) {
   projection->z_scale = z_scale;
   projection->factor_scale =
@@ -115,7 +116,7 @@ void AddProducts(size_t count, FusionPlan* plan) {
   plan->key_switches += count;
 }
 
-// MatchTemplates: probes are templates, and nothing has a scale of its own.
+// MatchTemplates: probes are templates, and all scales are those of templates.
 FusionPlan::Matching MatchTemplates(const Params& params, double scale, size_t template_limbs) {
   FusionPlan::Matching matching;
   matching.template_limbs = matching.probe_limbs = template_limbs;
@@ -129,16 +130,17 @@ FusionPlan::Matching MatchTemplates(const Params& params, double scale, size_t t
 }
 
 // FusedScale: of a template that a client has fused. The sum over the groups of slots multiplies
-// its scale, and at a small one the first folds' switches would err by more than all that follows.
-// So where levels have room above a template's scale it ends above it, by the root of that factor.
+// its scale. At a small scale, the errors of the first folds' switches would exceed all later ones.
+// So if levels have room above a template's scale, it ends above that scale, by the root of that
+// factor.
 double FusedScale(const Params& params, uint32_t gamma, double template_scale) {
   if (params.level_primes() == 1) return template_scale;
   const double copies = 2.0 * params.slots() / gamma;
   return template_scale * std::exp2(std::floor(std::log2(copies) / 2));
 }
 
-// MatchThinProbes: replies are short where a score has one limb, and what enters blocks stands
-// there at a larger scale then.
+// MatchThinProbes: if a score has one limb, replies are short, and templates in blocks have a
+// larger scale.
 FusionPlan::Matching MatchThinProbes(const Params& params, const Profile& profile, uint32_t gamma) {
   FusionPlan::Matching matching;
   matching.short_replies = ScoreLimbs(params) == 1;
@@ -158,7 +160,7 @@ FusionPlan::Matching MatchThinProbes(const Params& params, const Profile& profil
   return matching;
 }
 
-// PredictTemplate: the errors of z and of a normalised template, which probes are too.
+// PredictTemplate: the errors of z and of a normalised template, which is also a probe.
 void PredictTemplate(const Params& params, const Model& model, FusionPlan* plan) {
   const double z_error = ProjectedError(params, *plan, model);
   const double s_error = SquaredNormError(params, *plan, z_error);
@@ -178,14 +180,14 @@ absl::Status PlanCompactProjection(const Params& params, const Model& model, Fus
     plan->projection.folds = Folds(params, generators);
     plan->projection.folds.insert(plan->projection.folds.begin(), {1, ConjugationElement(params)});
   } else {
-    // z + conj(z) closes the projection, as the last generator.
+    // z + conj(z) ends the projection: the last generator.
     generators.push_back(ConjugationElement(params));
     plan->projection.folds = Folds(params, generators);
   }
-  // A fold's error grows with the folds that follow it, by a factor of two each, so they run before
-  // the rescale, where the error is relative to the larger scale. (Scores' rms error at 512 + 512:
-  // 2e-4 so, 3e-4 with the last two folds after the rescale and 4.3e-4 with the last three, for 0.2
-  // ms each; it varies with the key, and the promise is 2e-3 for the worst score.)
+  // Each following fold doubles a fold's error, so folds are before the rescale, where the error is
+  // relative to the larger scale. (Scores' rms error at 512 + 512: 2e-4 this way, 3e-4 with the
+  // last two folds after the rescale and 4.3e-4 with the last three, for 0.2 ms each; it varies
+  // with the key, and the promise is 2e-3 for the worst score.)
   plan->projection.folds_before_rescale = plan->projection.folds.size();
   const size_t limbs = plan->projection.input_limbs, sums = real_first ? 2 : 1;
   for (const auto& fold : plan->projection.folds) {
@@ -246,8 +248,8 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
   plan.projection.z_limbs = params.limbs() - params.level_primes();
   plan.projection.input_scale = profile.scale;
   plan.matching = MatchTemplates(params, profile.scale, template_limbs);
-  // The projection comes last: it uses the keys of the others where it can. Of two rings, the other
-  // one has the gallery.
+  // The projection comes last: it reuses keys of the others where possible. With two rings, the
+  // other one has the gallery.
   if (!profile.thin()) AddGalleryRotations(params, &plan);
   AddNormNeeds(params, &plan);
   HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &plan, /*real_first=*/false,
@@ -294,7 +296,7 @@ absl::StatusOr<FusionPlan> PlanMatching(const Params& params, const Profile& pro
   AddGalleryRotations(params, &plan);
   AddNormNeeds(params, &plan);
   if (ProvesCarefully(plan)) {
-    // Folds come before the rescale then.
+    // Then folds are before the rescale.
     for (const auto& fold : plan.normalisation.folds) plan.keys.Galois(fold, MatchLimbs(params));
   }
   HEFT_RETURN_IF_ERROR(PlanCompactProjection(params, model, &plan, /*real_first=*/true));

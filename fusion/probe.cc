@@ -18,18 +18,18 @@ using ckks::Ciphertext;
 
 namespace {
 
-// What the key switches of one step may add to a slot, relative to the scale at which they happen.
+// The error that the key switches of one step may add to a slot, relative to their scale.
 constexpr double kSwitchingError = 2.5e-4;
 
-// Where the scale is large, the error of a key switch hardly counts, and digits of two primes do:
-// relinearisations, at the scale of a product, and folds of the projection before the rescale.
+// At a large scale the error of a key switch matters little, so digits of two primes suffice: for
+// relinearisations, at the scale of a product, and for folds of the projection before the rescale.
 void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
   const ckks::Context& context = *instance.context;
   const ckks::Params& params = instance.params();
   const FusionPlan& plan = instance.plan;
   WidenRelinearisation(instance, keys);
 
-  // Rotations that are used elsewhere too keep their digits.
+  // Rotations that are also used elsewhere keep their digits.
   KeyNeeds rotations;
   plan.matching.grid.AddNeeds(params, 1, &rotations);
   for (const PackedPair& pair : plan.projection.pairs) pair.grid.AddNeeds(params, 1, &rotations);
@@ -40,8 +40,8 @@ void WidenDigits(const Instance& instance, ckks::EvaluationKeys* keys) {
     elsewhere.insert(plan.projection.folds[i].begin(), plan.projection.folds[i].end());
   }
   for (const auto& fold : plan.normalisation.folds) elsewhere.insert(fold.begin(), fold.end());
-  // From the last one: a sum of independent errors grows with the square root of its terms, in its
-  // own fold and in each that follows.
+  // From the last fold: a sum of independent errors grows with the square root of its terms, in its
+  // own fold and in each later one.
   double growth = 1;
   for (size_t i = folds; i-- > 0;) {
     growth *= std::sqrt(static_cast<double>(plan.projection.folds[i].size()));
@@ -98,8 +98,8 @@ absl::StatusOr<ProbeFuser> ProbeFuser::Create(const Rings& rings, const Model& m
                                               const ckks::EvaluationKeys& keys, size_t samples) {
   ProbeFuser out;
   if (rings.thin()) {
-    // With digits of two primes for the folds, as below, a fusion was not faster (measured), and
-    // the error of a score rose from 1.2e-4 to 1.6e-4.
+    // With digits of two primes for the folds, as below, fusion was not faster (measured), and the
+    // error of a score rose from 1.2e-4 to 1.6e-4.
     HEFT_ASSIGN_OR_RETURN(ThinFuser thin, ThinFuser::Create(rings.matching, model, &keys, samples));
     out.thin_ = std::make_unique<ThinFuser>(std::move(thin));
     out.instance_ = std::make_unique<Instance>(out.thin_->instance());

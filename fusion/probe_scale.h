@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A template's vector becomes a probe: the level of the mask, which only enrolment needs, goes.
+// Turns a template's vector into a probe, without the mask's level, which only enrolment needs.
 #ifndef HEFT_FUSION_PROBE_SCALE_H_
 #define HEFT_FUSION_PROBE_SCALE_H_
 
@@ -12,9 +12,9 @@
 
 namespace heft {
 
-// ToProbeScale: z of TemplateLimbs limbs times `factor`, as of MatchLimbs limbs at probe_scale: it
-// is itself again where the factor is MaskScale(plan, z.scale, probe_scale), whose rounding is
-// 2^-22 of the vector.
+// ToProbeScale: z of TemplateLimbs limbs times `factor`, in MatchLimbs limbs at probe_scale. For
+// the factor MaskScale(plan, z.scale, probe_scale) the vector stays the same, up to a rounding of
+// 2^-22.
 absl::StatusOr<ckks::Ciphertext> ToProbeScale(const ckks::Context& context, const FusionPlan& plan,
                                               const ckks::Ciphertext& z, int64_t factor);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shorter route of a probe: the same scores against the same blocks, and no way into a gallery.
+// The shorter fusion of a probe: the same scores for the same blocks, and no template for a
+// gallery.
 #include "fusion/probe.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +61,7 @@ TEST_P(ProbeTest, WhatOnlyMatchesGivesTheSameScores) {
   EXPECT_EQ(one->scale, other->scale);
   EXPECT_EQ(one->noise.error, other->noise.error);
   EXPECT_EQ(one->noise.message, other->noise.message);
-  // Keys without it are refused at once.
+  // Keys without it are refused immediately.
   ckks::EvaluationKeys none;
   EXPECT_EQ(ProbeFuser::ToMatch(model_, none).status().code(),
             absl::StatusCode::kFailedPrecondition);

@@ -23,8 +23,8 @@ Profile MakeProfile(std::string_view name, uint32_t n, std::vector<int> data_bit
   return profile;
 }
 
-// Beyond, the proof of a template's norm has no room for flooding: at 256 it lacks 0.8 bits, and
-// errors grow with the square root.
+// With more dimensions, the proof of a template's norm has no room for flooding: at 256 it lacks
+// 0.8 bits, and errors grow with the square root.
 constexpr uint32_t kMostFlooded = 64;
 
 // Chain: a base prime and `levels` primes of one size.
@@ -79,8 +79,8 @@ const std::vector<Profile>& AllProfiles() {
       Thin(MakeProfile("thin", 8192, {27, 26, 25, 28, 28, 28, 20}, 30, 0x1p28,
                        "two rings: enrolment normalises as compact, probes are thin; 128-bit"),
            0x1p25, kMaxGamma),
-      // As thin, every level two primes: the first six and the seventh, 202 bits in all, are the
-      // small ring's.
+      // As thin, with two primes for each level: the first six and the seventh, 202 bits in all,
+      // are the small ring's.
       Flooded(
           Thin(MakeProfile("flooded", 16384,
                            {30, 30, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28}, 30, 0x1p56,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profile: a named parameter set, and what its levels are for.
+// Profile: a named parameter set, and the purpose of its levels.
 #ifndef HEFT_FUSION_PROFILE_H_
 #define HEFT_FUSION_PROFILE_H_
 
@@ -13,18 +13,18 @@
 namespace heft {
 
 // Profile: the primes and the scale of an instance. From the top, the last data prime absorbs the
-// projection's factors, then come those of s = |z|^2, its square, its application, the mask and the
-// match; the base prime holds the result (docs/design.md, "Profiles").
+// projection's factors. Then come the primes of s = |z|^2, its square, its application, the mask
+// and the match; the base prime holds the result (docs/design.md, "Profiles").
 struct Profile {
   std::string name;
   ckks::ParamsSpec spec;
   double scale = 0;  // of a fresh ciphertext, and the target of a normalised template
   std::string purpose;
-  // Two rings: gallery, probes of identifications and scores live in the ring of half the degree,
-  // modulo the primes of the chain's first three levels, with the next one in the place of the
-  // special prime. match_scale: of their probes and templates; 0 where there is one ring.
+  // Two rings: gallery, probes of identifications and scores are in the ring of half the degree,
+  // modulo the primes of the chain's first three levels, with the next prime as the special prime.
+  // match_scale: the scale of their probes and templates; 0 for one ring.
   double match_scale = 0;
-  // Decryptions are flooded (ckks/owner/flooding.h): there is room for it.
+  // Decryptions are flooded (ckks/owner/flooding.h); the primes have room for it.
   bool flooded = false;
   // The largest fused dimension: 256, or what the comments of AllProfiles say.
   uint32_t max_gamma = 256;
@@ -36,13 +36,13 @@ struct Profile {
 absl::StatusOr<ckks::Params> MatchingParams(const ckks::Params& enrolment);
 absl::StatusOr<ckks::Params> SwitchingParams(const ckks::Params& enrolment);
 
-// FindProfile: the profile of that name. kInvalidArgument names those that exist.
+// FindProfile: the profile of that name. kInvalidArgument lists the profiles.
 absl::StatusOr<Profile> FindProfile(std::string_view name);
 // AllProfiles: "compact", "compact-pq", "thin", "flooded", "paper", "deep", "deepest".
 const std::vector<Profile>& AllProfiles();
 
-// FindModelProfile: the same among those that a model is trained for, the first four. The others
-// hold the paper's methods, which have no key files, gallery or scores.
+// FindModelProfile: the same among the first four, which are for models. The others are for the
+// paper's methods, which have no key files, gallery or scores.
 absl::StatusOr<Profile> FindModelProfile(std::string_view name);
 
 }  // namespace heft

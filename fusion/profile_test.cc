@@ -40,8 +40,7 @@ TEST(ProfileTest, ModelsAreTrainedForFour) {
   }
 }
 
-// The small ring has fewer coefficients for its primes, and so has the secret that a ring switch is
-// made under.
+// The small ring has fewer coefficients for its primes, and so does the secret of a ring switch.
 TEST(ProfileTest, SmallRingsAreSecureToo) {
   size_t thin = 0;
   for (const Profile& profile : AllProfiles()) {
@@ -59,7 +58,7 @@ TEST(ProfileTest, SmallRingsAreSecureToo) {
 }
 
 TEST(ProfileTest, OnlyFloodedHasRoomForFloodingInItsScores) {
-  // The rescale before a score leaves at least its rounding behind.
+  // The rescale before a score adds at least its rounding.
   Csprng rng;
   for (const Profile& profile : AllProfiles()) {
     const ckks::Context context(*ckks::Params::Create(profile.spec));

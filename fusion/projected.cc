@@ -23,11 +23,11 @@ void AddProjected(const Model& model, size_t index, std::span<const double> unit
   }
 }
 
-// kEncodedBits: the largest scale at which vectors are encoded as they are. The encoder's integers
-// end at 2^62; what they round off at 2^56 is no more than what doubles round.
+// kEncodedBits: the largest scale for direct encoding. The encoder's integers end at 2^62; their
+// rounding at 2^56 is no worse than that of doubles.
 constexpr int kEncodedBits = 56;
 
-// BitsToRaise: by which power of two what is encoded at a smaller scale comes to `scale`.
+// BitsToRaise: the power of two from a smaller encoding scale to `scale`.
 int BitsToRaise(double scale) {
   return std::max(0, static_cast<int>(std::ceil(std::log2(scale))) - kEncodedBits);
 }
@@ -64,7 +64,7 @@ absl::StatusOr<ckks::Plaintext> EncodeProjected(const Instance& instance, Sample
 double ProjectedScale(const Instance& instance, SampleUse use) {
   const FusionPlan& plan = instance.plan;
   const bool identification = use == SampleUse::kIdentification;
-  // Where the plan normalises, that of the projection's products; a template's otherwise.
+  // If the plan normalises, the scale of the projection's products; otherwise a template's.
   const bool normalises = plan.normalisation.polynomial.degree > 0;
   const double scale = normalises       ? plan.projection.input_scale * plan.projection.factor_scale
                        : identification ? plan.matching.template_scale

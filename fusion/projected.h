@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What clients project themselves, for profiles of two rings: vectors of gamma values, of one
-// modality in part or of all fused, encrypted in every slot, and the server's way with them.
+// Vectors that clients project themselves, for profiles of two rings: gamma values, partial for one
+// modality or fused from all, encrypted in every slot, and the server's processing of them.
 #ifndef HEFT_FUSION_PROJECTED_H_
 #define HEFT_FUSION_PROJECTED_H_
 
@@ -17,24 +17,24 @@
 
 namespace heft {
 
-// FoldedCopies: what the projection's folds add up, conjugates included.
+// FoldedCopies: the number of terms that the projection's folds add, conjugates included.
 double FoldedCopies(const Instance& instance);
-// ProjectedScale: at which a client encrypts what it has projected, in the given ring.
+// ProjectedScale: the scale at which a client encrypts its projected vector in the given ring.
 double ProjectedScale(const Instance& instance, SampleUse use);
 
-// SumProjected: the sum of what clients have projected, pointers as Fuser::Project's.
-// kInvalidArgument unless each has the limbs and the scale of such a vector for that use.
+// SumProjected: the sum of clients' projected vectors, with pointers as in Fuser::Project.
+// kInvalidArgument unless each has the limbs and the scale for that use.
 absl::StatusOr<ckks::Ciphertext> SumProjected(const Instance& instance, SampleUse use,
                                               std::span<const ckks::Ciphertext* const> modalities);
-// FoldFused: the template that a client has fused for enrolment, summed over the groups of slots,
-// so that it repeats whatever the client has sent: as ToMatchingRing's. `keys` are the matching
-// ring's.
+// FoldFused: a client's fused template for enrolment, summed over the groups of slots, so that it
+// is the same in every group whatever the client sent. The result is as ToMatchingRing's. `keys`
+// are the matching ring's.
 absl::StatusOr<ckks::Ciphertext> FoldFused(const Instance& matching, const ckks::Ciphertext& sample,
                                            const ckks::EvaluationKeys& keys);
 
 // ProjectRows: each row of modality `index`, normalised, times the model's projection: gamma
-// values. FuseRows: the same, summed over the modalities that are there (empty: missing) and
-// normalised exactly. kInvalidArgument, with the row, as EncodeCompact, and for a sum that is zero.
+// values. FuseRows: the same, summed over the present modalities (empty: missing) and normalised
+// exactly. kInvalidArgument, with the row, as EncodeCompact, and for a sum that is zero.
 absl::StatusOr<std::vector<std::vector<double>>> ProjectRows(
     const Model& model, size_t index, std::span<const std::vector<double>> rows,
     VectorLength length = VectorLength::kAny);
@@ -43,8 +43,8 @@ absl::StatusOr<std::vector<std::vector<double>>> FuseRows(
     VectorLength length = VectorLength::kAny);
 
 // EncodeProjected: `z`, gamma values, in all slots, at ProjectedScale. For enrolment the server
-// folds over the groups of slots before anything else, so that what it enrols repeats: the scale
-// makes up for the sum.
+// first folds over the groups of slots, so that its value is the same in every group; the scale
+// compensates for the sum.
 absl::StatusOr<ckks::Plaintext> EncodeProjected(const Instance& instance, SampleUse use,
                                                 std::span<const double> z);
 

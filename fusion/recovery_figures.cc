@@ -12,7 +12,7 @@ Json ToJson(const std::vector<RecoveryFigures::Point>& points) {
   return out;
 }
 
-// Empty where a member is missing or of another kind, or answers do not rise.
+// Empty if a member is missing or of another kind, or answers do not rise.
 std::optional<std::vector<RecoveryFigures::Point>> ReadPoints(const Json* json) {
   if (json == nullptr || !json->is_array()) return std::nullopt;
   std::vector<RecoveryFigures::Point> points;

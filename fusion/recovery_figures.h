@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RecoveryFigures: what training has measured of templates recovered from scores and decisions: the
+// RecoveryFigures: training's measurements of recovering templates from scores and decisions: the
 // member "recovery" of a model's training summary (docs/formats.md).
 #ifndef HEFT_FUSION_RECOVERY_FIGURES_H_
 #define HEFT_FUSION_RECOVERY_FIGURES_H_
@@ -13,13 +13,13 @@
 
 namespace heft {
 
-// kMostRecovered: the share of recovered templates that a budget of scores lets be accepted.
-// kRecoveryFmr: at the threshold for this false match rate.
+// kMostRecovered: the share of recovered templates that a budget of scores permits to be accepted.
+// kRecoveryFmr: the false match rate of the threshold for this.
 inline constexpr double kMostRecovered = 0.01, kRecoveryFmr = 1e-3;
 
 struct RecoveryFigures {
-  // Point: after so many answers about a person, the share of people whose threshold accepts what
-  // was recovered.
+  // Point: after so many answers about a person, the share of people whose threshold accepts the
+  // recovered template.
   struct Point {
     uint64_t answers = 0;
     double accepted = 0;
@@ -27,9 +27,9 @@ struct RecoveryFigures {
   uint64_t people = 0;                   // who took no part in the training
   std::vector<Point> scores, decisions;  // answers rising
 
-  // Allowed: the largest number of answers up to which every measured point stays below
-  // kMostRecovered. A share is counted as if one more person had accepted, so few people allow
-  // nothing.
+  // Allowed: the largest number of answers up to which every measured share is below
+  // kMostRecovered. A share is counted as if one more person had been accepted, so few people
+  // permit nothing.
   uint64_t AllowedScores() const { return Allowed(scores); }
   uint64_t AllowedDecisions() const { return Allowed(decisions); }
 
@@ -39,7 +39,7 @@ struct RecoveryFigures {
   uint64_t Allowed(const std::vector<Point>& points) const;
 };
 
-// FiguresOf: of a model's training summary; empty where it has none that can be read.
+// FiguresOf: from a model's training summary; empty if it has none that can be read.
 std::optional<RecoveryFigures> FiguresOf(const Model& model);
 
 }  // namespace heft
