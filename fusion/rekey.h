@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renewal of keys: a gallery block moves from one secret key to another without being decrypted, by
-// one key switch a ciphertext. The re-keying key (kind RKEY) comes from the key owner; it decrypts
-// nothing without the new secret key. Format: docs/formats.md.
+// Renewal of keys: a gallery block moves from one secret key to another without being decrypted,
+// with one key switch for each ciphertext. The re-keying key (kind RKEY) is made by the key owner;
+// it decrypts nothing without the new secret key. Format: docs/formats.md.
 #ifndef HEFT_FUSION_REKEY_H_
 #define HEFT_FUSION_REKEY_H_
 
@@ -19,20 +19,20 @@ namespace heft {
 inline constexpr std::string_view kRekeyingKeyKind = "RKEY";
 
 struct RekeyingKey {
-  ckks::KeyId from{};  // the key that gives way
-  ckks::KeyId to{};    // the one that takes its place
+  ckks::KeyId from{};  // the old key
+  ckks::KeyId to{};    // the new key
   ckks::SwitchKey key;
 };
 
 std::vector<uint8_t> SerializeRekeyingKey(const ckks::Context& context, const ckks::KeyId& from,
                                           const ckks::KeyId& to, const ckks::SeededSwitchKey& key);
-// kFailedPrecondition for other parameters, kDataLoss for damaged bytes or a key that serves fewer
-// limbs than a block has, or that leads to itself.
+// kFailedPrecondition for other parameters; kDataLoss for damaged bytes, a key with fewer limbs
+// than a block, or a key that leads to itself.
 absl::StatusOr<RekeyingKey> ParseRekeyingKey(const ckks::Context& context, ByteSpan bytes,
                                              std::string_view what);
 
-// All ciphertexts of a block under the new key. kInvalidArgument for a block of another size; the
-// block is then unchanged.
+// Moves all ciphertexts of a block to the new key. kInvalidArgument, with the block unchanged, for
+// a block of another size.
 absl::Status RekeyBlock(const Instance& instance, TiledCiphertexts* block,
                         const ckks::SwitchKey& key);
 

@@ -58,7 +58,7 @@ void CarryMoves(const Instance& instance, std::span<const Move> moves, uint32_t 
         SlotSign(instance.plan, from.slot, from.lane) * SlotSign(instance.plan, to.slot, to.lane);
     const uint32_t target_k = TargetOf(instance, move, k);
     BlockSlots& target = targets[target_k];
-    // Where a giant's steps have brought them.
+    // The slots after the rotation by the giant's steps.
     const uint32_t from_slot = (from.slot + instance.plan.GiantSteps(k)) % half;
     const uint32_t to_slot = (to.slot + instance.plan.GiantSteps(target_k)) % half;
     auto carry = [&](const std::vector<ckks::Complex>& in, std::vector<ckks::Complex>& out) {
@@ -94,7 +94,7 @@ BlockSlots DrawPads(const ckks::BoundedEncoder& encoder, const Seed& seed, uint6
   auto coarse = [&](size_t i) {
     return range * (static_cast<double>(bits[i] >> 11) * 0x1p-52 - 1);
   };
-  // Half of the way to the next value of `coarse`.
+  // Half of the distance to the next value of `coarse`.
   auto fine = [&](size_t i) {
     return range * 0x1p-53 * (static_cast<double>(bits[values + i] >> 11) * 0x1p-52 - 1);
   };
@@ -110,7 +110,7 @@ BlockSlots DrawPads(const ckks::BoundedEncoder& encoder, const Seed& seed, uint6
   return pads;
 }
 
-// Pads are added and subtracted in part 0 alone.
+// Pads are added and subtracted in part 0 only.
 void AddPoly(const ckks::Context& context, ring::RnsPoly* out, const ring::RnsPoly& term) {
   for (size_t l = 0; l < out->limbs(); ++l) {
     uint32_t* v = out->limb(l).data();
@@ -124,7 +124,7 @@ void SubtractPoly(const ckks::Context& context, ring::RnsPoly* out, const ring::
   }
 }
 
-// Raised: P times the same, modulo P too.
+// Raised: P times the polynomial, modulo P too.
 ring::RnsPoly Raised(const ckks::Context& context, const ring::RnsPoly& poly) {
   const size_t n = poly.n(), limbs = poly.limbs();
   ring::RnsPoly out(n, limbs + 1);
@@ -138,7 +138,7 @@ ring::RnsPoly Raised(const ckks::Context& context, const ring::RnsPoly& poly) {
   return out;
 }
 
-// HidingSample: of the key of a rotation that has a digit to spare.
+// HidingSample: from the key of a rotation that has a spare digit.
 absl::StatusOr<ckks::ZeroSample> HidingSample(const Instance& instance,
                                               const ckks::EvaluationKeys& keys) {
   const ckks::Params& params = instance.params();

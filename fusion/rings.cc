@@ -34,7 +34,7 @@ absl::StatusOr<Rings> MakeRings(const Model& model) {
 }
 
 Interval NormInterval(const Rings& rings, const Model& model) {
-  // A probe that is too short, as one without a modality may be, scores less than it should.
+  // A probe that is too short, for example without a modality, scores less than it should.
   constexpr double kShortest = 0.01;
   if (!rings.thin()) return {kShortest, TemplateNormInterval(model).hi};
   // A score's error grows as 1 / |z|.
@@ -44,11 +44,11 @@ Interval NormInterval(const Rings& rings, const Model& model) {
 }
 
 Interval TemplateNormInterval(const Model& model) {
-  // What a polynomial leaves beside 1, and errors, far above the promised one.
+  // A polynomial's deviation from 1, and errors, far above the promised ones.
   constexpr double kError = 0.01, kRoom = 0.3;
   const double off = std::min(model.approximation.MaxRelativeError() + kError, kRoom);
-  // A shorter template scores less with everybody: it may hide somebody, and poses as nobody. So
-  // honest samples at the edge of what the approximation was fitted to are let pass.
+  // A shorter template scores less with everybody: it may hide a person, but it cannot match
+  // another one. So honest samples at the edge of the approximation's fit are accepted.
   constexpr double kShorter = 0.1;
   const double shortest = 1 - std::max(off, kShorter);
   return {shortest * shortest, (1 + off) * (1 + off)};

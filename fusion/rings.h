@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rings: where a model's samples are enrolled, and where its probes are matched: one ring for both,
 // or two (docs/design.md, "Two rings"). Enrolment normalises under encryption and needs the large
-// one; what repeats every gamma slots lies in the ring of half the degree too, where probes,
-// templates in blocks and scores take half the bytes and less than half the work.
+// ring. Vectors that repeat every gamma slots also fit into the ring of half the degree. There
+// probes, templates in blocks and scores take half the bytes and less than half the work.
 #ifndef HEFT_FUSION_RINGS_H_
 #define HEFT_FUSION_RINGS_H_
 
@@ -18,31 +18,31 @@
 
 namespace heft {
 
-// Rings: made once for a model; client, server and key owner derive the same.
+// Rings: created once for a model; client, server and key owner derive the same.
 struct Rings {
-  Instance enrolment;  // of samples to enrol or verify
-  Instance matching;   // of gallery, scores and thin probes; one ring: the same as `enrolment`
-  // Two rings: the matching ring's primes in the enrolment ring's degree; nullptr for one.
+  Instance enrolment;  // for samples to enrol or verify
+  Instance matching;   // for gallery, scores and thin probes; one ring: the same as `enrolment`
+  // Two rings: the matching ring's primes in the enrolment ring's degree; nullptr for one ring.
   std::shared_ptr<const ckks::Context> switching;
 
   bool thin() const { return switching != nullptr; }
 };
 
-// kInvalidArgument where the model does not fit its profile.
+// kInvalidArgument if the model does not fit its profile.
 absl::StatusOr<Rings> MakeRings(const Model& model);
 
-// NormInterval: of squared norms that a probe may have. One ring: up to a template's, since probes
-// are normalised as templates are. Two: from what the promised error allows to what fits the base
-// prime, since probes are normalised exactly.
+// NormInterval: the permitted squared norms of a probe. One ring: up to a template's, because
+// probes are normalised like templates. Two rings: from the lower limit of the promised error to
+// the limit of the base prime, because probes are normalised exactly.
 Interval NormInterval(const Rings& rings, const Model& model);
-// TemplateNormInterval: of squared norms of templates: 1, but for what the approximation leaves, and
-// a tenth of the length below it.
+// TemplateNormInterval: the permitted squared norms of templates: 1, up to the deviation of the
+// approximation, and a tenth of the length below it.
 Interval TemplateNormInterval(const Model& model);
-// ScoreBound: no score of a sound probe and template is larger, in absolute value.
+// ScoreBound: the largest absolute value of a score of a valid probe and template.
 double ScoreBound(const Rings& rings, const Model& model);
 
-// RingKeys: a server's keys. `enrolment` and `ring_switch` are empty where there is one ring, whose
-// keys are `matching`'s, and at a server of two that only identifies.
+// RingKeys: a server's keys. `enrolment` and `ring_switch` are empty for one ring, whose keys are
+// in `matching`, and for a server with two rings that only identifies.
 struct RingKeys {
   RingKeys() = default;
   RingKeys(ckks::EvaluationKeys one) : matching(std::move(one)) {}  // NOLINT: of one ring
@@ -52,14 +52,14 @@ struct RingKeys {
   ckks::SwitchKey ring_switch;
 };
 
-// ToMatchingRing: what fusion in the enrolment ring ends with, or a projection, as TemplateLimbs
-// limbs for AddToBlock and PrepareMaskedProbe. One ring: `z` itself, cut.
+// ToMatchingRing: turns the result of fusion in the enrolment ring, or of a projection, into
+// TemplateLimbs limbs for AddToBlock and PrepareMaskedProbe. One ring: `z` itself, cut.
 absl::StatusOr<ckks::Ciphertext> ToMatchingRing(const Rings& rings,
                                                 const ckks::SwitchKey& ring_switch,
                                                 const ckks::Ciphertext& z);
 
-// ToProbe: a vector of the matching ring at any scale near a template's, TemplateLimbs limbs, as
-// one that PrepareProbe takes: the mask's prime brings it to the scale of a probe.
+// ToProbe: turns a vector of the matching ring, with TemplateLimbs limbs at any scale near a
+// template's, into an input of PrepareProbe: the mask's prime changes its scale to a probe's.
 absl::StatusOr<ckks::Ciphertext> ToProbe(const Instance& matching, const ckks::Ciphertext& z);
 
 }  // namespace heft

@@ -8,18 +8,18 @@
 namespace heft {
 namespace {
 
-// The cost model. Its unit is the time of one transform; the others were measured against it on a
-// Zen 4 with AVX-512. What counts of a key is one limb of one digit, both parts.
+// The cost model. Its unit is the time of one transform; the other times were measured relative to
+// it on a Zen 4 with AVX-512. Costs of a key are for one limb of one digit, both parts.
 constexpr double kProduct = 0.3;  // multiplied by a digit
 constexpr double kRead = 1.4;     // read from memory: a key is read once for all of its uses
 
-// Decomposition: of a polynomial of `limbs` limbs, in transforms: each limb goes to its
-// coefficients, and to each other limb and the special prime's.
+// Decomposition: of a polynomial of `limbs` limbs, in transforms: each limb to its coefficients,
+// and then to each other limb and the special prime's.
 double Decomposition(double limbs) { return limbs + limbs * limbs; }
-// KeySize: of a key for that many limbs, in limbs of digits.
+// KeySize: of a key for this many limbs, in limbs of digits.
 double KeySize(double limbs) { return limbs * (limbs + 1); }
 
-// The grid of `count` rotations for which `cost` is least; of several, the one with most babies.
+// The grid of `count` rotations with the least `cost`; among equals, the one with most babies.
 template <typename Cost>
 RotationGrid Cheapest(uint32_t count, const Cost& cost) {
   RotationGrid best;
@@ -57,7 +57,7 @@ void RotationGrid::AddNeeds(const ckks::Params& params, size_t limbs, KeyNeeds* 
 }
 
 RotationGrid MatchingGrid(const ckks::Params& params, uint32_t count) {
-  // All rotations multiply and divide alike, so only decompositions and keys count. A probe is
+  // All rotations multiply and divide alike, so only decompositions and keys matter. A probe is
   // rotated with two levels left (base and match).
   const auto limbs = static_cast<double>(2 * params.level_primes());
   return Cheapest(count, [&](const RotationGrid& grid) {

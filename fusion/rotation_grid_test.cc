@@ -40,7 +40,7 @@ TEST(RotationGrid, OfAMatchHasFewKeys) {
   for (uint32_t gamma = 1; gamma <= 1024; gamma *= 2) {
     const RotationGrid grid = MatchingGrid(params, gamma);
     EXPECT_EQ(grid.count(), gamma);
-    // As near to a square as a power of two allows.
+    // As close to a square as powers of two permit.
     EXPECT_GE(grid.babies, grid.giants);
     EXPECT_LE(grid.babies, 4 * grid.giants);
   }
@@ -61,7 +61,7 @@ TEST(RotationGrid, OfProductsUsesTheKeysThatAreThere) {
   EXPECT_THAT(ProductGrid(params, 1, 2, 3, have, 0).BabyElements(params), ElementsAre(1));
 }
 
-// What is encrypted for one plan is projected under the keys of another: plans of one model with
+// A sample encrypted for one plan is projected with the keys of another: plans of one model with
 // and without the mask's prime have the same rotations.
 TEST(RotationGrid, TheMasksPrimeChangesNoRotation) {
   for (const uint32_t gamma : {16u, 32u, 64u, 128u, 256u}) {

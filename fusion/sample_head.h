@@ -11,11 +11,11 @@
 
 namespace heft {
 
-// ReadSampleHead: up to the number of samples, of a payload of this encoding; `reader` knows
-// whether it is sound.
+// ReadSampleHead: reads a payload of this encoding up to the number of samples; errors are in
+// `reader`.
 SampleHeader ReadSampleHead(ByteReader& reader, SampleEncoding encoding);
 
-// CountSamples: in an envelope's payload of kind `kind`: those of a file of samples; 0 of others.
+// CountSamples: the number of samples in a payload of kind `kind`; 0 for other kinds.
 absl::StatusOr<uint64_t> CountSamples(std::string_view kind, ByteSpan payload,
                                       std::string_view what);
 

@@ -21,7 +21,7 @@ constexpr std::string_view kCompactKind = "CTXT";
 constexpr std::string_view kBulkKind = "CTXS";
 constexpr std::string_view kPartialKind = "CTXP";
 constexpr std::string_view kFusedKind = "CTXF";
-// Version: of each kind. What a client has fused says which modalities it has.
+// Version: of each kind. A fused file states its modalities.
 uint32_t Version(SampleEncoding encoding) { return encoding == SampleEncoding::kFused ? 2 : 1; }
 constexpr uint64_t kMaxSamples = 1 << 24;
 
@@ -39,7 +39,7 @@ std::string_view Kind(SampleEncoding encoding) {
   return kCompactKind;
 }
 
-// What a file declares to be; compact where it is no file of samples.
+// The encoding that a file declares; kCompact if it is not a file of samples.
 SampleEncoding EncodingOf(std::string_view kind) {
   for (const SampleEncoding e :
        {SampleEncoding::kBulk, SampleEncoding::kPartial, SampleEncoding::kFused}) {
@@ -48,14 +48,14 @@ SampleEncoding EncodingOf(std::string_view kind) {
   return SampleEncoding::kCompact;
 }
 
-// Bytes of one record: fixed by context and form.
+// Bytes of one record: determined by context and form.
 size_t RecordSize(const ckks::Context& context, bool seeded) {
   const size_t limbs = context.params().limbs();
   return seeded ? ckks::SeededCiphertextSize(context, limbs)
                 : ckks::CiphertextSize(context, /*parts=*/2, limbs);
 }
 
-// The second part of an encryption is uniform; where a limb of it is zero, the first part shows the
+// The second part of an encryption is uniform. If a limb of it is zero, the first part reveals the
 // message to anyone.
 bool Transparent(const ckks::Ciphertext& c) {
   for (size_t l = 0; l < c.limbs(); ++l) {
@@ -128,7 +128,7 @@ absl::StatusOr<ckks::Plaintext> SampleEncoder::Encode(size_t i) const {
   auto plain = compact ? EncodeCompact(*instance_, *model_, index_, rows_[i], form_.length)
                        : EncodeProjected(*instance_, form_.use, rows_[i]);
   if (!plain.ok()) return AtRow(plain.status(), i);
-  // The largest coordinate is secret and the estimate travels in the clear.
+  // The largest coordinate is secret, and the estimate is stored unencrypted.
   plain->noise.message = 1;
   return plain;
 }
@@ -257,7 +257,7 @@ absl::Status CheckSampleKind(ByteSpan file, std::string_view what) {
 ckks::ParamsId SampleParamsId(ByteSpan bytes) {
   ckks::ParamsId id{};
   const auto file = Unsigned(bytes, "samples");
-  if (!file.ok()) return id;  // its reader will say why
+  if (!file.ok()) return id;  // the file's reader will report the reason
   bytes = *file;
   const std::string kind = EnvelopeKind(bytes);
   if (kind == Kind(EncodingOf(kind)) && bytes.size() >= kEnvelopeHeaderSize + id.size()) {
@@ -312,7 +312,7 @@ absl::StatusOr<ckks::Ciphertext> SampleReader::Record(size_t index) const {
     return absl::DataLossError(
         absl::StrCat(what_, ": ciphertext ", index, " is not encrypted: its second part is zero"));
   }
-  // The sender's own estimate is not to be trusted.
+  // The sender's own estimate must not be trusted.
   out.noise = {1, ckks::PublicKeyError(context_->params())};
   return out;
 }
@@ -351,7 +351,7 @@ absl::StatusOr<std::vector<uint8_t>> EncryptSamples(const Instance& instance, co
   const ckks::Context& context = *instance.context;
   SampleWriter writer(context, MakeSampleHeader(instance, model, index, key.key_id, false, form),
                       encoder.labels());
-  // In chunks: all threads work, and few ciphertexts are held at a time.
+  // In chunks, so that all threads work and few ciphertexts are in memory at a time.
   constexpr size_t kChunk = 64;
   for (size_t start = 0; start < encoder.size(); start += kChunk) {
     const size_t count = std::min(kChunk, encoder.size() - start);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encrypted samples of one modality: what a capture device sends. Kind CTXT holds a ciphertext a
-// sample (the compact encoding), kind CTXS a ciphertext a coordinate, for bulk enrolment. Format:
+// Encrypted samples of one modality, as clients send them. Kind CTXT holds one ciphertext for each
+// sample (the compact encoding), kind CTXS one for each coordinate, for bulk enrolment. Format:
 // docs/formats.md.
 #ifndef HEFT_FUSION_SAMPLES_H_
 #define HEFT_FUSION_SAMPLES_H_
@@ -25,8 +25,8 @@
 
 namespace heft {
 
-// What the samples of a file have in common. Independent of the projection: a model trained anew
-// for the same dimensions takes the same files.
+// The common facts of a file's samples. They do not depend on the projection: a retrained model
+// with the same dimensions accepts the same files.
 struct SampleHeader {
   ckks::ParamsId params_id{};
   ckks::KeyId key_id{};
@@ -36,10 +36,10 @@ struct SampleHeader {
   uint32_t run = 0;  // of the compact encoding; 0 for bulk
   uint32_t gamma = 0;
   bool seeded = false;  // encrypted with the secret key, the uniform part as a seed
-  // Of samples that a client has projected: by which model, and for what.
+  // For samples that a client has projected: the model and the purpose.
   ModelId model_id{};
   SampleUse use = SampleUse::kEnrolment;
-  // Of samples that a client has fused: those that they have, bit i for Model::modalities[i].
+  // For samples that a client has fused: their modalities, bit i for Model::modalities[i].
   uint32_t modalities = 0;
 
   bool projected() const {
@@ -47,7 +47,7 @@ struct SampleHeader {
   }
 };
 
-// SampleForm: how samples are to be encrypted.
+// SampleForm: how to encrypt samples.
 struct SampleForm {
   SampleForm(SampleEncoding e = SampleEncoding::kCompact,  // NOLINT: an encoding is a form
              SampleUse u = SampleUse::kEnrolment, VectorLength l = VectorLength::kAny)
@@ -55,7 +55,7 @@ struct SampleForm {
   SampleEncoding encoding;
   SampleUse use;
   VectorLength length;
-  uint32_t modalities = 0;  // of kFused: those that were fused; 0: all of the model's
+  uint32_t modalities = 0;  // for kFused: the fused modalities; 0: all of the model's
 };
 
 // The header of modality `index` under a model.
@@ -65,9 +65,9 @@ SampleHeader MakeSampleHeader(const Instance& instance, const Model& model, size
 // The plaintexts of a file's ciphertexts.
 class SampleEncoder {
  public:
-  // One label a row, or none at all; `rows` must outlive the encoder. kInvalidArgument for wrong
-  // labels or rows; for the compact encoding rows are checked as they are encoded. Rows of kPartial
-  // and kFused are what ProjectRows and FuseRows make.
+  // One label for each row, or none at all; `rows` must outlive the encoder. kInvalidArgument for
+  // wrong labels or rows; for the compact encoding rows are checked when they are encoded. Rows of
+  // kPartial and kFused are results of ProjectRows and FuseRows.
   static absl::StatusOr<SampleEncoder> Create(const Instance& instance, const Model& model,
                                               size_t index,
                                               std::span<const std::vector<double>> rows,
@@ -89,10 +89,11 @@ class SampleEncoder {
 
 class SampleWriter {
  public:
-  // One label a sample: an identity, or empty.
+  // One label for each sample: an identity, or empty.
   SampleWriter(const ckks::Context& context, const SampleHeader& header,
                std::span<const std::string> labels);
-  // header.seeded == false, == true. A sample each, or a coordinate each for bulk.
+  // For header.seeded == false and == true. One call for each sample, or for each coordinate in
+  // bulk.
   void Add(const ckks::Ciphertext& ciphertext);
   void Add(const ckks::SeededCiphertext& ciphertext);
   std::vector<uint8_t> Finish();
@@ -103,7 +104,7 @@ class SampleWriter {
   ByteWriter writer_;
 };
 
-// A parsed file; ciphertexts are unpacked one at a time. Owns the bytes.
+// A parsed file, which owns its bytes; ciphertexts are unpacked one at a time.
 class SampleReader {
  public:
   // kDataLoss for damaged bytes, kFailedPrecondition for other parameters. `what` names the file.
@@ -118,8 +119,8 @@ class SampleReader {
   // kInvalidArgument for an index past the end, and for files of the other encoding.
   absl::StatusOr<ckks::Ciphertext> Sample(size_t index) const;
   absl::StatusOr<ckks::Ciphertext> Coordinate(size_t index) const;
-  // Of sample `index` as it was encrypted, by which it is recognised when it is sent again; in bulk
-  // of all samples, and its number.
+  // RowDigest: the hash of sample `index` as it was encrypted, which identifies a repeated sample.
+  // In bulk, of all samples and the index.
   Hash RowDigest(size_t index) const;
 
  private:
@@ -139,24 +140,25 @@ class SampleReader {
 absl::Status CheckSamples(const Instance& instance, const Model& model, size_t index,
                           const SampleHeader& header, std::string_view what);
 
-// CheckSampleKind: that an unsigned file says it is one of samples. kDataLoss, as its reader's.
+// CheckSampleKind: that an unsigned file is declared to be one of samples. kDataLoss, as its
+// reader.
 absl::Status CheckSampleKind(ByteSpan file, std::string_view what);
 
-// SampleParamsId: the parameters that a file of samples declares; zeros where it is none.
+// SampleParamsId: the parameters that a file of samples declares; zeros for other files.
 ckks::ParamsId SampleParamsId(ByteSpan bytes);
 
-// RingOf: where such samples are encrypted: in rings.enrolment or rings.matching. kInvalidArgument
-// for bulk samples to be identified, and for projected ones where there is one ring.
+// RingOf: the ring of such samples: rings.enrolment or rings.matching. kInvalidArgument for bulk
+// samples for identification, and for projected samples with one ring.
 absl::StatusOr<const Instance*> RingOf(const Rings& rings, const SampleForm& form);
 
-// EncodableRows: what a SampleEncoder takes. RowsToEncrypt: of one modality, projected if that is
-// its encoding; RowsToFuse: of all that are given, fused. kInvalidArgument as Client::Encrypt and
-// Client::EncryptFused.
+// EncodableRows: the input of a SampleEncoder. RowsToEncrypt: from one modality, projected if the
+// encoding requires it. RowsToFuse: from all given modalities, fused. kInvalidArgument as
+// Client::Encrypt and Client::EncryptFused.
 struct EncodableRows {
   size_t index = 0;  // of the modality; fused: 0
   SampleForm form;
   std::vector<std::vector<double>> rows;
-  std::vector<std::string> labels;  // one a row, or none
+  std::vector<std::string> labels;  // one for each row, or none
 };
 absl::StatusOr<EncodableRows> RowsToEncrypt(const Model& model, const Samples& samples);
 absl::StatusOr<EncodableRows> RowsToFuse(const Model& model, std::span<const Samples> modalities);
@@ -165,8 +167,8 @@ absl::StatusOr<EncodableRows> RowsToFuse(const Model& model, std::span<const Sam
 absl::StatusOr<std::vector<std::vector<double>>> RowsOf(const Samples& samples,
                                                         const ModalitySpec& modality);
 
-// Encrypts rows of modality `index` under the public key. One label a row, or none at all; at most
-// n/2 rows for bulk. All threads.
+// Encrypts rows of modality `index` under the public key. One label for each row, or none at all;
+// at most n/2 rows for bulk. Uses all threads.
 absl::StatusOr<std::vector<uint8_t>> EncryptSamples(const Instance& instance, const Model& model,
                                                     size_t index, const ckks::PublicKey& key,
                                                     std::span<const std::vector<double>> rows,

@@ -101,7 +101,7 @@ TEST_F(SamplesTest, WrongRowsAndLabelsAreRefused) {
   }
 }
 
-// A template's scale before it is normalised is more than the encoder's integers hold.
+// A template's scale before normalisation exceeds the encoder's integers.
 TEST(ProjectedSamplesTest, AreEncodedAtEveryScaleThatEnrolmentTakes) {
   for (const char* profile : {"thin", "flooded"}) {
     const Model model = testing::RandomModel({30, 20}, 16, 3, profile);

@@ -26,7 +26,7 @@ void AddScalarSums(const ckks::Context& context, std::span<ckks::Ciphertext> sum
       }
     }
   });
-  // Tasks enough for any number of threads, each long enough for whole pages of every input.
+  // Enough tasks for any number of threads, each long enough for whole pages of every input.
   const size_t piece = std::min<size_t>(n, 2048), pieces = n / piece;
   ParallelFor(limbs * 2 * pieces, [&](size_t task) {
     const size_t l = task / (2 * pieces), p = task / pieces % 2, at = task % pieces * piece;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums of ciphertexts times integers, many at once: the projection of the SIMD encoding.
+// Many sums of ciphertexts times integers at once: the projection of the SIMD encoding.
 #ifndef HEFT_FUSION_SCALAR_SUMS_H_
 #define HEFT_FUSION_SCALAR_SUMS_H_
 
@@ -12,8 +12,8 @@
 
 namespace heft::internal {
 
-// sums[r] += sum over d of weights[r * stride + d] * columns[d], parts and error estimate; the
-// scales are the caller's business. All are two-part ciphertexts with the same limbs. All threads.
+// sums[r] += sum over d of weights[r * stride + d] * columns[d], for parts and error estimate; the
+// caller sets the scales. All are two-part ciphertexts with the same limbs. Uses all threads.
 void AddScalarSums(const ckks::Context& context, std::span<ckks::Ciphertext> sums,
                    std::span<const ckks::Ciphertext> columns, const int64_t* weights,
                    size_t stride);

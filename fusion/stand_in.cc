@@ -14,8 +14,8 @@ TiledCiphertexts StandInBlock(const Instance& instance, std::span<const uint8_t>
   const ckks::Context& context = *instance.context;
   const uint32_t gamma = instance.plan.gamma;
   HEFT_DCHECK(signs.size() >= (gamma + 7) / 8, "a sign for each coordinate");
-  // 1 + X^(n/2) holds 1 in the real part of every slot, and 1 or -1 in the imaginary part. So
-  // ciphertext k, a multiple of it, holds in each slot a coordinate of that slot's template.
+  // 1 + X^(n/2) has 1 in the real part of every slot, and 1 or -1 in the imaginary part. So
+  // ciphertext k, a multiple of it, has in each slot a coordinate of that slot's template.
   const double coordinate = kStandInLength / std::sqrt(gamma) * instance.plan.matching.block_scale;
   const size_t limbs = MatchLimbs(context.params());
   std::array<ring::RnsPoly, 2> positive = {ring::RnsPoly(context.n(), limbs),

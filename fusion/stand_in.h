@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// StandInBlock: what a verification of an identity that is not enrolled is matched with, so that
-// its reply is like any other and its score noise around 0.
+// StandInBlock: the block for a verification of an identity that is not enrolled, so that its reply
+// has the same form as others and its score is noise around 0.
 #ifndef HEFT_FUSION_STAND_IN_H_
 #define HEFT_FUSION_STAND_IN_H_
 
@@ -11,13 +11,13 @@
 
 namespace heft {
 
-// kStandInLength: of a stand-in's template. No probe's cosine with it is larger, so a threshold
-// above it never accepts one.
+// kStandInLength: the length of a stand-in's template. It bounds the cosine of every probe with it,
+// so a threshold above it never accepts one.
 inline constexpr double kStandInLength = 0.25;
 
-// StandInBlock: a block with a template of kStandInLength in every slot and lane, in the clear
-// (nobody's, so there is nothing to hide): coordinates of one size, negative where a bit of `signs`
-// is set, which has one for each, at least gamma / 8 bytes.
+// StandInBlock: a block with a template of kStandInLength in every slot and lane, unencrypted
+// because it is of no person. Coordinates have equal size, and are negative if their bit of `signs`
+// is set; `signs` has at least gamma / 8 bytes.
 TiledCiphertexts StandInBlock(const Instance& instance, std::span<const uint8_t> signs);
 
 }  // namespace heft

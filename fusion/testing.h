@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests alone: random models and their plain reference, and keys without their files.
+// For tests only: random models with a plain reference, and keys without files.
 #ifndef HEFT_FUSION_TESTING_H_
 #define HEFT_FUSION_TESTING_H_
 
@@ -14,7 +14,7 @@ using experiment::FusePlain;
 using experiment::RandomModel;
 using experiment::RandomUnit;
 
-// MakeKeys: those that `needs` ask for.
+// MakeKeys: the keys of `needs`.
 inline ckks::EvaluationKeys MakeKeys(const ckks::Context& context, const KeyNeeds& needs,
                                      const ckks::SecretKey& secret, Csprng& rng) {
   ckks::EvaluationKeys keys;

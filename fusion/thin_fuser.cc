@@ -22,13 +22,13 @@ using ckks::ExtendedCiphertext;
 
 namespace {
 
-// What is half of z gives z with its conjugate, so the products are of z / 2.
+// The products are of z / 2, because adding the conjugate doubles.
 constexpr double kHalf = 0.5;
 
-// kFiner: how much finer than the projection's factors their coefficients are kept.
+// kFiner: how much finer the coefficients are stored than the projection's factors.
 constexpr double kFiner = 16;
 
-// CoefficientsOf: a plaintext's, which are below half of two primes.
+// CoefficientsOf: a plaintext's coefficients, which are below half of the product of two primes.
 std::vector<double> CoefficientsOf(const ckks::Context& context, ckks::Plaintext plain) {
   const ring::Modulus &q = context.modulus(0), &r = context.modulus(1);
   const std::span<uint32_t> low = plain.poly.limb(0), high = plain.poly.limb(1);
@@ -46,7 +46,7 @@ std::vector<double> CoefficientsOf(const ckks::Context& context, ckks::Plaintext
   return out;
 }
 
-// Round: `a` times `factor`, to integers. This loop and the next take vector instructions.
+// Round: `a` times `factor`, rounded to integers. This loop and the next use vector instructions.
 void Round(std::span<const float> a, float factor, std::span<int32_t> out) {
   for (size_t i = 0; i < a.size(); ++i) {
     const float x = a[i] * factor;
@@ -54,12 +54,12 @@ void Round(std::span<const float> a, float factor, std::span<int32_t> out) {
   }
 }
 
-// Lifted: integers below q without sign plus q, as transforms take them.
+// Lifted: signed integers of absolute value below q, plus q, for the input of transforms.
 void Lifted(std::span<const int32_t> a, const ring::Modulus& q, std::span<uint32_t> out) {
   for (size_t i = 0; i < a.size(); ++i) out[i] = static_cast<uint32_t>(a[i]) + q.value();
 }
 
-// RoundLarge: both, of integers of any size.
+// RoundLarge: both, for integers of any size.
 void RoundLarge(std::span<const double> a, double factor, const ring::Modulus& q,
                 std::span<uint32_t> out) {
   for (size_t i = 0; i < a.size(); ++i) out[i] = q.ReduceSigned(std::llround(a[i] * factor));
@@ -191,8 +191,9 @@ absl::StatusOr<ExtendedCiphertext> ThinFuser::Folded(std::span<const Ciphertext*
   const ckks::Context& context = *matching_.context;
   const auto& folds = matching_.plan.projection.folds;
   HEFT_ASSIGN_OR_RETURN(std::vector<ExtendedCiphertext> sums, Products(modalities, blinding));
-  // The first fold adds the conjugate. Of w, the projection before it, that of w (1 - i sigma) is
-  // conj(w) (1 + i sigma): one key switch makes z real, and (1 + i sigma) stays with it.
+  // The first fold adds the conjugate. For w, the projection before it, the conjugate of w (1 - i
+  // sigma) is conj(w) (1 + i sigma): one key switch makes z real and keeps the factor (1 + i
+  // sigma).
   ExtendedCiphertext& u = sums[0];
   ExtendedCiphertext minus = u;
   HEFT_RETURN_IF_ERROR(ckks::Subtract(context, &minus, sums[1]));
@@ -223,7 +224,7 @@ absl::StatusOr<ProvenProbe> ThinFuser::Fuse(std::span<const Ciphertext* const> m
   HEFT_RETURN_IF_ERROR(ckks::Add(context, &u, u));
   Ciphertext twice;
   HEFT_RETURN_IF_ERROR(ckks::DivideAndRescale(context, &twice, u));
-  out.z.scale = plan.matching.probe_scale;  // but for the factors' rounding
+  out.z.scale = plan.matching.probe_scale;  // except for the factors' rounding
   out.z.noise.message = std::sqrt(plan.normalisation.interval_hi);
   twice.scale = plan.matching.probe_scale;
   HEFT_ASSIGN_OR_RETURN(out.norm, ProveNorm(matching_, twice, *sigma, *keys_));

@@ -18,36 +18,36 @@
 
 namespace heft {
 
-// ProvenProbe: what a probe is matched with, and the proof of its norm (fusion/norm_proof.h).
+// ProvenProbe: a fused probe, and the proof of its norm (fusion/norm_proof.h).
 struct ProvenProbe {
   ckks::Ciphertext z;
   ckks::Ciphertext norm;
 };
 
-// Calls come from any number of threads.
+// Any number of threads may call at once.
 class ThinFuser {
  public:
   // `matching` is the small ring's; `keys` must outlive the fuser. kFailedPrecondition names the
-  // first key that is missing. `samples` as Fuser's.
+  // first missing key. `samples` as in Fuser.
   static absl::StatusOr<ThinFuser> Create(const Instance& matching, const Model& model,
                                           const ckks::EvaluationKeys* keys, size_t samples = 1);
 
   const Instance& instance() const { return matching_; }
 
-  // As Fuser::Project's arguments: z in MatchLimbs limbs at probe_scale. Without `sigma`, the
-  // factor of the norm, one is drawn for this probe alone.
+  // Arguments as in Fuser::Project; z has MatchLimbs limbs at probe_scale. Without `sigma`, the
+  // factor of the norm, it draws one for this probe only.
   absl::StatusOr<ProvenProbe> Fuse(std::span<const ckks::Ciphertext* const> modalities,
                                    std::optional<double> sigma = {}) const;
 
  private:
   using Factors = std::vector<std::vector<ckks::Plaintext>>;  // [pair][rotation]
-  // Coefficients: in floats where the integers that they become are below each prime, which is
-  // fast, else in doubles (profile flooded). One of both is empty.
+  // Coefficients: as floats, which is fast, if the resulting integers are below each prime;
+  // otherwise as doubles (profile flooded). One of both is empty.
   struct Coefficients {
     std::vector<float> small;
     std::vector<double> large;
   };
-  // Spare: factors that have served. The next probe's take their memory, 64 kB a rotation.
+  // Spare: used factors. The next probe's factors take their memory, 64 kB for each rotation.
   struct Spare {
     std::mutex mutex;
     std::vector<Factors> factors;
@@ -61,10 +61,10 @@ class ThinFuser {
   // Turn: a factor of the projection times i sigma.
   void Turn(double sigma, const ckks::Plaintext& factor, const Coefficients& imaginary,
             ckks::Plaintext* out) const;
-  // Blinding: the projection's factors times i sigma. They serve one probe: whoever learns that a
-  // probe has passed knows something of its sigma.
+  // Blinding: the projection's factors times i sigma, for one probe only: the outcome of a probe
+  // reveals something about its sigma.
   Factors Blinding(double sigma) const;
-  // The projection, and i sigma times it, before the folds.
+  // The projection, and the same times i sigma, before the folds.
   absl::StatusOr<std::vector<ckks::ExtendedCiphertext>> Products(
       std::span<const ckks::Ciphertext* const> modalities, const Factors& blinding) const;
   // z (1 + i sigma), folded, with the special prime.
@@ -76,7 +76,7 @@ class ThinFuser {
   double mean_factor_ = 1;
   const ckks::EvaluationKeys* keys_ = nullptr;
   std::unique_ptr<Fuser> fuser_;  // of z / 2
-  // The projection's factors times i: a new sigma takes roundings and transforms, no encoding.
+  // The projection's factors times i: a new sigma needs roundings and transforms, but no encoding.
   std::vector<std::vector<Coefficients>> imaginary_;  // [pair][rotation]
   std::unique_ptr<Spare> spare_ = std::make_unique<Spare>();
 };

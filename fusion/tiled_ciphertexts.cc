@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gallery blocks and probes in the layout that matching reads: how they are filled.
+// Fills gallery blocks and probes in the layout that matching reads.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -57,7 +57,7 @@ TiledCiphertexts NewProbe(const Context& context, uint32_t count) {
   return out;
 }
 
-// Both parts of a ciphertext tile by tile to out + place(limb, tile, part).
+// Writes both parts of a ciphertext tile by tile to out + place(limb, tile, part).
 template <typename Place>
 void StoreParts(std::span<const ring::RnsPoly> parts, uint32_t* out, const Place& place) {
   for (size_t l = 0; l < parts[0].limbs(); ++l) {
@@ -70,7 +70,7 @@ void StoreParts(std::span<const ring::RnsPoly> parts, uint32_t* out, const Place
   }
 }
 
-// Ciphertext k into the tiles of a probe of `count`.
+// Writes ciphertext k into the tiles of a probe of `count`.
 void StoreProbe(const Context& context, uint32_t count, uint32_t k,
                 std::span<const ring::RnsPoly> parts, TiledCiphertexts* out) {
   StoreParts(parts, out->data(), [&](size_t l, size_t t, size_t p) {
@@ -167,7 +167,7 @@ absl::StatusOr<ckks::Plaintext> EncodeMask(const Instance& instance, double from
 
 namespace {
 
-// Giant: a vector rotated by a giant's steps, with what its babies share.
+// Giant: a vector rotated by a giant's steps, and the data that its babies share.
 struct Giant {
   Giant(const Context& context, Ciphertext image)
       : z(std::move(image)), digits(context, z.parts[1]) {}
@@ -189,7 +189,7 @@ absl::StatusOr<std::vector<Giant>> Giants(const Instance& instance, const Cipher
   return out;
 }
 
-// BabyKeys: of the babies' rotations, by as many slots as their index; nullptr for the identity.
+// BabyKeys: for the babies' rotations, by as many slots as their index; nullptr for the identity.
 absl::StatusOr<std::vector<const ckks::SwitchKey*>> BabyKeys(const Instance& instance, size_t limbs,
                                                              const EvaluationKeys& keys) {
   const auto elements = instance.plan.matching.grid.BabyElements(instance.params());
@@ -201,13 +201,13 @@ absl::StatusOr<std::vector<const ckks::SwitchKey*>> BabyKeys(const Instance& ins
 }
 
 // MaskedBaby: mask * rot(giant, by a baby's steps), rescaled to MatchLimbs limbs, for each mask. A
-// null key stands for the identity.
+// null key means the identity.
 std::vector<std::vector<ring::RnsPoly>> MaskedBaby(const Context& context, const Giant& giant,
                                                    const ckks::SwitchKey* key, uint32_t element,
                                                    std::span<const ring::RnsPoly> masks) {
   const size_t n = context.n(), limbs = giant.z.limbs();
   const ring::Kernels& kernels = ring::ActiveKernels();
-  // The image, not divided by the special prime yet: a switched sum, and what needs no key.
+  // The image before its division by the special prime: a switched sum, and a part without a key.
   ckks::SwitchSum image(n, limbs);
   ring::RnsPoly plain[2] = {giant.z.parts[0], giant.z.parts[1]};
   if (key != nullptr) {
@@ -249,7 +249,7 @@ std::vector<std::vector<ring::RnsPoly>> MaskedBaby(const Context& context, const
   return out;
 }
 
-// BackMasks: of a block's giants: `mask`, rotated back as each of them is.
+// BackMasks: `mask`, rotated back by the steps of each giant of a block.
 std::vector<ring::RnsPoly> BackMasks(const Instance& instance, const ckks::Plaintext& mask) {
   const Context& context = *instance.context;
   const FusionPlan& plan = instance.plan;
@@ -266,10 +266,10 @@ std::vector<ring::RnsPoly> BackMasks(const Instance& instance, const ckks::Plain
   return out;
 }
 
-// mask * rot(z, k), rotated back by GiantSteps(k) and rescaled to MatchLimbs limbs, for every k <
-// gamma; `use` takes k and both parts, on any thread. z repeats every gamma slots, so this is a
-// mask that is rotated back, times rot(z, k - GiantSteps(k)). The mask, extended, multiplies after
-// the key switches: of slots that it hides nothing is left, the switches' noise included.
+// MaskedRotations: mask * rot(z, k), rotated back by GiantSteps(k) and rescaled to MatchLimbs
+// limbs, for every k < gamma; `use` takes k and both parts, on any thread. z repeats every gamma
+// slots, so this is a mask that is rotated back, times rot(z, k - GiantSteps(k)). The extended mask
+// multiplies after the key switches, so hidden slots keep nothing, not even the switches' noise.
 template <typename Use>
 absl::Status MaskedRotations(const Instance& instance, const Ciphertext& z,
                              const ckks::Plaintext& mask, const EvaluationKeys& keys,
@@ -308,9 +308,9 @@ TiledCiphertexts EmptyBlock(const Context& context, uint32_t gamma) {
 
 namespace {
 
-// StoreRotation: the image under `element` of (own / P, what has these digits) into tiles,
-// place(limb) the first one. As SwitchLimb, CloseSwitch and a permutation do it, with fewer passes:
-// a server spends a third of an identification here.
+// StoreRotation: the image under `element` of a ciphertext (own / P and the polynomial of
+// `digits`), written into tiles from place(limb) on. Equals SwitchLimb, CloseSwitch and a
+// permutation, with fewer passes: a server spends a third of an identification here.
 template <typename Place>
 void StoreRotation(const Context& context, const ckks::Digits& digits, const ckks::SwitchKey& key,
                    const ring::RnsPoly& own, uint32_t element, const Place& place, size_t stride) {
@@ -354,8 +354,8 @@ absl::StatusOr<TiledCiphertexts> PrepareProbe(const Instance& instance, const Ci
   TiledCiphertexts out = NewProbe(context, grid.count());
   const uint64_t rotations = uint64_t{grid.giants} * (grid.babies - 1);
   ckks::CountOperations({.rotations = rotations, .special_divisions = rotations});
-  // Keys are a few megabytes: each is fetched during the rotation before. A few rotations of a
-  // giant are a task, so that the next one is mostly the same thread's.
+  // Keys are a few megabytes: each is fetched during the rotation before. A task has a few
+  // rotations of a giant, so that mostly the same thread does the next one.
   const size_t some = std::min<size_t>(grid.babies, 8), tasks = grid.babies / some;
   ParallelFor(grid.giants * tasks, [&](size_t task) {
     const size_t j = task / tasks, first = task % tasks * some;
@@ -382,7 +382,7 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
                                                     const EvaluationKeys& keys) {
   const Context& context = *instance.context;
   const FusionPlan& plan = instance.plan;
-  // Its scale may be any near a template's: the mask brings it to its own.
+  // Its scale may be any near a template's: the mask corrects it.
   HEFT_RETURN_IF_ERROR(
       internal::CheckForm(z, TemplateLimbs(context.params()), plan.matching.fused_scale, 3));
   std::vector<Complex> values(context.slots(), 0);
@@ -390,8 +390,8 @@ absl::StatusOr<TiledCiphertexts> PrepareMaskedProbe(const Instance& instance, co
     if (slot >= context.slots()) {
       return absl::InvalidArgumentError(absl::StrCat("slot ", slot, " does not exist"));
     }
-    // Half, because adding the conjugate doubles; in lane 1 also the sign that X^(n/2) brings. The
-    // score ends in lane 0, so that lane's sign takes the place of the template's.
+    // Half, because adding the conjugate doubles; in lane 1 also the sign that X^(n/2) adds. The
+    // score ends in lane 0, so that lane's sign replaces the template's.
     const double signs = SlotSign(plan, slot, lane) * SlotSign(plan, slot, 0);
     values[slot] = signs * (lane == 0 ? 0.5 : (slot % 2 == 0 ? -0.5 : 0.5));
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Key generation for a model: the secret keys, and just the evaluation keys that the model's plans
-// need, each cut to the level where it is used.
+// Key generation for a model: the secret keys, and only the evaluation keys that the model's plans
+// need, each cut to the level of its use.
 #ifndef HEFT_FUSION_OWNER_KEYGEN_H_
 #define HEFT_FUSION_OWNER_KEYGEN_H_
 
@@ -15,7 +15,7 @@
 
 namespace heft {
 
-// SecretKeys: of each of a model's rings, under one id.
+// SecretKeys: one for each of a model's rings, with the same id.
 struct SecretKeys {
   SecretKeys(ckks::SecretKey one) : enrolment(std::move(one)) {}  // NOLINT: of one ring
   SecretKeys(ckks::SecretKey large, ckks::SecretKey half)
@@ -27,7 +27,7 @@ struct SecretKeys {
   const ckks::KeyId& key_id() const { return enrolment.key_id(); }
 };
 
-// GenerateSecretKeys: independent of each other.
+// GenerateSecretKeys: independent keys.
 absl::StatusOr<SecretKeys> GenerateSecretKeys(const Rings& rings, Csprng& rng);
 // MakeEncryptionKeys: for clients.
 PublicKeys MakeEncryptionKeys(const Rings& rings, const SecretKeys& secret, Csprng& rng);

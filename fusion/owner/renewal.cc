@@ -27,8 +27,8 @@ absl::Status CheckSource(const Instance& instance, const PaddedBlock& source) {
                : absl::InvalidArgumentError("not the form of a padded block of this model");
 }
 
-// Opened: round((c0 + c1 s) / P), which is what the server padded: the encryption of zero that
-// hides c1 decrypts to less than P / 2.
+// Opened: round((c0 + c1 s) / P), the padded values. The encryption of zero that hides c1 decrypts
+// to less than P / 2.
 ring::RnsPoly Opened(const ckks::Context& context, const ckks::SecretKey& secret,
                      const PaddedBlock::Parts& c) {
   const size_t n = c.part[0].n(), limbs = c.part[0].limbs() - 1;
@@ -46,7 +46,7 @@ ring::RnsPoly Opened(const ckks::Context& context, const ckks::SecretKey& secret
   return out;
 }
 
-// Bound: to what a sound request holds, so that what is encoded fits whatever was sent.
+// Bound: limits values to those of a valid request, so that all inputs can be encoded.
 void Bound(double most, BlockSlots* slots) {
   auto bound = [&](double v) { return std::min(std::max(v, -most), most); };
   for (ckks::Complex& v : slots->high) v = {bound(v.real()), bound(v.imag())};

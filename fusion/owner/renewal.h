@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key owner's half of a renewal (fusion/renewal.h). What he decrypts are pads to him; what
-// leaves him is encrypted anew. Nothing that he does, or says, depends on a decrypted value: a
-// server that sends ciphertexts of its own choice learns neither from errors nor from what is
-// refused.
+// The key owner's part of a renewal (fusion/renewal.h). The values that it decrypts look like
+// random pads, and its outputs are freshly encrypted. None of its actions or errors depends on a
+// decrypted value. So a server that sends chosen ciphertexts learns nothing from errors or
+// refusals.
 #ifndef HEFT_FUSION_OWNER_RENEWAL_H_
 #define HEFT_FUSION_OWNER_RENEWAL_H_
 
@@ -17,10 +17,10 @@
 
 namespace heft {
 
-// RenewBlock: one target out of padded sources, of which `moves` names some: gamma fresh
-// encryptions of MatchLimbs limbs at block_scale, of what moves and zeros elsewhere. Scale and
-// noise estimate are the same whatever they hold. kInvalidArgument as CheckMoves, and for a source
-// of another form.
+// RenewBlock: one target from padded sources, as named by `moves`: gamma fresh encryptions of
+// MatchLimbs limbs at block_scale, with the moved values and zeros elsewhere. Scale and noise
+// estimate do not depend on the values. kInvalidArgument as CheckMoves, and for a source of another
+// form.
 absl::StatusOr<std::vector<ckks::SeededCiphertext>> RenewBlock(const Instance& instance,
                                                                const ckks::SecretKey& secret,
                                                                std::span<const PaddedBlock> sources,

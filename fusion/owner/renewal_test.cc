@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renewal with the secret key in hand: what is removed is gone, what is kept stays, and nobody is
-// shown a template.
+// Renewal, observed with the secret key: removed templates are gone, kept ones stay, and the key
+// owner sees no template.
 #include "fusion/owner/renewal.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
     for (size_t j = 0; j < values.high.size(); ++j) values.high[j] = t[j % t.size()];
     return values;
   }
-  // A template, and a probe, as fusion leaves them.
+  // A template and a probe in the form after fusion.
   ckks::Ciphertext Fused(const std::vector<double>& t) {
     return Encrypt(Repeated(t), instance_.plan.matching.template_scale,
                    TemplateLimbs(instance_.params()));
@@ -85,7 +85,7 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
     return Encrypt(Repeated(t), instance_.plan.matching.probe_scale,
                    instance_.plan.matching.probe_limbs);
   }
-  // A block with random templates at these positions, which are remembered by position.
+  // A block with random templates at these positions, which are returned by position.
   TiledCiphertexts Block(const std::vector<uint32_t>& positions,
                          std::map<uint32_t, std::vector<double>>* templates) {
     TiledCiphertexts block = EmptyBlock(context(), gamma());
@@ -98,7 +98,7 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
     }
     return block;
   }
-  // Slots of ciphertext k, each template's in its own: a giant's ciphertexts are rotated back.
+  // Slots of ciphertext k, with each template's value in its own slot: undoes the giants' rotation.
   BlockSlots Open(BlockView block, uint32_t k) {
     ckks::Ciphertext c;
     c.parts = internal::LoadTiled(context(), gamma(), k, block);
@@ -110,7 +110,7 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
     }
     return opened;
   }
-  // What the key owner sees of a padded one.
+  // The key owner's view of a padded ciphertext.
   BlockSlots OpenPadded(const PaddedBlock::Parts& c) {
     const size_t limbs = MatchLimbs(instance_.params());
     ring::RnsPoly sum(context().n(), limbs + 1), out(context().n(), limbs);
@@ -125,7 +125,7 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
     ckks::DivideByLast(context(), &out, sum, context().special_index());
     return internal::DecodeBlock(instance_, *encoder_, std::move(out));
   }
-  // A template's coordinate, with its sign, as ciphertext k holds it.
+  // A template's coordinate, with its sign, as in ciphertext k.
   static double Lane(const Complex& v, uint32_t lane) { return lane == 0 ? v.real() : v.imag(); }
   double Value(const BlockSlots& opened, uint32_t position) const {
     const Position at = PositionOf(position, slots());
@@ -142,7 +142,7 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
     HEFT_ASSIGN_OR_RETURN(const auto answer, RenewBlock(instance_, *secret_, sources, moves));
     return FinishBlock(instance_, answer, seed_, moves);
   }
-  // Root mean square of what stands in one lane where `taken` says that nobody does.
+  // Root mean square of the values in one lane at positions that are not `taken`.
   double EmptyError(BlockView block, const std::function<bool(uint32_t)>& taken) {
     double sum = 0;
     size_t count = 0;
@@ -179,7 +179,7 @@ class RenewalTest : public ::testing::TestWithParam<Case> {
   ckks::EvaluationKeys keys_;
 };
 
-// ExchangeTest: what takes longer at 256 dimensions and tells nothing else.
+// ExchangeTest: tests that take longer at 256 dimensions without testing more.
 class ExchangeTest : public RenewalTest {};
 
 std::string CaseName(const ::testing::TestParamInfo<Case>& test) {
@@ -208,7 +208,7 @@ TEST_P(RenewalTest, WhatIsLeftOutIsGoneAndTheRestStays) {
       EXPECT_NEAR(is, was, 60 * predicted + 3e-4);
       double change = is - Value(before, position);
       if (!after.low.empty()) {
-        // Doubles do not show it.
+        // Doubles are not precise enough to compare.
         const Position at = PositionOf(position, slots());
         const auto& h = after.high[at.slot] - before.high[at.slot];
         const auto& l = after.low[at.slot] - before.low[at.slot];
@@ -228,7 +228,7 @@ TEST_P(RenewalTest, WhatIsLeftOutIsGoneAndTheRestStays) {
   empty = std::sqrt(empty / double(others));
   std::printf("%s gamma %u: predicted %.3g, kept %.3g, empty %.3g\n", GetParam().profile, gamma(),
               predicted, kept_error, empty);
-  // One key, and few values: the bounds are wide. Noise alone stands where nobody does.
+  // One key and few values, so the bounds are wide. Empty positions hold only noise.
   EXPECT_NEAR(kept_error / predicted, 1, 0.25);
   EXPECT_LT(empty, 1.1 * predicted);
   EXPECT_GT(empty, 0.5 * predicted);
@@ -286,7 +286,7 @@ TEST_P(ExchangeTest, SparseBlocksBecomeOneAndScoreAsBefore) {
   }
 }
 
-// What the key owner decrypts has nothing to do with what stands there.
+// The key owner's decrypted values are independent of the templates.
 TEST_P(ExchangeTest, PaddedTemplatesAreUniform) {
   std::map<uint32_t, std::vector<double>> templates;
   const TiledCiphertexts block = Block(Positions(), &templates);
@@ -326,7 +326,7 @@ TEST_P(ExchangeTest, PaddedTemplatesAreUniform) {
   EXPECT_LT(std::abs(products), 6 * std::sqrt(squares / 3));
 }
 
-// docs/formats.md: a server that has been replaced meanwhile finishes what another one began.
+// Another version of the server can finish a renewal (docs/formats.md).
 TEST_P(ExchangeTest, PadsAreThoseOfTheFormat) {
   const TiledCiphertexts block = EmptyBlock(context(), gamma());
   const uint64_t source = 3;
@@ -349,7 +349,7 @@ TEST_P(ExchangeTest, PadsAreThoseOfTheFormat) {
   }
 }
 
-// Nor do the request and the answer, to whoever has no key.
+// The request and the answer look uniform without the secret key.
 TEST_P(ExchangeTest, RequestAndAnswerLookUniform) {
   std::map<uint32_t, std::vector<double>> templates;
   const TiledCiphertexts block = Block({3}, &templates);
@@ -373,7 +373,7 @@ TEST_P(ExchangeTest, RequestAndAnswerLookUniform) {
       for (const ring::RnsPoly& part : padded->ciphertexts[k].part) {
         EXPECT_NEAR(mean(part, l, true), 0.5, off);
       }
-      // The same pads are hidden in another way each time.
+      // The same pads are hidden differently each time.
       EXPECT_FALSE(std::ranges::equal(padded->ciphertexts[k].part[1].limb(l),
                                       again->ciphertexts[k].part[1].limb(l)));
     }
@@ -440,7 +440,7 @@ TEST_P(ExchangeTest, RefusesMovesThatAreNone) {
   EXPECT_EQ(FinishBlock(instance_, {}, seed_, one).status().code(), bad);
 }
 
-// Measured: what additions add to positions where nobody stands.
+// Measures the error that additions add at empty positions.
 TEST_P(ExchangeTest, AdditionsAddTheErrorPredicted) {
   TiledCiphertexts block = EmptyBlock(context(), gamma());
   constexpr uint32_t kAdditions = 8;
@@ -458,7 +458,7 @@ TEST_P(ExchangeTest, AdditionsAddTheErrorPredicted) {
 }
 
 TEST_P(ExchangeTest, ABatchAddsTheErrorPredicted) {
-  // A sample in every slot, of which a third joins a block.
+  // A sample in every slot; a third of them joins a block.
   TemplateBatch batch;
   batch.count = slots();
   std::vector<std::vector<double>> samples;
@@ -475,7 +475,7 @@ TEST_P(ExchangeTest, ABatchAddsTheErrorPredicted) {
   const double measured = EmptyError(
       block, [&](uint32_t p) { return p >= slots() + 5 && p < slots() + 5 + slots() / 3; });
   std::printf("%s: a batch %.3g, predicted %.3g\n", GetParam().profile, measured, predicted);
-  // Masks of a few values a period round less than the model has it.
+  // Masks with few values in a period round less than the model assumes.
   EXPECT_LT(measured / predicted, 1.1);
   EXPECT_GT(measured / predicted, 0.5);
 }

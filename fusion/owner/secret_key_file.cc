@@ -80,7 +80,7 @@ absl::StatusOr<bool> SecretKeyIsSealed(ByteSpan bytes, std::string_view what) {
 
 namespace {
 
-// OpenedFile: what a file holds in the clear.
+// OpenedFile: the decrypted content of a file.
 struct OpenedFile {
   ckks::KeyId key_id{};
   SecureVector<int8_t> coefficients;
@@ -110,7 +110,7 @@ namespace {
 absl::StatusOr<ckks::SecretKey> MakeKey(const ckks::Context& context, const ckks::KeyId& id,
                                         std::span<const int8_t> coefficients,
                                         std::string_view what) {
-  // What is no key at all says so first.
+  // Report an invalid key before other errors.
   HEFT_ASSIGN_OR_RETURN(ckks::SecretKey key,
                         ckks::SecretKey::FromCoefficients(context, id, coefficients));
   HEFT_RETURN_IF_ERROR(ckks::CheckUniformTernary(coefficients, what));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The secret key at rest (kind SECK): in the clear, to be kept at mode 0600, or sealed under a
-// passphrase with Argon2id and XChaCha20-Poly1305 (libsodium). Format: docs/formats.md.
+// Secret key files (kind SECK): unencrypted, to be kept at mode 0600, or sealed under a passphrase
+// with Argon2id and XChaCha20-Poly1305 (libsodium). Format: docs/formats.md.
 #ifndef HEFT_FUSION_OWNER_SECRET_KEY_FILE_H_
 #define HEFT_FUSION_OWNER_SECRET_KEY_FILE_H_
 
@@ -21,12 +21,12 @@ namespace heft {
 
 inline constexpr std::string_view kSecretKeyKind = "SECK";
 
-// The bytes are themselves secret unless a passphrase is given: wipe them after writing.
+// Without a passphrase the bytes themselves are secret: wipe them after writing.
 absl::StatusOr<std::vector<uint8_t>> SerializeSecretKey(const ckks::Context& context,
                                                         const ckks::SecretKey& key,
                                                         std::span<const char> passphrase);
 
-// The same of all of a model's rings. Two rings: version 2, their coefficients one after the other.
+// The same for all of a model's rings. Two rings: version 2, their coefficients one after another.
 absl::StatusOr<std::vector<uint8_t>> SerializeSecretKeys(const Rings& rings,
                                                          const SecretKeys& keys,
                                                          std::span<const char> passphrase);

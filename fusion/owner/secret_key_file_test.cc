@@ -35,13 +35,13 @@ TEST(SecretKeyFileTest, WithAndWithoutPassphrase) {
             absl::StatusCode::kInvalidArgument);
   EXPECT_EQ(ParseSecretKey(context, sealed, {}, "key").status().code(),
             absl::StatusCode::kFailedPrecondition);
-  // The sealed file holds no run of the clear coefficients.
+  // The sealed file contains no run of the unencrypted coefficients.
   const std::string needle(reinterpret_cast<const char*>(secret.coefficients().data()), 32);
   const std::string haystack(sealed.begin(), sealed.end());
   EXPECT_EQ(haystack.find(needle), std::string::npos);
 }
 
-// Weak: secrets that are ternary and not uniform, each under its name.
+// Weak: ternary secrets that are not uniform, by name.
 std::map<std::string, std::vector<int8_t>> Weak(size_t n) {
   std::map<std::string, std::vector<int8_t>> weak;
   weak["zero"].assign(n, 0);
@@ -82,7 +82,7 @@ TEST(SecretKeyFileTest, UniformSecretsPassAndTheBoundIsAsStated) {
       ring::SampleTernary(drawn, rng);
       EXPECT_TRUE(ckks::CheckUniformTernary(drawn, "key").ok());
     }
-    // 7 deviations of weight or sum: refused by chance less than once in 10^9.
+    // 7 deviations of weight or sum: a uniform secret is refused less than once in 10^9.
     const double hoeffding = 2 * std::exp(-2 * 49 * 2.0 / 9);
     const double deviation = std::sqrt(n * 2.0 / 3);
     const double bernstein = 2 * std::exp(-49 / 2.0 / (1 + 7 / (3 * deviation)));

@@ -18,7 +18,7 @@
 
 namespace heft::testing {
 
-// kScoreTolerance: what the product promises for the compact profile; scores are as near as that.
+// kScoreTolerance: the promised accuracy of scores for the compact profile.
 constexpr double kScoreTolerance = 2e-3;
 
 // FusionCase: the shape of a model.
@@ -47,7 +47,7 @@ class FusionTest : public ::testing::TestWithParam<FusionCase> {
   }
   const ckks::Context& context() const { return *instance_.context; }
 
-  // Random unit vectors; modality `missing` left out.
+  // Random unit vectors, without modality `missing`.
   std::vector<std::vector<double>> RandomSample(int missing = -1) {
     std::vector<std::vector<double>> sample;
     for (const ModalitySpec& m : model_.modalities) {
