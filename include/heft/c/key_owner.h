@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key owner's role (heft/key_owner.h, heft/key_set.h): it makes the keys, opens the server's
-// replies and decides; every opening is recorded and charged to a budget first. In heft_c, not in
+// The key owner's role (heft/key_owner.h, heft/key_set.h): it creates the keys, opens the server's
+// replies and decides. Every opening is first recorded and charged to a budget. In heft_c, not in
 // heft_c_server. Passphrases: {NULL, 0} for none; HEFT wipes its copies.
 #ifndef HEFT_C_KEY_OWNER_H_
 #define HEFT_C_KEY_OWNER_H_
@@ -15,27 +15,28 @@
 extern "C" {
 #endif
 
-// heft_key_owner: a model and a secret key, in locked memory where the system grants it.
+// heft_key_owner: a model and a secret key, in locked memory if the system permits it.
 typedef struct heft_key_owner heft_key_owner;
 
 // ---- Keys.
 
-// heft_key_set_make: a new secret key in `folder`, sealed where there is a passphrase, with all
-// that goes with it (MakeKeySet): key_id, parameters, security; secret_key, encryption_key,
-// evaluation_keys, enrolment_keys, rekeying_key, trust: files, those that were written.
+// heft_key_set_make: a new secret key in `folder`, sealed if there is a passphrase, with its public
+// keys (MakeKeySet): key_id, parameters, security; and the written files: secret_key,
+// encryption_key, evaluation_keys, enrolment_keys, rekeying_key, trust.
 HEFT_C_API heft_status heft_key_set_make(const heft_model* model, const char* folder,
                                          heft_bytes passphrase, heft_monitor monitor, void* user,
                                          heft_result** result, heft_error** error);
-// MakePublicKeys: new public keys for a secret key that is there.
+// MakePublicKeys: new public keys for an existing secret key.
 HEFT_C_API heft_status heft_key_set_make_public(const heft_key_owner* owner, const char* folder,
                                                 heft_monitor monitor, void* user,
                                                 heft_result** result, heft_error** error);
-// RenewKey: a set for a new secret key, and the key that moves galleries to it; `old` is revoked.
+// RenewKey: a set for a new secret key, and the key that moves galleries to it; revokes `old`.
 HEFT_C_API heft_status heft_key_set_renew(const heft_key_owner* old, const char* folder,
                                           heft_bytes passphrase, heft_monitor monitor, void* user,
                                           heft_result** result, heft_error** error);
 
-// A new secret key in memory, whose openings are counted there; and that of a file.
+// Creates a new secret key in memory, which also counts its openings there; or loads one from a
+// file.
 HEFT_C_API heft_status heft_key_owner_generate(const heft_model* model, heft_key_owner** owner,
                                                heft_error** error);
 HEFT_C_API heft_status heft_key_owner_load(const heft_model* model, const char* secret_key,
@@ -46,8 +47,8 @@ HEFT_C_FREE_AT(key_owner)
 // key_id, signer (public key), journal (file; empty: in memory).
 HEFT_C_API heft_status heft_key_owner_describe(const heft_key_owner* owner, heft_result** result,
                                                heft_error** error);
-// For clients; for the server; for the server's enrolments where the profile has two rings (empty
-// where one file serves all).
+// The keys for clients, for the server, and for the server's enrolments if the profile has two
+// rings (otherwise empty).
 HEFT_C_API heft_status heft_key_owner_encryption_key(const heft_key_owner* owner, heft_buffer** key,
                                                      heft_error** error);
 HEFT_C_API heft_status heft_key_owner_evaluation_keys(const heft_key_owner* owner,
@@ -68,22 +69,21 @@ HEFT_C_API heft_status heft_key_owner_encrypt_fused(const heft_key_owner* owner,
                                                     const heft_options* options, heft_buffer** file,
                                                     heft_error** error);
 
-// ---- Whom to believe. Not while others use the object.
+// ---- Accepted signers. No other call may use the object at the same time.
 
-// The key that this owner signs with.
+// The signing key of this owner.
 HEFT_C_API heft_status heft_key_owner_signer(const heft_key_owner* owner, heft_signing_key** key,
                                              heft_error** error);
-// From here on replies alone that a server of `trust` has signed (RequireSigned). Until then
-// nobody's signature is asked for, other than in the tools: no trust.heft beside the key is looked
-// for.
+// From now on accepts only replies that a server of `trust` signed (RequireSigned). Until then no
+// signature is checked: unlike the tools, this interface does not read a trust.heft beside the key.
 HEFT_C_API heft_status heft_key_owner_require_signed(heft_key_owner* owner, const heft_trust* trust,
                                                      heft_error** error);
-// From here on replies alone of the state of a gallery that this owner has signed last.
+// From now on accepts only replies of the latest state of a gallery that this owner signed.
 HEFT_C_API heft_status heft_key_owner_require_signed_gallery(heft_key_owner* owner,
                                                              heft_error** error);
-// MakeCanaries: people [{label, vectors [[number]]}], probes [the same]; `file` is for
-// heft_key_owner_require_canaries, which holds replies to them from there on; `keep`: not 0: and
-// keeps them in PATH.canaries, for all who load this key.
+// MakeCanaries: people [{label, vectors [[number]]}], probes [the same]. Pass `file` to
+// heft_key_owner_require_canaries, which then checks replies to these probes; `keep`: not 0: also
+// stores them in PATH.canaries, for every program that loads this key.
 HEFT_C_API heft_status heft_key_owner_make_canaries(const heft_key_owner* owner, size_t triples,
                                                     heft_result** people, heft_buffer** file,
                                                     heft_error** error);
@@ -92,55 +92,63 @@ HEFT_C_API heft_status heft_key_owner_require_canaries(heft_key_owner* owner, he
 
 // ---- Requests of a server.
 
-// heft_key_owner_inquiry: who waits in a request; opens and signs nothing (ReadInquiry):
-// gallery_id, generation, enrolments [{entry (hex), authorised, people [{identity, known}]}].
+// heft_key_owner_inquiry: the pending enrolments in a request; opens and signs nothing
+// (ReadInquiry): gallery_id, generation, enrolments [{entry (hex), authorised, people [{identity,
+// known}]}].
 HEFT_C_API heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_bytes request,
                                               heft_result** result, heft_error** error);
-// heft_key_owner_admit: opens the proofs of the norms of all who wait, and decides. Options:
-// "only", "reject" (identities, added), "entries", "reject_entries" (of an inquiry, added),
-// "new_identities_only", "put_back" (flags; AdmissionPolicy), "shards" (text: the shard list of
-// which the gallery is a bucket). `admission` is for heft_matcher_admit. `result` (may be NULL):
+// heft_key_owner_admit: opens the proofs of the norms of all pending templates, and decides.
+// Options: "only", "reject" (identities, added), "entries", "reject_entries" (of an inquiry,
+// added), "new_identities_only", "put_back" (flags; AdmissionPolicy), "shards" (text: the shard
+// list, if the gallery is a bucket). `admission` is for heft_matcher_admit. `result` (may be NULL):
 // admitted (a number), rejected [{identity, rejection, reason}], groups [{rejection, cause, remedy,
 // identities}], one for each cause of rejections (Admissions).
 HEFT_C_API heft_status heft_key_owner_admit(const heft_key_owner* owner, heft_bytes request,
                                             const heft_options* options, heft_buffer** admission,
                                             heft_result** result, heft_error** error);
-// heft_key_owner_renew: blocks anew, without those who are removed. `renewal` is for
+// heft_key_owner_renew: encrypts blocks again, without removed templates. `renewal` is for
 // heft_gallery_renew. `result` (may be NULL): blocks, templates.
 HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_bytes request,
                                             heft_buffer** renewal, heft_result** result,
                                             heft_error** error);
 
-// ---- Replies, each once.
+// ---- Replies; each can be opened once.
 
-// heft_key_owner_decide: kind ("identification" or "verification"), gallery (id of the one that
-// answered), probe, modalities [name] (that the probe had), accepted, identity (empty: nobody),
-// claimed (of a verification, accepted or not), refused (why; empty: it is not), likelihood ("",
-// "weak", "moderate", "strong"), threshold, rate, rate_of ("nothing", "comparisons", "searches"),
-// interval [lo, hi], warning, where [condition], key_warning. Options: "score", "fmr", "fpir" (numbers, one of
-// them needed; DecisionRule), "likelihood", "others" (flags), "flood_bits", "flood_openings"
-// (Flooding). `what` names the reply in errors.
+// heft_key_owner_decide: decides on a reply. Options: "score", "fmr", "fpir" (numbers, one of them
+// required; DecisionRule), "likelihood", "others" (flags), "flood_bits", "flood_openings"
+// (Flooding). `what` names the reply in errors. Result:
+//
+//    kind          "identification" or "verification"
+//    gallery       id of the gallery that was matched
+//    probe, modalities [name]     the probe, and its modalities
+//    accepted, identity           the identity is empty if none was found
+//    claimed       of a verification, accepted or not
+//    refused       the reason; empty if the reply was not refused
+//    likelihood    "", "weak", "moderate" or "strong"
+//    threshold, rate, interval [lo, hi], warning
+//    rate_of       "nothing", "comparisons" or "searches"
+//    where [condition], key_warning
 HEFT_C_API heft_status heft_key_owner_decide(const heft_key_owner* owner, heft_bytes reply,
                                              const char* what, const heft_options* options,
                                              heft_result** result, heft_error** error);
-// heft_key_owner_open: publishes scores, which give templates away and of which an identity has
-// few, ever (heft_key_owner_budget). kind, gallery, probe, modalities, claimed, candidates
-// [{identity, score, templates, scores_left (that it may still give this client),
-// log_likelihood_ratio where the model is calibrated}], withheld, refused, searched, where, key_warning.
-// Options: "publish" (candidates, 10 unless told otherwise), "flood_bits", "flood_openings".
+// heft_key_owner_open: publishes scores, which reveal information about templates; each identity
+// has a limited number of scores for ever (heft_key_owner_budget). Result: kind, gallery, probe,
+// modalities, claimed, candidates [{identity, score, templates, scores_left (that it may still give
+// this client), log_likelihood_ratio if the model is calibrated}], withheld, refused, searched,
+// where, key_warning. Options: "publish" (candidates, default 10), "flood_bits", "flood_openings".
 HEFT_C_API heft_status heft_key_owner_open(const heft_key_owner* owner, heft_bytes reply,
                                            const char* what, const heft_options* options,
                                            heft_result** result, heft_error** error);
-// heft_key_owner_threshold: what a rule means for this reply: opens nothing, charges nothing.
-// Options: "score", "fmr", "fpir", "others". threshold, rate, rate_of, interval, warning.
+// heft_key_owner_threshold: the threshold of a rule for this reply; opens and charges nothing.
+// Options: "score", "fmr", "fpir", "others". Result: threshold, rate, rate_of, interval, warning.
 HEFT_C_API heft_status heft_key_owner_threshold(const heft_key_owner* owner, heft_bytes reply,
                                                 const char* what, const heft_options* options,
                                                 heft_result** result, heft_error** error);
 
-// The same of a gallery in buckets: one search of all of them, charged once. `replies`
-// (heft_files_add, in any order) are signed ones and the whole: of an identification one of each
-// bucket, of a verification that of the claimed identity's alone, all to one request; otherwise
-// HEFT_FAILED_PRECONDITION, before anything is decrypted or charged.
+// The same for a gallery in buckets: one search of all of them, charged once. `replies`
+// (heft_files_add, in any order) are signed, complete, and all to one request. An identification
+// needs one reply of each bucket, a verification only that of the claimed identity's bucket.
+// Otherwise HEFT_FAILED_PRECONDITION, before anything is decrypted or charged.
 HEFT_C_API heft_status heft_key_owner_open_shards(const heft_key_owner* owner,
                                                   const heft_shards* shards,
                                                   const heft_files* replies,
@@ -160,12 +168,12 @@ HEFT_C_API heft_status heft_key_owner_threshold_shards(const heft_key_owner* own
 // ---- The budget (BudgetUse).
 
 // limits {scores, decisions, client_bits}, scores, decisions, inherited_scores, identifications,
-// verifications, openings_under_key, key_bits, most_key_bits, identities, gallery (the key's own), reconstruction_cosine,
-// clients [{client, openings, slots, bits_left, full_at}], restarts [{time, reason}],
-// restart_count, entries, last_entry, revoked, successor (id, where it is revoked).
+// verifications, openings_under_key, key_bits, most_key_bits, identities, gallery (the key's own),
+// reconstruction_cosine, clients [{client, openings, slots, bits_left, full_at}], restarts [{time,
+// reason}], restart_count, entries, last_entry, revoked, successor (id, if revoked).
 HEFT_C_API heft_status heft_key_owner_budget(const heft_key_owner* owner, heft_result** result,
                                              heft_error** error);
-// Options: "scores", "decisions", "client_bits"; what is not given stays.
+// Options: "scores", "decisions", "client_bits"; others stay unchanged.
 HEFT_C_API heft_status heft_key_owner_set_budget(heft_key_owner* owner, const heft_options* options,
                                                  heft_error** error);
 HEFT_C_API heft_status heft_key_owner_restart_journal(heft_key_owner* owner, const char* reason,
