@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asks: a machine by its certificate, or a person or relying party by a token beside it.
+// The caller: a machine with its certificate, or a person or relying party with a token beside it.
 #ifndef HEFT_SERVICE_ACCESS_PRINCIPAL_H_
 #define HEFT_SERVICE_ACCESS_PRINCIPAL_H_
 
@@ -12,7 +12,7 @@
 
 namespace heft::service {
 
-// ServiceRole: what somebody is to a service. kMachine is the other daemon.
+// ServiceRole: the role of a caller. kMachine is the other daemon.
 enum class ServiceRole : uint8_t {
   kClient,        // a capture device: encrypts, asks
   kRegistrar,     // enrols, replaces and removes people
@@ -29,7 +29,8 @@ inline constexpr ServiceRole kServiceRoles[] = {ServiceRole::kClient,       Serv
 std::string_view ServiceRoleName(ServiceRole role);
 absl::StatusOr<ServiceRole> ParseServiceRole(std::string_view name);
 
-// Scope: what a route needs. Each route has one; access/authority.h says which roles have which.
+// Scope: the right that a route needs. Each route has one; access/authority.h gives scopes to
+// roles.
 enum class Scope : uint8_t {
   kPublic,          // liveness and the contract: no credential
   kReadModel,       // parameters, model, public key: what a client needs to encrypt
@@ -57,11 +58,11 @@ inline constexpr Scope kScopes[] = {
 std::string_view ScopeName(Scope scope);
 absl::StatusOr<Scope> ParseScope(std::string_view name);
 
-// Principal: an authenticated caller. Its scopes are those of its roles, cut to what its token
-// says.
+// Principal: an authenticated caller. Its scopes are those of its roles, reduced to the scopes of
+// its token.
 struct Principal {
-  // The certificate's subject (with its fingerprint where that names it), or issuer and subject of
-  // the token: limits, tasks, answers and logs are kept by it.
+  // The certificate's subject (with the fingerprint if the rule names it), or issuer and subject of
+  // the token. Limits, tasks, answers and logs are kept under this name.
   std::string name;
   std::string machine;  // of the certificate, where a token came beside it
   std::set<ServiceRole> roles;
