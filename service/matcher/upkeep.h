@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Upkeep: what is owed to those who have gone, in all galleries. Blocks that somebody leaves are
-// renewed, whoever removed him and whatever became of the task that was to see to it; what could
-// not be overwritten yet is; and who has expired goes. It begins anew with each start of the
-// service and goes on until nothing is owed.
+// Upkeep: completes removals in all galleries. It renews blocks that removed templates leave, even
+// if the task for that failed; it overwrites erased bytes that could not be overwritten at once;
+// and it removes expired templates. It starts with the service and goes on until all of this is
+// done.
 #ifndef HEFT_SERVICE_MATCHER_UPKEEP_H_
 #define HEFT_SERVICE_MATCHER_UPKEEP_H_
 
@@ -32,21 +32,21 @@ struct UpkeepOptions {
 
 class Upkeep {
  public:
-  // They outlive it.
+  // All of them outlive it.
   Upkeep(const CurrentEngine* engine, Galleries* galleries, Exchange* exchange,
          UpkeepOptions options, AuditLog* audit_log, Metrics* metrics);
   ~Upkeep();
   Upkeep(const Upkeep&) = delete;
   Upkeep& operator=(const Upkeep&) = delete;
 
-  // Owe: something of this gallery could not be overwritten.
+  // Owe: erased bytes of this gallery could not be overwritten yet.
   void Owe(const std::string& gallery);
-  // Stop: no more of it; what is owed is taken up at the next start.
+  // Stop: ends the work; the next start continues it.
   void Stop();
 
  private:
   using Clock = std::chrono::steady_clock;
-  // Of a gallery; of the thread alone.
+  // The state of a gallery; only the thread uses it.
   struct Known {
     uint64_t settled = 0;  // generation in which nobody was leaving; 0: none yet
     bool owed = true;      // something may be left to overwrite: at a start, nobody knows
