@@ -6,8 +6,8 @@
 
 namespace heft::browser {
 
-// CheckRandomness: draws twice, looking at what came as every later draw does, and starts
-// libsodium. Once it is false, it stays false.
+// CheckRandomness: starts libsodium, draws twice and checks the bytes, as every later draw does.
+// Once it is false, it stays false.
 bool CheckRandomness();
 
 // RandomnessFailed: whether a draw brought nothing, one value alone, or what the draw before it

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The demonstration: vectors that somebody loads are encrypted here, enrolled and identified by a service behind this origin.
+// The demonstration: vectors from a file are encrypted here, and a service behind this origin
+// enrols and identifies them.
 import {Heft, Service, ask, checkDecision} from './heft/index.js';
 import {rowsOf} from './npy.js';
 

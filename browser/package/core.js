@@ -84,7 +84,7 @@ class Module {
     if (this.#call('heft_start') !== 1) throw (this.#broken = noRandomness());
   }
 
-  // A trap leaves the memory in a state that nobody knows: nothing is called after one.
+  // After a trap the state of the memory is unknown, so no further call is made.
   #call(name, ...values) {
     if (this.#broken) throw this.#broken;
     try {
