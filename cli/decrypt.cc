@@ -113,7 +113,7 @@ absl::Status Run(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-// AddRule: from which score on somebody is accepted.
+// AddRule: the options for the score from which a person is accepted.
 void AddRule(Command command, DecisionRule* rule) {
   const Option threshold =
       command.Add("--threshold", &rule->score, "accept from this score on").Range(-2, 2);

@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<uint8_t>> Sign(const Options& options, std::vector<ui
   return key.Sign(statement, bytes);
 }
 
-// The model and, of a client, the encryption key, as far as they are to be believed.
+// The model and, for a client, the encryption key, checked with the trust file.
 absl::StatusOr<KeyAndModel> LoadKeys(const Options& options) {
   if (options.owner.secret_key.empty()) {
     return LoadKeyAndModel(options.trust, options.key, "PUBK", options.owner.model);
@@ -80,7 +80,7 @@ absl::StatusOr<std::vector<std::string>> Labels(const Options& options, size_t r
   return labels;
 }
 
-// Many samples of few coordinates are smaller in bulk, if they are to be enrolled.
+// Many samples of few coordinates are smaller in bulk, for enrolment.
 void HintAtBulk(const Common& common, const Options& options, const FeatureRows& rows) {
   constexpr size_t kMany = 100;
   if (common.quiet || options.bulk || options.average || rows.size() < kMany ||

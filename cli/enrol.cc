@@ -25,7 +25,7 @@ absl::StatusOr<EnrolOptions> WithMetadata(const Options& options) {
   return enrol;
 }
 
-// What has happened although the answer did not get through.
+// Nevertheless: says that the enrolment succeeded although its answer could not be written.
 std::string Nevertheless(const EnrolOptions& options, const EnrolResult& done) {
   return absl::StrCat("the enrolment succeeded (", done.brought, " templates pending): ",
                       options.idempotency_key.empty()
@@ -71,7 +71,7 @@ absl::Status Run(const Common& common, const Options& options) {
   if (!options.authorisation.empty()) {
     HEFT_ASSIGN_OR_RETURN(enrol.authorisation, ReadFile(options.authorisation));
   }
-  // Of buckets each remembers what it was brought: who asks again brings what is missing.
+  // Each bucket remembers its finished enrolments, so a repetition only enrols the missing ones.
   HEFT_ASSIGN_OR_RETURN(
       const EnrolResult done,
       shards ? EnrolInShards(loaded.server, options.gallery, *shards, files, enrol, common.monitor)

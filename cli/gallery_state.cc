@@ -17,7 +17,7 @@ struct CreateOptions : ServerOptions {
   uint32_t buckets = 0;
 };
 
-// A gallery in buckets, and its list, which whoever asks them is to have.
+// A gallery in buckets, and its shard list, which every client of the buckets needs.
 absl::Status CreateInBuckets(const Common& common, const CreateOptions& options,
                              const Server& server) {
   HEFT_ASSIGN_OR_RETURN(const ShardList shards,

@@ -73,7 +73,7 @@ absl::Status RunFolds(const Common& common, const Options& options, const Traini
           absl::StrCat("fold ", fold + 1, " of ", options.folds, ": ", warning));
     }
   }
-  // All or nothing, as far as the disk allows.
+  // All files or none, if the disk allows it.
   if (Interrupted()) return absl::CancelledError("interrupted");
   HEFT_RETURN_IF_ERROR(SaveFolds(options.out, set.models));
   told.json = {{"out", options.out}};

@@ -20,14 +20,14 @@
 namespace heft::cli {
 namespace {
 
-// The value in quotes, of which errors show no more than one line has room for.
+// The value in quotes, cut so that an error fits in one line.
 std::string Quoted(const std::string& value) {
   constexpr size_t kShown = 40;
   if (value.size() <= kShown) return absl::StrCat("\"", value, "\"");
   return absl::StrCat("\"", value.substr(0, kShown), "...\"");
 }
 
-// Read: the value of an option, or what is wrong with it (empty: nothing).
+// Read: reads an option's value; returns an error message, or empty.
 std::string Read(const std::string& text, std::string* value) {
   *value = text;
   return "";
@@ -274,7 +274,7 @@ std::string MostLike(const std::string& word, const std::vector<std::string>& kn
   return best;
 }
 
-// What is said of a word that no command takes, with the one that may be meant; empty where all
+// Unknown: the error for a word that no command takes, with the most similar one; empty if all
 // words are known.
 std::string Unknown(const CLI::App& root) {
   const CLI::App* command = &root;

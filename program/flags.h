@@ -90,8 +90,8 @@ class Program {
 
   // What Parse came to.
   enum class Outcome { kRan, kHelpShown, kWrongUsage };
-  // Parse reads the arguments and calls the body of the command that they name; or shows help on
-  // stdout, or says on stderr what is wrong with them.
+  // Parse reads the arguments and calls the body of their command; or shows help on stdout, or an
+  // error on stderr.
   Outcome Parse(int argc, const char* const* argv) const;
 
  private:

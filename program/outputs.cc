@@ -23,7 +23,7 @@ bool IsStdout(const std::string& path) {
          file.st_dev == out.st_dev && file.st_ino == out.st_ino;
 }
 
-// The path behind links, also of what is yet to be made.
+// The path behind links, also of a file that does not exist yet.
 std::string Place(const std::string& path) {
   std::error_code error;
   const auto place =

@@ -36,7 +36,7 @@ absl::Status WriteResult(const std::string& path, std::string_view text);
 absl::Status WritePictures(const std::string& folder,
                            const std::vector<std::pair<std::string, std::string>>& files);
 
-// WriteNewFiles: by their names into a folder, all or none of them, none in place of another.
+// WriteNewFiles: writes all of these files into a folder, or none, and replaces no file.
 // kAlreadyExists; WriteFile's errors.
 using NamedFiles = std::map<std::string, std::vector<uint8_t>>;
 absl::Status WriteNewFiles(const std::string& folder, const NamedFiles& files);

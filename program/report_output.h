@@ -26,7 +26,7 @@ void AddScoreOptions(Command command, const std::string& of, ReportFlags* flags)
 // CheckReport: whether all can be written, before long work.
 absl::Status CheckReport(const ReportFlags& flags);
 
-// FinishReport writes what was asked for, says the warnings and prints the report.
+// FinishReport writes the requested files, shows the warnings and prints the report.
 absl::Status FinishReport(const Common& common, const ReportFlags& flags, Report report);
 
 }  // namespace heft::cli

@@ -49,7 +49,7 @@ void AddWait(Command command, int* seconds);
 // AddKeyCache: where expanded keys lie; in AddGalleryOptions already.
 void AddKeyCache(Command command, ServerOptions* options);
 
-// ServerKeys: a model, keys, and whom to believe about them.
+// ServerKeys: a model, keys, and the trust file for them.
 struct ServerKeys {
   Model model;
   std::optional<Trust> trust;  // none: --unchecked
@@ -64,8 +64,8 @@ struct ServerKeys {
 // enrolment.keys beside the evaluation keys.
 absl::StatusOr<ServerKeys> LoadServerKeys(const ServerOptions& options, bool enrols);
 
-// LoadServer: with the keys for enrolment and verification if `enrols`. What is expanded of them is
-// mended (LoadedKeys::Mend), with a warning.
+// LoadServer: with the keys for enrolment and verification if `enrols`. Damaged expanded keys are
+// repaired (LoadedKeys::Mend), with a warning.
 absl::StatusOr<TrustedServer> LoadServer(const Common& common, const ServerOptions& options,
                                          bool enrols);
 // CheckBelieves: kInvalidArgument of a server without trust, for `what` is believed by its

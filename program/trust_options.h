@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom a tool believes: --trust, and what it asks of files before it uses them.
+// The trust of a tool: --trust, and the checks of files before their use.
 #ifndef HEFT_PROGRAM_TRUST_OPTIONS_H_
 #define HEFT_PROGRAM_TRUST_OPTIONS_H_
 
@@ -41,8 +41,8 @@ struct KeyAndModel {
   std::vector<uint8_t> key;
   Model model;
 };
-// LoadKeyAndModel: as far as they are to be believed (LoadTrustFor the key file). `kind`: of the
-// key, four letters. OpenSigned's errors.
+// LoadKeyAndModel: a key and a model, checked with the trust file (LoadTrustFor the key file).
+// `kind`: the kind of the key, four letters. OpenSigned's errors.
 absl::StatusOr<KeyAndModel> LoadKeyAndModel(const TrustOptions& options, const std::string& key,
                                             const std::string& kind, const std::string& model);
 
@@ -52,8 +52,8 @@ void AddLife(Command command, uint64_t* life);
 // ReadSignerKey: a public key: NAME.pub, or 64 hexadecimal digits.
 absl::StatusOr<SignerKey> ReadSignerKey(const std::string& given);
 
-// StatementOf: what is signed now, in this role, for `to` alone (empty: anybody), for `life`
-// seconds (0: for ever).
+// StatementOf: a statement for a signature made now, in this role, only for `to` (empty: for every
+// reader), valid for `life` seconds (0: for ever).
 absl::StatusOr<Statement> StatementOf(const std::string& role, const std::string& to,
                                       uint64_t life);
 

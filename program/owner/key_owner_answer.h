@@ -22,7 +22,7 @@ struct AnswerOptions {
 void AddAnswerOptions(Command command, AnswerOptions* options, const std::string& in_help,
                       const std::string& out_help);
 
-// Asked: a request as it came, and the key owner, who takes those alone that he is told to trust.
+// Asked: a request as received, and the key owner, which accepts only requests of trusted signers.
 struct Asked {
   std::vector<uint8_t> request;
   KeyOwner owner;
