@@ -20,8 +20,8 @@ import time
 import uuid
 from pathlib import Path
 
-# LICENCES: of what is linked or compiled in, by source package, as SPDX expressions. What has no row
-# stops the build: somebody has to read its licence first.
+# LICENCES: of linked or compiled source packages, as SPDX expressions. A package without a row
+# stops the build, so that its licence is read first.
 LICENCES = {
     "abseil": "Apache-2.0",
     "boost-defaults": "BSL-1.0",
@@ -55,7 +55,7 @@ LICENCES = {
     "xxhash": "BSD-2-Clause",
     "zlib": "Zlib",
 }
-# Build dependencies of which nothing comes into a package: tools.
+# Build dependencies that leave no files in a package: tools.
 TOOLS = {"breathe", "cmake", "debhelper", "dh-python", "doxygen", "dpkg", "myst-parser", "ninja-build", "pkgconf",
          "pkg-config"}
 OWN_LICENCE = "Apache-2.0"
@@ -136,7 +136,7 @@ def package_of_library(soname):
     raise Refused(f"{found.group(1)} belongs to no Debian package")
 
 
-# ---- What was built.
+# ---- The built packages.
 
 def own_files(tree, excluded):
     """The files that a package brings, as SPDX files."""
