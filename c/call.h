@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: what every function of the C interface does around what it is for: arguments are checked,
-// exceptions end here, errors become objects (heft/c/base.h).
+// Call: wraps every function of the C interface: it checks arguments, catches exceptions and turns
+// errors into objects (heft/c/base.h).
 #ifndef HEFT_C_CALL_H_
 #define HEFT_C_CALL_H_
 
@@ -19,15 +19,14 @@
 
 namespace heft::c {
 
-// Handle: what every opaque object begins with, so that NULL, an object of another type and, as
-// long as nobody has taken its memory, a freed one are told from a good one. `kTag` differs by
-// type.
+// Handle: the base of every opaque object. Its tag tells a valid object from NULL, from an object
+// of another type and, until its memory is used again, from a freed one. `kTag` differs by type.
 template <typename T>
 struct Handle {
   Handle() = default;
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
-  // Volatile: a compiler leaves out what is stored into an object whose life ends.
+  // Volatile: a compiler may remove a store to an object whose life ends.
   ~Handle() { *const_cast<volatile uint64_t*>(&tag) = 0; }
   uint64_t tag = T::kTag;
 };
@@ -88,7 +87,7 @@ absl::Status Allowed(T* value, const char* name) {
   return value == nullptr ? absl::OkStatus() : Given(value, name);
 }
 
-// Free: the end of an object; what is none of the type is left alone.
+// Free: deletes an object; an object of another type is left alone.
 template <typename T>
 void Free(T* object) noexcept {
   if (object != nullptr && object->tag == T::kTag) delete object;

@@ -12,7 +12,7 @@
 namespace heft::c {
 namespace {
 
-// Erasure: what a change has done, and what it has erased.
+// Erasure: the result of a change and of its erasures.
 template <typename Result>
 heft_result* Erasure(const Result& done, Json json) {
   json["receipts"] = HexList(done.receipts);

@@ -53,7 +53,7 @@ struct Matrix {
   size_t rows = 0, dimension = 0;
   bool single = false;  // one vector, not a matrix of one
 };
-// heft.InvalidArgument for what is no array of floats with one or two dimensions; `what` names it.
+// heft.InvalidArgument unless it is an array of floats with one or two dimensions; `what` names it.
 Matrix MatrixOf(py::handle array, std::string_view what);
 
 // MappingOf: a copy of a dict, which holds its keys and values whatever becomes of the dict while

@@ -55,7 +55,7 @@ inline void AddParameter(std::string* out, const py::kw_only&) { *out += ", *"; 
 template <typename Other>
 void AddParameter(std::string*, const Other&) {}
 
-// Documented: "NAME(FIRST, PARAMETERS)\n--\n\nTEXT", the form of which CPython makes signatures.
+// Documented: "NAME(FIRST, PARAMETERS)\n--\n\nTEXT", a form that CPython turns into a signature.
 template <typename... Extra>
 std::string Documented(const char* name, const char* first, const char* text,
                        const Extra&... extra) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Galleries by name: what is in them, page by page, and who leaves them.
+// Galleries by name: their content, page by page, and removals.
 #include "heft/gallery.h"
 
 #include "heft/audit.h"

@@ -31,7 +31,7 @@ OwnerHandle Generate(const Model& model, const py::object& folder, const py::obj
   const PassphraseSource source = PassphraseOf(passphrase);
   Watch watch(progress);
   auto made = Call([&]() -> absl::StatusOr<KeyOwner> {
-    // A passphrase is asked for once; the library wipes what it is given.
+    // The passphrase is asked for once. The library wipes the string that it gets, so keep a copy.
     std::string given;
     PassphraseSource once, again;
     if (source) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's role: it fuses, enrols and matches what it cannot read.
+// The server's role: it fuses, enrols and matches encrypted samples, and can read none.
 #include "heft/enrol_many.h"
 #include "heft/expanded_keys.h"
 #include "heft/pending.h"
@@ -87,7 +87,7 @@ EnrolResult Enrol(const MatcherHandle& self, const py::object& gallery, const py
         return EnrolOnce(*server, one, *asked, std::move(files), options, watch.monitor());
       }
     }
-    // Each bucket remembers what it was brought: who asks again brings what is missing.
+    // Each bucket remembers its finished enrolments, so a repetition only enrols the missing ones.
     return EnrolInShards(*server, handle.name(), *shards, files, options, watch.monitor());
   });
 }

@@ -33,7 +33,8 @@ struct Asked {
   }
 };
 
-// Begin: as the tools do: who asks is believed, and a signed request is answered once.
+// Begin: as in the tools: with `trust` the signer must be trusted, and a signed request is answered
+// once.
 absl::StatusOr<Asked> Begin(const MatcherHandle& self, const GalleryHandle& handle,
                             const std::vector<SampleFile>& files, const Signing& signing,
                             uint64_t row) {

@@ -92,7 +92,8 @@ void CheckCount(const std::vector<T>& values, size_t count, const char* what) {
         " scores");
 }
 
-// CheckNames: those of which a file could be read, in which each of them stands once.
+// CheckNames: checks that a file keeps the names: writes a table with each of them once, and reads
+// it.
 void CheckNames(const ScoreTable& table) {
   ScoreTable once;
   once.subjects = table.named ? table.subjects : std::vector<std::string>{"somebody"};
@@ -200,7 +201,7 @@ py::object Frame(const py::object& self) {
   return pandas.attr("DataFrame")(columns);
 }
 
-// FromFrame: of columns as those of the CSV. What is missing in a column of labels is no label.
+// FromFrame: from columns named as in the CSV. A missing value in a column of labels is no label.
 ScoreTable FromFrame(const py::object& frame) {
   const py::object pandas = py::module_::import("pandas");
   if (!py::isinstance(frame, pandas.attr("DataFrame"))) {

@@ -15,7 +15,7 @@ SignerKey KeyOrNobody(const std::string& text) { return text.empty() ? SignerKey
 GalleryId GalleryOrNone(const std::string& text) {
   return text.empty() ? GalleryId{} : Take(ParseGalleryId(text));
 }
-// Hexadecimal digits; empty for zeros, which stand for nobody.
+// Hexadecimal digits; empty for zeros, which mean no signer.
 std::string HexOrEmpty(std::span<const uint8_t> bytes) {
   return std::ranges::all_of(bytes, [](uint8_t b) { return b == 0; }) ? "" : HexOf(bytes);
 }

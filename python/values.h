@@ -62,8 +62,8 @@ struct OwnerState {
   std::shared_mutex mutex;
 };
 
-// Reading: a key owner beside others. What comes back to the same owner on the same thread, a
-// callback of a call, does not lock a second time.
+// Reading: shares a key owner with other readers. A callback that uses the same owner on the same
+// thread does not lock it again.
 class Reading {
  public:
   explicit Reading(std::shared_ptr<OwnerState> state);
@@ -97,7 +97,7 @@ class OwnerHandle {
 // MatcherHandle: the server's role.
 class MatcherHandle {
  public:
-  // `key_owner`: who signed its keys, for whom replies are; zeros: unknown.
+  // `key_owner`: the signer of its keys and the audience of replies; zeros: unknown.
   MatcherHandle(Server server, const SignerKey& key_owner)
       : server_(std::move(server), "this matcher"), key_owner_(key_owner) {}
   const SignerKey& key_owner() const { return key_owner_; }

@@ -41,7 +41,7 @@ struct Table {
   std::vector<std::string> labels;
   std::vector<Samples> samples;
 
-  // `vectors`: a mapping from modalities to arrays, or what has columns, such as a DataFrame.
+  // `vectors`: a mapping from modalities to arrays, or an object with columns, such as a DataFrame.
   Table(const Model& model, const py::object& vectors, const py::object& given) {
     py::object own = given;
     py::dict mapping;

@@ -36,7 +36,7 @@ void ReadRule(OptionReader& read, DecisionRule* rule) {
   read.Flag("others", &rule->others);
 }
 
-// DescribeScores, and what it leaves out where there is nothing to say.
+// ScoresJson: DescribeScores, with the members that it leaves out when they are empty.
 Json ScoresJson(const OpenedScores& opened) {
   Json json = {{"probe", ""},
                {"claimed", ""},

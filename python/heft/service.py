@@ -92,7 +92,7 @@ class Service:
     def __reduce__(self) -> str:
         raise TypeError("a Service is not pickled: it holds a connection and credentials")
 
-    # ---- What is there.
+    # ---- State.
 
     def ready(self) -> bool:
         """Whether the service can answer."""

@@ -213,7 +213,7 @@ def test_a_search_without_the_canaries_is_refused(
     assert {c.identity for c in opened.candidates} == {f"person {i}" for i in range(3)}
     refused = owner.open(before)
     assert "canar" in refused.refusal and refused.candidates == []
-    # Whoever loads the key is bound by them too.
+    # They also apply after the key is loaded again.
     with heft.KeyOwner.load(world.model, tmp_path / "keys") as again:
         assert again.decide(ask(), score=0.4).identity == "person 1"
         answer = again.open(matcher.identify(gallery, client.encrypt_each(
