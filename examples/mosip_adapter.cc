@@ -208,7 +208,8 @@ MosipAdapter::Reason MosipAdapter::Identify(const service::Json& message, servic
     const service::Json decision = BodyOf(*decided);
     if (decision.value("decision", "") == "accept") {
       const std::string found = decision.value("identity", "");
-      // Whether there is another below it, nobody says: name those who are to be searched.
+      // A decision names one candidate. If it is the person itself, others stay unknown: the
+      // message must list the references to search.
       if (found == reference) return kInvalidStructure;
       candidates.push_back({{"referenceId", found}, {"analytics", service::Json::object()}});
     }
