@@ -31,12 +31,12 @@ struct Handle {
   uint64_t tag = T::kTag;
 };
 
-// Report: makes or uses again *error, where `error` is not null; the status that it was given, or
-// HEFT_OUT_OF_MEMORY where there is none for the text.
+// Report: makes or reuses *error, if `error` is not null. Returns the given status, or
+// HEFT_OUT_OF_MEMORY if there is no memory for the text.
 heft_status Report(heft_error** error, heft_status status, std::string_view message) noexcept;
 // KindOf: of an error of the library's; those that it does not promise are HEFT_INTERNAL.
 heft_status KindOf(const absl::Status& status);
-// Text: of an error, good as long as it is.
+// Text: the message of an error, valid as long as the error.
 inline std::string_view Text(const absl::Status& status) {
   return {status.message().data(), status.message().size()};
 }
@@ -60,11 +60,11 @@ heft_status Call(heft_error** error, Body&& body) noexcept {
 
 absl::Status IsNull(const char* name);
 absl::Status IsAnother(const char* name, const char* type);
-// GivenBytes: bytes that are there if there are any.
+// GivenBytes: kInvalidArgument if data is NULL and the size is not 0, or the size is impossible.
 absl::Status GivenBytes(const char* name, heft_bytes bytes);
 
-// Given: kInvalidArgument unless all of these are there, and objects are of their types: pairs of
-// an argument and its name in errors, Given(path, "path", model, "model").
+// Given: kInvalidArgument if an argument is NULL or an object of another type. The arguments are
+// pairs of an argument and its name in errors: Given(path, "path", model, "model").
 inline absl::Status Given() { return absl::OkStatus(); }
 template <typename T, typename... Rest>
 absl::Status Given(T* value, const char* name, Rest... rest) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the opaque objects of the C interface hold, but for those of the key owner and of learning.
+// The content of the C interface's opaque objects, except those of the key owner and of learning.
 #ifndef HEFT_C_HANDLES_H_
 #define HEFT_C_HANDLES_H_
 

@@ -10,7 +10,7 @@
 namespace heft::c {
 namespace {
 
-// What of ProbeOptions a call knows.
+// Question: the kind of a call; each reads other members of ProbeOptions.
 enum class Question { kIdentify, kIdentifyAll, kVerify };
 
 absl::StatusOr<ProbeOptions> ReadProbeOptions(const heft_options* options, Question question) {

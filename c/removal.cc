@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who leaves galleries, and what becomes of their blocks.
+// Removal from galleries, and renewal of their blocks.
 #include "heft/removal.h"
 
 #include "c/handles.h"

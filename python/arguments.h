@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Python gives and takes: bytes or files, arrays of vectors, labels, conditions.
+// Conversion between Python and C++: bytes or files, arrays of vectors, labels, conditions.
 #ifndef HEFT_PYTHON_ARGUMENTS_H_
 #define HEFT_PYTHON_ARGUMENTS_H_
 
@@ -45,8 +45,7 @@ class Source {
 // PathOf: of str or os.PathLike; TypeError for anything else.
 std::string PathOf(py::handle object);
 
-// Matrix: rows of float32. A contiguous float32 array is looked at where it lies, others are
-// copied.
+// Matrix: rows of float32. A contiguous float32 array is used in place, others are copied.
 struct Matrix {
   py::array keep;
   std::span<const float> values;
@@ -56,11 +55,11 @@ struct Matrix {
 // heft.InvalidArgument unless it is an array of floats with one or two dimensions; `what` names it.
 Matrix MatrixOf(py::handle array, std::string_view what);
 
-// MappingOf: a copy of a dict, which holds its keys and values whatever becomes of the dict while
-// Python code or another thread runs. TypeError for anything else; `what` names it.
+// MappingOf: a copy of a dict. It keeps the keys and values alive while Python code or another
+// thread changes the dict. TypeError for anything else; `what` names it.
 py::dict MappingOf(py::handle mapping, const std::string& what);
 
-// TextOf: UTF-8 of a str. TypeError for anything else, heft.InvalidArgument for a str that has no
+// TextOf: a str in UTF-8. TypeError for anything else, heft.InvalidArgument for a str without a
 // UTF-8 form; `what` names it.
 std::string TextOf(py::handle text, const std::string& what);
 

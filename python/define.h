@@ -182,7 +182,7 @@ class Record {
   std::vector<std::string> fields_;
 };
 
-// Refuse: pickle and copy of what must not leave its object; `why` says what to do instead.
+// RefuseCopies: refuses pickle and copy for objects with secrets; `why` says what to do instead.
 template <typename Class>
 void RefuseCopies(Class& c, const char* why) {
   for (const char* name : {"__reduce__", "__copy__"}) {

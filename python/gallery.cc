@@ -57,7 +57,7 @@ void DefineResults(py::module_& m) {
       .Field("generation", &RenewResult::generation, "Of the gallery from now on.");
 }
 
-// A page of templates, and the position to go on from.
+// A page of templates, and the position of the next page.
 py::tuple Page(const GalleryHandle& self, uint64_t from, uint64_t count, const py::object& where) {
   self.Check();
   ListOptions options{from, count, ConditionsOf(where)};

@@ -16,7 +16,7 @@ namespace {
 
 using Class = OwnerClass;
 
-// Owners whose calls this thread is in, the innermost last.
+// The key owners that calls of this thread use, the innermost last.
 thread_local std::vector<const OwnerState*> reading_here;
 
 std::string SecretFile(const std::string& path) {

@@ -13,7 +13,7 @@ namespace {
 
 using Class = py::class_<MatcherHandle>;
 
-// Keys: a key file, or what ExpandedKeys made of one; `kind` as in docs/formats.md.
+// Keys: a key file, or its expanded form from ExpandedKeys; `kind` as in docs/formats.md.
 class Keys {
  public:
   Keys(const py::object& keys, const char* what, const char* kind,
@@ -121,7 +121,7 @@ auto AdmitOf(const py::object& owner) -> decltype(EnrolManyOptions::admit) {
   };
 }
 
-// TellStart gives an exception the attribute `start`, the row to go on from, where it can have one.
+// TellStart sets the attribute `start` of an exception, the row to continue with, if possible.
 void TellStart(const py::error_already_set& error, size_t next) {
   if (PyObject_SetAttrString(error.value().ptr(), "start", py::int_(next).ptr()) != 0)
     PyErr_Clear();
@@ -161,7 +161,7 @@ EnrolManyResult EnrolThem(const MatcherHandle& self, const py::object& gallery,
       return EnrolMany(client, *server, handle.name(), samples, options, watch.monitor());
     });
   } catch (py::error_already_set& error) {
-    // Ctrl-C and what callbacks raise have no words of the library's.
+    // Ctrl-C and exceptions of callbacks keep their own messages.
     TellStart(error, next);
     throw;
   }

@@ -20,7 +20,7 @@ constexpr char kEnrolled[] = "bio_ref_subject_id", kEnrolledLabel[] = "bio_ref_t
                kProbe[] = "probe_subject_id", kProbeLabel[] = "probe_template_id", kKind[] = "kind",
                kSplit[] = "split", kScore[] = "score", kPlain[] = "plain";
 
-// View: one field of all comparisons, where it lies, for as long as the table lives.
+// View: one field of all comparisons, without a copy; it keeps the table alive.
 template <typename T>
 py::array View(const py::object& self, T ScorePair::*field) {
   const auto& pairs = self.cast<const ScoreTable&>().pairs;
@@ -57,7 +57,7 @@ std::vector<bool> KindsOf(const py::object& given) {
   return std::vector<bool>(kinds.data(), kinds.data() + kinds.size());
 }
 
-// Names: each once, in the order in which they come, and which of them each comparison has.
+// Names: each name once, in order of appearance, and the index of each comparison's name.
 class Names {
  public:
   explicit Names(std::vector<std::string>* names) : names_(names) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that sign elsewhere, and what signatures say of requests.
+// Keys that sign elsewhere, and the statements of signed requests.
 #include <algorithm>
 
 #include "heft/authorisation.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What more than one room of the module needs to know of the others' classes.
+// Classes that several files of the module use.
 #ifndef HEFT_PYTHON_VALUES_H_
 #define HEFT_PYTHON_VALUES_H_
 
@@ -41,8 +41,8 @@ void DefineExpandedKeys(py::module_& m);
 void DefineAudit(py::module_& m);
 void DefineWorkspace(py::module_& m);
 
-// CheckSigned: throws unless `trust`, if there is one, believes who signed the file in this role;
-// of trainers only where it lists any.
+// CheckSigned: throws if `trust` is given and lists no key in this role that signed the file; for
+// trainers only if it lists any.
 void CheckSigned(const std::optional<Trust>& trust, std::span<const uint8_t> bytes, Role role,
                  const char* kind, const std::string& what);
 
@@ -55,7 +55,7 @@ PassphraseSource PassphraseOf(const py::object& passphrase);
 // HeldSigner: a signing key that Python holds.
 using HeldSigner = Held<SigningKey>;
 
-// OwnerState: a key owner, and who may use it when: calls that change it go alone.
+// OwnerState: a key owner and its lock: a call that changes it runs alone.
 struct OwnerState {
   explicit OwnerState(KeyOwner o) : owner(std::move(o)) {}
   KeyOwner owner;

@@ -34,7 +34,7 @@ class WorkspaceHandle {
 };
 using Class = py::class_<WorkspaceHandle>;
 
-// Table: rows of several modalities, held, and their labels where the rows brought some.
+// Table: rows of several modalities, kept alive, and their labels if there are any.
 struct Table {
   std::vector<std::string> names;
   std::vector<Matrix> rows;

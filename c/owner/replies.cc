@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key owner: replies are opened and decided, and what may still be.
+// The key owner: opening of replies, decisions, and the remaining budget.
 #include "absl/strings/str_cat.h"
 #include "c/options.h"
 #include "c/owner/handles.h"
@@ -14,7 +14,7 @@ const char* KindName(ScoreKind kind) {
   return kind == ScoreKind::kVerification ? "verification" : "identification";
 }
 
-// ReadFlooding: of "flood_bits" and "flood_openings"; none where neither is given.
+// FloodingReader: reads "flood_bits" and "flood_openings"; nullopt if neither is given.
 struct FloodingReader {
   std::optional<int> bits;
   std::optional<uint32_t> openings;
