@@ -30,7 +30,7 @@ struct Options {
   bool signed_gallery = false;
 };
 
-// What replies must be the answer to.
+// Expectation: the question that the replies must answer.
 absl::StatusOr<ExpectedAnswer> Expectation(const Options& options) {
   ExpectedAnswer expected;
   if (!options.gallery.empty()) {
@@ -43,7 +43,7 @@ absl::StatusOr<ExpectedAnswer> Expectation(const Options& options) {
   return expected;
 }
 
-// The key owner, who takes replies of trusted servers alone.
+// The key owner, which only accepts replies of trusted servers.
 absl::StatusOr<KeyOwner> LoadStrictOwner(const Model& model, const Options& options,
                                          std::optional<Trust> trust) {
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));

@@ -28,7 +28,7 @@ struct Options {
   uint64_t life = kLife;
 };
 
-// The request, signed by who sends it.
+// The request, signed by its sender.
 absl::StatusOr<std::vector<uint8_t>> Sign(const Options& options, std::vector<uint8_t> bytes) {
   if (options.sign.empty()) return bytes;
   HEFT_ASSIGN_OR_RETURN(const Statement statement,
@@ -47,7 +47,7 @@ absl::StatusOr<KeyAndModel> LoadKeys(const Options& options) {
   return own;
 }
 
-// The row asked for alone, or all.
+// The requested row, or all.
 absl::StatusOr<FeatureRows> Rows(const Options& options, const Model& model, size_t i) {
   const std::string& path = options.inputs[i];
   HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(options.modalities[i]));

@@ -17,7 +17,7 @@ struct Options : ServerOptions {
   std::string authorisation;
 };
 
-// WithMetadata: what the options say, of all templates alike.
+// WithMetadata: the enrolment options, the same for all templates.
 absl::StatusOr<EnrolOptions> WithMetadata(const Options& options) {
   EnrolOptions enrol = options.enrol;
   HEFT_ASSIGN_OR_RETURN(enrol.metadata, ParseMetadata(options.metadata.metadata));
@@ -50,8 +50,7 @@ void Tell(const Common& common, const EnrolResult& done) {
   Print(common, told);
 }
 
-// What belongs to a gallery that has just been started: the server's keys, and what remembers
-// requests.
+// Equip: adds the server's keys and the record of taken requests to a new gallery.
 absl::Status Equip(const std::string& gallery, const IncomingRequest& asked) {
   HEFT_RETURN_IF_ERROR(EquipGallery(gallery).status());
   return asked.key == nullptr ? RememberRequest(gallery, asked.request, asked.row)

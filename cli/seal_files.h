@@ -11,7 +11,7 @@
 
 namespace heft::cli {
 
-// Finds or adds the subcommand under which the kinds stand.
+// Finds or adds the subcommand for all kinds of objects.
 Command ImportSealGroup(Command app);
 Command ExportSealGroup(Command app);
 

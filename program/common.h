@@ -63,12 +63,11 @@ void Print(const Common& common, const Described& result);
 // changes were made all the same.
 void SayNevertheless(std::string text);
 
-// Adds a subcommand with the common options, whose body runs after parsing. `example` closes
-// --help.
+// Adds a subcommand with the common options; its body runs after parsing. `example` ends --help.
 using Body = std::function<absl::Status(const Common&)>;
 Command AddCommand(Command app, const std::string& name, const std::string& description,
                    const std::string& example, Body body);
-// The same of a body with options of its own, which live as long as the command.
+// The same for a body with its own options, which live as long as the command.
 template <typename Options>
 std::pair<Command, std::shared_ptr<Options>> AddCommand(
     Command app, const std::string& name, const std::string& description,

@@ -159,7 +159,7 @@ Option Command::Add(const std::string& names, T* variable, const std::string& he
     return Option(AddValue(app_, names, variable, help));
   }
 }
-// What may be written for an option, for all files once.
+// The types of options, instantiated once for all files.
 template Option Command::Add(const std::string&, bool*, const std::string&) const;
 template Option Command::Add(const std::string&, std::string*, const std::string&) const;
 template Option Command::Add(const std::string&, int*, const std::string&) const;
@@ -260,7 +260,7 @@ size_t Distance(const std::string& a, const std::string& b) {
   return d[a.size()][b.size()];
 }
 
-// The known word that is most like this one; empty where none is.
+// MostLike: the most similar known word; empty if none is similar.
 std::string MostLike(const std::string& word, const std::vector<std::string>& known) {
   std::string best;
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;

@@ -16,7 +16,7 @@ namespace {
 
 bool g_stdout_is_output = false;
 
-// Whether `path` leads to what stdout is.
+// Whether `path` leads to the same file as stdout.
 bool IsStdout(const std::string& path) {
   struct stat file, out;
   return stat(path.c_str(), &file) == 0 && fstat(STDOUT_FILENO, &out) == 0 &&

@@ -19,21 +19,21 @@ struct TrustOptions {
   std::string file;
   bool unchecked = false;
 };
-// `beside`: the option in whose file's folder trust.heft is looked for.
+// `beside`: the option with a file; trust.heft is searched in that file's folder.
 void AddTrustOptions(Command command, TrustOptions* options, const std::string& beside);
 
-// LoadTrust: the file given, or trust.heft in the folder of `path`; none with --unchecked.
-// kFailedPrecondition, saying what to do, where there is none, or one that everybody may write.
+// LoadTrust: the given file, or trust.heft in the folder of `path`; nullopt with --unchecked.
+// kFailedPrecondition says what to do if there is none, or if every user can write it.
 absl::StatusOr<std::optional<Trust>> LoadTrust(const TrustOptions& options,
                                                const std::string& path);
 
-// LoadTrustFor: the same for the file `path` with these bytes: that it is damaged, or none of ours,
-// is said first.
+// LoadTrustFor: the same for the file `path` with these bytes. If that file is damaged or not
+// HEFT's, this is reported first.
 absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
                                                   const std::string& path,
                                                   std::span<const uint8_t> bytes);
 
-// LoadTrustedModel: where the trust file lists trainers, one of them must have signed it.
+// LoadTrustedModel: if the trust file lists trainers, one of them must have signed the model.
 absl::StatusOr<Model> LoadTrustedModel(const std::string& path, const std::optional<Trust>& trust);
 
 // KeyAndModel: a key file of a key owner's, and the model that it is used with.
@@ -57,7 +57,7 @@ absl::StatusOr<SignerKey> ReadSignerKey(const std::string& given);
 absl::StatusOr<Statement> StatementOf(const std::string& role, const std::string& to,
                                       uint64_t life);
 
-// LoadSigner: a signing key, asking for its passphrase where it has one.
+// LoadSigner: a signing key; asks for its passphrase if it has one.
 absl::StatusOr<SigningKey> LoadSigner(const std::string& path);
 
 }  // namespace heft::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the key owner's subcommands have in common that answer a server's request: admit and renew.
+// Shared by the key owner's subcommands that answer a server's request: admit and renew.
 #ifndef HEFT_PROGRAM_OWNER_KEY_OWNER_ANSWER_H_
 #define HEFT_PROGRAM_OWNER_KEY_OWNER_ANSWER_H_
 
