@@ -128,7 +128,7 @@ EMSCRIPTEN_KEEPALIVE void heft_release(uint8_t* data, size_t size) {
   std::free(data);
 }
 
-// Its result: what the model is, as JSON.
+// Its result: a description of the model, as JSON.
 EMSCRIPTEN_KEEPALIVE ClientOfModel* heft_client(const uint8_t* model, size_t model_size,
                                                 const uint8_t* key, size_t key_size,
                                                 const char* trust, size_t trust_size) {

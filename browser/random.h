@@ -10,8 +10,8 @@ namespace heft::browser {
 // Once it is false, it stays false.
 bool CheckRandomness();
 
-// RandomnessFailed: whether a draw brought nothing, one value alone, or what the draw before it
-// brought. The call that drew has ended in a trap, and all that draw after it do.
+// RandomnessFailed: whether a draw returned no bytes, only equal bytes, or the same bytes as the
+// draw before. That draw and all later ones end in a trap.
 bool RandomnessFailed();
 
 }  // namespace heft::browser

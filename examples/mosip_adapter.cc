@@ -89,7 +89,7 @@ service::Json BodyOf(const HttpResponse& response) {
   return service::Json::parse(response.body.begin(), response.body.end(), nullptr, false);
 }
 
-// What a refusal that says nothing of this reference means.
+// ReasonOf: MOSIP's reason for an error that does not concern a reference.
 int ReasonOf(const absl::StatusOr<HttpResponse>& response) {
   if (!response.ok()) return kUnexpected;
   switch (response->status) {

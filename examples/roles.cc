@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All roles of HEFT on one page. In the field they are four programs that exchange what the arrows
-// name. Exits 0 if the right person is named.
+// All roles of HEFT on one page. In practice they are four programs that exchange the data named
+// after the arrows. Exits 0 if the right person is named.
 #include <iostream>
 
 #include "examples/common.h"
@@ -49,7 +49,7 @@ int main() {
   const auto key = Check(heft::GallerySigner(work.path));
   const auto reply = Check(heft::SignReply(key, gallery, {}, /*row=*/0, {}, scores));
 
-  // Key owner: takes what this server signed and nothing else, opens it, and decides.
+  // Key owner: accepts only replies that this server signed, opens the reply, and decides.
   heft::Trust trust;
   if (!trust.Add(heft::Role::kServer, "server", key.public_key()).ok()) return 1;
   if (!owner.RequireSigned(trust).ok()) return 1;

@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
       heft_matcher_pending(matcher, waiting, 0, 0, &asked, &error) ||
       // Key owner: approves the pending templates if their norms are right. -> back to the server
       heft_key_owner_admit(owner, heft_buffer_bytes(asked), NULL, &admission, NULL, &error) ||
-      // Server: believes the key owner, and matches the probe. -> reply to the key owner
+      // Server: checks the key owner's signature, and matches the probe. -> reply to the key owner
       heft_trust_load("keys/trust.heft", &trust, &error) ||
       heft_matcher_admit(matcher, "gallery", heft_buffer_bytes(admission), trust, NULL, NULL,
                          &admitted, &error) ||

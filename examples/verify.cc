@@ -35,7 +35,7 @@ int main() {
     return std::vector<heft::SampleFile>{{std::move(bytes), "sample"}};
   };
   for (size_t row : {0, 8, 16}) Check(server.Enrol(work / "gallery", sample(row)));
-  // Key owner: admits them. Server: believes its word, and lets them into the gallery.
+  // Key owner: approves them. Server: checks the signature, and adds them to the gallery.
   const auto owner = Check(heft::KeyOwner::Load(model, keys.secret_key, passphrase));
   const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(work / "gallery"))));
   const auto admission = Check(owner.Admit(waiting, "waiting")).signed_admission;

@@ -54,7 +54,7 @@ function fileChooser(modality) {
   return make('label', {className: 'file'}, modality.name, input, hint);
 }
 
-// Runs what a button asks for; errors are shown.
+// Runs the action of a button, and shows errors.
 function onSubmit(form, act) {
   element(form).addEventListener('submit', async (event) => {
     event.preventDefault();

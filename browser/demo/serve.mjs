@@ -34,7 +34,7 @@ for (const name of ['index.js', 'client.js', 'errors.js', 'given.js', 'service.j
   files.set(`/heft/${name}`, join(options.package, name));
 }
 
-// What the page may ask of the matcher, and with whose certificate.
+// The requests that the page may make to the matcher, and the certificate for each.
 const kRoutes = [
   ['GET', /^\/v1\/(model|encryption-key)$/, 'client'],
   ['POST', /^\/v1\/(identify\/[^/?#]+|verify\/[^/?#]+\/[^/?#]+)$/, 'client'],

@@ -16,8 +16,8 @@ function handed(result) {
   return bytes ? [bytes.buffer] : [];
 }
 
-// answering: a function that answers messages {id, call, values} by `reply(message, transfer)`. `load` brings the
-// bytes of heft.wasm.
+// answering: a function that answers messages {id, call, values} with `reply(message, transfer)`.
+// `load` returns the bytes of heft.wasm.
 export function answering(load, reply) {
   let module = null, client = 0;
   const calls = {

@@ -7,7 +7,7 @@ import {bytesOf, objectOf, textOf, wrong} from './given.js';
 function vectorOf(value, what) {
   const numbers = value instanceof Float32Array || value instanceof Float64Array || (Array.isArray(value) && value.every((one) => typeof one === 'number'));
   if (!numbers) wrong(`${what}: a Float32Array, row by row`);
-  // Its own buffer alone: a view of a large one would be copied whole.
+  // A copy in its own buffer: a view would send its whole, perhaps large, buffer.
   return Float32Array.from(value);
 }
 

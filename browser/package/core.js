@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module and its memory. For worker.js, and for tests, which bring a `random` of their own; apps go by index.js.
+// The module and its memory, for worker.js and for tests, which pass their own `random`; apps use
+// index.js.
 import {HeftError} from './errors.js';
 
 // In the order of SampleEncoding and SampleUse (include/heft/client.h).
@@ -17,7 +18,7 @@ function numberOf(value, names, what) {
   return number;
 }
 
-// What C's library asks of a system. There are no files, no environment and no arguments.
+// The system calls of the C library. There are no files, no environment and no arguments.
 function systemOf(memory) {
   const view = () => new DataView(memory().buffer);
   const kBadDescriptor = 8;

@@ -3,7 +3,7 @@
 import {HeftError} from './errors.js';
 import {objectOf, wrong} from './given.js';
 
-// What no token and no other file that is signed has.
+// No token and no other signed file has this type.
 const kType = 'heft-decision+jwt';
 const kAlgorithms = {
   EdDSA: {name: 'Ed25519'},

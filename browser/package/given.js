@@ -24,7 +24,7 @@ export function textOf(value, what) {
   return value;
 }
 
-// percentEncoded: of a header, or with encodeURIComponent's letters alone.
+// percentEncoded: for a header, or with only the letters of encodeURIComponent.
 export function percentEncoded(value, what) {
   try {
     return encodeURIComponent(textOf(value, what));

@@ -47,7 +47,7 @@ function headerOf(value, what) {
   return value;
 }
 
-// What reaches this machine alone, which has no certificate, and need not.
+// Addresses of this machine, for which no certificate is needed.
 const isLoopback = (host) => host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
 
 // baseOf: without a final slash, as paths begin with one. Plain http would show the token to the
