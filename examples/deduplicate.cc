@@ -49,7 +49,7 @@ void Match(const std::vector<std::string>& args) {
   const auto signer = Check(heft::GallerySigner(heft::BucketAddress(args[2], 0)));
   heft::MatchJob job = {{args[4], args[5]}, args[2], &shards};
   job.signer = &signer;
-  job.audience = made.signer;  // whose keys these are: the key owner alone is to take the replies
+  job.audience = made.signer;  // the keys' owner, the only reader of the replies
   for (size_t i = 6; i < args.size(); ++i) {
     job.buckets.push_back(static_cast<uint32_t>(std::stoul(args[i])));
   }

@@ -38,7 +38,7 @@ enum : int {
   kQualityFailed = 18,
 };
 
-constexpr char kReferenceKey[] = "reference";  // metadata: of whom a template is
+constexpr char kReferenceKey[] = "reference";  // metadata: the person of a template
 constexpr size_t kReferencesAtOnce = 64;       // values of a condition
 constexpr int kAdmissionWait = 20;             // seconds
 

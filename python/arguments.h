@@ -33,8 +33,8 @@ class Source {
   ~Source();
 
   std::span<const uint8_t> bytes() const;
-  const std::string& what() const { return what_; }  // path, or what it is, in errors
-  std::vector<uint8_t> Release() &&;                 // copies what a buffer holds
+  const std::string& what() const { return what_; }  // path or description, for errors
+  std::vector<uint8_t> Release() &&;                 // copies a buffer
 
  private:
   Py_buffer view_{};

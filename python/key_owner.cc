@@ -20,7 +20,7 @@ using Class = OwnerClass;
 thread_local std::vector<const OwnerState*> reading_here;
 
 std::string SecretFile(const std::string& path) {
-  std::error_code unknown;  // then the file itself says what is wrong
+  std::error_code unknown;  // ignored: loading the file reports the error
   return std::filesystem::is_directory(path, unknown) ? path + "/secret.key" : path;
 }
 

@@ -131,7 +131,7 @@ class GalleryHandle {
   struct State {
     std::string name;
     std::mutex mutex;
-    std::shared_ptr<const Gallery> base;  // unread: what it learns of blocks, all later ones know
+    std::shared_ptr<const Gallery> base;  // unread: later generations share its cache of blocks
     std::shared_ptr<const SigningKey> signer;
     std::atomic<bool> closed = false;
   };

@@ -85,7 +85,7 @@ async function identify() {
   const challenge = crypto.randomUUID();
   const answer = await ask(client, service, gallery, chosen(), {challenge});
   const took = Math.round(performance.now() - begin);
-  const decision = await checkDecision(answer, {keys, challenge, kind: 'identification'}); // what is shown is what was signed
+  const decision = await checkDecision(answer, {keys, challenge, kind: 'identification'}); // show only signed claims
   say(`encrypted a probe, and was answered after ${took} ms`);
   const accepted = decision.decision === 'accept';
   const rule = decision.rule.fpir === undefined ? '' : `of searches by strangers, at most ${decision.rule.fpir * 100} % name somebody`;
