@@ -87,7 +87,7 @@ class Builder : public Json::json_sax_t {
   const JsonLimits limits_;
   Json value_;
   Json* member_ = nullptr;    // of the innermost object, whose value comes next
-  std::vector<Inside> open_;  // objects and arrays around what is read
+  std::vector<Inside> open_;  // objects and arrays around the current value
   size_t count_ = 0;
   std::string wrong_;
 };

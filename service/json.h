@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 struct JsonLimits {
   size_t bytes = 1 << 20;
   size_t depth = 32;
-  size_t values = 1 << 16;  // objects, arrays and what they hold
+  size_t values = 1 << 16;  // objects, arrays and their values
 };
 
 // ParseJson reads a text up to the first error: kInvalidArgument for text that is not JSON, has a

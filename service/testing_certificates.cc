@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates, lists of revoked ones, and tokens, made anew for each test.
+// Certificates, lists of revoked ones, and tokens, made for each test.
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>

@@ -11,17 +11,17 @@
 namespace heft::service::testing {
 namespace {
 
-constexpr int kReached = 299;  // what every handler answers
+constexpr int kReached = 299;  // the answer of every handler
 
 enum class Credential {
   kCertificate,  // of the role
-  kToken,        // of the role, beside the carrier's certificate
+  kToken,        // of the role, with the carrier's certificate
   kNone,         // the carrier's certificate and nothing else
   kStranger,     // a certificate that no rule names
   kExpired,      // tokens
   kForged,
   kOtherAudience,
-  kOverCertificate,  // a good token beside a certificate that carries none
+  kOverCertificate,  // a valid token with a certificate that may carry none
   kNoNonce,          // with the role's certificate
   kStale,
   kReplayed,

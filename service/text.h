@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text as std::string_view: Debian's Abseil has a type of its own for it, which does not mix.
+// Text as std::string_view, as Debian's Abseil has its own type, which does not mix with it.
 #ifndef HEFT_SERVICE_TEXT_H_
 #define HEFT_SERVICE_TEXT_H_
 

@@ -35,9 +35,9 @@ struct CertificateRule {
 struct AuthorityOptions {
   std::vector<CertificateRule> certificates;
   std::optional<TokenRules> tokens;  // none: tokens are refused
-  std::string nonces;                // file of access/replay.h; empty: memory alone
+  std::string nonces;                // file of access/replay.h; empty: only in memory
   Rate principal{50, 200};           // requests of a principal
-  Rate identity{0.5, 30};            // verifications of a person, whoever asks
+  Rate identity{0.5, 30};            // verifications of a person by all callers
 };
 
 class Authority {

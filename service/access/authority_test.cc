@@ -149,7 +149,7 @@ TEST_F(AuthorityWorld, TokensBoundToACertificate) {
   Principal who;
   EXPECT_FALSE(gate(input, &who).has_value());
   EXPECT_EQ(who.name, "https://issuer.test#ann");
-  // The connection goes on, and the certificate has expired meanwhile.
+  // The certificate expires while the connection is open.
   certificate.expires -= 61;
   EXPECT_EQ(gate(input, &who)->http_status, 401);
 }

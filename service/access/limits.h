@@ -36,7 +36,7 @@ class RateLimits {
   const Rate rate_;
   const size_t most_;
   std::mutex mutex_;
-  std::list<Bucket> buckets_;  // who asked last is at the end
+  std::list<Bucket> buckets_;  // the latest request is at the end
   std::unordered_map<std::string_view, std::list<Bucket>::iterator> found_;
 };
 

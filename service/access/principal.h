@@ -33,17 +33,17 @@ absl::StatusOr<ServiceRole> ParseServiceRole(std::string_view name);
 // roles.
 enum class Scope : uint8_t {
   kPublic,          // liveness and the contract: no credential
-  kReadModel,       // parameters, model, public key: what a client needs to encrypt
+  kReadModel,       // parameters, model, public key: for encryption by clients
   kEnrol,           // persons and encounters come in
   kIdentify,        // 1:N
   kVerify,          // 1:1
-  kReadPersons,     // who is enrolled, metadata
+  kReadPersons,     // enrolled people, metadata
   kRemove,          // persons go
   kReadGallery,     // sizes, health, statistics
   kManageGallery,   // galleries are made, compacted, verified, renewed, copied
   kManageKeys,      // keys and models come in
-  kReadAdmissions,  // what waits, and its verdicts
-  kAdmit,           // a person decides who is admitted
+  kReadAdmissions,  // pending enrolments and their verdicts
+  kAdmit,           // a person's verdicts on enrolments
   kExchange,        // the other daemon: admission and renewal files
   kDecide,          // signed replies are decided
   kReadAudit,       // audit trail, receipts, budgets
@@ -64,9 +64,9 @@ struct Principal {
   // The certificate's subject (with the fingerprint if the rule names it), or issuer and subject of
   // the token. Limits, tasks, answers and logs are kept under this name.
   std::string name;
-  std::string machine;  // of the certificate, where a token came beside it
+  std::string machine;  // of the certificate, if a token came with it
   std::set<ServiceRole> roles;
-  std::set<Scope> scopes;  // kPublic is everybody's
+  std::set<Scope> scopes;  // every caller has kPublic
   bool Has(Scope scope) const { return scope == Scope::kPublic || scopes.contains(scope); }
 };
 

@@ -23,9 +23,9 @@ inline constexpr char kRequestNonceHeader[] = "X-Heft-Request-Nonce";
 inline constexpr size_t kLongestAudience = 255, kLongestChallenge = 256;  // bytes, decoded
 
 struct Relying {
-  std::string principal;  // who asked
-  std::string audience;   // who is to rely on it; where nobody is named, who asked
-  std::string challenge;  // that he gave; empty: none
+  std::string principal;  // the caller
+  std::string audience;   // the party that relies on it; by default the caller
+  std::string challenge;  // of the audience; empty: none
   std::string nonce;      // of the request that asked
 
   // Key: the same for the same purpose. It leaves the nonce out, because a repeated request has a

@@ -30,7 +30,7 @@ namespace heft::service {
 namespace {
 
 constexpr size_t kRecord = 24;
-constexpr uint64_t kSpare = 1 << 16;  // records that are over before the file is written anew
+constexpr uint64_t kSpare = 1 << 16;  // expired records before the file is rewritten
 
 using Key = std::array<uint8_t, 16>;
 

@@ -25,7 +25,7 @@ std::string NewNonce();
 
 class ReplayGuard {
  public:
-  // `path`: the file (mode 0600); empty: memory alone, for tests. `most`: nonces that are
+  // `path`: the file (mode 0600); empty: only in memory, for tests. `most`: how many nonces are
   // remembered at once. kUnavailable, kDataLoss.
   static absl::StatusOr<std::unique_ptr<ReplayGuard>> Open(const std::string& path,
                                                            uint64_t most = 4u << 20);

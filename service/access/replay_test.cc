@@ -74,7 +74,7 @@ TEST(ReplayTest, ARestartForgetsNothing) {
       nonces.push_back(NewNonce());
       ASSERT_TRUE(guard->Admit("ann", nonces.back(), Time(i - 50), kNow).ok());
     }
-    EXPECT_EQ(ReplayGuard::Open(path).status().code(), Code::kUnavailable);  // one process alone
+    EXPECT_EQ(ReplayGuard::Open(path).status().code(), Code::kUnavailable);  // only one process
   }
   EXPECT_EQ(std::filesystem::status(path).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);

@@ -18,7 +18,7 @@ export function say(text, good = false) {
   notice.hidden = text === '';
 }
 
-// confirmed: whether the person said yes.
+// confirmed: whether the user confirmed.
 export function confirmed(title, text, yes, danger = false) {
   document.getElementById('ask-title').textContent = title;
   document.getElementById('ask-text').textContent = text;

@@ -22,8 +22,8 @@ class Traffic {
   void Observe(const Answered& answered, uint64_t now);
   void Observe(const std::string& operation, int status, double seconds, uint64_t now);
   // {"minutes": [60 of {"requests", "errors", "p50_ms", "p99_ms"}, the last is running],
-  //  "total": the same of all and "failures", "operations": [...]}. Times are null where there was
-  // no request; they are right within a tenth.
+  //  "total": the sum with "failures", "operations": [...]}. Times are null without a request, and
+  // accurate within a tenth.
   Json Read(uint64_t now) const;
 
  private:

@@ -28,7 +28,7 @@ struct Waiting {
   uint64_t received = 0;  // Unix seconds, of the request that it came with first
   AdmissionInquiry::Enrolment enrolment;
   Word word = Word::kNone;
-  std::string by;  // who decided
+  std::string by;  // the person that decided
 };
 
 // DigestOfHex: 64 digits, no more. kInvalidArgument.

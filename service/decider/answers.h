@@ -28,7 +28,7 @@ namespace heft::service {
 
 inline constexpr uint64_t kAnswerLife = 86400;       // seconds
 inline constexpr size_t kMostAnswers = 1 << 17;      // of two files each; then the older one goes
-inline constexpr size_t kAnswerRecords = 2;          // what was decided, and the answer
+inline constexpr size_t kAnswerRecords = 2;          // the decision, and the answer
 inline constexpr uint64_t kLongestAnswer = 1 << 16;  // bytes
 
 class AnswerLog {
@@ -60,7 +60,7 @@ class AnswerLog {
   };
   struct Kept {
     std::string text;
-    bool finished = false;  // it is the answer, not only what was decided
+    bool finished = false;  // the answer, not only the decision
   };
   struct File {
     int descriptor = -1;

@@ -157,7 +157,7 @@ TEST_F(DeciderShardsTest, APartIsNeverTakenForTheWhole) {
   replies.push_back(sound[1]);
   ExpectRefused(replies, "a second reply of bucket 1");
   replies = sound;
-  replies[1] = Search(Bucket(1), world_->Files(1, ""));  // encrypted anew
+  replies[1] = Search(Bucket(1), world_->Files(1, ""));  // a new encryption
   ExpectRefused(replies, "answers another request");
   replies[1] = Search(world_->visitors, files);
   ExpectRefused(replies, "no bucket of people");
@@ -190,7 +190,7 @@ TEST_F(DeciderShardsTest, AnOlderBucketIsRefused) {
     late = "late-" + std::to_string(i);
   world_->Enrol(Bucket(2), 40, late);
   Admit(Bucket(2));
-  Admit(Bucket(2));  // nobody waits: its state is signed
+  Admit(Bucket(2));  // none is pending: its state is signed
   ExpectRefused(before, "an older state");
   const Json now = Json::parse(Decide(SearchAll(world_->Files(40, ""))).body);
   EXPECT_EQ(now["identity"], late) << now;

@@ -28,7 +28,7 @@ struct Asked {
   std::vector<Statement> statements;
   const GalleryRule* rule = nullptr;
   Digest digest{};  // of the files as they came, in any order
-  Relying relying;  // for whom it is decided
+  Relying relying;  // the party and challenge of the decision
 };
 
 absl::StatusOr<std::vector<std::span<const uint8_t>>> ReadBodies(const HttpRequest& request) {

@@ -148,7 +148,7 @@ TEST(ServerTest, WrongCertificatesEndBeforeARequest) {
   EXPECT_TRUE(ask(good).ok());
   TlsFiles of_foreign = foreign.Issue("client");
   EXPECT_THAT(std::string(ask(of_foreign).message()), HasSubstr("certificate problem"));
-  of_foreign.authorities = good.authorities;  // believes the server, but is not believed
+  of_foreign.authorities = good.authorities;  // trusts the server, which does not trust it
   EXPECT_EQ(ask(of_foreign).code(), absl::StatusCode::kUnavailable);
   // The client itself refuses to start with an expired certificate.
   const TlsFiles expired = service.ca().Issue("client", {-7200, -3600});

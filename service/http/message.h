@@ -63,7 +63,7 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::vector<uint8_t> body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  std::string detail = {};  // for the log alone: it does not leave
+  std::string detail = {};  // only for the log: it is not sent
 };
 
 // The media type of a HEFT file (docs/formats.md).

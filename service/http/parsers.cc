@@ -182,7 +182,7 @@ std::optional<HttpProblem> RequestReader::Impl::FinishHead() {
 RequestReader::RequestReader(uint32_t header_bytes) : impl_(std::make_unique<Impl>()) {
   Impl* impl = impl_.get();
   impl->parser.header_limit(header_bytes);
-  impl->parser.body_limit(kNoLimit);  // ours is the sum of what came
+  impl->parser.body_limit(kNoLimit);  // we limit the sum of received bytes
   impl->parser.field = [impl](auto name, auto value) { return impl->Field(name, value); };
   impl->parser.body = [impl](auto piece) { return impl->Body(piece); };
 }

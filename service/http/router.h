@@ -25,7 +25,7 @@ struct Route {
   Handler handler;
   uint64_t most_bytes = 64 << 10;  // of a body; 413 above it, before it is read
   bool signed_request = false;     // needs nonce and time (access/replay.h): all that change or ask
-  bool audited = false;            // a line in the audit log, also where it is refused
+  bool audited = false;            // a line in the audit log, also for refusals
 };
 
 class Router {

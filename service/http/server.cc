@@ -107,7 +107,7 @@ class BeastServer : public HttpServer {
     for (auto& loop : loops_) loop->Stop();
     listener_.reset();
     pause_.reset();
-    loops_.clear();  // with what still waited in them, before what it refers to
+    loops_.clear();  // drops queued work before the objects that it uses
   }
 
   uint16_t port() const override { return port_; }

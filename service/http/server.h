@@ -57,7 +57,7 @@ using Gate = std::function<std::optional<GateError>(const GateInput&, Principal*
 // Observer: sees each answer, also refusals, before it is sent: for metrics, logs and the audit
 // log. If it fails, the answer is not sent: the client gets 503.
 struct Answered {
-  const HttpRequest* request = nullptr;  // without a body where it was refused before one came
+  const HttpRequest* request = nullptr;  // without a body if refused before it came
   const Route* route = nullptr;          // nullptr: no such path
   int status = 0;
   bool refused = false;     // before a handler was asked

@@ -32,7 +32,7 @@ HttpResponse Connection::Handle(const Exchange& exchange) const {
   if (exchange.started >= exchange.request.deadline) {
     return ErrorResponse(504, "DEADLINE_EXCEEDED", "its deadline passed while it waited");
   }
-  try {  // Ours throw nothing, but memory may run out, and what libraries do is theirs.
+  try {  // Our code does not throw, but libraries may, and memory may run out.
     return exchange.route->handler(exchange.request);
   } catch (const std::exception& error) {
     return ErrorResponse(absl::InternalError(error.what()));

@@ -71,7 +71,7 @@ void Connection::Enter(Phase phase) {
           : phase == Phase::kIdle   ? List::kIdle
                                     : List::kNone;
   if (list_ != List::kNone) place_ = common_->registry.Join(list_, weak_from_this());
-  // The time for a header goes on from its first byte, whatever else happens.
+  // The time limit of a header starts at its first byte.
   const ServerLimits& limits = common_->limits;
   phase_ = phase;
   since_ = steady_clock::now();
@@ -128,7 +128,7 @@ void Connection::Greet() {
   certificate_ = wire_->Peer();
   if (common_->draining) return End();
   Enter(Phase::kIdle);
-  until_ = since_ + common_->limits.header_time;  // who has said nothing yet is given less
+  until_ = since_ + common_->limits.header_time;  // a silent client gets less time
   ReadMore();
 }
 

@@ -163,7 +163,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::list<Registry::Entry>::iterator place_;
   SteadyTime since_, until_;  // of the phase; until: when it ends the connection
   uint64_t moved_ = 0;        // bytes in this phase
-  std::vector<uint8_t> in_;   // what came and was not used yet
+  std::vector<uint8_t> in_;   // received bytes that are not used yet
   std::unique_ptr<RequestReader> reader_;
   std::shared_ptr<Exchange> exchange_;
   std::string out_head_;

@@ -236,7 +236,7 @@ class FileTls : public TlsContext {
  private:
   const bool server_;
   mutable std::mutex mutex_;  // of all below
-  TlsFiles files_;            // of what is current
+  TlsFiles files_;            // of the current context
   std::shared_ptr<SSL_CTX> current_;
   uint64_t expires_ = 0, revoked_expires_ = 0;
 };

@@ -19,7 +19,7 @@ namespace heft::service {
 struct TlsFiles {
   std::string certificate;   // PEM chain, leaf first
   std::string private_key;   // PEM file, or "pkcs11:..."
-  std::string authorities;   // PEM: who signs the peers' certificates
+  std::string authorities;   // PEM: authorities of the peers' certificates
   std::string revoked = {};  // PEM list (CRL); empty: none
   bool require_peer = true;  // a server's: connections without a certificate end
 };

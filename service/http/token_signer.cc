@@ -37,7 +37,7 @@ struct Module {
   std::mutex mutex;  // of all that is done with it here: one thing at a time
   CK_FUNCTION_LIST* p11 = nullptr;
   bool ours = false;   // it was begun here
-  uint64_t begun = 0;  // how often it was begun anew: sessions of before are gone
+  uint64_t begun = 0;  // number of initialisations; each ends older sessions
 };
 
 absl::Status Load(const std::string& path, const std::string& what, Module* module) {
@@ -297,7 +297,7 @@ class Token : public TokenSigner, public std::enable_shared_from_this<Token> {
   std::optional<CK_SESSION_HANDLE> session_;
   uint64_t session_of_ = 0;       // Module::begun when it was made
   CK_RV refused_ = CKR_OK;        // why the token took no PIN
-  Clock::time_point not_before_;  // who has failed waits for it
+  Clock::time_point not_before_;  // after a failure, no attempt before this time
   Clock::time_point signed_;      // last
   std::string told_;
   CK_OBJECT_HANDLE key_ = CK_INVALID_HANDLE;

@@ -16,7 +16,7 @@ struct TokenUri {
   std::string uri;            // without the query
   std::string token, object;  // labels; empty: any
   std::string module;         // of the query: module-path
-  SecureVector<char> pin;     // what the file of pin-source holds, and a zero; empty: none
+  SecureVector<char> pin;     // content of the pin-source file, and a zero; empty: none
 };
 
 // ParseTokenUri: kInvalidArgument for unknown attributes in the query, so the URI never holds a

@@ -21,8 +21,8 @@ namespace heft::service {
 // Forwarded: the request that a message belongs to, and when its answer becomes useless.
 struct Forwarded {
   std::string gallery;     // its name in the matcher's store
-  std::string request_id;  // X-Request-Id of what it belongs to; empty: the matcher's own
-  Relying relying;         // who asked the matcher, and for whom
+  std::string request_id;  // X-Request-Id of the client's request; empty: the matcher's own
+  Relying relying;         // the matcher's caller, and its audience
   std::chrono::steady_clock::time_point deadline;
 };
 

@@ -28,7 +28,7 @@
 namespace heft::service {
 
 struct ExchangeOptions {
-  std::chrono::milliseconds poll{2000};       // between looks at what nobody has told of
+  std::chrono::milliseconds poll{2000};       // between checks without a wake-up
   std::chrono::milliseconds patience{30000};  // for an answer of the decider
   PendingLimit most;                          // of one request for admission
 };
@@ -97,7 +97,7 @@ class Exchange {
   mutable std::mutex mutex_;  // of all below
   mutable std::condition_variable woken_, changed_;
   bool stopping_ = false, awake_ = true;
-  std::string asked_as_;  // the last admission's request id; the thread's alone
+  std::string asked_as_;  // the last admission's request id; only of the thread
   uint64_t changes_ = 0;
   std::map<std::string, uint64_t> signed_;     // generation whose state the key owner has signed
   std::map<std::string, std::string> failed_;  // why the last errand did; logged once

@@ -43,7 +43,7 @@ class Circuit {
   Options options_;
   mutable std::mutex mutex_;
   int failures_ = 0;
-  bool trying_ = false;  // somebody was let through while it was open
+  bool trying_ = false;  // a request is trying it while it is open
   std::chrono::milliseconds pause_{0};
   Clock::time_point until_;
 };

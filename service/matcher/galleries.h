@@ -62,7 +62,7 @@ class Galleries {
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Gallery>, std::less<>> known_;  // Unread
   std::shared_ptr<const SigningKey> signer_;
-  std::shared_ptr<TokenSigner> token_;  // what it is in; nullptr: a file of the store
+  std::shared_ptr<TokenSigner> token_;  // the token with the key; nullptr: a file of the store
 };
 
 }  // namespace heft::service

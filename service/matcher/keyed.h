@@ -42,7 +42,7 @@ class KeyedAnswers {
     HttpResponse answer;
     std::chrono::steady_clock::time_point since;
   };
-  void Forget();  // what is too old or too much; under the mutex
+  void Forget();  // drops old and surplus answers; under the mutex
   void Keep(const std::string& name, const HttpResponse& answer);
 
   std::mutex mutex_;

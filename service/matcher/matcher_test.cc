@@ -66,7 +66,7 @@ TEST_F(MatcherTest, WhoeverIsEnrolledIsFound) {
     EXPECT_EQ(verified["decision"], decision) << verified;
     EXPECT_EQ(verified["kind"], "verification");
   }
-  // The audience and the challenge go to the decider, who signs them.
+  // The audience and the challenge go to the decider, which signs them.
   ClientRequest bound = MatcherWorld::Form("POST", "/v1/verify/main/ann", keys_->Sample(1));
   bound.headers = {{"X-Heft-Audience", "bank%20b"}, {"X-Heft-Challenge", "c-1"}};
   const Json said = JsonOf(world_->Send("client", bound));

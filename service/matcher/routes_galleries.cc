@@ -117,7 +117,7 @@ absl::StatusOr<HttpResponse> MakeGallery(MatcherState* state, const HttpRequest&
       state->galleries.Create(state->engine.Get()->server, name, retained).status();
   // An existing gallery is no error if this request made it before and the answer was lost.
   if (!made.ok() && !(again && absl::IsAlreadyExists(made))) {
-    if (!key.empty() && !again) begun.End(what);  // somebody else's, or nobody's
+    if (!key.empty() && !again) begun.End(what);  // another request made it, or none
     return made;
   }
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Describe(state, name, nullptr));

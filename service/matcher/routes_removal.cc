@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<std::string>> WhereIs(MatcherState* state, const Http
 // Left: a gallery whose blocks still hold ciphertexts of removed persons.
 struct Left {
   std::string gallery;
-  std::vector<std::string> persons;  // as receipts name him
+  std::vector<std::string> persons;  // as named in receipts
 };
 
 // ReceiptsOf: all receipts that name one of the persons, after any renewal.

@@ -92,7 +92,7 @@ struct MatcherState {
   Upkeep upkeep;
   Places verifications;
   Places changes;  // enrolments and removals; half of the workers, so that others have theirs
-  Places waits;    // who waits for an admission; a quarter of the workers
+  Places waits;    // waits for an admission; a quarter of the workers
   KeyedAnswers keyed;
   Batcher batcher;
   Tasks tasks;  // last: its work uses all the others
@@ -123,7 +123,7 @@ Json ReceiptsJson(const std::vector<std::vector<uint8_t>>& receipts);
 void AddMatchRoutes(MatcherState* state, Router* router);     // identify, verify
 void AddPersonRoutes(MatcherState* state, Router* router);    // persons and encounters
 void AddRemovalRoutes(MatcherState* state, Router* router);   // persons go; receipts
-void AddGalleryRoutes(MatcherState* state, Router* router);   // galleries, and what is done to them
+void AddGalleryRoutes(MatcherState* state, Router* router);   // galleries and their maintenance
 void AddExchangeRoutes(MatcherState* state, Router* router);  // admissions and renewals by hand
 void AddKeyRoutes(MatcherState* state, Router* router);       // parameters, model and keys
 void AddTaskRoutes(MatcherState* state, Router* router);      // tasks, the contract

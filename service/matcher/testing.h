@@ -148,7 +148,7 @@ class LocalDecider : public Decider {
   std::atomic<bool> manual{false}, away{false};
   std::atomic<size_t> most_verdicts{0};  // of one request
   std::atomic<int> decisions{0}, asked{0}, renewals{0};
-  std::set<std::string> rejected;  // set before anybody asks
+  std::set<std::string> rejected;  // set before any request
 
  private:
   std::mutex mutex_;

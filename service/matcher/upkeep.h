@@ -26,8 +26,8 @@
 namespace heft::service {
 
 struct UpkeepOptions {
-  std::chrono::milliseconds poll{2000};      // between looks at what has changed
-  std::chrono::milliseconds sweep{3600000};  // between looks for who has expired
+  std::chrono::milliseconds poll{2000};      // between checks for changes
+  std::chrono::milliseconds sweep{3600000};  // between checks for expired templates
 };
 
 class Upkeep {
@@ -48,8 +48,8 @@ class Upkeep {
   using Clock = std::chrono::steady_clock;
   // The state of a gallery; only the thread uses it.
   struct Known {
-    uint64_t settled = 0;  // generation in which nobody was leaving; 0: none yet
-    bool owed = true;      // something may be left to overwrite: at a start, nobody knows
+    uint64_t settled = 0;  // generation without leaving templates; 0: none yet
+    bool owed = true;      // bytes may be left to overwrite; unknown at a start
     Clock::time_point swept{}, not_before{};
     std::chrono::milliseconds pause{0};  // after a failure, twice as long each time
     std::string failure;                 // the last one; logged once
@@ -68,7 +68,7 @@ class Upkeep {
   const UpkeepOptions options_;
   AuditLog* const audit_log_;
   Metrics* const metrics_;
-  std::map<std::string, Known> known_;  // of the thread alone
+  std::map<std::string, Known> known_;  // only of the thread
   mutable std::mutex mutex_;            // of all below
   std::condition_variable woken_;
   std::set<std::string> owed_;  // told of by Owe

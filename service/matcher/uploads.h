@@ -58,7 +58,7 @@ class Uploads {
   absl::Status CheckAlone(UploadKind kind, std::span<const uint8_t> bytes) const;
 
   const std::string staging_;
-  mutable std::mutex mutex_;  // of the files, and of what is below
+  mutable std::mutex mutex_;  // of the files, and of the members below
   EngineFiles files_;
 };
 

@@ -200,15 +200,15 @@ class FileLog : public AuditLog {
   const std::string path_;
   const FileLock lock_;
   const uint64_t longest_;
-  int fd_;  // of who writes
+  int fd_;  // of the writing thread
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Aside aside_;
-  uint64_t bytes_;            // of what is durable
-  AuditHead durable_, next_;  // next: with what waits
+  uint64_t bytes_;            // durable bytes
+  AuditHead durable_, next_;  // next: with the waiting lines
   std::shared_ptr<Batch> waiting_ = std::make_shared<Batch>();
   bool writing_ = false;
-  bool uncut_ = false;  // who writes alone looks at it
+  bool uncut_ = false;  // only of the writing thread
 };
 
 }  // namespace

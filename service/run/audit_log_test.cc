@@ -52,7 +52,7 @@ TEST_F(AuditLogTest, LinesHoldTogether) {
   EXPECT_EQ(head->lines, 5u);
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(lines[0]["prev"], std::string(64, '0'));
-  EXPECT_EQ(lines[4]["seq"], 5);  // nobody gives his own
+  EXPECT_EQ(lines[4]["seq"], 5);  // the caller's value is replaced
   EXPECT_EQ(lines[4]["i"], 1);
   const auto log = *AuditLog::Open(path_);
   EXPECT_EQ(log->head().hash, head->hash);

@@ -52,7 +52,7 @@ std::string Nearest(std::string_view word, const std::set<std::string, std::less
 struct File {
   std::string path, folder;
   toml::table document;
-  std::vector<std::pair<uint32_t, std::string>> wrong;  // line and what
+  std::vector<std::pair<uint32_t, std::string>> wrong;  // line and message
 };
 
 const char* KindOf(const toml::node& node) {
@@ -293,7 +293,7 @@ absl::StatusOr<Config> Config::Parse(std::string_view text, const std::string& p
   file->path = path;
   const size_t slash = path.rfind('/');
   file->folder = slash == path.npos ? "." : path.substr(0, slash);
-  try {  // toml++ says so what is wrong
+  try {  // toml++ reports errors as exceptions
     file->document = toml::parse(text, path);
   } catch (const toml::parse_error& error) {
     return absl::InvalidArgumentError(absl::StrCat(path, ":", error.source().begin.line, ":",

@@ -256,7 +256,7 @@ TEST_F(DaemonTest, AReloadIsASignOfLife) {
   kill(child_, SIGTERM);
   EXPECT_EQ(Notified(), "STOPPING=1");
   EXPECT_EQ(Ended(), 0);
-  setenv("WATCHDOG_USEC", "7200000000", 1);  // two hours: nothing is said for a timeout's sake
+  setenv("WATCHDOG_USEC", "7200000000", 1);  // two hours: no message because of a timeout
   Start();
   unsetenv("WATCHDOG_USEC");
   kill(child_, SIGHUP);

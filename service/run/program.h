@@ -13,7 +13,7 @@ namespace heft::service {
 
 struct ServeArguments {
   std::string config;  // FILE
-  bool check = false;  // read everything that it names, say what is wrong, and end
+  bool check = false;  // read all its files, report errors, and end
 };
 
 struct DaemonProgram {
