@@ -81,7 +81,7 @@ def digest(path, algorithm):
         return hashlib.file_digest(file, algorithm).hexdigest()
 
 
-# ---- What dpkg knows.
+# ---- Facts from dpkg.
 
 @functools.cache
 def installed(name):
@@ -150,7 +150,7 @@ def own_files(tree, excluded):
             "fileName": name,
             "checksums": [{"algorithm": a, "checksumValue": digest(path, a.lower())}
                           for a in ("SHA1", "SHA256")],
-            # What makes the site look and be searched is of Sphinx and Furo.
+            # The site's styles and search are files of Sphinx and Furo.
             "licenseConcluded": "NOASSERTION" if "/html/_static/" in name else OWN_LICENCE,
             "licenseInfoInFiles": ["NOASSERTION"],
             "copyrightText": "NOASSERTION",
