@@ -13,7 +13,7 @@
 int main() {
   const TemporaryFolder folder;
   const std::filesystem::path work = folder.path;
-  // The ends of keys' journals: left alone, they are in ~/.local/state/heft, where they last.
+  // The anchors of the keys' journals. By default they are in ~/.local/state/heft, and stay there.
   setenv("HEFT_STATE_DIR", (work / "state").c_str(), 1);
   heft::SyntheticOptions people;
   people.identities = 30, people.samples_per_identity = 8, people.dimensions = {48};

@@ -224,8 +224,8 @@ TEST_F(DeciderFaultsTest, WhatWasOpenedIsToldOnceItIsWrittenDown) {
 
 // The last test, because it spends her budget.
 TEST_F(DeciderFaultsTest, ASpentBudgetIsNotAskedAgainInASecond) {
-  // A new client each time, so that the person's budget runs out: 32 openings, and a decision with
-  // a likelihood counts as two.
+  // A new client each time, so that the person's budget runs out: 32 decisions, and one with a
+  // likelihood counts as two.
   HttpResponse last;
   int decided = 0;
   for (uint8_t i = 1; i <= 20; ++i) {

@@ -63,7 +63,7 @@ class Exchange {
     std::vector<std::vector<uint8_t>> receipts;
     absl::Status overwritten;
   };
-  // RenewAll: until no template is leaving; with `compact`, also until sparse blocks are merged.
+  // RenewAll: until no template is leaving; with `compact`, also until few blocks are sparse.
   // Callers run one after the other. kFailedPrecondition without a decider.
   absl::StatusOr<Renewed> RenewAll(const std::string& gallery, bool compact,
                                    const Monitor& monitor);
