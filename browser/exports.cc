@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the module exports: the client's role of include/heft/, by pointers and sizes in its memory,
-// for package/core.js alone. A call that can fail returns 0 where it has; what it returns beside
-// that, or why it failed, is the result until the next call.
+// The module's exports: the client's role of include/heft/, with pointers and sizes in its memory,
+// only for package/core.js. A call that can fail returns 0 if it has failed. Other output, or the
+// error, is the result until the next call.
 #include <emscripten/emscripten.h>
 
 #include <cstdlib>
@@ -33,13 +33,13 @@ std::string Text(const char* data, size_t size) { return std::string(data, size)
 
 }  // namespace
 
-// ClientOfModel: a client, and what it is a client of.
+// ClientOfModel: a client and its model.
 struct ClientOfModel {
   Model model;
   Client client;
 };
 
-// Request: what is to be encrypted into one file, put together call by call.
+// Request: the input of one encrypted file, put together call by call.
 struct Request {
   struct Rows {
     std::string modality;
@@ -52,14 +52,14 @@ struct Request {
   bool average = false;
 
   ~Request() {
-    // They are somebody's face.
+    // The values are biometric data.
     for (Rows& one : rows) SecureWipe(one.values.data(), one.values.size() * sizeof(float));
   }
 };
 
 namespace {
 
-// Model and key as far as `trust`, if there is one, believes them.
+// CheckedModel: checks the signatures of model and key if there is a trust file.
 absl::StatusOr<Model> CheckedModel(std::span<const uint8_t> model, std::span<const uint8_t> key,
                                    const std::optional<Trust>& trust) {
   if (trust) {
@@ -114,12 +114,12 @@ Json Describe(const Model& model) {
 
 extern "C" {
 
-// 1 where the browser gives randomness; nothing else is to be called where it does not.
+// 1 if the browser gives randomness; otherwise no other function may be called.
 EMSCRIPTEN_KEEPALIVE int heft_start() { return CheckRandomness() ? 1 : 0; }
 // Whether a trap was for want of randomness.
 EMSCRIPTEN_KEEPALIVE int heft_randomness_failed() { return RandomnessFailed() ? 1 : 0; }
 
-// Memory for what is given to the calls below; release wipes it.
+// Memory for the arguments of the calls below; release wipes it.
 EMSCRIPTEN_KEEPALIVE uint8_t* heft_allocate(size_t size) {
   return static_cast<uint8_t*>(std::malloc(size == 0 ? 1 : size));
 }
@@ -128,7 +128,7 @@ EMSCRIPTEN_KEEPALIVE void heft_release(uint8_t* data, size_t size) {
   std::free(data);
 }
 
-// Its result: what the model is, as JSON.
+// Its result: a description of the model, as JSON.
 EMSCRIPTEN_KEEPALIVE ClientOfModel* heft_client(const uint8_t* model, size_t model_size,
                                                 const uint8_t* key, size_t key_size,
                                                 const char* trust, size_t trust_size) {

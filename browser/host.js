@@ -1,3 +1,3 @@
 // SPDX-License-Identifier: Apache-2.0
-// For Emscripten's linker alone: what the module imports. package/core.js is what brings it.
+// Only for Emscripten's linker: the module's imports. package/core.js provides them.
 mergeInto(LibraryManager.library, {heft_host_random: function(bytes, size) {}});

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// base/threads.h where there are none: a worker of a browser is one thread, in which all is done in
-// order.
+// base/threads.h without threads: a browser's worker is one thread, which does all work in order.
 #include "absl/status/status.h"
 #include "base/threads.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the rooms use of C++20 and the libc++ of Debian's Emscripten (13) does not have yet:
-// included before every file by CMakeLists.txt, and empty where the library has it.
+// Parts of C++20 that the rooms use and the libc++ of Debian's Emscripten (13) lacks.
+// CMakeLists.txt includes it before every file; it is empty if the library has them.
 #ifndef HEFT_BROWSER_LIBCXX_13_H_
 #define HEFT_BROWSER_LIBCXX_13_H_
 

@@ -10,7 +10,7 @@
 
 namespace {
 
-// The host fills the bytes; anything but 1 where it cannot.
+// The host fills the bytes; returns 1, or another value if it cannot.
 extern "C" int heft_host_random(uint8_t* out, size_t size);
 
 // Draws are of that size, whatever is asked for: two of them agree by chance once in 2^256.
@@ -50,7 +50,7 @@ bool RandomnessFailed() { return g_failed; }
 
 }  // namespace heft::browser
 
-// ---- What libsodium's own randombytes.c would define, which the module is not linked with.
+// ---- The functions of libsodium's randombytes.c, which is not linked.
 extern "C" {
 
 void randombytes_buf(void* const out, const size_t size) {

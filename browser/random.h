@@ -6,12 +6,12 @@
 
 namespace heft::browser {
 
-// CheckRandomness: draws twice, looking at what came as every later draw does, and starts
-// libsodium. Once it is false, it stays false.
+// CheckRandomness: starts libsodium, draws twice and checks the bytes, as every later draw does.
+// Once it is false, it stays false.
 bool CheckRandomness();
 
-// RandomnessFailed: whether a draw brought nothing, one value alone, or what the draw before it
-// brought. The call that drew has ended in a trap, and all that draw after it do.
+// RandomnessFailed: whether a draw returned no bytes, only equal bytes, or the same bytes as the
+// draw before. That draw and all later ones end in a trap.
 bool RandomnessFailed();
 
 }  // namespace heft::browser

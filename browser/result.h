@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Result: what the module's last call brought, for its caller to read: bytes, text, or why it
-// failed.
+// Result: the result of the module's last call, for its caller to read: bytes, text, or an error.
 #ifndef HEFT_BROWSER_RESULT_H_
 #define HEFT_BROWSER_RESULT_H_
 
@@ -13,7 +12,7 @@
 
 namespace heft::browser {
 
-// Succeed keeps what the call brings, and returns 1.
+// Succeed keeps the result of the call, and returns 1.
 int Succeed(std::vector<uint8_t> bytes);
 int Succeed(const std::string& text);
 // Fail keeps the kind of the error and its text, as JSON, and returns 0.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing of requests, where a service demands it (heft/trust.h): keys are bytes here, as there are
-// no files. What exports.cc says of calls holds for these.
+// Signing of requests for services that require it (heft/trust.h). Keys are bytes here, as there
+// are no files. The conventions of exports.cc apply.
 #include <emscripten/emscripten.h>
 
 #include <span>
@@ -57,8 +57,8 @@ EMSCRIPTEN_KEEPALIVE int heft_new_signing_key() { return Finish(NewSigningKey())
 EMSCRIPTEN_KEEPALIVE int heft_signer(const uint8_t* key, size_t key_size) {
   return Finish(PublicHalf({key, key_size}));
 }
-// Its result: the file, signed by a client, for `audience` (hexadecimal; empty: anybody) and as
-// many seconds (0: for ever).
+// Its result: the file, signed by a client, for `audience` (hexadecimal; empty: every reader) and
+// this many seconds (0: for ever).
 EMSCRIPTEN_KEEPALIVE int heft_sign(const uint8_t* key, size_t key_size, const uint8_t* file,
                                    size_t file_size, const char* audience, size_t audience_size,
                                    uint32_t life) {

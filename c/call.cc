@@ -7,7 +7,7 @@
 namespace heft::c {
 namespace {
 
-// The error where there is no memory for one: nobody frees or changes it.
+// The error for failed allocations of errors; it is never freed or changed.
 heft_error& NoMemory() {
   static heft_error* const error = [] {
     static heft_error made;

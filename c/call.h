@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Call: what every function of the C interface does around what it is for: arguments are checked,
-// exceptions end here, errors become objects (heft/c/base.h).
+// Call: wraps every function of the C interface: it checks arguments, catches exceptions and turns
+// errors into objects (heft/c/base.h).
 #ifndef HEFT_C_CALL_H_
 #define HEFT_C_CALL_H_
 
@@ -19,25 +19,24 @@
 
 namespace heft::c {
 
-// Handle: what every opaque object begins with, so that NULL, an object of another type and, as
-// long as nobody has taken its memory, a freed one are told from a good one. `kTag` differs by
-// type.
+// Handle: the base of every opaque object. Its tag tells a valid object from NULL, from an object
+// of another type and, until its memory is used again, from a freed one. `kTag` differs by type.
 template <typename T>
 struct Handle {
   Handle() = default;
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
-  // Volatile: a compiler leaves out what is stored into an object whose life ends.
+  // Volatile: a compiler may remove a store to an object whose life ends.
   ~Handle() { *const_cast<volatile uint64_t*>(&tag) = 0; }
   uint64_t tag = T::kTag;
 };
 
-// Report: makes or uses again *error, where `error` is not null; the status that it was given, or
-// HEFT_OUT_OF_MEMORY where there is none for the text.
+// Report: makes or reuses *error, if `error` is not null. Returns the given status, or
+// HEFT_OUT_OF_MEMORY if there is no memory for the text.
 heft_status Report(heft_error** error, heft_status status, std::string_view message) noexcept;
 // KindOf: of an error of the library's; those that it does not promise are HEFT_INTERNAL.
 heft_status KindOf(const absl::Status& status);
-// Text: of an error, good as long as it is.
+// Text: the message of an error, valid as long as the error.
 inline std::string_view Text(const absl::Status& status) {
   return {status.message().data(), status.message().size()};
 }
@@ -61,11 +60,11 @@ heft_status Call(heft_error** error, Body&& body) noexcept {
 
 absl::Status IsNull(const char* name);
 absl::Status IsAnother(const char* name, const char* type);
-// GivenBytes: bytes that are there if there are any.
+// GivenBytes: kInvalidArgument if data is NULL and the size is not 0, or the size is impossible.
 absl::Status GivenBytes(const char* name, heft_bytes bytes);
 
-// Given: kInvalidArgument unless all of these are there, and objects are of their types: pairs of
-// an argument and its name in errors, Given(path, "path", model, "model").
+// Given: kInvalidArgument if an argument is NULL or an object of another type. The arguments are
+// pairs of an argument and its name in errors: Given(path, "path", model, "model").
 inline absl::Status Given() { return absl::OkStatus(); }
 template <typename T, typename... Rest>
 absl::Status Given(T* value, const char* name, Rest... rest) {
@@ -88,7 +87,7 @@ absl::Status Allowed(T* value, const char* name) {
   return value == nullptr ? absl::OkStatus() : Given(value, name);
 }
 
-// Free: the end of an object; what is none of the type is left alone.
+// Free: deletes an object; an object of another type is left alone.
 template <typename T>
 void Free(T* object) noexcept {
   if (object != nullptr && object->tag == T::kTag) delete object;

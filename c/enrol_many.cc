@@ -10,7 +10,7 @@
 namespace heft::c {
 namespace {
 
-// Admitter: a C callback as the library calls it, which remembers what it returned.
+// Admitter: calls a C callback for the library, and keeps the callback's result.
 struct Admitter {
   heft_answer_request admit;
   void* user;

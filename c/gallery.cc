@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Galleries: what is in them, whether they are intact, copies of them.
+// Galleries: their content, checks of it, and copies.
 #include "heft/gallery.h"
 
 #include "c/gallery_options.h"

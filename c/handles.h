@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the opaque objects of the C interface hold, but for those of the key owner and of learning.
+// The content of the C interface's opaque objects, except those of the key owner and of learning.
 #ifndef HEFT_C_HANDLES_H_
 #define HEFT_C_HANDLES_H_
 
@@ -24,8 +24,7 @@
 #include "heft/shards.h"
 #include "heft/trust.h"
 
-// HEFT_C_HANDLE: the tag and the name of a type; tags are its letters, of which types have
-// different ones.
+// HEFT_C_HANDLE: the tag and the name of a type. The tag contains letters that differ by type.
 #define HEFT_C_HANDLE(type, letters)                                \
   static constexpr uint64_t kTag = 0x68656674'00000000 | (letters); \
   static constexpr const char* kType = #type

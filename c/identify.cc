@@ -10,7 +10,7 @@
 namespace heft::c {
 namespace {
 
-// What of ProbeOptions a call knows.
+// Question: the kind of a call; each reads other members of ProbeOptions.
 enum class Question { kIdentify, kIdentifyAll, kVerify };
 
 absl::StatusOr<ProbeOptions> ReadProbeOptions(const heft_options* options, Question question) {
@@ -29,7 +29,7 @@ absl::StatusOr<ProbeOptions> ReadProbeOptions(const heft_options* options, Quest
   return probe;
 }
 
-// Taker: a C callback as the library calls it, which remembers what it returned.
+// Taker: calls a C callback for the library, and keeps the callback's result.
 struct Taker {
   heft_take_reply take;
   void* user;

@@ -10,7 +10,7 @@
 namespace heft::c {
 namespace {
 
-// ModelJson, with null for what a model lacks.
+// ModelJson, with null for members that a model lacks.
 absl::StatusOr<Json> Describe(const Model& model) {
   HEFT_ASSIGN_OR_RETURN(Json json, ModelJson(model));
   const Interval& interval = model.approximation.interval;

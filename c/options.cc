@@ -104,7 +104,7 @@ absl::Status OptionReader::Finish() const {
 
 namespace {
 
-// Set: a value by its name, in the place of one that is there.
+// Set: sets a value by its name, and replaces an earlier one.
 heft_status Set(heft_options* options, const char* name, heft_options::Value value,
                 heft_error** error) {
   return Call(error, [&]() -> absl::Status {

@@ -20,7 +20,7 @@ class OptionReader {
   // `options` may be null.
   explicit OptionReader(const heft_options* options);
 
-  // Each sets `*value` where the option is given.
+  // Each sets `*value` if the option is given.
   OptionReader& Text(const char* name, std::string* value);
   OptionReader& Flag(const char* name, bool* value);
   OptionReader& Number(const char* name, double* value);

@@ -10,8 +10,8 @@
 
 namespace heft::c {
 
-// AsSource: none where data is NULL; an empty one that is given is refused by who asks. The string
-// that it returns is the one copy, which who asks wipes.
+// AsSource: empty if data is NULL; the caller of the source refuses an empty passphrase. The
+// returned string is the only copy, and that caller wipes it.
 inline PassphraseSource AsSource(heft_bytes passphrase) {
   if (passphrase.data == nullptr) return {};
   return [passphrase]() -> absl::StatusOr<std::string> {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who leaves galleries, and what becomes of their blocks.
+// Removal from galleries, and renewal of their blocks.
 #include "heft/removal.h"
 
 #include "c/handles.h"
@@ -12,7 +12,7 @@
 namespace heft::c {
 namespace {
 
-// Erasure: what a change has done, and what it has erased.
+// Erasure: the result of a change and of its erasures.
 template <typename Result>
 heft_result* Erasure(const Result& done, Json json) {
   json["receipts"] = HexList(done.receipts);

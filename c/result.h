@@ -31,7 +31,7 @@ Json ThresholdJson(const ChosenThreshold& threshold);
 Json TemplateJson(const ListedTemplate& listed);
 Json DamagedJson(const std::vector<DamagedBlock>& damaged);
 
-// What the errors of "overwritten" members say; empty: it is done.
+// Why: the error of an "overwritten" member; empty if it succeeded.
 inline std::string Why(const absl::Status& status) { return std::string(status.message()); }
 
 }  // namespace heft::c

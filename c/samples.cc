@@ -41,7 +41,8 @@ absl::Status Apply(const Choices& choices, Samples* samples) {
   return absl::OkStatus();
 }
 
-// The library takes values alone, and would take rows of another length for more or fewer.
+// The library takes only a list of values, and would read rows of another length as more or fewer
+// rows.
 absl::Status CheckDimension(const std::vector<ModalitySpec>& model, const heft_rows& rows) {
   for (const ModalitySpec& spec : model) {
     if (spec.name != rows.modality || spec.dimension == rows.dimension) continue;

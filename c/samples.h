@@ -13,10 +13,10 @@
 
 namespace heft::c {
 
-// Values: the numbers of `rows`, whose sizes are checked. The modality's name must be there.
-absl::StatusOr<std::span<const float>> Values(const heft_rows& rows);
-// Strings: copies of `count` texts, none of them NULL; `what` names them. Empty where `texts` is
+// Values: the numbers of `rows`, after a check of their sizes. The modality's name must not be
 // NULL.
+absl::StatusOr<std::span<const float>> Values(const heft_rows& rows);
+// Strings: copies of `count` texts, none of them NULL; `what` names them. Empty if `texts` is NULL.
 absl::StatusOr<std::vector<std::string>> Strings(const char* const* texts, size_t count,
                                                  const char* what);
 

@@ -16,7 +16,7 @@ namespace {
 constexpr Role kRoles[] = {Role::kKeyOwner, Role::kServer, Role::kClient, Role::kRegistrar,
                            Role::kTrainer};
 
-// Ids as options give them: empty where they do not.
+// AudienceOf: a key in an option; zeros if the text is empty.
 absl::StatusOr<SignerKey> AudienceOf(const std::string& text) {
   if (text.empty()) return SignerKey{};
   return ParseSignerKey(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// reveal, of the server; audit, of whoever checks it.
+// reveal, for the server; audit, for its checker.
 #include "heft/audit.h"
 
 #include "absl/strings/str_cat.h"

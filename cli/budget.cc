@@ -16,7 +16,7 @@ struct Options {
   std::string reason;
 };
 
-// Restarts the journal and sets limits, as far as asked.
+// Restarts the journal and sets limits, if the options say so.
 absl::Status Change(const Options& options, KeyOwner* owner) {
   if (options.restart) HEFT_RETURN_IF_ERROR(owner->RestartJournal(options.reason));
   if (!options.scores && !options.decisions && !options.client_bits) return absl::OkStatus();

@@ -30,7 +30,7 @@ struct Options {
   bool signed_gallery = false;
 };
 
-// What replies must be the answer to.
+// Expectation: the question that the replies must answer.
 absl::StatusOr<ExpectedAnswer> Expectation(const Options& options) {
   ExpectedAnswer expected;
   if (!options.gallery.empty()) {
@@ -43,7 +43,7 @@ absl::StatusOr<ExpectedAnswer> Expectation(const Options& options) {
   return expected;
 }
 
-// The key owner, who takes replies of trusted servers alone.
+// The key owner, which only accepts replies of trusted servers.
 absl::StatusOr<KeyOwner> LoadStrictOwner(const Model& model, const Options& options,
                                          std::optional<Trust> trust) {
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
@@ -113,7 +113,7 @@ absl::Status Run(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-// AddRule: from which score on somebody is accepted.
+// AddRule: the options for the score from which a person is accepted.
 void AddRule(Command command, DecisionRule* rule) {
   const Option threshold =
       command.Add("--threshold", &rule->score, "accept from this score on").Range(-2, 2);

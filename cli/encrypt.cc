@@ -28,7 +28,7 @@ struct Options {
   uint64_t life = kLife;
 };
 
-// The request, signed by who sends it.
+// The request, signed by its sender.
 absl::StatusOr<std::vector<uint8_t>> Sign(const Options& options, std::vector<uint8_t> bytes) {
   if (options.sign.empty()) return bytes;
   HEFT_ASSIGN_OR_RETURN(const Statement statement,
@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<uint8_t>> Sign(const Options& options, std::vector<ui
   return key.Sign(statement, bytes);
 }
 
-// The model and, of a client, the encryption key, as far as they are to be believed.
+// The model and, for a client, the encryption key, checked with the trust file.
 absl::StatusOr<KeyAndModel> LoadKeys(const Options& options) {
   if (options.owner.secret_key.empty()) {
     return LoadKeyAndModel(options.trust, options.key, "PUBK", options.owner.model);
@@ -47,7 +47,7 @@ absl::StatusOr<KeyAndModel> LoadKeys(const Options& options) {
   return own;
 }
 
-// The row asked for alone, or all.
+// The requested row, or all.
 absl::StatusOr<FeatureRows> Rows(const Options& options, const Model& model, size_t i) {
   const std::string& path = options.inputs[i];
   HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(options.modalities[i]));
@@ -80,7 +80,7 @@ absl::StatusOr<std::vector<std::string>> Labels(const Options& options, size_t r
   return labels;
 }
 
-// Many samples of few coordinates are smaller in bulk, if they are to be enrolled.
+// Many samples of few coordinates are smaller in bulk, for enrolment.
 void HintAtBulk(const Common& common, const Options& options, const FeatureRows& rows) {
   constexpr size_t kMany = 100;
   if (common.quiet || options.bulk || options.average || rows.size() < kMany ||

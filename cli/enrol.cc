@@ -17,7 +17,7 @@ struct Options : ServerOptions {
   std::string authorisation;
 };
 
-// WithMetadata: what the options say, of all templates alike.
+// WithMetadata: the enrolment options, the same for all templates.
 absl::StatusOr<EnrolOptions> WithMetadata(const Options& options) {
   EnrolOptions enrol = options.enrol;
   HEFT_ASSIGN_OR_RETURN(enrol.metadata, ParseMetadata(options.metadata.metadata));
@@ -25,7 +25,7 @@ absl::StatusOr<EnrolOptions> WithMetadata(const Options& options) {
   return enrol;
 }
 
-// What has happened although the answer did not get through.
+// Nevertheless: says that the enrolment succeeded although its answer could not be written.
 std::string Nevertheless(const EnrolOptions& options, const EnrolResult& done) {
   return absl::StrCat("the enrolment succeeded (", done.brought, " templates pending): ",
                       options.idempotency_key.empty()
@@ -50,8 +50,7 @@ void Tell(const Common& common, const EnrolResult& done) {
   Print(common, told);
 }
 
-// What belongs to a gallery that has just been started: the server's keys, and what remembers
-// requests.
+// Equip: adds the server's keys and the record of taken requests to a new gallery.
 absl::Status Equip(const std::string& gallery, const IncomingRequest& asked) {
   HEFT_RETURN_IF_ERROR(EquipGallery(gallery).status());
   return asked.key == nullptr ? RememberRequest(gallery, asked.request, asked.row)
@@ -71,7 +70,7 @@ absl::Status Run(const Common& common, const Options& options) {
   if (!options.authorisation.empty()) {
     HEFT_ASSIGN_OR_RETURN(enrol.authorisation, ReadFile(options.authorisation));
   }
-  // Of buckets each remembers what it was brought: who asks again brings what is missing.
+  // Each bucket remembers its finished enrolments, so a repetition only enrols the missing ones.
   HEFT_ASSIGN_OR_RETURN(
       const EnrolResult done,
       shards ? EnrolInShards(loaded.server, options.gallery, *shards, files, enrol, common.monitor)

@@ -26,7 +26,7 @@ absl::Status Run(const Common& common, const Options& options) {
   return FinishReport(common, options.output, std::move(report));
 }
 
-// What it measures instead of its main tables.
+// Options for studies that replace the main tables.
 void AddStudies(Command command, StudyOptions* study) {
   command.Add("--samples", &study->samples,
               "with --folds and one folder of models: measure the gain of several samples per "

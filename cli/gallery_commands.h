@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft-server gallery: the commands by what they are about, one function each, and what several of
-// them share.
+// heft-server gallery: its commands, one function each, and their shared helpers.
 #ifndef HEFT_CLI_GALLERY_COMMANDS_H_
 #define HEFT_CLI_GALLERY_COMMANDS_H_
 
@@ -16,13 +15,13 @@
 
 namespace heft::cli {
 
-// What a gallery is: info, stats, list, verify; create.
+// Creation and state: info, stats, list, verify; create.
 void AddGalleryCreate(Command group);
 void AddGalleryInfo(Command group);
 void AddGalleryStats(Command group);
 void AddGalleryList(Command group);
 void AddGalleryVerify(Command group);
-// Who leaves it.
+// Removal.
 void AddGalleryRemove(Command group);
 void AddGalleryRollback(Command group);
 void AddGalleryRenew(Command group);
@@ -64,7 +63,7 @@ std::pair<Command, std::shared_ptr<Options>> AddChange(
 // LoadModelIfGiven: of an option that may be left out.
 absl::StatusOr<std::optional<Model>> LoadModelIfGiven(const std::string& path);
 
-// Remember: how far the gallery has come (heft/gallery_admin.h); a warning where that fails.
+// Remember: records the gallery's generation (heft/gallery_admin.h); warns if that fails.
 void Remember(const Common& common, const std::string& gallery);
 
 }  // namespace heft::cli

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// remove, rollback, compact, renew and finish: people leave a gallery, and what is left of them;
-// receipts: of whom it has erased. The key owner's part in a renewal is heft renew.
+// remove, rollback, compact, renew and finish: removal of people from a gallery, and of their
+// remains. receipts: the people that it has erased. The key owner's part in a renewal is heft
+// renew.
 #include "cli/gallery_commands.h"
 #include "heft/removal.h"
 #include "heft/results.h"
@@ -32,7 +33,7 @@ absl::StatusOr<std::vector<std::string>> Write(const std::string& folder,
   return files;
 }
 
-// What a change has done, in the end: what it has erased is overwritten, or why not; its receipts.
+// Tell: the result of a change: whether the erased bytes are overwritten, or why not, and receipts.
 template <typename Result>
 absl::Status Tell(const Common& common, const Options& options, const Result& done, Json json,
                   std::string text) {

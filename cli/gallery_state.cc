@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// create; info and stats: what a gallery is, and how it does; list: who is in it; verify: whether
-// it is intact.
+// create; info and stats: the state of a gallery; list: its templates; verify: whether it is
+// intact.
 #include <iostream>
 
 #include "absl/strings/str_join.h"
@@ -17,7 +17,7 @@ struct CreateOptions : ServerOptions {
   uint32_t buckets = 0;
 };
 
-// A gallery in buckets, and its list, which whoever asks them is to have.
+// A gallery in buckets, and its shard list, which every client of the buckets needs.
 absl::Status CreateInBuckets(const Common& common, const CreateOptions& options,
                              const Server& server) {
   HEFT_ASSIGN_OR_RETURN(const ShardList shards,
@@ -110,7 +110,7 @@ std::string TemplateText(const ListedTemplate& t) {
   return text;
 }
 
-// Written as it is read: a gallery may be larger than memory.
+// Written while it is read, because a gallery may be larger than memory.
 absl::Status RunList(const Common& common, const Options& options) {
   ListOptions list = options.list;
   HEFT_ASSIGN_OR_RETURN(list.where, ParseConditions(options.where));

@@ -27,7 +27,7 @@ struct Options : ServerOptions {
   uint64_t life = kLife;
 };
 
-// What is asked, and of whom: `life` and key are the replies'.
+// The question and its gallery: `life` and key are those of the replies.
 absl::StatusOr<Question> QuestionOf(const Options& options) {
   Question question = {.gallery = options.gallery, .probe = options.probe, .all = options.all};
   HEFT_ASSIGN_OR_RETURN(question.shards, LoadShards(options));
@@ -51,7 +51,7 @@ absl::StatusOr<Question> QuestionOf(const Options& options) {
   return question;
 }
 
-// Of whom it was asked, in words, and in `json`.
+// Describes the question, in words and in `json`.
 std::string Asked(const Options& options, const std::vector<Condition>& where, bool buckets,
                   const Answered& answered, Json* json) {
   if (options.verify) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people bring: a data folder, vectors, labels; for inspect, of heft.
+// heft inspect for data: a data folder, vectors, labels.
 #include <filesystem>
 #include <set>
 

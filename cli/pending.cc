@@ -44,7 +44,7 @@ absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
                      "; the gallery holds ", done.templates, ", ", done.waiting, " wait"));
   SayNevertheless("the admission itself is complete");
   Remember(common, options.gallery);
-  // All that is durable; this is for whoever opens the gallery next.
+  // All of that is durable; folding helps the next program that opens the gallery.
   std::cout.flush();
   if (const absl::Status folded = loaded.server.Fold(options.gallery); !folded.ok()) {
     Warn(common, absl::StrCat("admitted templates are safe in the gallery's journal but not yet in "

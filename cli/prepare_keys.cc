@@ -7,7 +7,7 @@
 namespace heft::cli {
 namespace {
 
-// What was done to the expanded file of one file of keys.
+// Prepared: the change to the expanded form of one file of keys.
 struct Prepared {
   Json json;
   std::string text;

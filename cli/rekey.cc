@@ -17,7 +17,7 @@ struct Options {
 };
 
 absl::Status Run(const Common& common, const Options& options) {
-  // Whom the old key's owner believes, the new one's will.
+  // The new key's owner trusts the same signers as the old key's.
   HEFT_ASSIGN_OR_RETURN(auto trust, LoadTrust(options.trust, options.key.secret_key));
   HEFT_ASSIGN_OR_RETURN(KeyOwner old, LoadKeyOwner(options.key));
   if (trust) HEFT_RETURN_IF_ERROR(old.RequireSigned(*std::move(trust)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// renew, of the key owner: blocks of a gallery anew, without those who are removed.
+// renew, for the key owner: makes blocks of a gallery without the removed templates.
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "program/common.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// export-seal and import-seal: what a server may have. What needs the secret key is in
-// cli/seal_secret.cc.
+// export-seal and import-seal for objects that a server may have. cli/seal_secret.cc has those that
+// need the secret key.
 #include <unistd.h>
 
 #include <cmath>

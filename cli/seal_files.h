@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What import-seal and export-seal share. Each is a subcommand with one subcommand a kind of
-// object, of which the key owner's program has more than the server's.
+// Shared by import-seal and export-seal. Each is a subcommand with one subcommand for each kind of
+// object; the key owner's program has more kinds than the server's.
 #ifndef HEFT_CLI_SEAL_FILES_H_
 #define HEFT_CLI_SEAL_FILES_H_
 
@@ -11,7 +11,7 @@
 
 namespace heft::cli {
 
-// Finds or adds the subcommand under which the kinds stand.
+// Finds or adds the subcommand for all kinds of objects.
 Command ImportSealGroup(Command app);
 Command ExportSealGroup(Command app);
 

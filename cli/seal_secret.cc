@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// import-seal and export-seal for the key owner: what needs the secret key.
+// import-seal and export-seal for the key owner: objects that need the secret key.
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/seal_files.h"

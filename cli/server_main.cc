@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft-server: the server's subcommands alone. This binary links nothing that can decrypt
+// heft-server: only the server's subcommands. This binary links nothing that can decrypt
 // (scripts/check-server-symbols).
 #include "cli/commands.h"
 #include "heft/inspect.h"

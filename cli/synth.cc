@@ -47,7 +47,7 @@ absl::Status Run(const Common& common, const Options& options) {
   }
   HEFT_ASSIGN_OR_RETURN(const TrainingData data, TrainingData::Synthesise(synthetic));
   HEFT_RETURN_IF_ERROR(data.Write(options.out));
-  // Reports show this line, so that nobody takes the numbers for those of people.
+  // Reports show this line, so that the numbers are not taken for those of real people.
   HEFT_RETURN_IF_ERROR(WriteResult(options.out + "/README.md",
                                    absl::StrCat("Synthetic vectors made by heft synth, seed ",
                                                 synthetic.seed, ": no real people.\n")));

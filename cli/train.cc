@@ -28,7 +28,7 @@ LearnOptions LearnOf(const Options& options) {
 }
 
 absl::Status RunOnce(const Common& common, const Options& options, const TrainingData& data) {
-  // Before the training, in case the key is not there.
+  // Before the training, in case the key is missing.
   std::optional<SigningKey> signer;
   if (!options.sign.empty()) {
     HEFT_ASSIGN_OR_RETURN(signer, LoadSigner(options.sign));
@@ -73,7 +73,7 @@ absl::Status RunFolds(const Common& common, const Options& options, const Traini
           absl::StrCat("fold ", fold + 1, " of ", options.folds, ": ", warning));
     }
   }
-  // All or nothing, as far as the disk allows.
+  // All files or none, if the disk allows it.
   if (Interrupted()) return absl::CancelledError("interrupted");
   HEFT_RETURN_IF_ERROR(SaveFolds(options.out, set.models));
   told.json = {{"out", options.out}};
@@ -99,7 +99,7 @@ absl::Status Run(const Common& common, const Options& options) {
   return folds ? RunFolds(common, options, data) : RunOnce(common, options, data);
 }
 
-// What a model is, and how it is learned.
+// Options for the form of the model and its training.
 void AddLearning(Command command, LearnOptions* learn) {
   LearnOptions& t = *learn;
   command

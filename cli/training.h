@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What train and init have in common.
+// Shared by train and init.
 #ifndef HEFT_CLI_TRAINING_H_
 #define HEFT_CLI_TRAINING_H_
 

@@ -19,7 +19,7 @@ struct Options {
   bool passphrase = false;
 };
 
-// The name of a key in a file: what the file is called.
+// NameOf: the name of a key in a file: by default the name of the file.
 std::string NameOf(const Options& options) {
   if (!options.name.empty()) return options.name;
   if (ParseSignerKey(options.key).ok()) return options.key.substr(0, 8);
@@ -28,7 +28,7 @@ std::string NameOf(const Options& options) {
   return name;
 }
 
-// The trust file; one that is not there is begun.
+// The trust file; a missing one is begun.
 absl::StatusOr<Trust> LoadOrBegin(const std::string& path) {
   auto trust = Trust::Load(path);
   if (absl::IsNotFound(trust.status())) return Trust();
@@ -131,7 +131,7 @@ absl::Status Sign(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-// What a signed file says of itself; and, where there is a trust file, whether to believe it.
+// The statement of a signed file and, with a trust file, whether its signer is trusted.
 absl::Status Check(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(SignedFile file, ReadSigned(bytes, options.in));

@@ -36,13 +36,13 @@ absl::StatusOr<Workspace> OpenWorkspace(const Options& options) {
   });
 }
 
-// FileOf: a file of vectors, and the modality that it is said to be of: NAME=FILE, or the words of
-// its name; empty where it says none.
+// FileOf: a file of vectors and its modality, from NAME=FILE or from the words of the file's name;
+// empty if neither names one.
 struct FileOf {
   std::string path, modality;
 };
 
-// The modality among the words of a file's name, where there is just one.
+// Named: the modality among the words of a file's name, if there is exactly one.
 std::string Named(const Model& model, const std::string& path) {
   std::string name = absl::AsciiStrToLower(path.substr(path.find_last_of('/') + 1));
   for (char& c : name) {
@@ -71,7 +71,7 @@ std::string NamesOf(const Model& model) {
   });
 }
 
-// Files of modalities: by their names; where no name says one, all of them in the model's order.
+// FilesOf: files by the modalities in their names; if no name has one, in the order of the model.
 absl::StatusOr<std::vector<FileOf>> FilesOf(const Model& model,
                                             const std::vector<std::string>& given) {
   std::vector<FileOf> files;

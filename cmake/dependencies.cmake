@@ -29,9 +29,10 @@ endif()
 if(HEFT_BUILD_BENCHMARKS)
   find_package(benchmark REQUIRED)
 endif()
-# The Python module: AUTO leaves it out where something is missing, and under sanitizers, which would
-# have to be loaded before the interpreter. Unless told otherwise it is for the system's Python, whose
-# package pybind11 is. Its headers are where it says itself: CMake would ask any python3-config on $PATH.
+# The Python module: AUTO leaves it out if a dependency is missing, and under sanitizers, which
+# would have to be loaded before the interpreter. By default it is for the system's Python, because
+# pybind11 is a package of it. That Python says where its headers are: CMake would ask any
+# python3-config on $PATH.
 set(PYBIND11_FINDPYTHON ON)
 if(NOT Python3_EXECUTABLE AND EXISTS /usr/bin/python3)
   set(Python3_EXECUTABLE /usr/bin/python3)

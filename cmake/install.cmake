@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where: the libraries in C++ and in C, their public headers, CMake's and
-# pkg-config's descriptions of them. No internal header. Components, for packages: libraries,
+# The files of `cmake --install`: the C++ and C libraries, their public headers, and their
+# descriptions for CMake and pkg-config. No internal header. Components, for packages: libraries,
 # development, tools, matcher, decider.
 include(CMakePackageConfigHelpers)
 set(libraries heft heft_server)

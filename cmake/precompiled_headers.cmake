@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Headers of the standard library, Abseil, Eigen and GoogleTest are most of what a small file parses.
-# heft_precompile(TARGET KIND) has them parsed once for all targets of a kind: standard, eigen, tests.
-# Sources include what they use all the same: builds without precompiled headers must pass.
+# Headers of the standard library, Abseil, Eigen and GoogleTest take most of the parsing time of a
+# small file. heft_precompile(TARGET KIND) parses them once for all targets of a kind: standard,
+# eigen, tests. Sources still include all headers that they use: builds without precompiled headers
+# must pass.
 #
-# Not where ccache compiles, which takes them for changed whenever they are built anew, nor under
+# Not with ccache, which takes rebuilt precompiled headers for changed ones, and not under
 # sanitizers.
 set(precompile ON)
 if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize")
@@ -11,10 +12,10 @@ if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache" OR CMAKE_CXX_FLAGS MATCHES "-fsa
 endif()
 option(HEFT_PRECOMPILED_HEADERS "Parse the headers that all files share once" ${precompile})
 
-# Of a library's sources sixteen at a time are compiled as one: most of what a compiler does for a file
-# of ours, it does again for the next one. A source that is changed takes its neighbours along,
-# so this too is for builds from nothing, not for ccache's. Names in a library, those of unnamed
-# namespaces too, differ from file to file because of it.
+# Compiles sixteen sources of a library as one, because most of the compiler's work is the same for
+# each of our files. A changed source recompiles its neighbours, so this too is for builds from
+# nothing, not for ccache. Therefore names in a library, also in unnamed namespaces, differ from
+# file to file.
 option(HEFT_UNITY_BUILD "Compile a library's sources sixteen at a time" ${precompile})
 
 set(HEFT_STANDARD_HEADERS <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all the programs to read do and none of them is about.
+// Helpers that the examples share.
 #ifndef HEFT_EXAMPLES_COMMON_H_
 #define HEFT_EXAMPLES_COMMON_H_
 
@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 
-// Check: the value; or the program says what is wrong, and ends.
+// Check: returns the value; on an error prints it and ends the program.
 template <typename T>
 T Check(absl::StatusOr<T> value) {
   if (value.ok()) return *std::move(value);
@@ -20,7 +20,7 @@ T Check(absl::StatusOr<T> value) {
   std::exit(1);
 }
 
-// TemporaryFolder: a name for a folder, which is removed with what is in it.
+// TemporaryFolder: a name for a folder, which is removed with its content.
 struct TemporaryFolder {
   const std::string path = std::filesystem::temp_directory_path() /
                            ("heft-example-" + std::to_string(std::random_device()()));

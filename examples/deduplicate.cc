@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch deduplication: each of N people against all, the job that an agency runs once over what it
-// has enrolled. The two halves are two roles, and run on two machines, which hand two folders to
-// each other: what lies in PROBES is encrypted by the client, a folder for some hundred people, and
-// what lies in EXCHANGE are encrypted scores and notes that they were taken (heft/deduplicate.h).
-// A half that is killed is begun again with the same words, and goes on where it was.
+// Batch deduplication: compares each of N people with all others, as an agency does once for all
+// its enrolled people. The two halves are two roles on two machines, which exchange two folders.
+// PROBES holds the client's encrypted probes, one folder for some hundred people; EXCHANGE holds
+// encrypted scores and acknowledgements (heft/deduplicate.h). If a half is killed, start it again
+// with the same arguments: it continues at the same place.
 //
 //   deduplicate match  MODEL KEYS STORE:NAME SHARDS PROBES EXCHANGE [BUCKET...]   (server)
 //   deduplicate decide MODEL SECRET_KEY TRUST SHARDS PROBES EXCHANGE RECORD FPIR  (key owner)
 //   deduplicate pairs  RECORD            prints who may be enrolled under two names
 //
-// A server is linked to heft::server alone: of this program it would take the first half.
+// A server links only heft::server, so it would take only the first half of this program.
 #include "heft/deduplicate.h"
 
 #include <algorithm>
@@ -49,7 +49,7 @@ void Match(const std::vector<std::string>& args) {
   const auto signer = Check(heft::GallerySigner(heft::BucketAddress(args[2], 0)));
   heft::MatchJob job = {{args[4], args[5]}, args[2], &shards};
   job.signer = &signer;
-  job.audience = made.signer;  // whose keys these are: the key owner alone is to take the replies
+  job.audience = made.signer;  // the keys' owner, the only reader of the replies
   for (size_t i = 6; i < args.size(); ++i) {
     job.buckets.push_back(static_cast<uint32_t>(std::stoul(args[i])));
   }

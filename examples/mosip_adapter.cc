@@ -38,7 +38,7 @@ enum : int {
   kQualityFailed = 18,
 };
 
-constexpr char kReferenceKey[] = "reference";  // metadata: of whom a template is
+constexpr char kReferenceKey[] = "reference";  // metadata: the person of a template
 constexpr size_t kReferencesAtOnce = 64;       // values of a condition
 constexpr int kAdmissionWait = 20;             // seconds
 
@@ -89,7 +89,7 @@ service::Json BodyOf(const HttpResponse& response) {
   return service::Json::parse(response.body.begin(), response.body.end(), nullptr, false);
 }
 
-// What a refusal that says nothing of this reference means.
+// ReasonOf: MOSIP's reason for an error that does not concern a reference.
 int ReasonOf(const absl::StatusOr<HttpResponse>& response) {
   if (!response.ok()) return kUnexpected;
   switch (response->status) {
@@ -208,7 +208,8 @@ MosipAdapter::Reason MosipAdapter::Identify(const service::Json& message, servic
     const service::Json decision = BodyOf(*decided);
     if (decision.value("decision", "") == "accept") {
       const std::string found = decision.value("identity", "");
-      // Whether there is another below it, nobody says: name those who are to be searched.
+      // A decision names one candidate. If it is the person itself, others stay unknown: the
+      // message must list the references to search.
       if (found == reference) return kInvalidStructure;
       candidates.push_back({{"referenceId", found}, {"analytics", service::Json::object()}});
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // MosipAdapter: MOSIP's ABIS interface (version 1.1: insert, identify, delete, ping, pendingJobs,
-// referenceCount) on a heft-matcher: a JSON message in, a JSON message out. Carry them from and to
-// MOSIP's queues with whatever client the queue has.
+// referenceCount) on a heft-matcher: a JSON message in, a JSON message out. The user's client of
+// MOSIP's queues carries them.
 //
-// What a referenceURL gives is not CBEFF but encrypted samples, made where the biometrics are: a
+// A referenceURL gives encrypted samples, not CBEFF. They are made where the biometrics are, as a
 // JSON document {"biometricData": [{"template": base64, "templateFormat": "heft-sample-1"}]}.
 #ifndef HEFT_EXAMPLES_MOSIP_ADAPTER_H_
 #define HEFT_EXAMPLES_MOSIP_ADAPTER_H_
@@ -21,14 +21,14 @@ namespace heft::examples {
 
 class MosipAdapter {
  public:
-  // Fetch: the document behind a referenceURL. kPermissionDenied where the share has expired,
-  // kNotFound where there is nothing, kUnavailable where it cannot be reached.
+  // Fetch: the document at a referenceURL. kPermissionDenied if the share has expired, kNotFound if
+  // there is no document, kUnavailable if it cannot be reached.
   using Fetch = std::function<absl::StatusOr<std::string>(const std::string& url)>;
-  // `matcher` is of a registrar who may identify, too; it outlives this object.
+  // `matcher` has the certificate of a registrar that may also identify; it outlives this object.
   MosipAdapter(service::HttpClient* matcher, std::string gallery, Fetch fetch)
       : matcher_(matcher), gallery_(std::move(gallery)), fetch_(std::move(fetch)) {}
 
-  // Answer: never throws; what goes wrong is a returnValue of "2" with one of MOSIP's reasons.
+  // Answer: never throws; an error is a returnValue of "2" with one of MOSIP's reasons.
   service::Json Answer(const std::string& message);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// All roles of HEFT on one page. In the field they are four programs that exchange what the arrows
-// name. Exits 0 if the right person is named.
+// All roles of HEFT on one page. In practice they are four programs that exchange the data named
+// after the arrows. Exits 0 if the right person is named.
 #include <iostream>
 
 #include "examples/common.h"
@@ -34,11 +34,11 @@ int main() {
     return files;
   };
 
-  // Server: fuses everybody, can read nobody. -> proofs of their norms to the key owner
+  // Server: fuses all samples, and can read none. -> proofs of their norms to the key owner
   const TemporaryFolder work;
   for (size_t i = 0; i < 180; i += 6) Check(server.Enrol(work.path, encrypt(i, Use::kEnrolment)));
 
-  // Key owner: admits who waits, if the norms of their templates are right. -> back to the server
+  // Key owner: approves the pending templates if their norms are right. -> back to the server
   const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(work.path))));
   const auto word = Check(owner.Admit(waiting, "waiting")).signed_admission;
   Check(server.Admit(work.path, word, "admission", Check(owner.Signer()).public_key()));
@@ -49,11 +49,11 @@ int main() {
   const auto key = Check(heft::GallerySigner(work.path));
   const auto reply = Check(heft::SignReply(key, gallery, {}, /*row=*/0, {}, scores));
 
-  // Key owner: takes what this server signed and nothing else, opens it, and decides.
+  // Key owner: accepts only replies that this server signed, opens the reply, and decides.
   heft::Trust trust;
   if (!trust.Add(heft::Role::kServer, "server", key.public_key()).ok()) return 1;
   if (!owner.RequireSigned(trust).ok()) return 1;
-  // One in ten searches by strangers may name somebody in a gallery of this size.
+  // One in ten searches by strangers may return a name in a gallery of this size.
   const heft::ChosenThreshold at = Check(owner.ThresholdFor(reply, "reply", {.fpir = 0.1}));
   const heft::OpenedScores opened = Check(owner.Open(reply, "reply"));
   for (const auto& c : opened.candidates) std::cout << c.identity << "  " << c.score << "\n";

@@ -33,15 +33,15 @@ int main(int argc, char** argv) {
       heft_client_encrypt(client, &all, names, NULL, &file, &error) ||
       heft_options_new(&as, &error) || heft_options_set_text(as, "use", "identification", &error) ||
       heft_client_encrypt(client, &bob, NULL, as, &face, &error) ||
-      // Server: enrols them, can read nobody. -> proofs of their norms to the key owner
+      // Server: enrols them, and can read none. -> proofs of their norms to the key owner
       heft_matcher_open(model, "keys/evaluation.keys", "keys/enrolment.keys", &matcher, &error) ||
       heft_files_new(&in, &error) || heft_files_add(in, heft_buffer_bytes(file), "file", &error) ||
       heft_matcher_enrol(matcher, "gallery", in, NULL, NULL, NULL, NULL, &enrolled, &error) ||
       heft_gallery_open("gallery", &waiting, &error) ||
       heft_matcher_pending(matcher, waiting, 0, 0, &asked, &error) ||
-      // Key owner: admits who waits, if their norms are right. -> back to the server
+      // Key owner: approves the pending templates if their norms are right. -> back to the server
       heft_key_owner_admit(owner, heft_buffer_bytes(asked), NULL, &admission, NULL, &error) ||
-      // Server: believes the key owner, and matches the probe. -> reply to the key owner
+      // Server: checks the key owner's signature, and matches the probe. -> reply to the key owner
       heft_trust_load("keys/trust.heft", &trust, &error) ||
       heft_matcher_admit(matcher, "gallery", heft_buffer_bytes(admission), trust, NULL, NULL,
                          &admitted, &error) ||

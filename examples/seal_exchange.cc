@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client that uses Microsoft SEAL, and a HEFT server: keys and samples come as SEAL's objects,
-// the reply leaves as SEAL's ciphertexts. HEFT plays SEAL's part too, by its exports. Exits 0 if
-// the right person comes first.
+// A client that uses Microsoft SEAL, and a HEFT server: keys and samples arrive as SEAL's objects,
+// and the reply leaves as SEAL's ciphertexts. HEFT also plays SEAL's part, by its exports. Exits 0
+// if the right person is first.
 #include <iostream>
 
 #include "examples/common.h"

@@ -13,7 +13,7 @@
 int main() {
   const TemporaryFolder folder;
   const std::filesystem::path work = folder.path;
-  // The ends of keys' journals: left alone, they are in ~/.local/state/heft, where they last.
+  // The anchors of the keys' journals. By default they are in ~/.local/state/heft, and stay there.
   setenv("HEFT_STATE_DIR", (work / "state").c_str(), 1);
   heft::SyntheticOptions people;
   people.identities = 30, people.samples_per_identity = 8, people.dimensions = {48};
@@ -35,7 +35,7 @@ int main() {
     return std::vector<heft::SampleFile>{{std::move(bytes), "sample"}};
   };
   for (size_t row : {0, 8, 16}) Check(server.Enrol(work / "gallery", sample(row)));
-  // Key owner: admits them. Server: believes its word, and lets them into the gallery.
+  // Key owner: approves them. Server: checks the signature, and adds them to the gallery.
   const auto owner = Check(heft::KeyOwner::Load(model, keys.secret_key, passphrase));
   const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(work / "gallery"))));
   const auto admission = Check(owner.Admit(waiting, "waiting")).signed_admission;

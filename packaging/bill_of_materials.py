@@ -20,8 +20,8 @@ import time
 import uuid
 from pathlib import Path
 
-# LICENCES: of what is linked or compiled in, by source package, as SPDX expressions. What has no row
-# stops the build: somebody has to read its licence first.
+# LICENCES: of linked or compiled source packages, as SPDX expressions. A package without a row
+# stops the build, so that its licence is read first.
 LICENCES = {
     "abseil": "Apache-2.0",
     "boost-defaults": "BSL-1.0",
@@ -55,7 +55,7 @@ LICENCES = {
     "xxhash": "BSD-2-Clause",
     "zlib": "Zlib",
 }
-# Build dependencies of which nothing comes into a package: tools.
+# Build dependencies that leave no files in a package: tools.
 TOOLS = {"breathe", "cmake", "debhelper", "dh-python", "doxygen", "dpkg", "myst-parser", "ninja-build", "pkgconf",
          "pkg-config"}
 OWN_LICENCE = "Apache-2.0"
@@ -81,7 +81,7 @@ def digest(path, algorithm):
         return hashlib.file_digest(file, algorithm).hexdigest()
 
 
-# ---- What dpkg knows.
+# ---- Facts from dpkg.
 
 @functools.cache
 def installed(name):
@@ -136,7 +136,7 @@ def package_of_library(soname):
     raise Refused(f"{found.group(1)} belongs to no Debian package")
 
 
-# ---- What was built.
+# ---- The built packages.
 
 def own_files(tree, excluded):
     """The files that a package brings, as SPDX files."""
@@ -150,7 +150,7 @@ def own_files(tree, excluded):
             "fileName": name,
             "checksums": [{"algorithm": a, "checksumValue": digest(path, a.lower())}
                           for a in ("SHA1", "SHA256")],
-            # What makes the site look and be searched is of Sphinx and Furo.
+            # The site's styles and search are files of Sphinx and Furo.
             "licenseConcluded": "NOASSERTION" if "/html/_static/" in name else OWN_LICENCE,
             "licenseInfoInFiles": ["NOASSERTION"],
             "copyrightText": "NOASSERTION",

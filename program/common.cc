@@ -34,9 +34,9 @@ std::string g_nevertheless;
 
 void OnSignal(int) { g_interrupted.store(true); }
 
-// HandleSignals: SIGINT and SIGTERM ask to stop, and end what waits for a pipe; a second one ends
-// the program at once. A full disk, a limit on files and a reader that has gone are errors of the
-// write that meets them.
+// HandleSignals: SIGINT and SIGTERM ask the program to stop, and interrupt a wait for a pipe; a
+// second one ends it at once. A full disk, a file size limit and a closed reader become errors of
+// the write.
 void HandleSignals() {
   struct sigaction action = {};
   action.sa_handler = OnSignal;
@@ -48,8 +48,8 @@ void HandleSignals() {
   SetInterruptedCheck(Interrupted);
 }
 
-// HoldStandardStreams: the places of streams that are closed are taken, by what neither can be read
-// nor written: the next file that is opened, a gallery's store say, would be stdout otherwise.
+// HoldStandardStreams: opens a placeholder for each closed standard stream. Otherwise the next file
+// to be opened, for example a gallery's store, would become stdout.
 void HoldStandardStreams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0) continue;
@@ -188,7 +188,7 @@ Command AddCommand(Command app, const std::string& name, const std::string& desc
       return !Interrupted();
     };
     g_status = CheckOutputsDiffer(**self);
-    // A body that was interrupted too late to stop has done its work, and says so.
+    // If an interruption comes too late, the body finishes and reports its result.
     if (g_status.ok()) g_status = body(*common);
     common->monitor = {};
   };
@@ -213,7 +213,7 @@ int RunMain(int argc, char** argv, const std::string& description,
     std::cerr << "heft: warning: " << off.message() << "\n";
   }
 
-  // A forced instruction set that is not there must not fall back to another one unnoticed.
+  // If the forced instruction set is missing, do not silently use another one.
   const char* simd = std::getenv("HEFT_SIMD");
   if (simd != nullptr && *simd != '\0' && std::string_view(simd) != ActiveInstructionSet()) {
     std::string names;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What all subcommands share: options, output, exit codes, progress, files.
+// Shared by all subcommands: options, output, exit codes, progress, files.
 //
-// stdout carries results (text, or one JSON object with --json), stderr everything else.
-// Exit codes: 0 success; 1 internal error; 2 wrong usage; 3 wrong input (damaged, mismatched or
-// unusable files and values, unknown names); 4 the system refused (disk, permission, lock);
-// 5 refused by the query budget; 6 an audit has found something wrong; 130 interrupted. Nothing is
-// left half changed by any of them.
+// stdout carries results (text, or one JSON object with --json), stderr everything else. Exit
+// codes: 0 success; 1 internal error; 2 wrong usage; 3 wrong input (damaged, mismatched or unusable
+// files and values, unknown names); 4 the system refused (disk, permission, lock); 5 refused by the
+// query budget; 6 an audit has found something wrong; 130 interrupted. None of them leaves a change
+// half done.
 #ifndef HEFT_PROGRAM_COMMON_H_
 #define HEFT_PROGRAM_COMMON_H_
 
@@ -59,16 +59,15 @@ void Print(const Common& common, const Json& json, std::string_view text);
 // The same, its warnings first.
 void Print(const Common& common, const Described& result);
 
-// SayNevertheless: what to add, on stderr, where a result cannot be written to stdout: what has
-// happened all the same.
+// SayNevertheless: the text for stderr if a result cannot be written to stdout: it says which
+// changes were made all the same.
 void SayNevertheless(std::string text);
 
-// Adds a subcommand with the common options, whose body runs after parsing. `example` closes
-// --help.
+// Adds a subcommand with the common options; its body runs after parsing. `example` ends --help.
 using Body = std::function<absl::Status(const Common&)>;
 Command AddCommand(Command app, const std::string& name, const std::string& description,
                    const std::string& example, Body body);
-// The same of a body with options of its own, which live as long as the command.
+// The same for a body with its own options, which live as long as the command.
 template <typename Options>
 std::pair<Command, std::shared_ptr<Options>> AddCommand(
     Command app, const std::string& name, const std::string& description,

@@ -20,14 +20,14 @@
 namespace heft::cli {
 namespace {
 
-// The value in quotes, of which errors show no more than one line has room for.
+// The value in quotes, cut so that an error fits in one line.
 std::string Quoted(const std::string& value) {
   constexpr size_t kShown = 40;
   if (value.size() <= kShown) return absl::StrCat("\"", value, "\"");
   return absl::StrCat("\"", value.substr(0, kShown), "...\"");
 }
 
-// Read: the value of an option, or what is wrong with it (empty: nothing).
+// Read: reads an option's value; returns an error message, or empty.
 std::string Read(const std::string& text, std::string* value) {
   *value = text;
   return "";
@@ -159,7 +159,7 @@ Option Command::Add(const std::string& names, T* variable, const std::string& he
     return Option(AddValue(app_, names, variable, help));
   }
 }
-// What may be written for an option, for all files once.
+// The types of options, instantiated once for all files.
 template Option Command::Add(const std::string&, bool*, const std::string&) const;
 template Option Command::Add(const std::string&, std::string*, const std::string&) const;
 template Option Command::Add(const std::string&, int*, const std::string&) const;
@@ -260,7 +260,7 @@ size_t Distance(const std::string& a, const std::string& b) {
   return d[a.size()][b.size()];
 }
 
-// The known word that is most like this one; empty where none is.
+// MostLike: the most similar known word; empty if none is similar.
 std::string MostLike(const std::string& word, const std::vector<std::string>& known) {
   std::string best;
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;
@@ -274,7 +274,7 @@ std::string MostLike(const std::string& word, const std::vector<std::string>& kn
   return best;
 }
 
-// What is said of a word that no command takes, with the one that may be meant; empty where all
+// Unknown: the error for a word that no command takes, with the most similar one; empty if all
 // words are known.
 std::string Unknown(const CLI::App& root) {
   const CLI::App* command = &root;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line: commands, their options, what options take. CLI11 does the work, behind this
-// file, because every file that reads it costs seconds to compile.
+// The command line: commands, options and their values. CLI11 does the work behind this header,
+// because including CLI11 costs seconds in each file.
 #ifndef HEFT_PROGRAM_FLAGS_H_
 #define HEFT_PROGRAM_FLAGS_H_
 
@@ -24,11 +24,11 @@ namespace heft::cli {
 class Option {
  public:
   Option Required() const;
-  // Shows in --help what the variable holds now.
+  // Shows the current value of the variable in --help.
   Option ShowDefault() const;
-  // Takes numbers from `low` to `high`, of options whose variable is a number.
+  // Accepts only numbers from `low` to `high`; for options whose variable is a number.
   Option Range(double low, double high) const;
-  // Takes these words alone.
+  // Accepts only these words.
   Option Choices(std::initializer_list<const char*> words) const;
   // Cannot be given together with `other`.
   Option Excludes(Option other) const;
@@ -41,16 +41,16 @@ class Option {
   CLI::Option* option_;
 };
 
-// Command: a handle on a command, which has options, or commands of its own.
+// Command: a handle of a command, which has options or subcommands.
 class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}
 
-  // Adds an option, which sets `*variable` where it is given. `names` are apart by commas
-  // ("-q,--quiet"); one without dashes is an argument by position. No option takes an empty value
-  // (an unset shell variable); numbers are decimal, and whole ones that do not fit are refused.
-  // T: std::string, int, uint32_t, size_t, double; an optional number; or a vector, which takes one
-  // value or more: --in a b, or --in a --in b.
+  // Adds an option, which sets `*variable` if it is given. Commas separate `names` ("-q,--quiet");
+  // a name without dashes is a positional argument. No option accepts an empty value (an unset
+  // shell variable). Numbers are decimal, and integers that do not fit are refused. T: std::string,
+  // int, uint32_t, size_t, double; an optional number; or a vector, which takes one value or more:
+  // --in a b, or --in a --in b.
   template <typename T>
   Option Add(const std::string& names, T* variable, const std::string& help) const;
   // The same with a function that is called with the value.
@@ -60,11 +60,10 @@ class Command {
   // One of the two must be given.
   void RequireOneOf(Option a, Option b) const;
 
-  // The value given for an option that takes one; empty where it is absent or was not given.
+  // The value given for an option that takes one; empty if it was not given or does not exist.
   std::string Given(const std::string& name) const;
 
-  // AddCommand adds a command of its own; `body` is called when it has been parsed. `footer` closes
-  // its --help.
+  // AddCommand adds a subcommand; `body` is called after parsing it. `footer` ends its --help.
   Command AddCommand(const std::string& name, const std::string& description,
                      const std::string& footer, std::function<void()> body) const;
   // Group finds or adds a command that only holds others.
@@ -74,8 +73,7 @@ class Command {
   CLI::App* app_;
 };
 
-// ShellLine: the arguments as a shell takes them, in quotes where they need them, the program by
-// its name alone.
+// ShellLine: the arguments as a shell line, quoted if needed, and the program without its path.
 std::string ShellLine(std::vector<std::string> args);
 
 // Program: the command line of a program whose first word is a command.
@@ -88,10 +86,10 @@ class Program {
 
   Command root() const;
 
-  // What Parse came to.
+  // Outcome: the result of Parse.
   enum class Outcome { kRan, kHelpShown, kWrongUsage };
-  // Parse reads the arguments and calls the body of the command that they name; or shows help on
-  // stdout, or says on stderr what is wrong with them.
+  // Parse reads the arguments and calls the body of their command; or shows help on stdout, or an
+  // error on stderr.
   Outcome Parse(int argc, const char* const* argv) const;
 
  private:

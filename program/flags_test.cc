@@ -23,7 +23,7 @@ struct Values {
   std::string given;
 };
 
-// Line: what one command line came to.
+// Line: the result of one command line.
 struct Line {
   Program::Outcome outcome;
   Values values;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options for what stands beside templates, and for whom it fits (heft/metadata.h).
+// Options for the metadata of templates, and for conditions on it (heft/metadata.h).
 #ifndef HEFT_PROGRAM_METADATA_OPTIONS_H_
 #define HEFT_PROGRAM_METADATA_OPTIONS_H_
 

@@ -16,14 +16,14 @@ namespace {
 
 bool g_stdout_is_output = false;
 
-// Whether `path` leads to what stdout is.
+// Whether `path` leads to the same file as stdout.
 bool IsStdout(const std::string& path) {
   struct stat file, out;
   return stat(path.c_str(), &file) == 0 && fstat(STDOUT_FILENO, &out) == 0 &&
          file.st_dev == out.st_dev && file.st_ino == out.st_ino;
 }
 
-// The path behind links, also of what is yet to be made.
+// The path behind links, also of a file that does not exist yet.
 std::string Place(const std::string& path) {
   std::error_code error;
   const auto place =

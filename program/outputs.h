@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The files that a command writes where its user said.
+// The files that a command writes to the user's paths.
 #ifndef HEFT_PROGRAM_OUTPUTS_H_
 #define HEFT_PROGRAM_OUTPUTS_H_
 
@@ -20,12 +20,13 @@ namespace heft::cli {
 // --scores, --curve, --checkpoint) are one file. For commands that were parsed.
 absl::Status CheckOutputsDiffer(const Command& command);
 
-// CheckFilePlace: that `path` can be a file for `what`, in a folder that is there.
-// CheckFolderPlace: that it is no file. Both before long work; nothing of an empty path.
+// CheckFilePlace: checks that `path` can be a file for `what`, in an existing folder.
+// CheckFolderPlace: checks that it is not a file. Both run before long work, and accept an empty
+// path.
 absl::Status CheckFilePlace(const std::string& path, std::string_view what);
 absl::Status CheckFolderPlace(const std::string& path, std::string_view what);
 
-// CheckNewFolderPlace: that it is a folder, or can be made in one that is there.
+// CheckNewFolderPlace: checks that it is a folder, or can be made in an existing one.
 absl::Status CheckNewFolderPlace(const std::string& path, std::string_view what);
 
 // WriteResult: WriteFile (heft/files.h), of all files that a subcommand writes.
@@ -36,7 +37,7 @@ absl::Status WriteResult(const std::string& path, std::string_view text);
 absl::Status WritePictures(const std::string& folder,
                            const std::vector<std::pair<std::string, std::string>>& files);
 
-// WriteNewFiles: by their names into a folder, all or none of them, none in place of another.
+// WriteNewFiles: writes all of these files into a folder, or none, and replaces no file.
 // kAlreadyExists; WriteFile's errors.
 using NamedFiles = std::map<std::string, std::vector<uint8_t>>;
 absl::Status WriteNewFiles(const std::string& folder, const NamedFiles& files);

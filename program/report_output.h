@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What commands that measure write: a page, its pictures, the scores behind it.
+// The output of commands that measure: a page, its pictures, and the scores behind it.
 #ifndef HEFT_PROGRAM_REPORT_OUTPUT_H_
 #define HEFT_PROGRAM_REPORT_OUTPUT_H_
 
@@ -20,13 +20,13 @@ struct ReportFlags {
 };
 
 void AddReportOptions(Command command, ReportFlags* flags);
-// `of`: whose scores --scores writes, for --help.
+// `of`: the name of the scores that --scores writes, for --help.
 void AddScoreOptions(Command command, const std::string& of, ReportFlags* flags);
 
 // CheckReport: whether all can be written, before long work.
 absl::Status CheckReport(const ReportFlags& flags);
 
-// FinishReport writes what was asked for, says the warnings and prints the report.
+// FinishReport writes the requested files, shows the warnings and prints the report.
 absl::Status FinishReport(const Common& common, const ReportFlags& flags, Report report);
 
 }  // namespace heft::cli

@@ -41,7 +41,7 @@ inline absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& 
 }
 // AddEnrolmentKeys: for commands that enrol or verify.
 void AddEnrolmentKeys(Command command, ServerOptions* options);
-// AddShards: for commands that take a gallery in buckets; LoadShards: its list, where there is one.
+// AddShards: for commands that take a gallery in buckets; LoadShards: its shard list, if given.
 Option AddShards(Command command, ServerOptions* options);
 absl::StatusOr<std::optional<ShardList>> LoadShards(const ServerOptions& options);
 // AddWait: for commands that change a gallery; LoadServer takes it from the options.
@@ -49,7 +49,7 @@ void AddWait(Command command, int* seconds);
 // AddKeyCache: where expanded keys lie; in AddGalleryOptions already.
 void AddKeyCache(Command command, ServerOptions* options);
 
-// ServerKeys: a model, keys, and whom to believe about them.
+// ServerKeys: a model, keys, and the trust file for them.
 struct ServerKeys {
   Model model;
   std::optional<Trust> trust;  // none: --unchecked
@@ -60,16 +60,16 @@ struct ServerKeys {
     return CheckKeys(trust ? &*trust : nullptr, evaluation.view(), enrolment.view());
   }
 };
-// LoadServerKeys: with those for enrolment, where there are any, if `enrols`: the options', or
+// LoadServerKeys: with the enrolment keys if `enrols` and they exist: those of the options, or
 // enrolment.keys beside the evaluation keys.
 absl::StatusOr<ServerKeys> LoadServerKeys(const ServerOptions& options, bool enrols);
 
-// LoadServer: with the keys for enrolment and verification if `enrols`. What is expanded of them is
-// mended (LoadedKeys::Mend), with a warning.
+// LoadServer: with the keys for enrolment and verification if `enrols`. Damaged expanded keys are
+// repaired (LoadedKeys::Mend), with a warning.
 absl::StatusOr<TrustedServer> LoadServer(const Common& common, const ServerOptions& options,
                                          bool enrols);
-// CheckBelieves: kInvalidArgument of a server without trust, for `what` is believed by its
-// signature alone: "an admission".
+// CheckBelieves: kInvalidArgument for a server without trust, because `what` ("an admission") is
+// accepted only by its signature.
 absl::Status CheckBelieves(const TrustedServer& server, const std::string& what);
 
 }  // namespace heft::cli

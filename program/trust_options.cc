@@ -41,7 +41,7 @@ absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
                                                   const std::string& path,
                                                   std::span<const uint8_t> bytes) {
   auto trust = LoadTrust(options, path);
-  // Whoever has a trust file looks at the bytes anyway.
+  // With a trust file, the caller checks the bytes anyway.
   if (!trust.ok()) HEFT_RETURN_IF_ERROR(InspectFile(bytes, path).status());
   return trust;
 }

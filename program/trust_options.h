@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom a tool believes: --trust, and what it asks of files before it uses them.
+// The trust of a tool: --trust, and the checks of files before their use.
 #ifndef HEFT_PROGRAM_TRUST_OPTIONS_H_
 #define HEFT_PROGRAM_TRUST_OPTIONS_H_
 
@@ -19,21 +19,21 @@ struct TrustOptions {
   std::string file;
   bool unchecked = false;
 };
-// `beside`: the option in whose file's folder trust.heft is looked for.
+// `beside`: the option with a file; trust.heft is searched in that file's folder.
 void AddTrustOptions(Command command, TrustOptions* options, const std::string& beside);
 
-// LoadTrust: the file given, or trust.heft in the folder of `path`; none with --unchecked.
-// kFailedPrecondition, saying what to do, where there is none, or one that everybody may write.
+// LoadTrust: the given file, or trust.heft in the folder of `path`; nullopt with --unchecked.
+// kFailedPrecondition says what to do if there is none, or if every user can write it.
 absl::StatusOr<std::optional<Trust>> LoadTrust(const TrustOptions& options,
                                                const std::string& path);
 
-// LoadTrustFor: the same for the file `path` with these bytes: that it is damaged, or none of ours,
-// is said first.
+// LoadTrustFor: the same for the file `path` with these bytes. If that file is damaged or not
+// HEFT's, this is reported first.
 absl::StatusOr<std::optional<Trust>> LoadTrustFor(const TrustOptions& options,
                                                   const std::string& path,
                                                   std::span<const uint8_t> bytes);
 
-// LoadTrustedModel: where the trust file lists trainers, one of them must have signed it.
+// LoadTrustedModel: if the trust file lists trainers, one of them must have signed the model.
 absl::StatusOr<Model> LoadTrustedModel(const std::string& path, const std::optional<Trust>& trust);
 
 // KeyAndModel: a key file of a key owner's, and the model that it is used with.
@@ -41,8 +41,8 @@ struct KeyAndModel {
   std::vector<uint8_t> key;
   Model model;
 };
-// LoadKeyAndModel: as far as they are to be believed (LoadTrustFor the key file). `kind`: of the
-// key, four letters. OpenSigned's errors.
+// LoadKeyAndModel: a key and a model, checked with the trust file (LoadTrustFor the key file).
+// `kind`: the kind of the key, four letters. OpenSigned's errors.
 absl::StatusOr<KeyAndModel> LoadKeyAndModel(const TrustOptions& options, const std::string& key,
                                             const std::string& kind, const std::string& model);
 
@@ -52,12 +52,12 @@ void AddLife(Command command, uint64_t* life);
 // ReadSignerKey: a public key: NAME.pub, or 64 hexadecimal digits.
 absl::StatusOr<SignerKey> ReadSignerKey(const std::string& given);
 
-// StatementOf: what is signed now, in this role, for `to` alone (empty: anybody), for `life`
-// seconds (0: for ever).
+// StatementOf: a statement for a signature made now, in this role, only for `to` (empty: for every
+// reader), valid for `life` seconds (0: for ever).
 absl::StatusOr<Statement> StatementOf(const std::string& role, const std::string& to,
                                       uint64_t life);
 
-// LoadSigner: a signing key, asking for its passphrase where it has one.
+// LoadSigner: a signing key; asks for its passphrase if it has one.
 absl::StatusOr<SigningKey> LoadSigner(const std::string& path);
 
 }  // namespace heft::cli

@@ -9,7 +9,7 @@
 namespace heft::python {
 namespace {
 
-// As PyArray_FromAny knows it; pybind11 names the others alone.
+// A flag of PyArray_FromAny that pybind11 does not name.
 constexpr int kAligned = 0x0100;
 using Floats = py::array_t<float, py::array::c_style | py::array::forcecast | kAligned>;
 
@@ -26,8 +26,8 @@ std::string LabelOf(py::handle label) {
                        py::str(py::type::of(label).attr("__name__")).cast<std::string>());
 }
 
-// ArrayOf: what NumPy makes of it. That it is no array is heft.InvalidArgument with NumPy's words,
-// or those of the object's own __array__; whatever else that raises stays as it is.
+// ArrayOf: NumPy's array of an object. An object that is no array is heft.InvalidArgument with the
+// message of NumPy or of the object's __array__; other exceptions pass unchanged.
 py::array ArrayOf(py::handle object, const std::string& name) {
   try {
     return py::array(py::reinterpret_borrow<py::object>(object));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What Python gives and takes: bytes or files, arrays of vectors, labels, conditions.
+// Conversion between Python and C++: bytes or files, arrays of vectors, labels, conditions.
 #ifndef HEFT_PYTHON_ARGUMENTS_H_
 #define HEFT_PYTHON_ARGUMENTS_H_
 
@@ -33,8 +33,8 @@ class Source {
   ~Source();
 
   std::span<const uint8_t> bytes() const;
-  const std::string& what() const { return what_; }  // path, or what it is, in errors
-  std::vector<uint8_t> Release() &&;                 // copies what a buffer holds
+  const std::string& what() const { return what_; }  // path or description, for errors
+  std::vector<uint8_t> Release() &&;                 // copies a buffer
 
  private:
   Py_buffer view_{};
@@ -45,22 +45,21 @@ class Source {
 // PathOf: of str or os.PathLike; TypeError for anything else.
 std::string PathOf(py::handle object);
 
-// Matrix: rows of float32. A contiguous float32 array is looked at where it lies, others are
-// copied.
+// Matrix: rows of float32. A contiguous float32 array is used in place, others are copied.
 struct Matrix {
   py::array keep;
   std::span<const float> values;
   size_t rows = 0, dimension = 0;
   bool single = false;  // one vector, not a matrix of one
 };
-// heft.InvalidArgument for what is no array of floats with one or two dimensions; `what` names it.
+// heft.InvalidArgument unless it is an array of floats with one or two dimensions; `what` names it.
 Matrix MatrixOf(py::handle array, std::string_view what);
 
-// MappingOf: a copy of a dict, which holds its keys and values whatever becomes of the dict while
-// Python code or another thread runs. TypeError for anything else; `what` names it.
+// MappingOf: a copy of a dict. It keeps the keys and values alive while Python code or another
+// thread changes the dict. TypeError for anything else; `what` names it.
 py::dict MappingOf(py::handle mapping, const std::string& what);
 
-// TextOf: UTF-8 of a str. TypeError for anything else, heft.InvalidArgument for a str that has no
+// TextOf: a str in UTF-8. TypeError for anything else, heft.InvalidArgument for a str without a
 // UTF-8 form; `what` names it.
 std::string TextOf(py::handle text, const std::string& what);
 

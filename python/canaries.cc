@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Canaries: people who do not exist, by whom the key owner checks the server. Who they are is a
-// secret from the server: sets of them are not pickled, copied or printed.
+// Canaries: synthetic people with which the key owner checks the server. The server must not learn
+// which they are, so sets of them are not pickled, copied or printed.
 #include <pybind11/numpy.h>
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace heft::python {
 namespace {
 
-// Somebody who does not exist, with the names of the model's modalities.
+// A synthetic person, with the names of the model's modalities.
 struct Person {
   std::string label;
   std::vector<std::pair<std::string, std::vector<float>>> vectors;

@@ -56,7 +56,7 @@ struct OneModality {
   OneModality& operator=(const OneModality&) = delete;
 };
 
-// The library counts values alone: two rows of half the dimension are no row.
+// The library counts only values: two rows of half the dimension are not one row.
 void CheckDimension(std::string_view modality, size_t dimension, size_t expected) {
   if (dimension == expected) return;
   Wrong(std::string(modality) + ": vectors of dimension " + std::to_string(dimension) +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a score means: thresholds, tails, calibration (heft/decisions.h).
+// The meaning of scores: thresholds, tails, calibration (heft/decisions.h).
 #include "heft/decisions.h"
 
 #include "python/values.h"

@@ -55,7 +55,7 @@ inline void AddParameter(std::string* out, const py::kw_only&) { *out += ", *"; 
 template <typename Other>
 void AddParameter(std::string*, const Other&) {}
 
-// Documented: "NAME(FIRST, PARAMETERS)\n--\n\nTEXT", the form of which CPython makes signatures.
+// Documented: "NAME(FIRST, PARAMETERS)\n--\n\nTEXT", a form that CPython turns into a signature.
 template <typename... Extra>
 std::string Documented(const char* name, const char* first, const char* text,
                        const Extra&... extra) {
@@ -182,7 +182,7 @@ class Record {
   std::vector<std::string> fields_;
 };
 
-// Refuse: pickle and copy of what must not leave its object; `why` says what to do instead.
+// RefuseCopies: refuses pickle and copy for objects with secrets; `why` says what to do instead.
 template <typename Class>
 void RefuseCopies(Class& c, const char* why) {
   for (const char* name : {"__reduce__", "__copy__"}) {

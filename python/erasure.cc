@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receipts of erasure, what is left of who was erased, damaged blocks, and galleries from
-// elsewhere.
+// Receipts of erasure, remains of erased templates, damaged blocks, and galleries from elsewhere.
 #include "python/erasure.h"
 
 #include "heft/gallery_admin.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of DefineGalleryAdmin, in a file of their own: what is left of who was erased, and imports.
+// Parts of DefineGalleryAdmin in their own file: remains of erased templates, and imports.
 #ifndef HEFT_PYTHON_ERASURE_H_
 #define HEFT_PYTHON_ERASURE_H_
 

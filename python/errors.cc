@@ -43,7 +43,7 @@ double Now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Signals are looked at so often: each look takes the interpreter's lock.
+// Seconds between checks for signals, because each check takes the interpreter's lock.
 constexpr double kBetweenLooks = 0.05;
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls into the library: the interpreter's lock is released while they run, statuses become
-// exceptions by kind (heft/errors.py), and Ctrl-C ends what a monitor can end.
+// Calls into the library. They release the interpreter's lock, turn statuses into exceptions by
+// kind (heft/errors.py), and let Ctrl-C stop work that has a monitor.
 #ifndef HEFT_PYTHON_ERRORS_H_
 #define HEFT_PYTHON_ERRORS_H_
 
@@ -21,7 +21,7 @@ namespace py = pybind11;
 
 // FindErrors: looks up heft.errors, once, when the module is loaded.
 void FindErrors();
-// Throw: the exception of a status that is not OK, or the one that ended the call.
+// Throw: throws the exception for an error, or the exception that ended the call.
 [[noreturn]] void Throw(const absl::Status& status);
 // ThrowSpent: heft.BudgetSpent.
 [[noreturn]] void ThrowSpent(const absl::Status& status);
@@ -34,9 +34,9 @@ py::object ErrorOf(const absl::Status& status);
 std::string InPython(const std::string& text);
 // Keep: the exception that has ended this thread's call, until the call is back.
 void Keep(py::error_already_set* error);
-// ThrowKept: throws what a signal or a callback has left behind, if anything.
+// ThrowKept: throws the exception of a signal or a callback, if there was one.
 void ThrowKept();
-// Wrong: heft.InvalidArgument with a text, for what the bindings check themselves.
+// Wrong: throws heft.InvalidArgument with a text, for checks of the bindings.
 [[noreturn]] void Wrong(const std::string& message);
 
 inline void Take(const absl::Status& status) {
@@ -60,8 +60,8 @@ auto Call(F&& f) {
   return Take(std::move(result));
 }
 
-// Watch: a monitor that lets Python handle signals and tells `progress`: None; a callable that
-// takes (what, done, total, note) and returns False to stop; or True, for a bar (tqdm, where it is
+// Watch: a monitor that lets Python handle signals and reports to `progress`: None; a callable that
+// takes (what, done, total, note) and returns False to stop; or True, for a bar (tqdm, if it is
 // installed). Lives as long as the call.
 class Watch {
  public:

@@ -15,7 +15,7 @@ std::string SourceOf(const py::object& source) {
   return PathOf(source);
 }
 
-// Where the tools look for it, unless somebody says otherwise.
+// The default path of the tools, unless `path` is given.
 std::string Beside(const std::string& source, const py::object& path) {
   return path.is_none() ? source + ".expanded" : PathOf(path);
 }

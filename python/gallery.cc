@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Galleries by name: what is in them, page by page, and who leaves them.
+// Galleries by name: their content, page by page, and removals.
 #include "heft/gallery.h"
 
 #include "heft/audit.h"
@@ -57,7 +57,7 @@ void DefineResults(py::module_& m) {
       .Field("generation", &RenewResult::generation, "Of the gallery from now on.");
 }
 
-// A page of templates, and the position to go on from.
+// A page of templates, and the position of the next page.
 py::tuple Page(const GalleryHandle& self, uint64_t from, uint64_t count, const py::object& where) {
   self.Check();
   ListOptions options{from, count, ConditionsOf(where)};

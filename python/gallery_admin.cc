@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Looking after galleries: what they say of themselves, checks, copies and their return.
+// Maintenance of galleries: their state, checks, copies and restoring.
 #include "heft/gallery_admin.h"
 
 #include "python/erasure.h"

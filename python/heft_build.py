@@ -26,7 +26,7 @@ import zipfile
 from typing import Any, Optional
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# Of all files in archives, so that two builds are the same: 1980, or what the environment says.
+# The time of all files in archives, so that two builds are equal: 1980, or SOURCE_DATE_EPOCH.
 EPOCH = max(int(os.environ.get("SOURCE_DATE_EPOCH", "315532800")), 315532800)
 
 Settings = Optional[dict[str, Any]]

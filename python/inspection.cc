@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What parameters protect, how a model is evaluated, files of vectors and labels, and times.
+// The security of parameters, the plan of a model, files of vectors and labels, and times.
 #include "python/inspection.h"
 
 #include <pybind11/numpy.h>
@@ -92,7 +92,7 @@ void DefineVectors(py::module_& m) {
 }
 
 void DefineTimes(py::module_& m) {
-  // `run`: from options and a monitor to what Python gets.
+  // `run`: turns options and a monitor into a Python object.
   const auto with_options = [&m](const char* name, auto run, const char* text) {
     Function(
         m, name,

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What needs no role: profiles and plans, files of vectors, times, conditions, signatures asked
-// for.
+// Functions without a role: profiles and plans, files of vectors, times, conditions, signatures.
 #ifndef HEFT_PYTHON_INSPECTION_H_
 #define HEFT_PYTHON_INSPECTION_H_
 

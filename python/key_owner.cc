@@ -16,11 +16,11 @@ namespace {
 
 using Class = OwnerClass;
 
-// Owners whose calls this thread is in, the innermost last.
+// The key owners that calls of this thread use, the innermost last.
 thread_local std::vector<const OwnerState*> reading_here;
 
 std::string SecretFile(const std::string& path) {
-  std::error_code unknown;  // then the file itself says what is wrong
+  std::error_code unknown;  // ignored: loading the file reports the error
   return std::filesystem::is_directory(path, unknown) ? path + "/secret.key" : path;
 }
 
@@ -31,7 +31,7 @@ OwnerHandle Generate(const Model& model, const py::object& folder, const py::obj
   const PassphraseSource source = PassphraseOf(passphrase);
   Watch watch(progress);
   auto made = Call([&]() -> absl::StatusOr<KeyOwner> {
-    // A passphrase is asked for once; the library wipes what it is given.
+    // The passphrase is asked for once. The library wipes the string that it gets, so keep a copy.
     std::string given;
     PassphraseSource once, again;
     if (source) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Parts of DefineTraining, in files of their own: scores, and what is measured on people.
+// Parts of DefineTraining in their own files: scores, and studies of people.
 #ifndef HEFT_PYTHON_LEARNING_H_
 #define HEFT_PYTHON_LEARNING_H_
 

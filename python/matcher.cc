@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's role: it fuses, enrols and matches what it cannot read.
+// The server's role: it fuses, enrols and matches encrypted samples, and can read none.
 #include "heft/enrol_many.h"
 #include "heft/expanded_keys.h"
 #include "heft/pending.h"
@@ -13,7 +13,7 @@ namespace {
 
 using Class = py::class_<MatcherHandle>;
 
-// Keys: a key file, or what ExpandedKeys made of one; `kind` as in docs/formats.md.
+// Keys: a key file, or its expanded form from ExpandedKeys; `kind` as in docs/formats.md.
 class Keys {
  public:
   Keys(const py::object& keys, const char* what, const char* kind,
@@ -87,7 +87,7 @@ EnrolResult Enrol(const MatcherHandle& self, const py::object& gallery, const py
         return EnrolOnce(*server, one, *asked, std::move(files), options, watch.monitor());
       }
     }
-    // Each bucket remembers what it was brought: who asks again brings what is missing.
+    // Each bucket remembers its finished enrolments, so a repetition only enrols the missing ones.
     return EnrolInShards(*server, handle.name(), *shards, files, options, watch.monitor());
   });
 }
@@ -121,7 +121,7 @@ auto AdmitOf(const py::object& owner) -> decltype(EnrolManyOptions::admit) {
   };
 }
 
-// TellStart gives an exception the attribute `start`, the row to go on from, where it can have one.
+// TellStart sets the attribute `start` of an exception, the row to continue with, if possible.
 void TellStart(const py::error_already_set& error, size_t next) {
   if (PyObject_SetAttrString(error.value().ptr(), "start", py::int_(next).ptr()) != 0)
     PyErr_Clear();
@@ -161,7 +161,7 @@ EnrolManyResult EnrolThem(const MatcherHandle& self, const py::object& gallery,
       return EnrolMany(client, *server, handle.name(), samples, options, watch.monitor());
     });
   } catch (py::error_already_set& error) {
-    // Ctrl-C and what callbacks raise have no words of the library's.
+    // Ctrl-C and exceptions of callbacks keep their own messages.
     TellStart(error, next);
     throw;
   }

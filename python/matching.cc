@@ -13,7 +13,7 @@ namespace {
 using Class = py::class_<MatcherHandle>;
 using Bytes = std::vector<uint8_t>;
 
-// Signing: whether and how replies are signed, and whose requests are taken.
+// Signing: whether and how replies are signed, and the trust file for requests.
 struct Signing {
   bool sign;
   std::string audience;
@@ -33,7 +33,8 @@ struct Asked {
   }
 };
 
-// Begin: as the tools do: who asks is believed, and a signed request is answered once.
+// Begin: as in the tools: with `trust` the signer must be trusted, and a signed request is answered
+// once.
 absl::StatusOr<Asked> Begin(const MatcherHandle& self, const GalleryHandle& handle,
                             const std::vector<SampleFile>& files, const Signing& signing,
                             uint64_t row) {
@@ -142,8 +143,8 @@ py::bytes VerifyOne(const MatcherHandle& self, const py::object& gallery, const 
   }));
 }
 
-// AllRows: the replies of `ask`, which calls `use` with those of all rows; a list, or each to
-// Python's own function as it comes.
+// AllRows: the replies of `ask`, which calls `use` with the reply of each row; returns a list, or
+// passes each reply to a Python function.
 template <typename Ask>
 py::list AllRows(const MatcherHandle& self, const py::object& gallery, const py::object& samples,
                  const Signing& signing, const py::object& use, Ask ask) {

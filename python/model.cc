@@ -18,7 +18,7 @@ uint32_t SetOf(const Model& model, const Names& names) {
   return names ? Take(model.SetOf(*names)) : model.AllModalities();
 }
 
-// A view of numbers that the model keeps, and that nobody changes.
+// A read-only view of numbers that the model owns.
 py::array Rows(const py::object& self, const std::vector<double>& values, size_t rows) {
   if (values.empty()) return py::array_t<double>(std::vector<size_t>{0, 0});
   py::array out(py::dtype::of<double>(), std::vector<size_t>{rows, values.size() / rows},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What comes of a key owner's openings: scores, decisions, admissions, and the use of budgets.
+// Results of a key owner's openings: scores, decisions, admissions, and the use of budgets.
 #include "heft/key_owner.h"
 #include "python/values.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls on a key owner: those that only look go beside each other, those that change it alone.
+// Calls on a key owner: reading calls may run together, a changing call runs alone.
 #ifndef HEFT_PYTHON_OWNER_H_
 #define HEFT_PYTHON_OWNER_H_
 
@@ -13,7 +13,7 @@ namespace heft::python {
 
 using OwnerClass = py::class_<OwnerHandle>;
 
-// Read: f(owner) beside others. A budget that is spent is its own kind of exception.
+// Read: f(owner) beside other readers. A spent budget has its own kind of exception.
 template <typename F>
 auto Read(const OwnerHandle& self, F&& f) {
   const auto state = self.Get();
@@ -40,7 +40,7 @@ void Write(const OwnerHandle& self, F&& f) {
   });
 }
 
-// Parts of the class, in files of their own.
+// Parts of the class, each in its own file.
 void DefineAnswers(OwnerClass& c);
 void DefineBudget(OwnerClass& c);
 void DefineCanaries(py::module_& m, OwnerClass& c);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model is worth on people, and what scores say (heft/evaluate.h).
+// Evaluation of models and of scores (heft/evaluate.h).
 #include "heft/evaluate.h"
 #include "python/learning.h"
 #include "python/values.h"

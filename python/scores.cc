@@ -20,7 +20,7 @@ constexpr char kEnrolled[] = "bio_ref_subject_id", kEnrolledLabel[] = "bio_ref_t
                kProbe[] = "probe_subject_id", kProbeLabel[] = "probe_template_id", kKind[] = "kind",
                kSplit[] = "split", kScore[] = "score", kPlain[] = "plain";
 
-// View: one field of all comparisons, where it lies, for as long as the table lives.
+// View: one field of all comparisons, without a copy; it keeps the table alive.
 template <typename T>
 py::array View(const py::object& self, T ScorePair::*field) {
   const auto& pairs = self.cast<const ScoreTable&>().pairs;
@@ -57,7 +57,7 @@ std::vector<bool> KindsOf(const py::object& given) {
   return std::vector<bool>(kinds.data(), kinds.data() + kinds.size());
 }
 
-// Names: each once, in the order in which they come, and which of them each comparison has.
+// Names: each name once, in order of appearance, and the index of each comparison's name.
 class Names {
  public:
   explicit Names(std::vector<std::string>* names) : names_(names) {}
@@ -92,7 +92,8 @@ void CheckCount(const std::vector<T>& values, size_t count, const char* what) {
         " scores");
 }
 
-// CheckNames: those of which a file could be read, in which each of them stands once.
+// CheckNames: checks that a file keeps the names: writes a table with each of them once, and reads
+// it.
 void CheckNames(const ScoreTable& table) {
   ScoreTable once;
   once.subjects = table.named ? table.subjects : std::vector<std::string>{"somebody"};
@@ -200,7 +201,7 @@ py::object Frame(const py::object& self) {
   return pandas.attr("DataFrame")(columns);
 }
 
-// FromFrame: of columns as those of the CSV. What is missing in a column of labels is no label.
+// FromFrame: from columns named as in the CSV. A missing value in a column of labels is no label.
 ScoreTable FromFrame(const py::object& frame) {
   const py::object pandas = py::module_::import("pandas");
   if (!py::isinstance(frame, pandas.attr("DataFrame"))) {

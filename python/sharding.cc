@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Galleries in buckets: their list, their buckets, and who belongs where.
+// Galleries in buckets: the shard list, the buckets, and the bucket of an identity.
 #include "heft/sharded_gallery.h"
 #include "python/values.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys that sign elsewhere, and what signatures say of requests.
+// Keys that sign elsewhere, and the statements of signed requests.
 #include <algorithm>
 
 #include "heft/authorisation.h"
@@ -10,9 +10,8 @@
 namespace heft::python {
 namespace {
 
-// SignerOf: a function from a message to its signature. What it raises ends the call, where the
-// call is on this thread. Nobody gives the function back: the library may keep it as long as the
-// process.
+// SignerOf: a function from a message to its signature. Its exception ends the call, if the call is
+// on this thread. The function is never released, as the library may keep it for the whole process.
 OutsideSigner SignerOf(const py::object& sign) {
   if (PyCallable_Check(sign.ptr()) == 0) {
     throw py::type_error("sign: a function from a message to its Ed25519 signature");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learning: vectors of people who agreed to it, and what becomes of them (heft/train.h).
+// Training on vectors of people who agreed to it (heft/train.h).
 #include <pybind11/numpy.h>
 
 #include <cstring>
@@ -193,7 +193,7 @@ LearnOptions OptionsOf(int gamma, const std::string& method, const std::string& 
   return options;
 }
 
-// WarningsOf: what training and calibration found wrong with the model.
+// WarningsOf: warnings of training and calibration about the model.
 std::vector<std::string> WarningsOf(const Model& model) {
   std::vector<std::string> warnings;
   for (const auto& described : {DescribeTraining(model), DescribeCalibration(model)}) {

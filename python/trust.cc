@@ -15,12 +15,12 @@ SignerKey KeyOrNobody(const std::string& text) { return text.empty() ? SignerKey
 GalleryId GalleryOrNone(const std::string& text) {
   return text.empty() ? GalleryId{} : Take(ParseGalleryId(text));
 }
-// Hexadecimal digits; empty for zeros, which stand for nobody.
+// Hexadecimal digits; empty for zeros, which mean no signer.
 std::string HexOrEmpty(std::span<const uint8_t> bytes) {
   return std::ranges::all_of(bytes, [](uint8_t b) { return b == 0; }) ? "" : HexOf(bytes);
 }
 
-// Opened: a signed file, and whose it is; `file` is a copy.
+// Opened: a signed file and its signer; `file` is a copy.
 struct Opened {
   Statement statement;
   std::string signer, signer_name, file;
@@ -289,7 +289,7 @@ void DefineOpen(py::module_& m) {
 void CheckSigned(const std::optional<Trust>& trust, std::span<const uint8_t> bytes, Role role,
                  const char* kind, const std::string& what) {
   if (!trust) return;
-  // Keys are always signed; models where there are trainers.
+  // Keys are always signed; models only if there are trainers.
   if (role == Role::kTrainer && !trust->Lists(role)) return;
   Take(OpenSigned(bytes, *trust, {.roles = {role}, .kind = kind}, what));
 }

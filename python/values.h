@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What more than one room of the module needs to know of the others' classes.
+// Classes that several files of the module use.
 #ifndef HEFT_PYTHON_VALUES_H_
 #define HEFT_PYTHON_VALUES_H_
 
@@ -41,8 +41,8 @@ void DefineExpandedKeys(py::module_& m);
 void DefineAudit(py::module_& m);
 void DefineWorkspace(py::module_& m);
 
-// CheckSigned: throws unless `trust`, if there is one, believes who signed the file in this role;
-// of trainers only where it lists any.
+// CheckSigned: throws if `trust` is given and lists no key in this role that signed the file; for
+// trainers only if it lists any.
 void CheckSigned(const std::optional<Trust>& trust, std::span<const uint8_t> bytes, Role role,
                  const char* kind, const std::string& what);
 
@@ -55,15 +55,15 @@ PassphraseSource PassphraseOf(const py::object& passphrase);
 // HeldSigner: a signing key that Python holds.
 using HeldSigner = Held<SigningKey>;
 
-// OwnerState: a key owner, and who may use it when: calls that change it go alone.
+// OwnerState: a key owner and its lock: a call that changes it runs alone.
 struct OwnerState {
   explicit OwnerState(KeyOwner o) : owner(std::move(o)) {}
   KeyOwner owner;
   std::shared_mutex mutex;
 };
 
-// Reading: a key owner beside others. What comes back to the same owner on the same thread, a
-// callback of a call, does not lock a second time.
+// Reading: shares a key owner with other readers. A callback that uses the same owner on the same
+// thread does not lock it again.
 class Reading {
  public:
   explicit Reading(std::shared_ptr<OwnerState> state);
@@ -97,7 +97,7 @@ class OwnerHandle {
 // MatcherHandle: the server's role.
 class MatcherHandle {
  public:
-  // `key_owner`: who signed its keys, for whom replies are; zeros: unknown.
+  // `key_owner`: the signer of its keys and the audience of replies; zeros: unknown.
   MatcherHandle(Server server, const SignerKey& key_owner)
       : server_(std::move(server), "this matcher"), key_owner_(key_owner) {}
   const SignerKey& key_owner() const { return key_owner_; }
@@ -131,7 +131,7 @@ class GalleryHandle {
   struct State {
     std::string name;
     std::mutex mutex;
-    std::shared_ptr<const Gallery> base;  // unread: what it learns of blocks, all later ones know
+    std::shared_ptr<const Gallery> base;  // unread: later generations share its cache of blocks
     std::shared_ptr<const SigningKey> signer;
     std::atomic<bool> closed = false;
   };

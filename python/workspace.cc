@@ -34,14 +34,14 @@ class WorkspaceHandle {
 };
 using Class = py::class_<WorkspaceHandle>;
 
-// Table: rows of several modalities, held, and their labels where the rows brought some.
+// Table: rows of several modalities, kept alive, and their labels if there are any.
 struct Table {
   std::vector<std::string> names;
   std::vector<Matrix> rows;
   std::vector<std::string> labels;
   std::vector<Samples> samples;
 
-  // `vectors`: a mapping from modalities to arrays, or what has columns, such as a DataFrame.
+  // `vectors`: a mapping from modalities to arrays, or an object with columns, such as a DataFrame.
   Table(const Model& model, const py::object& vectors, const py::object& given) {
     py::object own = given;
     py::dict mapping;

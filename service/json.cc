@@ -11,8 +11,8 @@
 namespace heft::service {
 namespace {
 
-// Builder makes the value as the parser goes. The parser stops where one of these returns false;
-// from a callback of Json::parse it does not.
+// Builder makes the value while the parser runs. The parser stops if one of these functions returns
+// false; it does not stop if a callback of Json::parse does.
 class Builder : public Json::json_sax_t {
  public:
   explicit Builder(const JsonLimits& limits) : limits_(limits) {}
@@ -31,7 +31,7 @@ class Builder : public Json::json_sax_t {
   bool key(string_t& name) override {
     Inside& inside = open_.back();
     if (!inside.keys.insert(name).second) return Refuse("has a key twice");
-    // Not emplace, which looks at all members each time.
+    // emplace would search all members each time.
     Members& members = inside.value->get_ref<Json::object_t&>();
     member_ = &members.emplace_back(std::move(name), nullptr).second;
     return true;
@@ -50,8 +50,8 @@ class Builder : public Json::json_sax_t {
     std::unordered_set<std::string> keys;  // of an object
   };
 
-  // Place: where the next value goes. Only the innermost object or array grows, so that those
-  // around it stay where they are.
+  // Place: puts the next value in its place. Only the innermost object or array grows, so pointers
+  // to the outer ones stay valid.
   Json* Place(Json value) {
     if (open_.empty()) return &(value_ = std::move(value));
     if (open_.back().value->is_object()) return &(*member_ = std::move(value));
@@ -87,7 +87,7 @@ class Builder : public Json::json_sax_t {
   const JsonLimits limits_;
   Json value_;
   Json* member_ = nullptr;    // of the innermost object, whose value comes next
-  std::vector<Inside> open_;  // objects and arrays around what is read
+  std::vector<Inside> open_;  // objects and arrays around the current value
   size_t count_ = 0;
   std::string wrong_;
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Json: the one JSON type of the services, and JSON from somebody who is not trusted: requests,
-// tokens, sets of keys.
+// Json: the JSON type of all services, and a parser for untrusted JSON: requests, tokens, key sets.
 #ifndef HEFT_SERVICE_JSON_H_
 #define HEFT_SERVICE_JSON_H_
 
@@ -13,19 +12,19 @@
 
 namespace heft::service {
 
-// Json: objects keep the order of their members, and two are equal where the order is the same too.
+// Json: objects keep the order of their members, and equality includes this order.
 using Json = nlohmann::ordered_json;
 
-// JsonLimits: what a text may make of itself. A value that is parsed takes a hundred bytes where
-// its text takes two, so values are counted too.
+// JsonLimits: limits on a text. A parsed value takes a hundred bytes of memory for two of text, so
+// values are counted too.
 struct JsonLimits {
   size_t bytes = 1 << 20;
   size_t depth = 32;
-  size_t values = 1 << 16;  // objects, arrays and what they hold
+  size_t values = 1 << 16;  // objects, arrays and their values
 };
 
-// ParseJson reads a text and stops at the first thing that is wrong: kInvalidArgument for what is
-// no JSON, has a key twice or is above a limit. "the JSON has a key twice"
+// ParseJson reads a text up to the first error: kInvalidArgument for text that is not JSON, has a
+// key twice or is above a limit. "the JSON has a key twice"
 absl::StatusOr<Json> ParseJson(std::string_view text, const JsonLimits& limits = {});
 absl::StatusOr<Json> ParseJson(std::span<const uint8_t> text, const JsonLimits& limits = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests alone: what a daemon answers, one line a route, to be held against a list that somebody
-// has written by hand: the gate reads the routes themselves, and would believe a wrong one.
+// For tests only: the routes of a daemon, one a line. A test compares them with a list written by
+// hand, because the gate reads the routes themselves and would accept a wrong one.
 #ifndef HEFT_SERVICE_ROUTES_TESTING_H_
 #define HEFT_SERVICE_ROUTES_TESTING_H_
 
@@ -26,7 +26,8 @@ inline std::vector<std::string> RouteLines(const Router& router) {
   return lines;
 }
 
-// CommonLines: of both daemons, the console's and the contract's among them.
+// CommonLines: the routes that both daemons have, including the console's and the API
+// description's.
 inline std::vector<std::string> CommonLines() {
   return {"GET /health/live public",
           "GET /health/ready public",
@@ -47,7 +48,7 @@ inline std::vector<std::string> CommonLines() {
           "GET /console/view.js public"};
 }
 
-// BaseIn: what a daemon stands on, in a folder, with a certificate of its own.
+// BaseIn: the base of a daemon, in a folder, with its own certificate.
 inline absl::StatusOr<std::unique_ptr<DaemonBase>> BaseIn(const std::string& folder) {
   CommonConfig config;
   config.tls = ThrowAwayCa(folder).Issue("server");

@@ -73,7 +73,7 @@ int MegabytesOf(const std::string& text, const JsonLimits& limits) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// A text that would make a value of many times its own size is left where it goes too far.
+// A text whose value would take many times its size is refused at the limit.
 TEST(JsonTest, ABombDoesNotGoOff) {
   const JsonLimits limits = {.bytes = 64 << 20, .values = 1 << 12};
   std::string objects = R"({"biometricData":[{})";

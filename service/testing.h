@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests alone: a throw-away certificate authority, tokens, and the table of routes times roles
-// times credentials, asked of a real server.
+// For tests only: a temporary certificate authority, tokens, and the table of routes, roles and
+// credentials, checked on a real server.
 #ifndef HEFT_SERVICE_TESTING_H_
 #define HEFT_SERVICE_TESTING_H_
 
@@ -19,7 +19,7 @@
 
 namespace heft::service::testing {
 
-// ThrowAwayCa: makes certificates (P-256) in a folder. Dies where OpenSSL refuses.
+// ThrowAwayCa: makes certificates (P-256) in a folder. Aborts if OpenSSL fails.
 class ThrowAwayCa {
  public:
   explicit ThrowAwayCa(const std::string& folder, const std::string& name = "ca");
@@ -28,14 +28,15 @@ class ThrowAwayCa {
   struct Times {
     int64_t from = -3600, to = 24 * 3600;  // seconds from now
   };
-  // Issue: a certificate of this common name, good for "localhost" and 127.0.0.1, as server and
-  // client: folder/NAME.pem and folder/NAME.key.
+  // Issue: a certificate with this common name for "localhost" and 127.0.0.1, as server and client:
+  // folder/NAME.pem and folder/NAME.key.
   TlsFiles Issue(const std::string& subject) const { return Issue(subject, Times()); }
   TlsFiles Issue(const std::string& subject, Times times) const;
-  // Of a key that is somewhere else (PKCS#11); `key` is only used to make the certificate.
+  // IssueFor: for a key that is stored elsewhere (PKCS#11); `key` is only used to make the
+  // certificate.
   TlsFiles IssueFor(EVP_PKEY* key, const std::string& subject,
                     const std::string& private_key) const;
-  // Revoke writes folder/revoked.pem with all that were given to it, and returns its path.
+  // Revoke writes folder/revoked.pem with all these certificates, and returns its path.
   std::string Revoke(const std::vector<std::string>& certificate_files) const {
     return Revoke(certificate_files, {-60, 24 * 3600});
   }
@@ -48,19 +49,19 @@ class ThrowAwayCa {
   std::string folder_, authorities_;
 };
 
-// TokenIssuer: keys of each kind, and folder/jwks.json with their public halves.
+// TokenIssuer: a key of each kind, and folder/jwks.json with the public halves.
 class TokenIssuer {
  public:
   explicit TokenIssuer(const std::string& folder);
   ~TokenIssuer();
-  // The rules that believe it.
+  // The rules that accept its tokens.
   TokenRules Rules() const;
-  // A good token for an hour, of `algorithm` ("EdDSA", "ES256", "RS256"), with these claims added
-  // or replaced; null removes one.
+  // A valid token for an hour, signed with `algorithm` ("EdDSA", "ES256", "RS256"); `claims` adds
+  // or replaces claims, and null removes one.
   std::string Token(const std::string& subject, const std::set<ServiceRole>& roles,
                     const Json& claims = Json::object(),
                     const std::string& algorithm = "EdDSA") const;
-  // The same claims under a key that is not in the JWKS, with the kid of one that is.
+  // The same claims signed with a key outside the JWKS, with the kid of a key in it.
   std::string Forged(const std::string& subject, const std::set<ServiceRole>& roles) const;
   // The keys, for tests of the wrong kinds. kid: the algorithm's name.
   EVP_PKEY* key(const std::string& algorithm) const;
@@ -70,9 +71,9 @@ class TokenIssuer {
   std::unique_ptr<Impl> impl_;
 };
 
-// TestService: a server on loopback with everything that access/ has, and one client a role. The
-// certificates' subjects are the roles' names; "carrier" has no role and brings tokens; "stranger"
-// is signed by the CA and named by no rule.
+// TestService: a server on loopback with everything of access/, and one client for each role. The
+// certificates' subjects are the names of the roles. "carrier" has no role and sends tokens;
+// "stranger" is signed by the CA, but no rule names it.
 class TestService {
  public:
   struct Options {
@@ -93,7 +94,7 @@ class TestService {
   Authority& authority();
   const ThrowAwayCa& ca() const;
   const TokenIssuer& issuer() const;
-  // The client of a certificate of this subject; made at the first call.
+  // The client with a certificate of this subject; made at the first call.
   HttpClient& Client(const std::string& subject);
   HttpClient& Client(ServiceRole role) { return Client(std::string(ServiceRoleName(role))); }
 
@@ -102,11 +103,11 @@ class TestService {
   std::unique_ptr<Impl> impl_;
 };
 
-// CheckAccessTable: asks `router`'s routes, each with handlers that answer 299, of a real server:
-// every route times every role times {no token and no role, the role's certificate, the role's
-// token, a token expired, forged, of another audience, a request without nonce, with a stale time,
-// a nonce used before}, and compares with what ScopesOf says. Returns a line for each cell that
-// differs, and counts cells.
+// CheckAccessTable: requests every route of `router` on a real server, with handlers that answer
+// 299, for every role and every credential. Credentials are: neither token nor role, the role's
+// certificate, the role's token, an expired or forged token, a token for another audience, no
+// nonce, a stale time, and a nonce used before. Compares the status with ScopesOf: returns a line
+// for each cell that differs, and the number of cells.
 struct AccessTable {
   std::vector<std::string> wrong;
   size_t cells = 0;

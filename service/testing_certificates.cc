@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates, lists of revoked ones, and tokens, made anew for each test.
+// Certificates, lists of revoked ones, and tokens, made for each test.
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
@@ -65,7 +65,7 @@ void WriteKey(const std::string& path, EVP_PKEY* key) {
   BIO_free(bio);
 }
 
-// MakeCertificate: of `key`, signed by `issuer`'s; of itself where there is no issuer.
+// MakeCertificate: for `key`, signed by `issuer`; self-signed without an issuer.
 Certificate MakeCertificate(EVP_PKEY* key, const std::string& subject, X509* issuer,
                             EVP_PKEY* issuer_key, ThrowAwayCa::Times times, uint64_t serial) {
   const Certificate made(X509_new(), X509_free);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CheckAccessTable: routes times roles times credentials, against what ScopesOf says.
+// CheckAccessTable: routes, roles and credentials, compared with ScopesOf.
 #include <ctime>
 
 #include "absl/strings/str_cat.h"
@@ -11,17 +11,17 @@
 namespace heft::service::testing {
 namespace {
 
-constexpr int kReached = 299;  // what every handler answers
+constexpr int kReached = 299;  // the answer of every handler
 
 enum class Credential {
   kCertificate,  // of the role
-  kToken,        // of the role, beside the carrier's certificate
+  kToken,        // of the role, with the carrier's certificate
   kNone,         // the carrier's certificate and nothing else
   kStranger,     // a certificate that no rule names
   kExpired,      // tokens
   kForged,
   kOtherAudience,
-  kOverCertificate,  // a good token beside a certificate that carries none
+  kOverCertificate,  // a valid token with a certificate that may carry none
   kNoNonce,          // with the role's certificate
   kStale,
   kReplayed,
@@ -43,7 +43,7 @@ constexpr const char* kNames[] = {"certificate",
                                   "stale time",
                                   "replayed nonce"};
 
-// Wanted: the status that the table asks for.
+// Wanted: the status that the table expects.
 int Wanted(const Route& route, ServiceRole role, Credential credential) {
   if (route.scope == Scope::kPublic && !route.signed_request) return kReached;
   const bool may = route.scope == Scope::kPublic || ScopesOf(role).contains(route.scope);
@@ -51,7 +51,7 @@ int Wanted(const Route& route, ServiceRole role, Credential credential) {
     case Credential::kCertificate:
       return may ? kReached : 403;
     case Credential::kToken:
-      // No token makes a machine.
+      // A token cannot grant the role of a machine.
       return role == ServiceRole::kMachine ? 401 : may ? kReached : 403;
     case Credential::kNoNonce:
       return !may ? 403 : route.signed_request ? 400 : kReached;
@@ -105,7 +105,7 @@ class Table {
   }
 
  private:
-  // Answering: the same routes, whose handlers only say that they were reached.
+  // Answering: the same routes with handlers that only report that they were reached.
   static Router Answering(const Router& router) {
     Router out;
     for (Route route : router.routes()) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Text as std::string_view: Debian's Abseil has a type of its own for it, which does not mix.
+// Text as std::string_view, as Debian's Abseil has its own type, which does not mix with it.
 #ifndef HEFT_SERVICE_TEXT_H_
 #define HEFT_SERVICE_TEXT_H_
 
@@ -12,7 +12,7 @@
 
 namespace heft::service {
 
-// Split: the pieces between separators, one more than there are of those.
+// Split: the pieces between separators: one more than the number of separators.
 inline std::vector<std::string_view> Split(std::string_view text, char separator) {
   std::vector<std::string_view> pieces;
   while (true) {
@@ -23,7 +23,7 @@ inline std::vector<std::string_view> Split(std::string_view text, char separator
   }
 }
 
-// Trim: without spaces and tabs (and line ends) at either end.
+// Trim: without spaces, tabs and line ends at both ends.
 inline std::string_view Trim(std::string_view text) {
   const size_t from = text.find_first_not_of(" \t\r\n");
   if (from == text.npos) return {};
@@ -37,13 +37,13 @@ inline std::string LowerCase(std::string_view text) {
   return out;
 }
 
-// SameText: whatever the case of ASCII letters.
+// SameText: equality without the case of ASCII letters.
 inline bool SameText(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return LowerCase(x) == LowerCase(y); });
 }
 
-// Message: of a status, as a string.
+// Message: the message of a status, as a string.
 inline std::string Message(const absl::Status& status) { return std::string(status.message()); }
 
 }  // namespace heft::service

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests alone: a token in software (SoftHSM), one a process, as OpenSSL's engine loads its
-// module once.
+// For tests only: a token in software (SoftHSM). One for each process, because OpenSSL's engine
+// loads its module once.
 #ifndef HEFT_SERVICE_TOKEN_TESTING_H_
 #define HEFT_SERVICE_TOKEN_TESTING_H_
 
@@ -32,7 +32,7 @@ class SoftToken {
     return "pkcs11:token=heft;object=" + label + ";type=private?module-path=" + kModule +
            "&pin-source=file:" + (folder_ / "pin");
   }
-  // Where the tokens are: whoever moves it has pulled them out.
+  // The folder of the tokens; moving it is like pulling the token out.
   std::string tokens() const { return folder_ / "tokens"; }
   std::string pin() const { return folder_ / "pin"; }
 

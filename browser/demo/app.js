@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The demonstration: vectors that somebody loads are encrypted here, enrolled and identified by a service behind this origin.
+// The demonstration: vectors from a file are encrypted here, and a service behind this origin
+// enrols and identifies them.
 import {Heft, Service, ask, checkDecision} from './heft/index.js';
 import {rowsOf} from './npy.js';
 
@@ -53,7 +54,7 @@ function fileChooser(modality) {
   return make('label', {className: 'file'}, modality.name, input, hint);
 }
 
-// Runs what a button asks for; errors are shown.
+// Runs the action of a button, and shows errors.
 function onSubmit(form, act) {
   element(form).addEventListener('submit', async (event) => {
     event.preventDefault();
@@ -84,7 +85,7 @@ async function identify() {
   const challenge = crypto.randomUUID();
   const answer = await ask(client, service, gallery, chosen(), {challenge});
   const took = Math.round(performance.now() - begin);
-  const decision = await checkDecision(answer, {keys, challenge, kind: 'identification'}); // what is shown is what was signed
+  const decision = await checkDecision(answer, {keys, challenge, kind: 'identification'}); // show only signed claims
   say(`encrypted a probe, and was answered after ${took} ms`);
   const accepted = decision.decision === 'accept';
   const rule = decision.rule.fpir === undefined ? '' : `of searches by strangers, at most ${decision.rule.fpir * 100} % name somebody`;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The demonstration's own server: it serves the page and, on the same origin, hands on to heft-matcher the few requests that the page
-// makes, with certificates that stay here. What an app's server does, in small: on loopback alone, and whoever reaches it may enrol.
+// The demonstration's own server: it serves the page and, on the same origin, forwards the page's
+// few requests to heft-matcher, with certificates that stay here. It is a small example of an app's
+// server: it listens only on loopback, and every program that reaches it may enrol.
 //
 //   node serve.mjs --package FOLDER --trust trust.heft --matcher URL --decider URL --authorities ca.pem \
 //     --client NAME --registrar NAME [--port PORT]          NAME: a path without .pem and .key
@@ -16,7 +17,7 @@ const {values: options} = parseArgs({options: Object.fromEntries(names.map((name
 const here = dirname(fileURLToPath(import.meta.url));
 
 const kTypes = {'.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.wasm': 'application/wasm'};
-// The page runs its own files and nothing else; what it computes it may send to its own origin alone.
+// The page runs only its own files, and sends data only to its own origin.
 const kHeaders = {
   'Content-Security-Policy': "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'; " +
     "style-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -33,13 +34,13 @@ for (const name of ['index.js', 'client.js', 'errors.js', 'given.js', 'service.j
   files.set(`/heft/${name}`, join(options.package, name));
 }
 
-// What the page may ask of the matcher, and with whose certificate.
+// The requests that the page may make to the matcher, and the certificate for each.
 const kRoutes = [
   ['GET', /^\/v1\/(model|encryption-key)$/, 'client'],
   ['POST', /^\/v1\/(identify\/[^/?#]+|verify\/[^/?#]+\/[^/?#]+)$/, 'client'],
   ['POST', /^\/v1\/persons\/[^/?#]+\/encounters(\?wait=\d+)?$/, 'registrar'],
 ];
-// Nothing in a path leads elsewhere, "..", say, by whatever name: what is handed on is what was looked at.
+// No path leads elsewhere (".." in any spelling): the forwarded path equals the checked one.
 const isPlain = (path) => {
   const url = new URL(path, 'http://localhost');
   return url.pathname + url.search === path;

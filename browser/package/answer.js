@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a worker does with what it is sent: one client a worker, call after call.
+// A worker's answers to its messages: one client in each worker, call after call.
 import {HeftError} from './errors.js';
 import {open} from './core.js';
 
-// What is secret of what is sent: these copies are the worker's, and wiped whatever comes of the call.
+// The secrets in a message: the worker owns these copies, and wipes them after any result.
 const secretsOf = {
   encrypt: ({modalities}) => modalities.map(([, values]) => values),
   signer: ({key}) => [key],
   sign: ({options}) => [options.key],
 };
 
-// What is handed over, not copied: a signing key among it.
+// Buffers that are transferred, not copied: a signing key, for example.
 function handed(result) {
   const bytes = result instanceof Uint8Array ? result : result?.key;
   return bytes ? [bytes.buffer] : [];
 }
 
-// answering: a function that answers messages {id, call, values} by `reply(message, transfer)`. `load` brings the
-// bytes of heft.wasm.
+// answering: a function that answers messages {id, call, values} with `reply(message, transfer)`.
+// `load` returns the bytes of heft.wasm.
 export function answering(load, reply) {
   let module = null, client = 0;
   const calls = {

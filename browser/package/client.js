@@ -7,7 +7,7 @@ import {bytesOf, objectOf, textOf, wrong} from './given.js';
 function vectorOf(value, what) {
   const numbers = value instanceof Float32Array || value instanceof Float64Array || (Array.isArray(value) && value.every((one) => typeof one === 'number'));
   if (!numbers) wrong(`${what}: a Float32Array, row by row`);
-  // Its own buffer alone: a view of a large one would be copied whole.
+  // A copy in its own buffer: a view would send its whole, perhaps large, buffer.
   return Float32Array.from(value);
 }
 
@@ -41,7 +41,7 @@ export class Client {
     }, (message) => this.#end(new HeftError('INTERNAL', `the worker has ended: ${message}`)));
   }
 
-  // `spawn`: makes a port, once what is given is known to be of the right kind.
+  // `spawn`: makes a port, after the arguments were checked.
   static async open(spawn, options) {
     const {model, encryptionKey, trust = ''} = objectOf(options, 'options');
     const files = {model: bytesOf(model, 'model'), encryptionKey: bytesOf(encryptionKey, 'encryptionKey'), trust: textOf(trust, 'trust')};
@@ -106,7 +106,7 @@ export class Client {
     return this.#ask('sign', values, [values.options.key.buffer]);
   }
 
-  // Ends the worker: its memory, with all that was in it, goes back. What is under way fails.
+  // Ends the worker and releases its memory. Calls in progress fail.
   close() {
     this.#end(new HeftError('FAILED_PRECONDITION', 'the client is closed'));
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module and its memory. For worker.js, and for tests, which bring a `random` of their own; apps go by index.js.
+// The module and its memory, for worker.js and for tests, which pass their own `random`; apps use
+// index.js.
 import {HeftError} from './errors.js';
 
 // In the order of SampleEncoding and SampleUse (include/heft/client.h).
@@ -17,7 +18,7 @@ function numberOf(value, names, what) {
   return number;
 }
 
-// What C's library asks of a system. There are no files, no environment and no arguments.
+// The system calls of the C library. There are no files, no environment and no arguments.
 function systemOf(memory) {
   const view = () => new DataView(memory().buffer);
   const kBadDescriptor = 8;
@@ -84,7 +85,7 @@ class Module {
     if (this.#call('heft_start') !== 1) throw (this.#broken = noRandomness());
   }
 
-  // A trap leaves the memory in a state that nobody knows: nothing is called after one.
+  // After a trap the state of the memory is unknown, so no further call is made.
   #call(name, ...values) {
     if (this.#broken) throw this.#broken;
     try {

@@ -3,7 +3,7 @@
 import {HeftError} from './errors.js';
 import {objectOf, wrong} from './given.js';
 
-// What no token and no other file that is signed has.
+// No token and no other signed file has this type.
 const kType = 'heft-decision+jwt';
 const kAlgorithms = {
   EdDSA: {name: 'Ed25519'},
@@ -35,7 +35,7 @@ function parse(jws) {
   }
 }
 
-// What a decision must say where the app demands it: a claim each, and what is wrong with another.
+// The demands of an app on a decision: the option, its claim, and the error for another value.
 const kDemands = [
   ['issuer', 'iss', 'it is of another decider'],
   ['audience', 'aud', 'it is for somebody else'],
@@ -65,8 +65,9 @@ async function keyOf({kty, crv, x, y}, algorithm) {
   }
 }
 
-// checkDecision: what the decider has signed, and nothing that only stands beside it. `keys`: its JWKS, which the app must
-// have from whom it trusts. HeftError UNAUTHENTICATED where it is another's, for another, changed, or too old.
+// checkDecision: returns the claims that the decider signed, and no other members. `keys`: its
+// JWKS, which the app must get from a trusted source. HeftError UNAUTHENTICATED if the decision is
+// another decider's, for another party, changed, or too old.
 export async function checkDecision(decision, options) {
   const {keys, now = Date.now() / 1000, leeway = 30, ...demands} = objectOf(options, 'options');
   if (!Array.isArray(keys?.keys)) wrong("keys: the decider's JWKS, {keys: [...]}");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeftError: what is wrong, and what to do. `kind` is a code of the service and the library:
-// INVALID_ARGUMENT, DATA_LOSS, FAILED_PRECONDITION, UNAVAILABLE, ...
+// HeftError: says which input was wrong, and what to do. `kind` is a code of the service and the
+// library: INVALID_ARGUMENT, DATA_LOSS, FAILED_PRECONDITION, UNAVAILABLE, ...
 export class HeftError extends Error {
   constructor(kind, message, more = {}) {
     super(message);

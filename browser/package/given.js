@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an app gives, checked: what is wrong with it is a HeftError like all others, and says so before anything is sent.
+// Checks of an app's arguments: an error is a HeftError like all others, before any data is sent.
 import {HeftError} from './errors.js';
 
 export function wrong(what) {
   throw new HeftError('INVALID_ARGUMENT', what);
 }
 
-// objectOf: options and the like, of which all may be left out.
+// objectOf: an object with options, all of them optional.
 export function objectOf(value, what) {
   if (value === undefined) return {};
   if (typeof value !== 'object' || value === null) wrong(`${what}: an object`);
@@ -24,7 +24,7 @@ export function textOf(value, what) {
   return value;
 }
 
-// percentEncoded: of a header, or with encodeURIComponent's letters alone.
+// percentEncoded: for a header, or with only the letters of encodeURIComponent.
 export function percentEncoded(value, what) {
   try {
     return encodeURIComponent(textOf(value, what));

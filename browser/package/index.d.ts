@@ -50,8 +50,9 @@ export interface ClientOptions {
   /** The bytes of encryption.key. */
   encryptionKey: Uint8Array | ArrayBuffer;
   /**
-   * The text of trust.heft, from whom the app trusts: a key that its key owner has not signed is refused, and a model that its
-   * trainers have not, if it lists any. Without it whoever serves the key can read what is encrypted.
+   * The text of trust.heft, from a source that the app trusts. A key without the signature of its
+   * key owner is refused, and so is a model without one of its trainers, if it lists any. Without
+   * it, the server that sends the key could send its own, and read the encrypted data.
    */
   trust?: string;
 }
@@ -165,8 +166,8 @@ export interface ServiceOptions {
 }
 
 /**
- * heft-matcher, or a server of the app's that hands on what it is asked. Adds nonce and time. `base`: https, or http to this machine;
- * anything else is INVALID_ARGUMENT.
+ * heft-matcher, or an app's server that forwards its requests. Adds nonce and time. `base`: https,
+ * or http to this machine; anything else is INVALID_ARGUMENT.
  */
 export class Service {
   constructor(base: string | URL, options?: ServiceOptions);
@@ -193,11 +194,13 @@ export interface JsonWebKeySet {
 }
 
 /**
- * What the decider has signed. `keys`: its JWKS (/v1/keys), from whom the app trusts. UNAUTHENTICATED for another's decision, a
- * changed or an expired one, or one that says something else than is demanded; INVALID_ARGUMENT for a demand that is undefined,
- * empty or unknown. Where it matters, the party that relies on it checks it again on its own server: whoever runs the page can change
- * what a page believes. That server demands audience, asker, challenge, kind and gallery (or galleryName), and looks at `rule`:
- * without asker, whoever may ask the matcher for anything can have a decision made for it.
+ * The claims that the decider signed. `keys`: its JWKS (/v1/keys), from a source that the app
+ * trusts. UNAUTHENTICATED for another decider's decision, a changed or expired one, or one that
+ * does not meet a demand; INVALID_ARGUMENT for a demand that is undefined, empty or unknown. If it
+ * matters, the relying party checks the decision again on its own server, because the provider of a
+ * page can change the page's checks. That server demands audience, asker, challenge, kind and
+ * gallery (or galleryName), and looks at `rule`. Without asker, any client of the matcher can
+ * obtain a decision for it.
  */
 export function checkDecision(decision: Decision | string, options: {
   keys: JsonWebKeySet;

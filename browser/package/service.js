@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Service: what heft-matcher is asked, as /v1/openapi.yaml has it, and what it answers. Who may ask is the origin's
-// business: a client certificate of the browser, a token, or an app's own server in between (docs/browser.md).
+// Service: the requests to heft-matcher, as in /v1/openapi.yaml, and its answers. The origin
+// authenticates the caller: with a client certificate of the browser, a token, or an app's own
+// server in between (docs/browser.md).
 import {HeftError} from './errors.js';
 import {bytesOf, objectOf, partOf, percentEncoded, textOf, wrong} from './given.js';
 
@@ -46,10 +47,11 @@ function headerOf(value, what) {
   return value;
 }
 
-// What reaches this machine alone, which has no certificate, and need not.
+// Addresses of this machine, for which no certificate is needed.
 const isLoopback = (host) => host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(\.\d+){3}$/.test(host);
 
-// baseOf: without the slash that paths begin with. Over http: whoever is on the way would have the token.
+// baseOf: without a final slash, as paths begin with one. Plain http would show the token to the
+// network.
 function baseOf(base) {
   let url;
   try {
@@ -70,7 +72,7 @@ export class Service {
   #token;
   #fetch;
 
-  // `token`: of who asks, or a function that brings it; `fetch`: another one than the browser's.
+  // `token`: the caller's token, or a function that returns it; `fetch`: replaces the browser's.
   constructor(base, options) {
     const {token, fetch: other} = objectOf(options, 'options');
     this.#base = baseOf(base);
@@ -119,7 +121,8 @@ export class Service {
     return this.#file('/v1/encryption-key');
   }
 
-  // Enrols `person`; `files`: one of each modality. `wait`: seconds for the key owner to admit him.
+  // Enrols `person`; `files`: one of each modality. `wait`: seconds to wait for the key owner's
+  // approval.
   async enrol(person, files, options) {
     const {galleries, wait, metadata, expires, signal, idempotencyKey = freshNonce()} = objectOf(options, 'options');
     if (!Array.isArray(galleries)) wrong('galleries: an array with their names');
@@ -129,8 +132,9 @@ export class Service {
     return this.#json('POST', path, {body: formOf(files, request), idempotencyKey, signal});
   }
 
-  // The decider's decision on who it is; it says no score. `audience`: who is to rely on it, otherwise who asks;
-  // `challenge`: what that party has given, to be found in the decision (checkDecision).
+  // The decider's decision about the person's identity; it contains no score. `audience`: the party
+  // that relies on it, by default the caller; `challenge`: that party's value, which the decision
+  // must contain (checkDecision).
   async identify(gallery, files, given) {
     const {filter, ...options} = objectOf(given, 'options');
     return this.#decide(`/v1/identify/${partOf(gallery, 'gallery')}`, formOf(files, filter && {filter}), options);

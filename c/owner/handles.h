@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What heft_key_owner holds.
+// The content of heft_key_owner.
 #ifndef HEFT_C_OWNER_HANDLES_H_
 #define HEFT_C_OWNER_HANDLES_H_
 

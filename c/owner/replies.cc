@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key owner: replies are opened and decided, and what may still be.
+// The key owner: opening of replies, decisions, and the remaining budget.
 #include "absl/strings/str_cat.h"
 #include "c/options.h"
 #include "c/owner/handles.h"
@@ -14,7 +14,7 @@ const char* KindName(ScoreKind kind) {
   return kind == ScoreKind::kVerification ? "verification" : "identification";
 }
 
-// ReadFlooding: of "flood_bits" and "flood_openings"; none where neither is given.
+// FloodingReader: reads "flood_bits" and "flood_openings"; nullopt if neither is given.
 struct FloodingReader {
   std::optional<int> bits;
   std::optional<uint32_t> openings;
@@ -36,7 +36,7 @@ void ReadRule(OptionReader& read, DecisionRule* rule) {
   read.Flag("others", &rule->others);
 }
 
-// DescribeScores, and what it leaves out where there is nothing to say.
+// ScoresJson: DescribeScores, with the members that it leaves out when they are empty.
 Json ScoresJson(const OpenedScores& opened) {
   Json json = {{"probe", ""},
                {"claimed", ""},

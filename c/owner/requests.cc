@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key owner: whom it believes, and what it answers to servers' requests.
+// The key owner: its trusted signers, and its answers to requests of servers.
 #include <algorithm>
 #include <memory>
 
@@ -78,7 +78,7 @@ absl::StatusOr<AdmissionPolicy> ReadPolicy(const heft_options* options) {
   return policy;
 }
 
-// Hand gives a file and, where it is wanted, what is to be said of it, or nothing of either.
+// Hand gives a file and, if requested, its description; after an error it gives neither.
 void Hand(std::vector<uint8_t> bytes, Json json, heft_buffer** file, heft_result** result) {
   auto buffer = std::make_unique<heft_buffer>(std::move(bytes));
   if (result != nullptr) *result = new heft_result(std::move(json));

@@ -4,7 +4,7 @@ import dataclasses
 import re
 import subprocess
 
-COLUMN = 30  # where CLI11 begins to say what an option is for
+COLUMN = 30  # where CLI11 begins an option's description
 SECTIONS = ("Positionals:", "Options:", "Subcommands:")
 
 

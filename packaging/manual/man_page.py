@@ -2,7 +2,7 @@
 """A manual page, in man's macros, of what a program says with --help."""
 import re
 
-# What --help does not say, by program.
+# Facts that --help does not have, by program.
 FILES = {
     "heft-matcher": [("/etc/heft/matcher.toml", "its configuration (docs/operations.md)"),
                      ("/var/lib/heft-matcher", "its galleries, keys and audit log")],

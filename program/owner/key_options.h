@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options of the key owner's subcommands: a secret key that is there, and how a new one is sealed.
+// Options of the key owner's subcommands: an existing secret key, and the sealing of a new one.
 #ifndef HEFT_PROGRAM_OWNER_KEY_OPTIONS_H_
 #define HEFT_PROGRAM_OWNER_KEY_OPTIONS_H_
 
@@ -16,8 +16,8 @@ struct KeyOptions {
   std::string model, secret_key, passphrase_file;
 };
 void AddKeyOptions(Command command, KeyOptions* options, const std::string& secret_key_help);
-// The key owner of `options` for `model`. Asks for the passphrase on the terminal where one is
-// needed and no file is given.
+// The key owner of `options` for `model`. Asks for the passphrase on the terminal if one is needed
+// and no file is given.
 absl::StatusOr<KeyOwner> LoadKeyOwner(const Model& model, const KeyOptions& options);
 absl::StatusOr<KeyOwner> LoadKeyOwner(const KeyOptions& options);
 
@@ -29,12 +29,12 @@ struct SealOptions {
 };
 // `prefix` comes before "passphrase" in the options' names.
 void AddSealOptions(Command command, const std::string& prefix, SealOptions* options);
-// The passphrase's source; none where the key shall not be sealed.
+// The passphrase's source; empty if the key is not to be sealed.
 PassphraseSource NewPassphrase(const SealOptions& options);
 // Warns on stderr of a key that was written unsealed, unless that was asked for.
 void WarnOfUnsealed(const Common& common, const SealOptions& options);
 
-// KeySetText: what KeySetJson says, in words.
+// KeySetText: the content of KeySetJson, in words.
 std::string KeySetText(const KeySet& set);
 
 }  // namespace heft::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the key owner's subcommands have in common that answer a server's request: admit and renew.
+// Shared by the key owner's subcommands that answer a server's request: admit and renew.
 #ifndef HEFT_PROGRAM_OWNER_KEY_OWNER_ANSWER_H_
 #define HEFT_PROGRAM_OWNER_KEY_OWNER_ANSWER_H_
 
@@ -22,7 +22,7 @@ struct AnswerOptions {
 void AddAnswerOptions(Command command, AnswerOptions* options, const std::string& in_help,
                       const std::string& out_help);
 
-// Asked: a request as it came, and the key owner, who takes those alone that he is told to trust.
+// Asked: a request as received, and the key owner, which accepts only requests of trusted signers.
 struct Asked {
   std::vector<uint8_t> request;
   KeyOwner owner;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft_direct: the library's calls, timed in C++, on the same bytes and arrays as overhead.py gives
-// to Python's classes. For that script alone.
+// heft_direct: times the library's calls in C++, on the bytes and arrays that overhead.py gives to
+// Python's classes. Only for that script.
 #include <chrono>
 #include <functional>
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-# What a command does, in Python; the longer ones first.
+# The Python call for each command; longer commands first.
 _COMMANDS = [
     (r"`?heft-server pending`?, `?heft admit`?,? (?:and )?`?heft-server release`?",
      "Matcher.pending, KeyOwner.admit, Matcher.admit"),

@@ -115,7 +115,7 @@ _KINDS: dict[str, type[Error]] = {
 }
 
 
-# What the services say beside the library.
+# Error codes that only the services have.
 _KINDS.update(STALE=Unauthenticated, REPLAYED=Unauthenticated, ABORTED=FailedPrecondition)
 
 

@@ -92,7 +92,7 @@ class Service:
     def __reduce__(self) -> str:
         raise TypeError("a Service is not pickled: it holds a connection and credentials")
 
-    # ---- What is there.
+    # ---- State.
 
     def ready(self) -> bool:
         """Whether the service can answer."""
@@ -278,7 +278,7 @@ class Service:
                      kind: Optional[str] = None,
                      headers: Optional[Mapping[str, str]] = None) -> bytes:
         ends = time.monotonic() + self._patience
-        broken = 0.25  # seconds after which a broken connection is made anew, doubled each time
+        broken = 0.25  # seconds before a reconnection, doubled each time
         while True:
             try:
                 return self.ask(method, path, body, kind, headers)[1]

@@ -33,7 +33,7 @@ class Audit:
 @pytest.fixture
 def audit(world: World, gallery: str, tmp_path: pathlib.Path) -> Audit:
     world.enrol(gallery, range(4))
-    world.admit(gallery)  # nobody waits: the key owner signs the state that came of it
+    world.admit(gallery)  # none is pending: the key owner signs the new state
     request = world.probe(2)
     reply = world.matcher.identify(gallery, request)
     held = heft.Gallery(gallery)
@@ -79,7 +79,7 @@ def test_a_false_seed_is_found_and_what_cannot_be_judged_is_an_error(
     finding = matcher.audit_reply(
         audit.copy, another, audit.gallery.reveal_seed(another), [audit.request], audit.trust)
     assert finding, "the same request may be answered twice where nobody signs"
-    # Another reply's seed: the server said that it was made of that one.
+    # Another reply's seed: the server claims that it made this reply with it.
     crossed = heft.read_signed(audit.reply).file
     with pytest.raises(heft.Error):
         matcher.audit_reply(audit.copy, crossed, audit.seed, [audit.request], audit.trust)
@@ -142,7 +142,7 @@ def test_the_command_line_agrees(world: World, audit: Audit, tmp_path: pathlib.P
                            tmp_path / "keys/enrolment.keys")
     gallery = tmp_path / "theirs"
     matcher.enrol(gallery, client.encrypt_each(world.rows(range(3)), ["ann", "bob", "cyd"]))
-    for _ in range(2):  # the second time nobody waits, and the state is signed
+    for _ in range(2):  # the second time none is pending, and the state is signed
         word = owner.admit(matcher.pending(gallery)).signed_admission
         matcher.admit(gallery, word, owner.public_key)
     request = client.encrypt_each(world.rows(range(1, 2), 1), use="identification")
@@ -213,13 +213,13 @@ def test_a_search_without_the_canaries_is_refused(
     assert {c.identity for c in opened.candidates} == {f"person {i}" for i in range(3)}
     refused = owner.open(before)
     assert "canar" in refused.refusal and refused.candidates == []
-    # Whoever loads the key is bound by them too.
+    # They also apply after the key is loaded again.
     with heft.KeyOwner.load(world.model, tmp_path / "keys") as again:
         assert again.decide(ask(), score=0.4).identity == "person 1"
         answer = again.open(matcher.identify(gallery, client.encrypt_each(
             canaries.probes[0].vectors, canaries.probes[0].label, use="identification")))
         assert answer.refusal == ""
-    # One of them is gone.
+    # Remove one of them.
     heft.Gallery(gallery).remove(matcher, canaries.people[0].label)
     assert not owner.decide(ask(), score=0.4).accepted
 

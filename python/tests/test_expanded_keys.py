@@ -40,7 +40,7 @@ def test_a_matcher_of_expanded_keys(world: World, keys: pathlib.Path, gallery: s
     probe = client.encrypt_each(world.rows(range(2, 3), 1), use="identification")
     reply = matcher.identify(gallery, probe)
     assert heft.read_signed(reply).audience == owner.public_key
-    # The same reply bit for bit, but for what is drawn anew: the same scores.
+    # The same scores as with keys that are not expanded; only the random parts of a reply differ.
     plain = heft.Matcher(world.model, keys / "evaluation.keys", keys / "enrolment.keys")
     ours = {c.identity: c.score for c in owner.open(reply).candidates}
     theirs = {c.identity: c.score for c in owner.open(plain.identify(gallery, probe)).candidates}

@@ -175,7 +175,7 @@ def test_a_key_that_signs_elsewhere(world: World, gallery: str) -> None:
         heft.SigningKey.outside(public, none)
     with pytest.raises(heft.InvalidArgument):
         heft.SigningKey.outside("no key", secret.sign)
-    # A gallery whose server key is such a one.
+    # A gallery with such a server key.
     heft.use_gallery_signer(gallery, public, secret.sign)
     world.enrol(gallery, range(2))
     reply = world.matcher.identify(gallery, world.probe(1))
@@ -254,7 +254,7 @@ def test_the_process() -> None:
         heft.check_secure_memory()
     except heft.Unavailable as refused:
         assert "lock" in str(refused)
-    thread = threading.Thread(target=heft.give_way)  # of that thread alone
+    thread = threading.Thread(target=heft.give_way)  # only of that thread
     thread.start()
     thread.join()
 

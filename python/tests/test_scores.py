@@ -38,7 +38,7 @@ def test_a_file_is_arrays(tmp_path: pathlib.Path) -> None:
     assert [table.labels[i] for i in table.enrolled_label] == ["a1", "b1", "a1"]
     assert [table.labels[i] for i in table.probe_label] == ["p1", "p1", "p2"]
     assert [table.splits[i] for i in table.split] == ["test", "test", "fold 2"]
-    # Views: of the table's own memory, which they keep, and nobody writes to.
+    # Views of the table's own memory: they keep the table alive, and are read-only.
     score = table.score
     assert not score.flags.writeable and not score.flags.owndata
     del table

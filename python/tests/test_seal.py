@@ -120,7 +120,7 @@ def test_the_whole_way_through_seals_files(
     claimed = heft.export_seal_scores(model, matcher.verify(gallery, claim, "bob"))
     assert claimed.kind == "verification" and claimed.claimed == "bob"
     assert all(lane in (0, 1) for _, lane in claimed.replies[0].answers)
-    # What the key owner encrypts, with less noise and half the bytes.
+    # The key owner's own encryption has less noise and half the bytes.
     own = owner.encrypt("face", world.rows(range(1))["face"], ["dan"])
     theirs = exchange.client.encrypt("face", world.rows(range(1))["face"], ["dan"])
     assert len(own) < 0.7 * len(theirs)

@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t kMostJwks = 1 << 20;
 
-// TheTable: every role with what it may. A test holds every route against it (service/testing.h).
+// TheTable: the scopes of each role. A test compares every route with it (service/testing.h).
 const std::map<ServiceRole, std::set<Scope>>& TheTable() {
   static const std::map<ServiceRole, std::set<Scope>> table = {
       {ServiceRole::kClient, {Scope::kReadModel, Scope::kIdentify, Scope::kVerify}},
@@ -95,7 +95,7 @@ absl::Status CheckRules(const std::vector<CertificateRule>& certificates,
              : absl::OkStatus();
 }
 
-// Rules: what is replaced at once when it is read anew.
+// Rules: everything that a reload replaces at once.
 struct Rules {
   std::vector<CertificateRule> certificates;
   std::optional<TokenRules> tokens;
@@ -134,7 +134,7 @@ class RuledAuthority : public Authority {
       const auto now = Current();
       HEFT_ASSIGN_OR_RETURN(auto made, MakeRules(now->certificates, now->tokens));
       const std::lock_guard<std::mutex> lock(mutex_);
-      // Rules that came meanwhile stay: what these say may be revoked by them.
+      // If the rules changed meanwhile, start again: `made` may hold rules that have been revoked.
       if (rules_ != now) continue;
       rules_ = std::move(made);
       return absl::OkStatus();
@@ -158,7 +158,7 @@ class RuledAuthority : public Authority {
   std::optional<GateError> Admit(const GateInput& input, Principal* who) {
     const Route& route = *input.route;
     if (route.scope == Scope::kPublic && !route.signed_request) {
-      // Who asks is for the log alone, and nobody is refused.
+      // A public route refuses no caller; the name is only for the log.
       if (input.certificate != nullptr) who->name = input.certificate->subject;
       return std::nullopt;
     }
@@ -179,7 +179,7 @@ class RuledAuthority : public Authority {
     return std::nullopt;
   }
 
-  // LimitIdentity: nobody is verified against all the time, whoever asks.
+  // LimitIdentity: limits the verifications of one person, over all callers.
   std::optional<GateError> LimitIdentity(const GateInput& input) {
     if (input.route->scope != Scope::kVerify || input.parameters == nullptr) return std::nullopt;
     const auto person = input.parameters->find("person");
@@ -193,7 +193,7 @@ class RuledAuthority : public Authority {
     if (input.certificate == nullptr || input.certificate->fingerprint.empty()) {
       return Unauthenticated("no client certificate");
     }
-    // Connections may outlive the certificate that they began with.
+    // A connection may outlive the certificate that it began with.
     if (input.certificate->expires <= static_cast<uint64_t>(std::time(nullptr))) {
       return Unauthenticated("the client certificate has expired");
     }
@@ -213,8 +213,8 @@ class RuledAuthority : public Authority {
     return std::nullopt;
   }
 
-  // NameOf: one name is one rule's: what somebody has begun, asked or spent is kept under it. Of a
-  // certificate that was named by its fingerprint the subject may be another's too.
+  // NameOf: a name that belongs to one rule, since limits, uploads and answers are kept under it. A
+  // rule with a fingerprint adds the fingerprint, as another certificate may have the same subject.
   static std::string NameOf(const CertificateRule& rule, const PeerCertificate& certificate) {
     if (rule.fingerprint.empty()) return certificate.subject;
     if (certificate.subject.empty()) return certificate.fingerprint;
@@ -263,7 +263,7 @@ class RuledAuthority : public Authority {
 
   absl::StatusOr<TokenClaims> Believe(const Rules& rules, std::string_view token) {
     absl::StatusOr<Json> payload = VerifyJws(token, rules.keys);
-    // A key that is new: the file may have it by now.
+    // The key may be new: read the file again if it has changed.
     if (!payload.ok() && FileIsNew(rules)) {
       if (Reload().ok()) payload = VerifyJws(token, Current()->keys);
     }
@@ -271,7 +271,8 @@ class RuledAuthority : public Authority {
     return CheckClaims(*payload, *rules.tokens, static_cast<uint64_t>(std::time(nullptr)));
   }
 
-  // FileIsNew: looked at once a second at most, whoever sends whatever tokens.
+  // FileIsNew: whether the JWKS has changed. Looks at most once a second, however many tokens
+  // arrive.
   bool FileIsNew(const Rules& rules) {
     {
       const std::lock_guard<std::mutex> lock(mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authority: makes a Principal of a certificate, or of a token beside one, and says whether it may.
-// The one place where roles become scopes.
+// Authority: makes a Principal from a certificate, or from a token sent with one, and checks its
+// rights. This is the only place that turns roles into scopes.
 #ifndef HEFT_SERVICE_ACCESS_AUTHORITY_H_
 #define HEFT_SERVICE_ACCESS_AUTHORITY_H_
 
@@ -20,10 +20,10 @@
 
 namespace heft::service {
 
-// ScopesOf: THE table: what each role may.
+// ScopesOf: the scopes of a role.
 const std::set<Scope>& ScopesOf(ServiceRole role);
 
-// CertificateRule: who somebody is who shows a certificate of this subject (common name) or
+// CertificateRule: the roles of a caller whose certificate has this subject (common name) or
 // fingerprint.
 struct CertificateRule {
   std::string subject;      // or
@@ -35,25 +35,25 @@ struct CertificateRule {
 struct AuthorityOptions {
   std::vector<CertificateRule> certificates;
   std::optional<TokenRules> tokens;  // none: tokens are refused
-  std::string nonces;                // file of access/replay.h; empty: memory alone
+  std::string nonces;                // file of access/replay.h; empty: only in memory
   Rate principal{50, 200};           // requests of a principal
-  Rate identity{0.5, 30};            // verifications of a person, whoever asks
+  Rate identity{0.5, 30};            // verifications of a person by all callers
 };
 
 class Authority {
  public:
-  // kInvalidArgument, kNotFound: of the options and the JWKS.
+  // kInvalidArgument, kNotFound: the options or the JWKS are wrong or missing.
   static absl::StatusOr<std::unique_ptr<Authority>> Create(AuthorityOptions options);
   virtual ~Authority() = default;
   // For HttpServer; this object must outlive it. Refuses with 401 UNAUTHENTICATED (no certificate,
   // a bad token), 401 STALE or REPLAYED, 403 PERMISSION_DENIED, 429 RESOURCE_EXHAUSTED, 400
   // INVALID_ARGUMENT (nonce or time missing or malformed), 503 UNAVAILABLE.
   virtual Gate gate() = 0;
-  // Reads the JWKS again; on an error all stays as it was. It is also read again by itself where a
-  // token names a key that is not there and the file has changed.
+  // Reads the JWKS again; an error changes nothing. It is also read again automatically if a token
+  // names an unknown key and the file has changed.
   virtual absl::Status Reload() = 0;
-  // Prepare: rules of certificates and limits of tokens of a configuration read anew, which hold
-  // from the moment that what it returns is called.
+  // Prepare: checks the certificate rules and token limits of a new configuration. They take effect
+  // when the returned function is called.
   virtual absl::StatusOr<std::function<void()>> Prepare(std::vector<CertificateRule> certificates,
                                                         std::optional<TokenRules> tokens) = 0;
 };

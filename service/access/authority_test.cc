@@ -50,7 +50,7 @@ TEST(AuthorityTest, TheTableHolds) {
   EXPECT_EQ(table.cells, std::size(kScopes) * 2 * std::size(kServiceRoles) * 11);
 }
 
-// What the table says, said once more by hand and whole: nobody gains a scope by accident.
+// The whole table written out by hand, so that no role gains a scope by accident.
 TEST(AuthorityTest, NobodyMayTooMuch) {
   using Role = ServiceRole;
   const std::map<Scope, std::set<Role>> by_hand = {
@@ -114,7 +114,7 @@ TEST_F(AuthorityWorld, TokensAreCutToTheirScopes) {
   EXPECT_EQ(
       carrier.Send(Request(Scope::kManageKeys, token({{"scope", "admissions:decide"}})))->status,
       403);
-  // A scope that the role has not, no claim gives.
+  // A claim cannot add a scope that the role lacks.
   EXPECT_EQ(carrier.Send(Request(Scope::kReadAudit, token({{"scope", "audit:read"}})))->status,
             403);
   EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, token({{"scope", ""}})))->status, 403);
@@ -149,7 +149,7 @@ TEST_F(AuthorityWorld, TokensBoundToACertificate) {
   Principal who;
   EXPECT_FALSE(gate(input, &who).has_value());
   EXPECT_EQ(who.name, "https://issuer.test#ann");
-  // The connection goes on, and the certificate has expired meanwhile.
+  // The certificate expires while the connection is open.
   certificate.expires -= 61;
   EXPECT_EQ(gate(input, &who)->http_status, 401);
 }
@@ -172,7 +172,7 @@ TEST_F(AuthorityWorld, RatesOfPrincipalsAndIdentities) {
   HttpClient& client = service.Client(ServiceRole::kClient);
   HttpClient& other = service.Client(ServiceRole::kRelyingParty);
   for (int i = 0; i < 3; ++i) EXPECT_EQ(client.Send(Request(Scope::kVerify))->status, 200);
-  // The person is asked about too often, whoever asks.
+  // Too many verifications of one person, from two callers.
   const auto limited = other.Send(Request(Scope::kVerify));
   ASSERT_TRUE(limited.ok());
   EXPECT_EQ(limited->status, 429);
@@ -183,7 +183,7 @@ TEST_F(AuthorityWorld, RatesOfPrincipalsAndIdentities) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(client.Send(Request(Scope::kReadModel))->status, 200);
   EXPECT_EQ(client.Send(Request(Scope::kReadModel))->status, 429);
   EXPECT_EQ(other.Send(Request(Scope::kReadModel))->status, 200);
-  // Public routes are nobody's.
+  // Public routes have no limit.
   EXPECT_EQ(client.Send(Request(Scope::kPublic))->status, 200);
 }
 
@@ -208,7 +208,7 @@ TEST_F(AuthorityWorld, KeysComeAndGo) {
   HttpClient& carrier = service.Client("carrier");
   const std::string old = service.issuer().Token("ann", {ServiceRole::kOperator});
   EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, old))->status, 200);
-  // Another issuer's keys under the same file: with other kids they are found without a word.
+  // The file gets another issuer's keys, with other kids.
   const heft::testing::TemporaryFolder elsewhere;
   const testing::TokenIssuer other(elsewhere.path());
   const std::string fresh = other.Token("bob", {ServiceRole::kOperator});
@@ -218,13 +218,13 @@ TEST_F(AuthorityWorld, KeysComeAndGo) {
   EXPECT_TRUE(service.authority().Reload().ok());
   EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, fresh))->status, 200);
   EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, old))->status, 401);
-  // What cannot be read changes nothing.
+  // A file that cannot be read changes nothing.
   ASSERT_TRUE(WriteFileAtomic(service.folder() + "/jwks.json", std::string_view("{}")).ok());
   EXPECT_FALSE(service.authority().Reload().ok());
   EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, fresh))->status, 200);
 }
 
-// The file of keys is read again at any time, also while new rules come: those stay.
+// Reading the keys again while new rules arrive keeps the new rules.
 TEST_F(AuthorityWorld, KeysReadAgainBringNoOldRulesBack) {
   const heft::testing::TemporaryFolder folder;
   const testing::TokenIssuer issuer(folder.path());
@@ -261,7 +261,7 @@ TEST_F(AuthorityWorld, KeysReadAgainBringNoOldRulesBack) {
   }
 }
 
-// Two certificates of one common name are two, where the configuration tells them apart.
+// Two certificates with one common name are two principals if the rules name their fingerprints.
 TEST_F(AuthorityWorld, AFingerprintsPrincipalIsNobodyElse) {
   const std::string a(64, 'a'), b(64, 'b');
   AuthorityOptions options;

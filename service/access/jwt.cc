@@ -25,8 +25,8 @@ std::string Encode(std::span<const uint8_t> bytes, int variant) {
   return out;
 }
 
-// Decode: each text has one meaning, and each meaning one text. libsodium 1.0.18 reads some bytes
-// above 127 as digits, so the text is compared with what Encode writes.
+// Decode: the inverse of Encode, and nothing else is accepted. libsodium 1.0.18 reads some bytes
+// above 127 as digits, so the text is compared with the output of Encode.
 absl::StatusOr<std::vector<uint8_t>> Decode(std::string_view text, int variant) {
   std::vector<uint8_t> out(text.size() / 4 * 3 + 3);
   size_t size = 0;
@@ -43,7 +43,7 @@ absl::Status Refused(std::string_view why) {
   return absl::UnauthenticatedError(absl::StrCat("the token ", std::string(why)));
 }
 
-// DecodeObject: nullopt for what is no object, is deep, or has a key twice.
+// DecodeObject: nullopt if the text is not a JSON object, is too deep, or has a key twice.
 std::optional<Json> DecodeObject(std::string_view part) {
   const auto bytes = DecodeBase64Url(part);
   if (!bytes.ok()) return std::nullopt;
@@ -57,7 +57,7 @@ std::string Text(const Json& object, const std::string& key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// Time: a NumericDate that is a whole or broken number of seconds; none where it is neither.
+// Time: a NumericDate, a whole or fractional number of seconds; nullopt otherwise.
 std::optional<uint64_t> Time(const Json& object, const char* key) {
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return std::nullopt;
@@ -92,7 +92,8 @@ absl::Status CheckTimes(const Json& payload, const TokenRules& rules, uint64_t n
   return absl::OkStatus();
 }
 
-// Binding: cnf's certificate as hexadecimal; nullopt where cnf is there and says something else.
+// Binding: the certificate of `cnf` in hexadecimal, empty without `cnf`; nullopt if it is
+// malformed.
 std::optional<std::string> Binding(const Json& payload) {
   const auto cnf = payload.find("cnf");
   if (cnf == payload.end()) return "";
@@ -135,7 +136,7 @@ absl::StatusOr<Json> VerifyJws(std::string_view compact, const KeySet& keys,
   }
   const KeySet::Key* key = keys.Find(Text(*header, "kid"));
   if (key == nullptr) return Refused("names an unknown key (kid)");
-  // The key says how it is used; the token only agrees: "none" and HMAC never do.
+  // The key's own algorithm decides; a token must name the same. So "none" and HMAC never pass.
   if (Text(*header, "alg") != key->algorithm) return Refused("uses another algorithm than its key");
   const auto signature = DecodeBase64Url(parts[2]);
   const std::string_view covered = compact.substr(0, parts[0].size() + 1 + parts[1].size());
@@ -166,7 +167,7 @@ absl::StatusOr<TokenClaims> CheckClaims(const Json& payload, const TokenRules& r
   out.subject = Text(payload, "sub");
   if (out.issuer.empty() || out.issuer != rules.issuer) return Refused("is of another issuer");
   if (out.subject.empty() || out.subject.size() > 256) return Refused("names no subject (sub)");
-  // It goes on to the decider in a header, and into logs.
+  // The subject goes to the decider in a header, and into logs.
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; };
   if (std::ranges::any_of(out.subject, control)) {
     return Refused("has control characters in its subject (sub)");
@@ -178,7 +179,8 @@ absl::StatusOr<TokenClaims> CheckClaims(const Json& payload, const TokenRules& r
   const auto roles = Texts(payload.value(rules.roles_claim, Json::array()));
   if (!roles) return Refused("has no readable roles");
   for (const std::string& role : *roles) {
-    // Roles of other services are in tokens too, and those that this issuer may not give.
+    // Tokens may list roles of other services and roles that this issuer may not grant: ignore
+    // them.
     if (rules.roles.contains(role)) out.roles.insert(role);
   }
   if (out.roles.empty()) return Refused("grants no role that is accepted here");

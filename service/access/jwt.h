@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// JSON Web Signatures, compact (RFC 7515), as tokens (RFC 7519) and as statements of the decider:
-// EdDSA (Ed25519), ES256 and RS256 alone. Keys come as a JWKS (RFC 7517).
+// JSON Web Signatures in compact form (RFC 7515): tokens (RFC 7519) and statements of the decider.
+// Only EdDSA (Ed25519), ES256 and RS256. Keys come as a JWKS (RFC 7517).
 #ifndef HEFT_SERVICE_ACCESS_JWT_H_
 #define HEFT_SERVICE_ACCESS_JWT_H_
 
@@ -28,9 +28,9 @@ absl::StatusOr<std::vector<uint8_t>> DecodeBase64Url(std::string_view text);
 std::string Base64(std::span<const uint8_t> bytes);
 absl::StatusOr<std::vector<uint8_t>> DecodeBase64(std::string_view text);
 
-// KeySet: public keys by their `kid`. Parse: kInvalidArgument for what is no JWKS, for a key
-// without kid, twice, with private parts, for RSA below 2048 bits or another curve than P-256 and
-// Ed25519.
+// KeySet: public keys by their `kid`. Parse: kInvalidArgument if the text is not a JWKS, or if a
+// key has no kid, a kid that is used twice, private parts, RSA below 2048 bits, or a curve other
+// than P-256 and Ed25519.
 class KeySet {
  public:
   static absl::StatusOr<KeySet> Parse(std::string_view jwks, std::string_view what);
@@ -46,8 +46,8 @@ class KeySet {
 };
 
 // VerifyJws: the payload of a compact JWS whose header names a key of the set and that key's own
-// algorithm. kUnauthenticated for everything else: "none", HMAC, `crit`, other types than `type`
-// ("JWT" takes "at+jwt" and none too), above 8 kB.
+// algorithm. kUnauthenticated for everything else: "none", HMAC, `crit`, a type other than `type`
+// (type "JWT" also accepts "at+jwt" and no type), or more than 8 kB.
 absl::StatusOr<Json> VerifyJws(std::string_view compact, const KeySet& keys,
                                std::string_view type = "JWT");
 
@@ -57,7 +57,7 @@ absl::StatusOr<std::string> SignJws(EVP_PKEY* key, const std::string& kid, const
                                     std::string_view type = "JWT");
 absl::StatusOr<Json> PublicJwk(EVP_PKEY* key, const std::string& kid);
 
-// TokenRules: whose tokens are believed, and how far.
+// TokenRules: which tokens are accepted, and what they may grant.
 struct TokenRules {
   std::string issuer;
   std::string audience;
@@ -68,7 +68,7 @@ struct TokenRules {
   uint64_t most_life = 12 * 60 * 60;  // seconds between iat and exp
 };
 
-// TokenClaims: what of a good token matters.
+// TokenClaims: the claims of a valid token that the services use.
 struct TokenClaims {
   std::string issuer, subject;
   std::set<std::string> roles;
@@ -77,7 +77,7 @@ struct TokenClaims {
   std::string certificate;  // cnf x5t#S256 (RFC 8705) as hexadecimal; empty: not bound to one
   uint64_t expires = 0;
 };
-// CheckClaims: of a payload that was signed. kUnauthenticated says which claim.
+// CheckClaims: checks the claims of a verified payload. kUnauthenticated names the wrong claim.
 absl::StatusOr<TokenClaims> CheckClaims(const Json& payload, const TokenRules& rules, uint64_t now);
 
 }  // namespace heft::service

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keys of JSON Web Signatures: from a JWKS and to one (RFC 7517, 7518, 8037), and what OpenSSL
-// signs and verifies with them.
+// Keys of JSON Web Signatures: read from a JWKS and written to one (RFC 7517, 7518, 8037), and
+// signed and verified with OpenSSL.
 #include "service/access/jwt_keys.h"
 
 #include <openssl/bn.h>
@@ -75,7 +75,7 @@ std::string TextOf(const Json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// BytesOf: a member in base64url; empty where it is none.
+// BytesOf: a member in base64url; empty if it is missing or wrong.
 std::vector<uint8_t> BytesOf(const Json& object, const char* key) {
   return DecodeBase64Url(TextOf(object, key)).value_or(std::vector<uint8_t>());
 }

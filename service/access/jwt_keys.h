@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of keys and signatures, what access/jwt*.cc share.
+// Functions for keys and signatures that access/jwt*.cc share.
 #ifndef HEFT_SERVICE_ACCESS_JWT_KEYS_H_
 #define HEFT_SERVICE_ACCESS_JWT_KEYS_H_
 

@@ -39,7 +39,7 @@ TEST(JwtTest, Base64OfTheStandard) {
     EXPECT_EQ(TextOf(*DecodeBase64Url(bare)), plain);
   }
   EXPECT_EQ(Base64Url(std::vector<uint8_t>{0xfb, 0xff}), "-_8");
-  // One text a meaning: no other alphabet, length, padding, or bits that nobody reads.
+  // Each value has one text: no other alphabet, length or padding, and no bits that are ignored.
   for (const char* wrong :
        {"Zg==", "Z", "Zm9vY", "Zh", "Zm9=", "Zm 9", "Zm9v\n", "-/", "Zm9v\xf2\xf2\xf2\xf2"}) {
     EXPECT_FALSE(DecodeBase64Url(wrong).ok()) << wrong;

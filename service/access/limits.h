@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RateLimits: token buckets, one a name (a principal, an identity). Any thread.
+// RateLimits: one token bucket for each name (a principal or an identity). Any thread.
 #ifndef HEFT_SERVICE_ACCESS_LIMITS_H_
 #define HEFT_SERVICE_ACCESS_LIMITS_H_
 
@@ -21,9 +21,10 @@ struct Rate {
 class RateLimits {
  public:
   using Clock = std::chrono::steady_clock;
-  // `most`: names that are remembered; of more, the one that asked longest ago is forgotten.
+  // `most`: how many names are remembered; beyond that, the name with the oldest request is
+  // forgotten.
   explicit RateLimits(Rate rate, size_t most = 1 << 16) : rate_(rate), most_(most) {}
-  // Take: 0, or the seconds (rounded up, at least 1) after which to ask again.
+  // Take: 0, or the seconds (rounded up, at least 1) until the next request is allowed.
   int Take(const std::string& name, Clock::time_point now = Clock::now());
 
  private:
@@ -35,7 +36,7 @@ class RateLimits {
   const Rate rate_;
   const size_t most_;
   std::mutex mutex_;
-  std::list<Bucket> buckets_;  // who asked last is at the end
+  std::list<Bucket> buckets_;  // the latest request is at the end
   std::unordered_map<std::string_view, std::list<Bucket>::iterator> found_;
 };
 

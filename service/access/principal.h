@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who asks: a machine by its certificate, or a person or relying party by a token beside it.
+// The caller: a machine with its certificate, or a person or relying party with a token beside it.
 #ifndef HEFT_SERVICE_ACCESS_PRINCIPAL_H_
 #define HEFT_SERVICE_ACCESS_PRINCIPAL_H_
 
@@ -12,7 +12,7 @@
 
 namespace heft::service {
 
-// ServiceRole: what somebody is to a service. kMachine is the other daemon.
+// ServiceRole: the role of a caller. kMachine is the other daemon.
 enum class ServiceRole : uint8_t {
   kClient,        // a capture device: encrypts, asks
   kRegistrar,     // enrols, replaces and removes people
@@ -29,20 +29,21 @@ inline constexpr ServiceRole kServiceRoles[] = {ServiceRole::kClient,       Serv
 std::string_view ServiceRoleName(ServiceRole role);
 absl::StatusOr<ServiceRole> ParseServiceRole(std::string_view name);
 
-// Scope: what a route needs. Each route has one; access/authority.h says which roles have which.
+// Scope: the right that a route needs. Each route has one; access/authority.h gives scopes to
+// roles.
 enum class Scope : uint8_t {
   kPublic,          // liveness and the contract: no credential
-  kReadModel,       // parameters, model, public key: what a client needs to encrypt
+  kReadModel,       // parameters, model, public key: for encryption by clients
   kEnrol,           // persons and encounters come in
   kIdentify,        // 1:N
   kVerify,          // 1:1
-  kReadPersons,     // who is enrolled, metadata
+  kReadPersons,     // enrolled people, metadata
   kRemove,          // persons go
   kReadGallery,     // sizes, health, statistics
   kManageGallery,   // galleries are made, compacted, verified, renewed, copied
   kManageKeys,      // keys and models come in
-  kReadAdmissions,  // what waits, and its verdicts
-  kAdmit,           // a person decides who is admitted
+  kReadAdmissions,  // pending enrolments and their verdicts
+  kAdmit,           // a person's verdicts on enrolments
   kExchange,        // the other daemon: admission and renewal files
   kDecide,          // signed replies are decided
   kReadAudit,       // audit trail, receipts, budgets
@@ -57,15 +58,15 @@ inline constexpr Scope kScopes[] = {
 std::string_view ScopeName(Scope scope);
 absl::StatusOr<Scope> ParseScope(std::string_view name);
 
-// Principal: an authenticated caller. Its scopes are those of its roles, cut to what its token
-// says.
+// Principal: an authenticated caller. Its scopes are those of its roles, reduced to the scopes of
+// its token.
 struct Principal {
-  // The certificate's subject (with its fingerprint where that names it), or issuer and subject of
-  // the token: limits, tasks, answers and logs are kept by it.
+  // The certificate's subject (with the fingerprint if the rule names it), or issuer and subject of
+  // the token. Limits, tasks, answers and logs are kept under this name.
   std::string name;
-  std::string machine;  // of the certificate, where a token came beside it
+  std::string machine;  // of the certificate, if a token came with it
   std::set<ServiceRole> roles;
-  std::set<Scope> scopes;  // kPublic is everybody's
+  std::set<Scope> scopes;  // every caller has kPublic
   bool Has(Scope scope) const { return scope == Scope::kPublic || scopes.contains(scope); }
 };
 

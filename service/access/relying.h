@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Relying: for whom a decision is made, and in answer to what: the decider signs it, so that nobody
-// can show a decision to somebody else, or a second time, as if it were made for that.
+// Relying: the audience and the challenge of a decision. The decider signs both, so that a decision
+// cannot be presented to another relying party, or a second time, as if it were made for that.
 //
-// Headers, each percent-encoded: X-Heft-Audience and X-Heft-Challenge are the caller's to give; the
-// matcher, which alone may speak for others, adds X-Heft-On-Behalf-Of and X-Heft-Request-Nonce.
+// Headers, each percent-encoded: the caller sets X-Heft-Audience and X-Heft-Challenge. The matcher,
+// which alone may ask for others, adds X-Heft-On-Behalf-Of and X-Heft-Request-Nonce.
 #ifndef HEFT_SERVICE_ACCESS_RELYING_H_
 #define HEFT_SERVICE_ACCESS_RELYING_H_
 
@@ -23,21 +23,21 @@ inline constexpr char kRequestNonceHeader[] = "X-Heft-Request-Nonce";
 inline constexpr size_t kLongestAudience = 255, kLongestChallenge = 256;  // bytes, decoded
 
 struct Relying {
-  std::string principal;  // who asked
-  std::string audience;   // who is to rely on it; where nobody is named, who asked
-  std::string challenge;  // that he gave; empty: none
+  std::string principal;  // the caller
+  std::string audience;   // the party that relies on it; by default the caller
+  std::string challenge;  // of the audience; empty: none
   std::string nonce;      // of the request that asked
 
-  // Key: the same for the same purpose; of the nonce it knows nothing, as a request that is sent
-  // again has another.
+  // Key: the same for the same purpose. It leaves the nonce out, because a repeated request has a
+  // new one.
   std::string Key() const;
 };
 
-// ReadRelying: of a request; of who has kExchange (the matcher) for whom it asks. kInvalidArgument
-// for what is too long or not percent-encoded.
+// ReadRelying: from a request's headers; from a caller with kExchange (the matcher) also the party
+// that it asks for. kInvalidArgument for a value that is too long or not percent-encoded.
 absl::StatusOr<Relying> ReadRelying(const HttpRequest& request);
 
-// RelyingHeaders: what the matcher adds to what it forwards.
+// RelyingHeaders: the headers that the matcher adds to a forwarded request.
 std::vector<std::pair<std::string, std::string>> RelyingHeaders(const Relying& relying);
 
 }  // namespace heft::service

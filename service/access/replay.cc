@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The file is a list of records of 24 bytes: time (u64), hash of principal and nonce (16 bytes). It
-// is written before a request is taken, and flushed five times a second: a process that is killed
-// forgets nothing; a machine that loses power may forget what came in its last fifth of a second.
+// The file is a list of records of 24 bytes: time (u64), hash of principal and nonce (16 bytes). A
+// record is written before its request is taken, and flushed five times a second. A killed process
+// loses nothing; a power failure may lose the records of the last fifth of a second.
 #include "service/access/replay.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ namespace heft::service {
 namespace {
 
 constexpr size_t kRecord = 24;
-constexpr uint64_t kSpare = 1 << 16;  // records that are over before the file is written anew
+constexpr uint64_t kSpare = 1 << 16;  // expired records before the file is rewritten
 
 using Key = std::array<uint8_t, 16>;
 
@@ -81,7 +81,7 @@ class FileGuard : public ReplayGuard {
     if (FileExists(path_)) {
       HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
                             ReadFile(path_, kRecord * (2 * most_ + kSpare)));
-      // Half a record at the end is one whose request was not taken.
+      // Half a record at the end belongs to a request that was not taken.
       for (size_t at = 0; at + kRecord <= bytes.size(); at += kRecord) {
         ByteReader reader(ByteSpan(bytes).subspan(at, kRecord), "nonce");
         const uint64_t time = reader.U64();
@@ -144,7 +144,7 @@ class FileGuard : public ReplayGuard {
     ByteWriter writer;
     AddRecord(&writer, time, key);
     const auto& bytes = writer.bytes();
-    // At its own place, so that half a record is written over by the next.
+    // At a fixed place, so that the next record overwrites half a record.
     const ssize_t n = pwrite(fd_, bytes.data(), bytes.size(), kRecord * records_);
     if (n != static_cast<ssize_t>(bytes.size())) {
       return absl::UnavailableError(
@@ -155,7 +155,7 @@ class FileGuard : public ReplayGuard {
     return absl::OkStatus();
   }
 
-  // Rewrite: the file with what is remembered now alone.
+  // Rewrite: replaces the file with the records that are remembered now.
   absl::Status Rewrite() {
     ByteWriter writer;
     uint64_t records = 0;

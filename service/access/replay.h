@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ReplayGuard: a request that changes or asks something is taken once. It carries 16 random bytes
-// (X-Heft-Nonce, base64url) and its time (X-Heft-Time, Unix seconds); what is older or newer than
-// the window is refused, and within it every nonce of a principal is remembered, in a file too, so
-// that a restart forgets none.
+// ReplayGuard: each signed request is taken only once. The request carries 16 random bytes
+// (X-Heft-Nonce, base64url) and its time (X-Heft-Time, Unix seconds). A time outside the window is
+// refused; within the window every nonce of a principal is remembered, also in a file, so that a
+// restart forgets none.
 #ifndef HEFT_SERVICE_ACCESS_REPLAY_H_
 #define HEFT_SERVICE_ACCESS_REPLAY_H_
 
@@ -25,14 +25,14 @@ std::string NewNonce();
 
 class ReplayGuard {
  public:
-  // `path`: the file (mode 0600); empty: memory alone, for tests. `most`: nonces that are
+  // `path`: the file (mode 0600); empty: only in memory, for tests. `most`: how many nonces are
   // remembered at once. kUnavailable, kDataLoss.
   static absl::StatusOr<std::unique_ptr<ReplayGuard>> Open(const std::string& path,
                                                            uint64_t most = 4u << 20);
   virtual ~ReplayGuard() = default;
-  // Admit: kInvalidArgument for headers that are missing or malformed, kDeadlineExceeded for a time
-  // outside the window, kAlreadyExists for a nonce that was here, kResourceExhausted when full,
-  // kUnavailable where it cannot be written down: then it was not taken.
+  // Admit: kInvalidArgument for missing or malformed headers, kDeadlineExceeded for a time outside
+  // the window, kAlreadyExists for a known nonce, kResourceExhausted if full, kUnavailable if the
+  // nonce cannot be written: then the request was not taken.
   virtual absl::Status Admit(std::string_view principal, std::string_view nonce,
                              std::string_view time, uint64_t now) = 0;
   virtual uint64_t remembered() const = 0;

@@ -28,7 +28,7 @@ TEST(ReplayTest, OnceAlone) {
   EXPECT_EQ(guard->Admit("ann", kOne, Time(0), kNow).code(), Code::kAlreadyExists);
   EXPECT_EQ(guard->Admit("ann", kOne, Time(7), kNow + 5).code(), Code::kAlreadyExists);
   EXPECT_EQ(guard->Admit("bob", kOne, Time(0), kNow).code(), Code::kOk);
-  // Names and nonces do not run into each other.
+  // The boundary between name and nonce counts.
   EXPECT_EQ(guard->Admit("annA", kOne, Time(0), kNow).code(), Code::kOk);
 }
 
@@ -59,7 +59,7 @@ TEST(ReplayTest, ForgetsWhatNobodyCouldSendAgain) {
   EXPECT_EQ(guard->Admit("ann", NewNonce(), Time(0), kNow).code(), Code::kResourceExhausted);
   EXPECT_TRUE(guard->Admit("ann", NewNonce(), Time(1), kNow + 1).ok());
   EXPECT_EQ(guard->remembered(), 3u);
-  // The one of the future is remembered until nobody may send it any more.
+  // The nonce with a future time is remembered until its time leaves the window.
   EXPECT_TRUE(guard->Admit("ann", NewNonce(), Time(600), kNow + 600).ok());
   EXPECT_EQ(guard->remembered(), 2u);
 }
@@ -74,11 +74,11 @@ TEST(ReplayTest, ARestartForgetsNothing) {
       nonces.push_back(NewNonce());
       ASSERT_TRUE(guard->Admit("ann", nonces.back(), Time(i - 50), kNow).ok());
     }
-    EXPECT_EQ(ReplayGuard::Open(path).status().code(), Code::kUnavailable);  // one process alone
+    EXPECT_EQ(ReplayGuard::Open(path).status().code(), Code::kUnavailable);  // only one process
   }
   EXPECT_EQ(std::filesystem::status(path).permissions(),
             std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
-  // What a crash left of a record is no record.
+  // A record that a crash cut off is ignored.
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 5);
   {
     const auto guard = *ReplayGuard::Open(path);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the service is asked, and how it answers. Every request that changes something carries a nonce
-// and the time, so that nobody can send it again.
+// Requests to the service, and its answers. Every request that changes something carries a nonce
+// and the time, so that it cannot be replayed.
 
 export class Refused extends Error {
   constructor(status, code, message) {
@@ -21,7 +21,7 @@ function advice(status) {
   return '';
 }
 
-// call: the JSON that a path answers with; throws Refused.
+// call: returns the JSON of a path; throws Refused.
 export async function call(method, path, body) {
   const headers = {Accept: 'application/json', 'X-Heft-Nonce': freshNonce(), 'X-Heft-Time': String(Math.floor(Date.now() / 1000))};
   if (body !== undefined) headers['Content-Type'] = 'application/json';
@@ -44,7 +44,7 @@ export async function call(method, path, body) {
 }
 
 export const get = (path) => call('GET', path);
-// maybe: null where this caller may not see it, or it is not there.
+// maybe: null if the path does not exist or this caller may not read it.
 export const maybe = (path) => get(path).catch((error) => {
   if ([401, 403, 404, 405].includes(error.status)) return null;
   throw error;

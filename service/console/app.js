@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The console of both services. Which pages there are follows from what the service answers.
+// The console of both services. The service's answers determine which pages exist.
 import {maybe} from './api.js';
 import {h} from './view.js';
 import {pages} from './pages.js';
@@ -18,7 +18,7 @@ export function say(text, good = false) {
   notice.hidden = text === '';
 }
 
-// confirmed: whether the person said yes.
+// confirmed: whether the user confirmed.
 export function confirmed(title, text, yes, danger = false) {
   document.getElementById('ask-title').textContent = title;
   document.getElementById('ask-text').textContent = text;
@@ -36,7 +36,7 @@ function current() {
   return {page, query: new URLSearchParams(query ?? '')};
 }
 
-// go: another page, or the same with other words in its address.
+// go: opens another page, or the same page with other parameters.
 export function go(name, query = {}) {
   const words = new URLSearchParams(Object.entries(query).filter(([, value]) => value));
   const hash = `#${name}${words.size ? `?${words}` : ''}`;
@@ -59,8 +59,8 @@ async function showHealth() {
   pill.title = health?.message ?? health?.reason ?? '';
 }
 
-// render draws the page that the address names; `again`: what is on it is drawn anew, and stays where
-// the person has begun to do something.
+// render draws the page of the address. With `again` it draws the content anew, except where the
+// user has begun an input.
 async function render(again = false) {
   const mine = ++shown;
   clearTimeout(timer);

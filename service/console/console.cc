@@ -14,8 +14,8 @@
 namespace heft::service {
 namespace {
 
-// A page that could be made to run somebody else's script could admit people. So it runs its own
-// files, and nothing else, and stands in no frame.
+// A page that runs a foreign script could admit people. So it may only run its own files, and no
+// other page may frame it.
 constexpr char kPolicy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

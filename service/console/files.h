@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The console's files, in the program (console/embed.cmake writes files.cc).
+// The console's files, embedded in the program (console/embed.cmake writes files.cc).
 #ifndef HEFT_SERVICE_CONSOLE_FILES_H_
 #define HEFT_SERVICE_CONSOLE_FILES_H_
 

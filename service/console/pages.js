@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages: the operations that each needs, and how it is drawn.
+// The pages: the operations that each needs, and its drawing function.
 import {call, get, maybe} from './api.js';
 import {bars, day, figure, h, lines, milliseconds, number, short, table, time} from './view.js';
 import {confirmed, go, say} from './app.js';
@@ -47,7 +47,7 @@ async function galleries() {
   ], rows, 'There is no gallery yet.'));
 }
 
-// pairs: metadata, each "key=value"; a key may stand several times.
+// pairs: metadata, each "key=value"; a key may repeat.
 const pairs = (metadata) => metadata.join(', ');
 
 // ---- People: one line per template, paged, with search.
@@ -139,7 +139,7 @@ async function admissions(query) {
     found.next ? h('div', {class: 'buttons'}, h('button', {class: 'plain', onclick: () => go('admissions', {cursor: found.next})}, 'Next')) : null];
 }
 
-// ---- Budget: what has been opened under this key.
+// ---- Budget: openings under this key.
 async function budget() {
   const use = await get('/v1/budget');
   return [h('div', {class: 'cards'},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Traffic: how many requests there were and how long they took, a minute at a time for an hour, for
-// people who look at the console. Programs read metrics.
+// Traffic: the number and duration of requests in each minute of the last hour, for users of the
+// console. Programs read the metrics.
 #ifndef HEFT_SERVICE_CONSOLE_TRAFFIC_H_
 #define HEFT_SERVICE_CONSOLE_TRAFFIC_H_
 
@@ -17,13 +17,13 @@ namespace heft::service {
 
 class Traffic {
  public:
-  // Of a request that was answered; any thread. Routes that only watch (health, metrics, the
-  // console's own) are left out: they would be most of it. `now`: Unix seconds.
+  // Observe: records an answered request; any thread. Routes for watching (health, metrics, the
+  // console's own) are left out, as they would dominate. `now`: Unix seconds.
   void Observe(const Answered& answered, uint64_t now);
   void Observe(const std::string& operation, int status, double seconds, uint64_t now);
   // {"minutes": [60 of {"requests", "errors", "p50_ms", "p99_ms"}, the last is running],
-  //  "total": the same of all and "failures", "operations": [...]}. Times are null where there was
-  // no request; they are right within a tenth.
+  //  "total": the sum with "failures", "operations": [...]}. Times are null without a request, and
+  // accurate within a tenth.
   Json Read(uint64_t now) const;
 
  private:

@@ -43,7 +43,7 @@ TEST(TrafficTest, TheNinetyNinthOfAHundredIsNotTheLast) {
   EXPECT_LT(traffic.Read(kNow)["total"]["p99_ms"].get<double>(), 12);
 }
 
-// What watches is not what is watched.
+// Requests for watching are not counted.
 TEST(TrafficTest, WatchersAreLeftOut) {
   Traffic traffic;
   Route route;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elements, tables and charts. Text goes in as text: nothing that a service says is taken for HTML.
+// Elements, tables and charts. Text is inserted as text: no answer of a service is read as HTML.
 
 export function h(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -75,7 +75,7 @@ export function bars(points, value, title) {
   return chart;
 }
 
-// lines: two of them, broken where nothing was measured.
+// lines: two lines, broken where no value was measured.
 export function lines(points, first, second, title) {
   const measured = points.filter((p) => second(p) !== null);
   const highest = nice(Math.max(1, ...measured.map(second)));

@@ -30,7 +30,7 @@ Json ToJson(const Waiting& waiting) {
           {"by", waiting.by}};
 }
 
-// FromJson throws what nlohmann throws where a member is not as ToJson writes it.
+// FromJson throws nlohmann's exceptions if a member is not as ToJson writes it.
 absl::StatusOr<Waiting> FromJson(const Json& json, const GalleryId& gallery) {
   Waiting out;
   out.gallery = gallery;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdmissionQueue: enrolments that wait until a person decides. A matcher sends all that waits in a
-// gallery each time it asks, so what waits is what its latest request holds; what was decided
-// stands there until a later request no longer holds it, as the matcher then has its answer. Names
-// are kept, no proofs: verdicts are signed of the request that the matcher sends next. Bounded by
-// the galleries that are configured, and on the disk before anybody is told.
+// AdmissionQueue: enrolments that wait for a person's decision. Each request of a matcher holds all
+// pending enrolments of a gallery, so the latest request replaces the queue of that gallery. A
+// verdict stays until a later request no longer holds the entry: then the matcher has the answer.
+// The queue keeps names, no proofs: verdicts are signed over the matcher's next request. Its size
+// is bounded by the configured galleries, and it is on the disk before the caller gets an answer.
 #ifndef HEFT_SERVICE_DECIDER_ADMISSION_QUEUE_H_
 #define HEFT_SERVICE_DECIDER_ADMISSION_QUEUE_H_
 
@@ -21,14 +21,14 @@
 
 namespace heft::service {
 
-// Waiting: an enrolment, and what was decided of it.
+// Waiting: an enrolment, and its verdict.
 struct Waiting {
   enum class Word : uint8_t { kNone, kAdmit, kReject };
   GalleryId gallery{};
   uint64_t received = 0;  // Unix seconds, of the request that it came with first
   AdmissionInquiry::Enrolment enrolment;
   Word word = Word::kNone;
-  std::string by;  // who decided
+  std::string by;  // the person that decided
 };
 
 // DigestOfHex: 64 digits, no more. kInvalidArgument.
@@ -36,18 +36,18 @@ absl::StatusOr<Digest> DigestOfHex(std::string_view text);
 
 class AdmissionQueue {
  public:
-  // Files in `folder`, which is there, one a gallery. kUnavailable; kDataLoss, naming the file.
+  // One file for each gallery in the existing `folder`. kUnavailable; kDataLoss names the file.
   static absl::StatusOr<std::unique_ptr<AdmissionQueue>> Open(const std::string& folder);
 
-  // Offer: takes the place of what waited in the gallery. What has been decided of it, ready for
-  // KeyOwner::Admit; no entries: nothing yet.
+  // Offer: replaces the queue of the gallery. Returns the verdicts so far, ready for
+  // KeyOwner::Admit; without entries there are none yet.
   absl::StatusOr<AdmissionPolicy> Offer(const AdmissionInquiry& inquiry, uint64_t now);
-  // Decide: all or none. kNotFound for an entry that does not wait there, kFailedPrecondition for
-  // one of which another word was said before, kInvalidArgument for one in both lists.
+  // Decide: all or none. kNotFound for an entry that is not waiting, kFailedPrecondition for one
+  // with another verdict, kInvalidArgument for one in both lists.
   absl::Status Decide(const GalleryId& gallery, const std::vector<Digest>& admit,
                       const std::vector<Digest>& reject, const std::string& by);
 
-  // List: what nobody has decided, by gallery and in the order of its request.
+  // List: the entries without a verdict, by gallery and in the order of the request.
   std::vector<Waiting> List() const;
   size_t size() const;
 

@@ -47,7 +47,7 @@ TEST_F(AdmissionQueueTest, WhatIsDecidedIsTold) {
   ASSERT_TRUE(policy.ok()) << policy.status();
   EXPECT_EQ(policy->entries, (std::vector<Digest>{{1}, {3}}));
   EXPECT_EQ(policy->reject_entries, std::vector<Digest>{{3}});
-  // The matcher has its answer: it no longer sends them.
+  // The matcher has the answer, so it no longer sends these entries.
   EXPECT_TRUE(queue->Offer(Inquiry(kVisitors, {2, 4}), 300)->entries.empty());
   ASSERT_EQ(queue->List().size(), 2u);
   EXPECT_EQ(queue->List()[0].received, 100u);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The file: records of key (32 bytes), time (8), size (4), answer, and the first 8 bytes of the
-// hash of all that; little-endian. The highest bit of the size: only decided, not yet an answer.
-// The last record of a key counts.
+// hash of these; little-endian. The highest bit of the size marks a decision that is not yet an
+// answer. The last record of a key counts.
 #include "service/decider/answers.h"
 
 #include <fcntl.h>
@@ -110,7 +110,7 @@ absl::Status AnswerLog::Load(int index) {
   return Failed(folder_, "its torn end cannot be cut off");
 }
 
-// Begin: the file holds nothing any more, and what comes goes there.
+// Begin: empties the file; new records go to it.
 absl::Status AnswerLog::Begin(int index, uint64_t now) {
   if (ftruncate(files_[index].descriptor, 0) != 0) return Failed(folder_, "cannot be emptied");
   std::erase_if(places_, [&](const auto& place) { return place.second.file == index; });

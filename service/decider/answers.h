@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// AnswerLog: what was answered to a reply, for a day. A reply is opened once; when its answer is
-// lost on the way, whoever asked asks again with the same reply and is given the same answer, and
-// nothing is charged. What is remembered is of whoever asked, for whom he asked, and nobody else.
-// What was decided is kept before it is signed and recorded: where that fails, it is done for who
-// asks again.
+// AnswerLog: the answers to replies, for a day. A reply is opened once. If its answer is lost on
+// the way, the same caller can send the same reply again and gets the same answer without a charge.
+// An answer is kept for one caller and the party that it asked for, and for no other. A decision is
+// kept before it is signed and recorded; if one of these fails, a repeated request finishes it.
 //
-// It is there again after a crash of the process, not of the machine: what a loss of power takes is
-// an answer, and the reply it was of is refused from then on, as the journal knows it. So nothing
-// is ever told twice at the price of one.
+// The log survives a crash of the process, but not of the machine. A power failure loses an answer,
+// and its reply is refused from then on, because the journal knows it. So one charge never pays for
+// two openings.
 #ifndef HEFT_SERVICE_DECIDER_ANSWERS_H_
 #define HEFT_SERVICE_DECIDER_ANSWERS_H_
 
@@ -29,20 +28,20 @@ namespace heft::service {
 
 inline constexpr uint64_t kAnswerLife = 86400;       // seconds
 inline constexpr size_t kMostAnswers = 1 << 17;      // of two files each; then the older one goes
-inline constexpr size_t kAnswerRecords = 2;          // what was decided, and the answer
+inline constexpr size_t kAnswerRecords = 2;          // the decision, and the answer
 inline constexpr uint64_t kLongestAnswer = 1 << 16;  // bytes
 
 class AnswerLog {
  public:
-  // The files answers.0 and answers.1 of `folder`, which is there; mode 0600. A torn end, which a
-  // crash leaves, is cut off. kUnavailable.
+  // The files answers.0 and answers.1 (mode 0600) of the existing `folder`. An incomplete record at
+  // the end, which a crash leaves, is cut off. kUnavailable.
   static absl::StatusOr<std::unique_ptr<AnswerLog>> Open(const std::string& folder);
   ~AnswerLog();
 
-  // Once: the answer that `asker` (who, and for whom) had to `reply`, or what `finish` makes now of
-  // what `decide` gives. `decide` is not called again for what it has given once; `finish` is,
-  // until it has given an answer. Of several calls at once for one reply one asks, the others wait
-  // for it. `now`: Unix seconds.
+  // Once: the answer that `asker` (the caller and the party that it asks for) got to `reply`;
+  // without one, the result of `finish` on the result of `decide`. A successful `decide` is not
+  // repeated; `finish` is repeated until it succeeds. Concurrent calls for one reply wait for the
+  // first. `now`: Unix seconds.
   using Deciding = std::function<absl::StatusOr<std::string>()>;
   using Finishing = std::function<absl::StatusOr<std::string>(const std::string& decided)>;
   absl::StatusOr<std::string> Once(const Digest& reply, const std::string& asker, uint64_t now,
@@ -51,7 +50,7 @@ class AnswerLog {
   size_t size() const;
 
  private:
-  // Where it lies: in which of the two files.
+  // Place: the file (0 or 1) and offset of a record.
   struct Place {
     int file = 0;
     uint64_t offset = 0;
@@ -61,7 +60,7 @@ class AnswerLog {
   };
   struct Kept {
     std::string text;
-    bool finished = false;  // it is the answer, not only what was decided
+    bool finished = false;  // the answer, not only the decision
   };
   struct File {
     int descriptor = -1;
@@ -75,7 +74,7 @@ class AnswerLog {
   absl::Status Begin(int file, uint64_t now);
   absl::StatusOr<std::optional<Kept>> Find(const Key& key, uint64_t now) const;
   absl::Status Remember(const Key& key, const Kept& kept, uint64_t now);
-  // TryToRemember: what is told already is told all the same.
+  // TryToRemember: a failure is ignored, as the answer has been given.
   void TryToRemember(const Key& key, const Kept& kept, uint64_t now);
 
   mutable std::mutex mutex_;

@@ -25,7 +25,7 @@ class AnswerLogTest : public ::testing::Test {
     EXPECT_TRUE(log.ok()) << log.status();
     return *std::move(log);
   }
-  // What is answered, "answer 1" at first.
+  // Returns the answer; a new one is "answer 1", then "answer 2".
   std::string Ask(AnswerLog* log, const Digest& reply = kReply, const std::string& who = "matcher",
                   uint64_t now = kNow) {
     const auto answer = log->Once(
@@ -58,7 +58,7 @@ TEST_F(AnswerLogTest, ARefusalIsNotRemembered) {
   EXPECT_EQ(Ask(log.get()), "answer 1");
 }
 
-// What was decided is not decided again, whatever becomes of it.
+// A decision is made once, even if finishing it fails.
 TEST_F(AnswerLogTest, WhatWasDecidedIsFinishedLater) {
   auto log = Open();
   int decided = 0;
@@ -111,7 +111,7 @@ TEST_F(AnswerLogTest, AnswersAreForgottenAfterADay) {
   EXPECT_EQ(Ask(log.get()), "answer 1");
   EXPECT_EQ(Ask(log.get(), kReply, "matcher", kNow + kAnswerLife), "answer 1");
   EXPECT_EQ(Ask(log.get(), kReply, "matcher", kNow + kAnswerLife + 1), "answer 2");
-  // Two days later the first file has been begun anew: nothing grows without end.
+  // After two days the first file is emptied and used again, so the files do not grow forever.
   EXPECT_EQ(Ask(log.get(), Digest{9}, "matcher", kNow + 3 * kAnswerLife), "answer 3");
   EXPECT_EQ(Ask(log.get(), Digest{10}, "matcher", kNow + 6 * kAnswerLife), "answer 4");
   EXPECT_LE(log->size(), 2u);
@@ -125,7 +125,7 @@ TEST_F(AnswerLogTest, ATornEndIsCutOff) {
   }
   for (const auto& file : std::filesystem::directory_iterator(folder_.path())) {
     const auto size = std::filesystem::file_size(file.path());
-    // The second answer, and the end of what was decided for it.
+    // Remove the second answer, and the end of its decision.
     constexpr size_t kRecord = 44 + sizeof("answer 2") - 1 + 8;
     if (size > 0) std::filesystem::resize_file(file.path(), size - kRecord - 3);
   }

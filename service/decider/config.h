@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the key owner's service is told by its file (docs/operations.md has every key).
+// The configuration of the key owner's service (docs/operations.md lists every key).
 #ifndef HEFT_SERVICE_DECIDER_CONFIG_H_
 #define HEFT_SERVICE_DECIDER_CONFIG_H_
 
@@ -36,19 +36,19 @@ struct KeyConfig {
   bool signed_gallery = false;
 };
 
-// GalleryRule: what is decided of one gallery, or of one in buckets (heft/shards.h).
+// GalleryRule: the rule for decisions of one gallery, or of one in buckets (heft/shards.h).
 struct GalleryRule {
   std::string name;            // for people
   std::optional<double> fpir;  // of searches; none: they are refused
   std::optional<double> fmr;   // of verifications; none: they are refused
-  bool automatic = true;       // who is sound is admitted; otherwise a person decides
+  bool automatic = true;       // admit sound templates; false: a person decides
   bool new_identities_only = false;
   std::string shard_list = {};  // file; of a gallery in buckets
-  // What is in it, and which of its buckets this rule is at, once it is read.
+  // The content of the shard list, and the bucket of this rule, once the list is read.
   std::shared_ptr<const ShardList> shards = {};
   uint32_t bucket = 0;
 
-  // FullName: of a gallery, or of the bucket: "people.003".
+  // FullName: the name of the gallery, or of its bucket ("people.003").
   std::string FullName() const { return shards ? BucketAddress(name, bucket) : name; }
 };
 
@@ -64,11 +64,11 @@ struct DeciderConfig {
   std::map<GalleryId, GalleryRule> galleries;
   std::vector<GalleryRule> sharded;  // in buckets, whose lists LoadDeciderState reads
 
-  // How many there are, in buckets or not.
+  // The number of galleries with a rule; a gallery in buckets counts once.
   size_t RuledGalleries() const;
 };
 
-// ReadDeciderConfig: kInvalidArgument, with all that is wrong, by file and line.
+// ReadDeciderConfig: kInvalidArgument with all errors, each with file and line.
 absl::StatusOr<DeciderConfig> ReadDeciderConfig(const std::string& path);
 absl::StatusOr<DeciderConfig> ReadDeciderConfig(const Config& config);
 

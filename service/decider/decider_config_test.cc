@@ -92,7 +92,7 @@ TEST(DeciderConfigTest, AGalleryInBucketsHasAListInsteadOfAnId) {
               HasSubstr("the ids are in the shard list"));
 }
 
-// What is wrong is said, all at once.
+// All errors are reported at once.
 TEST(DeciderConfigTest, WhatIsWrongIsSaid) {
   const std::pair<const char*, const char*> changes[] = {
       {"passphrase = \"fd:3\"", "passphrase = \"fd:2\""},

@@ -63,7 +63,7 @@ TEST_F(DeciderFaultsTest, ARefusalIsARejectionLikeAnyOther) {
   };
   const HttpResponse stranger = Decide(world_->Search(world_->visitors, 77));
   ASSERT_EQ(stranger.status, 200);
-  // Canaries that the gallery lacks: nothing that it says is believed.
+  // The gallery lacks the expected canaries, so its replies are rejected.
   {
     auto owner = KeyOwner::Load(world_->model, config.key.secret_key,
                                 world_->service.passphrase.Source(config.key));
@@ -86,8 +86,7 @@ TEST_F(DeciderFaultsTest, ARefusalIsARejectionLikeAnyOther) {
   Load(config);
 }
 
-// Nothing is decided by a model without thresholds, nothing is charged, and both the log and the
-// answer say what to do.
+// With a model without thresholds nothing is decided or charged; log and answer say what to do.
 TEST_F(DeciderFaultsTest, AModelWithoutThresholdsDecidesNothing) {
   const DeciderConfig config = world_->service.state()->config;
   Model bare = world_->model;
@@ -123,7 +122,7 @@ TEST_F(DeciderFaultsTest, ABacklogOfAnyLengthIsWrittenDown) {
   DeciderConfig config = world_->service.state()->config;
   config.galleries[*CreateGallery(*world_->server, crowd)] = {"crowd", 0.01, 0.001, true, false};
   Load(config);
-  // More than a line of the audit log holds. Two of these people are not sound under this model.
+  // More than a line of the audit log holds. Two of these templates are unsound under this model.
   constexpr size_t kPeople = 256;
   for (size_t i = 0; i < kPeople; ++i) {
     world_->Enrol(crowd, 1000 + i, std::to_string(1000 + i) + std::string(251, 'n'));
@@ -142,7 +141,7 @@ TEST_F(DeciderFaultsTest, ABacklogOfAnyLengthIsWrittenDown) {
     if (line.contains("admitted")) admitted += line["admitted"].size();
     if (!line.contains("rejected")) continue;
     rejected += line["rejected"].size();
-    // No norm of anybody.
+    // The line holds no norm.
     for (const Json& one : line["rejected"]) EXPECT_EQ(one["rejection"], "UNSOUND");
   }
   EXPECT_EQ(admitted, done->admitted);
@@ -174,7 +173,7 @@ TEST_F(DeciderFaultsTest, APersonsWordOnManyIsWrittenDown) {
   ASSERT_TRUE(world_->service.queue->Offer(inquiry, 1).ok());
 }
 
-// FullDisk: no file grows beyond the audit log and some bytes; it is the longest of all.
+// FullDisk: limits all files to the size of the audit log, the longest file, plus `left` bytes.
 class FullDisk {
  public:
   FullDisk(AuditLog& log, const std::string& path, uint64_t left) {
@@ -210,7 +209,7 @@ TEST_F(DeciderFaultsTest, WhatWasOpenedIsToldOnceItIsWrittenDown) {
   const Bytes reply = world_->Search(world_->visitors, 1);
   const uint64_t openings = Openings();
   {
-    // Room for a line that it is about to be opened, and for none of what came of it.
+    // Room for the line that announces the opening, but not for the line with its result.
     const FullDisk full(world_->base->audit_log(), world_->folder / "audit.log", 450);
     EXPECT_EQ(Decide(reply).status, 503);
   }
@@ -223,10 +222,10 @@ TEST_F(DeciderFaultsTest, WhatWasOpenedIsToldOnceItIsWrittenDown) {
   EXPECT_EQ(Openings(), openings + 1) << "and is charged once";
 }
 
-// Last, as nothing is told of her any more.
+// The last test, because it spends her budget.
 TEST_F(DeciderFaultsTest, ASpentBudgetIsNotAskedAgainInASecond) {
-  // A new client each time, so that it is the person's budget which is spent: 32 decisions, and one
-  // that says how likely counts as two.
+  // A new client each time, so that the person's budget runs out: 32 decisions, and one with a
+  // likelihood counts as two.
   HttpResponse last;
   int decided = 0;
   for (uint8_t i = 1; i <= 20; ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a decider answers: as it was written by hand, and as it is asked.
+// All routes of a decider: compared with a list written by hand, and requested over TLS.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 std::vector<std::string> ByHand() {
   std::vector<std::string> lines = testing::CommonLines();
-  // Decisions, admissions and renewals are put on record by their handlers, before they are told.
+  // The handlers of decisions, admissions and renewals write the audit log before they answer.
   for (const char* line :
        {"POST /v1/decisions decisions:ask signed", "GET /v1/keys public",
         "POST /v1/exchange/admissions exchange signed",

@@ -77,7 +77,7 @@ TEST_F(DeciderSecretsTest, NothingIsAskedOfAKeyInTheClear) {
   EXPECT_FALSE(keeper.Source({.passphrase = PassphraseFrom::kNone}));
 }
 
-// Seal: what `openssl pkeyutl -encrypt` writes, for a new key in the file `path`.
+// Seal: encrypts `text` as `openssl pkeyutl -encrypt` does, for a new key in the file `path`.
 std::string Seal(const std::string& path, const std::string& text) {
   const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(EVP_RSA_gen(2048), EVP_PKEY_free);
   std::FILE* const file = std::fopen(path.c_str(), "w");
@@ -105,7 +105,7 @@ TEST_F(DeciderSecretsTest, ASealedPassphraseIsOpenedByItsKey) {
             StatusCode::kFailedPrecondition);
 }
 
-// The key that seals stays in a token.
+// The key that opens the sealed passphrase stays in a token.
 TEST_F(DeciderSecretsTest, ASealedPassphraseIsOpenedByAToken) {
   const testing::SoftToken& token = testing::SoftToken::Get();
   const std::string sealed = Seal(folder_ / "seal.key", "behind a token\n");
@@ -115,7 +115,7 @@ TEST_F(DeciderSecretsTest, ASealedPassphraseIsOpenedByAToken) {
   EXPECT_EQ(*passphrase, "behind a token");
 }
 
-// In a process of its own: it is not undone.
+// In a process of its own, as the protection cannot be undone.
 TEST_F(DeciderSecretsTest, AProcessIsProtected) {
   const pid_t child = fork();
   if (child == 0) {
@@ -130,7 +130,7 @@ TEST_F(DeciderSecretsTest, AProcessIsProtected) {
   EXPECT_EQ(status, 0);
 }
 
-// Where little may be locked, asking for it is refused, with what to do.
+// If the system's limit on locked memory is too low, the error says what to do.
 TEST_F(DeciderSecretsTest, MemoryThatCannotBeLockedIsSaid) {
   const pid_t child = fork();
   if (child == 0) {

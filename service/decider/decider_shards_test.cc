@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key owner's service before a gallery in buckets: one decision of the replies of all of them,
-// and none of less.
+// The key owner's service for a gallery in buckets: one decision from the replies of all buckets,
+// and none from fewer.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ class DeciderShardsTest : public ::testing::Test {
     ASSERT_EQ(answer.status, 200) << std::string(answer.body.begin(), answer.body.end());
     ASSERT_TRUE(world_->server->Admit(gallery, answer.body, "admission", world_->owner_key).ok());
   }
-  // What a bucket answers to these files, signed for their client.
+  // A bucket's reply to these files, signed for their client.
   static Bytes Sign(const std::string& gallery, const std::vector<SampleFile>& files,
                     const Bytes& scores) {
     Request request = *ReadRequest(files, nullptr, {});
@@ -76,7 +76,7 @@ class DeciderShardsTest : public ::testing::Test {
   }
   static uint64_t Openings() { return world_->service.state()->owner.Budget()->openings; }
   static std::string Text(const HttpResponse& r) { return {r.body.begin(), r.body.end()}; }
-  // Refused with what to do, and nothing is opened or charged.
+  // Refused with a message that says what to do; nothing is opened or charged.
   static void ExpectRefused(const std::vector<Bytes>& replies, const std::string& why) {
     const uint64_t before = Openings();
     const HttpResponse answer = Decide(replies);
@@ -115,7 +115,7 @@ TEST_F(DeciderShardsTest, AllBucketsAreOneDecisionChargedOnce) {
   const auto claims = VerifyJws(decision["jws"].get<std::string>(), *keys, "heft-decision+jwt");
   ASSERT_TRUE(claims.ok()) << claims.status();
   EXPECT_EQ((*claims)["gallery"], HexString(shards_->Id()));
-  // The answer was lost. In another order, and another form's boundary, it is the same question.
+  // The answer was lost. The same replies in another order and form are the same question.
   std::ranges::reverse(replies);
   EXPECT_EQ(Decide(replies).body, first.body);
   EXPECT_EQ(Openings(), before + 1);
@@ -126,7 +126,8 @@ TEST_F(DeciderShardsTest, AllBucketsAreOneDecisionChargedOnce) {
   EXPECT_THAT(log, HasSubstr("\"gallery\":\"" + HexString(shards_->Id()) + "\",\"generations\":["));
 }
 
-// Its threshold is for the people of all buckets, so it is that of one gallery with all of them.
+// The threshold counts the people of all buckets, so it equals that of one gallery with all of
+// them.
 TEST_F(DeciderShardsTest, TheThresholdIsForAllPeople) {
   const auto files = world_->Files(3, "");
   std::vector<ReplyFile> views;
@@ -146,7 +147,7 @@ TEST_F(DeciderShardsTest, APartIsNeverTakenForTheWhole) {
   const std::vector<Bytes> sound = SearchAll(files);
   std::vector<Bytes> replies = {sound[0], sound[2]};
   ExpectRefused(replies, "no reply of 1");
-  // As it is, as if it were of a gallery of its own.
+  // The reply alone, as if its bucket were a whole gallery.
   const HttpResponse bare = world_->Ask(ServiceRole::kMachine, "POST", "/v1/decisions", sound[0]);
   EXPECT_EQ(bare.status, 409);
   EXPECT_THAT(Text(bare), HasSubstr("no reply of 1, 2"));
@@ -156,7 +157,7 @@ TEST_F(DeciderShardsTest, APartIsNeverTakenForTheWhole) {
   replies.push_back(sound[1]);
   ExpectRefused(replies, "a second reply of bucket 1");
   replies = sound;
-  replies[1] = Search(Bucket(1), world_->Files(1, ""));  // encrypted anew
+  replies[1] = Search(Bucket(1), world_->Files(1, ""));  // a new encryption
   ExpectRefused(replies, "answers another request");
   replies[1] = Search(world_->visitors, files);
   ExpectRefused(replies, "no bucket of people");
@@ -189,7 +190,7 @@ TEST_F(DeciderShardsTest, AnOlderBucketIsRefused) {
     late = "late-" + std::to_string(i);
   world_->Enrol(Bucket(2), 40, late);
   Admit(Bucket(2));
-  Admit(Bucket(2));  // nobody waits: its state is signed
+  Admit(Bucket(2));  // none is pending: its state is signed
   ExpectRefused(before, "an older state");
   const Json now = Json::parse(Decide(SearchAll(world_->Files(40, ""))).body);
   EXPECT_EQ(now["identity"], late) << now;

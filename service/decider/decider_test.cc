@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key owner's service asked over TLS, by a matcher and by people, of real galleries.
+// The key owner's service over TLS, asked by a matcher and by people, with real galleries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ class DeciderTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { world_ = new World; }
   static void TearDownTestSuite() { delete world_; }
-  // Everybody who waits in a gallery of the automatic kind comes in.
+  // Approves all pending enrolments of a gallery with automatic admission.
   void Admit(const std::string& gallery) {
     const auto answer = world_->Ask(ServiceRole::kMachine, "POST", "/v1/exchange/admissions",
                                     world_->Pending(gallery));
@@ -57,11 +57,11 @@ TEST_F(DeciderTest, AReplyBecomesASignedDecisionOnce) {
   for (const char* const secret : {"score", "threshold", "log_likelihood_ratio", "candidates"}) {
     EXPECT_FALSE(decision.contains(secret)) << secret;
   }
-  // Its answer was lost: the same again, and nothing is charged.
+  // The answer was lost: a repeated request costs nothing.
   const HttpResponse second = Decide(reply);
   EXPECT_EQ(second.body, first.body);
   EXPECT_EQ(world.service.state()->owner.Budget()->openings, before + 1);
-  // Of somebody else it is a reply that was opened before.
+  // From another caller it is a reply that was opened before.
   EXPECT_EQ(Decide(reply, ServiceRole::kRelyingParty).status / 100, 4);
 
   const Json stranger = Json::parse(Decide(world.Search(world.visitors, 77)).body);
@@ -90,11 +90,11 @@ TEST_F(DeciderTest, WhoHasADecisionCanCheckIt) {
   EXPECT_FALSE(VerifyJws(text, *set, "heft-decision+jwt").ok());
 }
 
-// A relying party, who knows what he asked.
+// Relier: a relying party with the request that it made.
 struct Relier {
   std::string name, challenge, claimed;
   const KeySet* keys;
-  // Whether he may act on it.
+  // Takes: whether the party may act on the answer.
   bool Takes(const HttpResponse& answer) const {
     const auto claims =
         VerifyJws(std::string(answer.body.begin(), answer.body.end()), *keys, "heft-decision+jwt");
@@ -127,7 +127,7 @@ TEST_F(DeciderTest, ADecisionIsForOneRelyingPartyAndOneQuestion) {
   const HttpResponse answer = ask(reply, "bank%20%C3%A9", "c-1");
   ASSERT_EQ(answer.status, 200) << std::string(answer.body.begin(), answer.body.end());
   EXPECT_TRUE((Relier{"bank \u00e9", "c-1", "ann", &*keys}.Takes(answer)));
-  // Shown to somebody else, to the same for a later question, or as somebody else's claim.
+  // Shown to another party, to the same party for a later question, or as another person's claim.
   EXPECT_FALSE((Relier{"agency", "c-1", "ann", &*keys}.Takes(answer)));
   EXPECT_FALSE((Relier{"bank \u00e9", "c-2", "ann", &*keys}.Takes(answer)));
   EXPECT_FALSE((Relier{"bank \u00e9", "c-1", "bob", &*keys}.Takes(answer)));
@@ -136,14 +136,14 @@ TEST_F(DeciderTest, ADecisionIsForOneRelyingPartyAndOneQuestion) {
   EXPECT_EQ((*claims)["azp"], "door 7");
   EXPECT_EQ((*claims)["nonce"], "of-the-client");
   EXPECT_EQ((*claims)["kind"], "verification");
-  // The decider does not make one for somebody else of a reply that it has opened.
+  // The decider makes no decision for another party from a reply that it has opened.
   EXPECT_EQ(ask(reply, "agency", "c-1").status / 100, 4);
   EXPECT_EQ(ask(reply, "bank%20%C3%A9", "c-2").status / 100, 4);
   EXPECT_EQ(ask(reply, "bank%20%C3%A9", "c-1").body, answer.body);
-  // A rejection says whose claim it was, too.
+  // A rejection names the claimed identity, too.
   const HttpResponse rejected = ask(claim("bob"), "bank", "");
   EXPECT_TRUE((Relier{"bank", "", "bob", &*keys}.Takes(rejected)));
-  // Who is no machine speaks for himself.
+  // A caller that is not a machine can only ask for itself.
   const HttpResponse own = ask(claim("ann"), "", "c-3", ServiceRole::kRelyingParty);
   EXPECT_TRUE((Relier{"relying-party", "c-3", "ann", &*keys}.Takes(own)));
   EXPECT_EQ(ask(claim("ann"), "bank", std::string(257, 'c')).status, 400);
@@ -168,7 +168,7 @@ TEST_F(DeciderTest, WhatHasNoRuleIsRefused) {
   const Bytes good = world.Signed(world.visitors, *claim);
   EXPECT_THAT(refused(world.Signed(world.staff, *claim)), HasSubstr("made from another gallery"));
   EXPECT_EQ(Decide(good).status, 200);
-  // Not signed, signed by somebody, or changed on the way.
+  // Not signed, signed by an unknown key, or changed on the way.
   EXPECT_NE(refused(*claim), "");
   const SigningKey stranger = *SigningKey::Generate();
   EXPECT_NE(refused(*stranger.Sign({.role = Role::kServer,
@@ -236,13 +236,13 @@ TEST_F(DeciderTest, APersonDecidesWhereTheConfigurationSaysSo) {
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->admitted, 1u);
   EXPECT_EQ(done->rejected, 1u);
-  // Staff has no rule for verifications.
+  // The gallery "staff" has no rule for verifications.
   const auto claim = world.server->Verify(*Gallery::Open(world.staff), world.Files(11, ""), "sam");
   ASSERT_TRUE(claim.ok()) << claim.status();
   const HttpResponse decided = Decide(world.Signed(world.staff, *claim));
   EXPECT_EQ(decided.status / 100, 4);
   EXPECT_THAT(std::string(decided.body.begin(), decided.body.end()), HasSubstr("fmr"));
-  // Nobody waits any more: the state is signed, and nobody is asked.
+  // No enrolment is pending: the state is signed without a person's decision.
   EXPECT_EQ(ask().status, 200);
   const std::string text = "{\"admit\": [\"" + tina + "\"]}";
   EXPECT_EQ(
@@ -277,7 +277,7 @@ TEST_F(DeciderTest, TheMatchersRequestIdIsInTheAuditLog) {
 TEST_F(DeciderTest, BlocksAreRenewed) {
   World& world = *world_;
   const std::string gallery = world.fleeting;
-  // What stands in the journal the server takes back alone; here nothing stays there.
+  // The server itself takes back entries of the journal; here none stay in it.
   for (const uint64_t person : {31, 32, 33}) {
     world.Enrol(gallery, person, person == 31 ? "leaver" : "stayer " + std::to_string(person));
     Admit(gallery);
@@ -310,7 +310,7 @@ TEST_F(DeciderTest, EverythingIsWrittenDown) {
   for (const char* const secret : {"\"score\"", "\"likelihood\"", "\"threshold\""}) {
     EXPECT_EQ(log.find(secret), std::string::npos) << secret;
   }
-  // For whom, if the other daemon says so: nobody else speaks for others.
+  // "for" is recorded if the other daemon names a party; no other caller may ask for others.
   size_t for_others = 0;
   ASSERT_TRUE(VerifyAuditLog(world.folder / "audit.log", nullptr, [&](uint64_t, const Json& line) {
                 const bool machine = line.value("principal", "") == "machine";

@@ -18,10 +18,10 @@
 namespace heft::service {
 namespace {
 
-// kType: says what a signature is of, so that no decision is taken for a token (RFC 8725, 3.11).
+// kType: the type of the signature, so that a decision is not accepted as a token (RFC 8725, 3.11).
 constexpr char kType[] = "heft-decision+jwt";
 
-// Thumbprint: RFC 7638: the members that make the key, in the order of the alphabet.
+// Thumbprint: RFC 7638: the members that define the key, in alphabetical order.
 std::string Thumbprint(const Json& jwk) {
   Json members;
   for (const char* name : {"crv", "kty", "x", "y"}) {

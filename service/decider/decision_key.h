@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// DecisionKey: what decisions are signed with, so that whoever they are handed on to can check
-// them: JSON Web Signatures (RFC 7515), EdDSA (RFC 8037) where the key is Ed25519, ES256 where it
-// is P-256, as tokens (PKCS#11) mostly have it. The public halves are a JSON Web Key Set (RFC
-// 7517).
+// DecisionKey: signs decisions, so that any party that receives one can check it. JSON Web
+// Signatures (RFC 7515): EdDSA (RFC 8037) for an Ed25519 key, ES256 for a P-256 key, as most tokens
+// (PKCS#11) hold. The public keys are a JSON Web Key Set (RFC 7517).
 #ifndef HEFT_SERVICE_DECIDER_DECISION_KEY_H_
 #define HEFT_SERVICE_DECIDER_DECISION_KEY_H_
 
@@ -20,16 +19,16 @@ namespace heft::service {
 
 class DecisionKey {
  public:
-  // `key`: PEM file or "pkcs11:..." (http/private_key.h). `retired`: PEM files of public keys that
-  // signed before, to be shown until what they signed has expired. LoadPrivateKey's errors;
+  // `key`: PEM file or "pkcs11:..." (http/private_key.h). `retired`: PEM files of earlier public
+  // keys, which stay in the key set until their decisions have expired. LoadPrivateKey's errors;
   // kInvalidArgument for another kind of key.
   static absl::StatusOr<DecisionKey> Load(const std::string& key,
                                           const std::vector<std::string>& retired = {});
 
-  // The compact serialization of `claims` signed, with the key's thumbprint (RFC 7638) as "kid".
-  // kUnavailable where a token does not sign.
+  // The compact serialization of the signed `claims`, with the key's thumbprint (RFC 7638) as
+  // "kid". kUnavailable if a token does not sign.
   absl::StatusOr<std::string> Sign(const Json& claims) const;
-  // {"keys": [...]}, this one first.
+  // {"keys": [...]}, the current key first.
   const Json& jwks() const { return jwks_; }
   const std::string& id() const { return id_; }
 

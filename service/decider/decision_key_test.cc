@@ -33,7 +33,7 @@ class DecisionKeyTest : public ::testing::Test {
     return {path, open};
   }
   static EVP_PKEY* Ed25519() { return EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519"); }
-  // That whoever has the key set believes what was signed.
+  // Checks that a signature verifies with the key set.
   static void Check(const DecisionKey& signer, const DecisionKey& shown) {
     const auto jws = signer.Sign({{"decision", "accept"}});
     ASSERT_TRUE(jws.ok()) << jws.status();

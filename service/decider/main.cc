@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft-decider: the key owner's service: it opens what matchers have signed, and signs decisions.
+// heft-decider, the key owner as a service: opens replies that matchers signed, and signs
+// decisions.
 //
 //   heft-decider serve --config FILE [--check]
 #include <functional>

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the key owner's service answers (service/openapi/heft.yaml). No score leaves it, whatever is
-// asked.
+// The routes of the key owner's service (service/openapi/heft.yaml). No answer contains a score.
 #ifndef HEFT_SERVICE_DECIDER_ROUTES_H_
 #define HEFT_SERVICE_DECIDER_ROUTES_H_
 
@@ -13,23 +12,23 @@
 
 namespace heft::service {
 
-// AddDeciderRoutes: all but the common ones of run/daemon.h and the console. `service` outlives the
-// router.
+// AddDeciderRoutes: all routes except the common ones of run/daemon.h and the console. `service`
+// outlives the router.
 void AddDeciderRoutes(DeciderService* service, Router* router);
 void AddDecisionRoutes(DeciderService* service, Router* router);   // routes_decisions.cc
 void AddAdmissionRoutes(DeciderService* service, Router* router);  // routes_admissions.cc
 void AddKeyRoutes(DeciderService* service, Router* router);        // routes_keys.cc
 
-// RegisterDeciderMetrics: names and help, and the gauges that are read when somebody asks.
+// RegisterDeciderMetrics: names and help texts, and the gauges that are computed at each request.
 void RegisterDeciderMetrics(DeciderService* service);
 
-// DeciderFacts: what the console shows of it at a glance.
+// DeciderFacts: the overview that the console shows.
 Json DeciderFacts(DeciderService* service);
 
-// RefuseOther: 415 for a body that is no HEFT file by its content type.
+// RefuseOther: 415 if the content type of the body is not that of a HEFT file.
 std::optional<HttpResponse> RefuseOther(const HttpRequest& request);
-// Recorded: what the audit log says of who asked: "request", "principal" and, where the other
-// daemon asked for somebody, "for".
+// Recorded: the caller in the audit log: "request", "principal" and, if the other daemon asked for
+// another party, "for".
 Json Recorded(const char* event, const HttpRequest& request);
 
 }  // namespace heft::service

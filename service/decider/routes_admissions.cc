@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who comes into a gallery: /v1/exchange/admissions, where a matcher asks, and /v1/admissions,
-// where a person decides.
+// Admission to a gallery: a matcher asks at /v1/exchange/admissions, and a person decides at
+// /v1/admissions.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -21,11 +21,11 @@ constexpr size_t kMostListed = 200, kMostNames = 50;
 constexpr char kAdmissions[] = "heft_decider_admissions_total";
 constexpr size_t kPart = 16 << 10;  // bytes of a line's verdicts; the longest one has less
 
-// Verdicts: what was said of enrolments: a list's name, and an entry of it.
+// Verdicts: pairs of a list's name and an entry for it.
 using Verdicts = std::vector<std::pair<const char*, Json>>;
 
-// Record: as many lines as it takes, since a backlog of any length must come through, and the audit
-// log takes no line without end. Those of one request have its id. On the disk when it returns.
+// Record: writes as many lines as needed, because a backlog has any length and a line of the audit
+// log is limited. The lines of one request share its id. They are on the disk when it returns.
 absl::Status Record(DeciderService* service, const Json& head, Verdicts verdicts) {
   Json line = head;
   size_t bytes = 0;
@@ -41,8 +41,8 @@ absl::Status Record(DeciderService* service, const Json& head, Verdicts verdicts
   return service->base->audit_log().Append(std::move(line));
 }
 
-// SayUnsound: in the log, what to do about templates that are unsound. What was measured stays out
-// of log and audit trail: the norm of a template is not for their readers.
+// SayUnsound: logs what to do about unsound templates. The measured norms stay out of the log and
+// the audit log: their readers may not see a template's norm.
 void SayUnsound(const GalleryRule& rule, const Admissions& done) {
   for (const Admissions::Group& group : done.groups) {
     if (group.rejection != Rejection::kUnsound) continue;
@@ -54,7 +54,7 @@ void SayUnsound(const GalleryRule& rule, const Admissions& done) {
   }
 }
 
-// Signed: the verdicts, signed, and written down.
+// Sign: the signed verdicts, after they are recorded.
 absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const DeciderState& state,
                                           const HttpRequest& request, const GalleryId& gallery,
                                           AdmissionPolicy policy) {
@@ -86,7 +86,7 @@ absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const Decider
   return std::move(done.signed_admission);
 }
 
-// Exchange: the signed admission, or 202 while somebody has yet to decide.
+// Exchange: the signed admission, or 202 while a person has yet to decide.
 absl::StatusOr<HttpResponse> Exchange(DeciderService* service, const HttpRequest& request) {
   const std::shared_ptr<const DeciderState> state = service->state();
   HEFT_ASSIGN_OR_RETURN(const AdmissionInquiry inquiry,
@@ -95,7 +95,7 @@ absl::StatusOr<HttpResponse> Exchange(DeciderService* service, const HttpRequest
   AdmissionPolicy policy;
   if (!rule->automatic) {
     HEFT_ASSIGN_OR_RETURN(policy, service->queue->Offer(inquiry, UnixTime()));
-    // Where nobody waits, the state of the gallery is signed, and that is all.
+    // If no enrolment is pending, only the state of the gallery is signed.
     if (policy.entries.empty() && !inquiry.enrolments.empty()) {
       return JsonResponse({{"status", "waiting"},
                            {"gallery", HexString(inquiry.gallery)},
@@ -130,8 +130,8 @@ Json Describe(const DeciderState& state, const Waiting& waiting) {
           {"people", std::move(people)}};
 }
 
-// A cursor is where the next page begins: what waits changes under whoever reads it, so a page may
-// miss or repeat an entry, and a decision on one that is gone says so.
+// A cursor is the start of the next page. The queue may change between pages, so a page may miss or
+// repeat an entry; a decision on an entry that is gone returns an error.
 HttpResponse List(DeciderService* service, const HttpRequest& request) {
   size_t from = 0, count = 50;
   if (!request.Query("cursor").empty() && !absl::SimpleAtoi(request.Query("cursor"), &from)) {
@@ -174,7 +174,7 @@ absl::StatusOr<HttpResponse> DecideAdmissions(DeciderService* service, const Htt
   }
   HEFT_ASSIGN_OR_RETURN(const auto admit, ReadEntries(body, "admit"));
   HEFT_ASSIGN_OR_RETURN(const auto reject, ReadEntries(body, "reject"));
-  // Before it takes effect: what cannot be written down does not happen.
+  // Recorded before it takes effect: a verdict that cannot be recorded is not given.
   Json line = Recorded("admission-word", request);
   line["gallery"] = HexString(gallery);
   Verdicts words;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// POST /v1/decisions: a reply that a matcher has signed, or one of each bucket of a gallery,
-// becomes a decision that the decider has signed. GET /v1/keys: by which it is checked.
+// POST /v1/decisions: turns a reply that a matcher signed, or one from each bucket of a gallery,
+// into a signed decision. GET /v1/keys: the keys that check it.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -21,14 +21,14 @@ constexpr uint64_t kMostReply = uint64_t{1} << 28;    // of one gallery, or one 
 constexpr uint64_t kMostReplies = uint64_t{1} << 30;  // of all buckets
 constexpr char kDecisions[] = "heft_decider_decisions_total";
 
-// Asked: a reply, or those of the buckets of a gallery, and what their signatures say of them.
+// Asked: one reply, or those of all buckets of a gallery, with their signed statements.
 struct Asked {
   std::vector<std::string> names;  // of `replies`, for errors
   std::vector<ReplyFile> replies;
   std::vector<Statement> statements;
   const GalleryRule* rule = nullptr;
   Digest digest{};  // of the files as they came, in any order
-  Relying relying;  // for whom it is decided
+  Relying relying;  // the party and challenge of the decision
 };
 
 absl::StatusOr<std::vector<std::span<const uint8_t>>> ReadBodies(const HttpRequest& request) {
@@ -57,7 +57,7 @@ absl::StatusOr<Asked> ReadAsked(const DeciderState& state, const HttpRequest& re
           absl::StrCat(asked.names[i], " has ", bodies[i].size(), " bytes, and more than ",
                        kMostReply, " are not opened: divide the gallery into more buckets"));
     }
-    // KeyOwner::Decide asks whether to believe who signed it.
+    // KeyOwner::Decide checks whether the signer is trusted.
     HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(bodies[i], asked.names[i]));
     asked.statements.push_back(file.statement);
     digests.push_back(HashBytes(bodies[i]));
@@ -79,13 +79,12 @@ absl::StatusOr<Asked> ReadAsked(const DeciderState& state, const HttpRequest& re
 
 std::string IdOf(const Asked& asked) { return HexString(std::span(asked.digest).first(16)); }
 
-// GalleryOf: the gallery as a whole, by which whoever relies on a decision knows it.
+// GalleryOf: the gallery as a whole, as relying parties know it.
 GalleryId GalleryOf(const Asked& asked) {
   return asked.rule->shards ? asked.rule->shards->Id() : asked.statements[0].gallery;
 }
 
-// AddGenerations: from which state of the gallery it was answered: of each of its buckets, where
-// all of them were.
+// AddGenerations: the generation of the gallery that answered, or of each of its buckets.
 void AddGenerations(const Asked& asked, const Decision& decision, Json* json) {
   if (!asked.rule->shards || decision.kind == ScoreKind::kVerification) {
     (*json)["generation"] = asked.statements[0].generation;
@@ -104,10 +103,10 @@ Json RateOfRule(const ChosenThreshold& at) {
   return json;
 }
 
-// Claims: what is signed. Everything of the decision but what it was decided from, and for whom and
-// in answer to what it was made: of another's, or an older one, whoever relies on it can tell. A
-// reply that the key owner refuses is a rejection like any other: the matcher that made it, and may
-// have lied, is not told that it was found out, nor by what.
+// Claims: the signed content: the decision without the scores behind it, and the audience and
+// challenge of the request. A relying party can detect a decision that was made for another party
+// or an earlier request. A reply that the key owner refuses becomes an ordinary rejection: its
+// matcher may have lied, and must not learn that this was detected, nor how.
 Json Claims(const DeciderState& state, const Asked& asked, const Decision& decision, uint64_t now) {
   Json json = {{"iss", state.config.issuer},
                {"aud", asked.relying.audience},
@@ -141,9 +140,9 @@ Json Claims(const DeciderState& state, const Asked& asked, const Decision& decis
   return json;
 }
 
-// Decide opens what came, all of it as one question, which is charged and can be done once. The
-// claims, to be kept before anything else is done with them. That it is about to happen is written
-// down first: where that cannot be, nothing is opened.
+// Decide opens all replies as one question, which is charged and can be asked once. Returns the
+// claims, which must be kept before any other step. The intent is recorded first: if that fails,
+// nothing is opened.
 absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& state,
                                    const Asked& asked, const HttpRequest& request) {
   const DecisionRule rule = {
@@ -174,8 +173,8 @@ absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& 
   return claims.dump();
 }
 
-// Finish signs the claims and writes down what was decided, as often as it takes. A JSON object
-// with them and, as "jws", the same signed.
+// Finish signs the claims and records the decision; it can be repeated. Returns a JSON object with
+// the claims and, as "jws", the signed form.
 absl::StatusOr<std::string> Finish(DeciderService* service, const DeciderState& state,
                                    const std::string& decided, const HttpRequest& request) {
   Json claims = Json::parse(decided);
@@ -190,7 +189,7 @@ absl::StatusOr<std::string> Finish(DeciderService* service, const DeciderState& 
   return claims.dump();
 }
 
-// RecordRefusal: who was told nothing, and why. What cannot be written down is refused all the
+// RecordRefusal: records the caller and the reason. If that fails, the request is refused all the
 // same.
 void RecordRefusal(DeciderService* service, const HttpRequest& request,
                    const absl::Status& status) {
@@ -200,7 +199,7 @@ void RecordRefusal(DeciderService* service, const HttpRequest& request,
   service->base->metrics().Add(kDecisions, {{"gallery", ""}, {"kind", ""}, {"decision", "error"}});
 }
 
-// Refusal: a budget that is spent is so for hours, so nobody is asked to come again in a second.
+// Refusal: without Retry-After if the budget is spent, because that lasts hours, not a second.
 HttpResponse Refusal(const absl::Status& status) {
   HttpResponse response = ErrorResponse(status);
   if (absl::IsResourceExhausted(status)) {

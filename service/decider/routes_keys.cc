@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// POST /v1/exchange/renewals; GET /v1/budget; what is counted.
+// POST /v1/exchange/renewals; GET /v1/budget; the decider's metrics.
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"

@@ -24,7 +24,7 @@ namespace {
 
 constexpr size_t kMostPassphrase = 4096;
 
-// FirstLine wipes what it was given.
+// FirstLine: the first line of `bytes`, which it wipes.
 absl::StatusOr<std::string> FirstLine(std::span<uint8_t> bytes, const std::string& what) {
   const auto end = std::find(bytes.begin(), bytes.end(), '\n');
   std::string line(bytes.begin(), end);
@@ -41,7 +41,7 @@ absl::StatusOr<std::string> FirstLine(std::span<uint8_t> bytes, const std::strin
 
 absl::Status ProtectProcess(bool lock_memory) {
   HEFT_RETURN_IF_ERROR(DisableCoreDumps());
-  // On fault: what is reserved and never touched is not memory.
+  // MCL_ONFAULT: reserved pages that are never touched use no memory, so they are not locked.
   if (!lock_memory || mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) == 0) {
     return absl::OkStatus();
   }

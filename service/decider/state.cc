@@ -26,7 +26,7 @@ absl::Status MakeFolder(const std::string& path) {
       absl::StrCat(path, ": cannot be made: ", std::strerror(errno), " ([state] folder)"));
 }
 
-// LoadModelOf: where the trust file lists trainers, one of them must have signed it.
+// LoadModelOf: if the trust file lists trainers, one of them must have signed the model.
 absl::StatusOr<Model> LoadModelOf(const std::string& path, const Trust& trust) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path, kMaxModelSize));
   if (trust.Lists(Role::kTrainer)) {
@@ -43,7 +43,7 @@ absl::Status CheckOwnerAlone(const std::string& path) {
       absl::StrCat(path, ": any user can change the trusted keys: run chmod o-w ", path));
 }
 
-// TakeShards gives each bucket of the lists that the configuration names its gallery's rule.
+// TakeShards gives each bucket of the configured shard lists the rule of its gallery.
 absl::Status TakeShards(DeciderConfig* config) {
   for (GalleryRule& rule : config->sharded) {
     HEFT_RETURN_IF_ERROR(CheckOwnerAlone(rule.shard_list));
@@ -99,7 +99,7 @@ absl::StatusOr<std::shared_ptr<const DeciderState>> LoadDeciderState(DeciderConf
   }
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner,
                         KeyOwner::Load(model, key.secret_key, passphrase->Source(key)));
-  // The configuration names them.
+  // The trust file pins no gallery, so the galleries of the configuration are pinned.
   if (trust.galleries().empty()) {
     for (const auto& [id, rule] : config.galleries) trust.Pin(id);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DeciderState: the key, whom it believes, and the rules: all that a reload replaces at once.
-// Requests hold the state that they began with.
+// DeciderState: the key, the trusted signers and the rules, which a reload replaces at once. A
+// request keeps the state that it began with.
 #ifndef HEFT_SERVICE_DECIDER_STATE_H_
 #define HEFT_SERVICE_DECIDER_STATE_H_
 
@@ -27,15 +27,15 @@ struct DeciderState {
   DecisionKey decision_key;
   uint64_t loaded = 0;  // Unix seconds
 
-  // Rule: of the gallery that a signed file is of. kFailedPrecondition for a gallery without one.
+  // Rule: the rule of the gallery of a signed file. kFailedPrecondition if it has none.
   absl::StatusOr<const GalleryRule*> Rule(const GalleryId& gallery) const;
 };
 
-// LoadDeciderState reads everything that the configuration names. The errors of each.
+// LoadDeciderState reads all files that the configuration names, and returns their errors.
 absl::StatusOr<std::shared_ptr<const DeciderState>> LoadDeciderState(DeciderConfig config,
                                                                      PassphraseKeeper* passphrase);
 
-// DeciderService: what routes share. Lives as long as the process.
+// DeciderService: shared by all routes. Lives as long as the process.
 struct DeciderService {
   DaemonBase* base = nullptr;
   PassphraseKeeper passphrase;
@@ -44,8 +44,8 @@ struct DeciderService {
 
   std::shared_ptr<const DeciderState> state() const;
   void set_state(std::shared_ptr<const DeciderState> state);
-  // Whether decisions can be made now: that the key's journal can be read and the key is in use.
-  // Asked of the disk once in a few seconds.
+  // Ready: whether the key is in use and its journal can be read, so that decisions can be made.
+  // Checks the disk at most once in a few seconds.
   absl::Status Ready();
 
  private:
@@ -55,7 +55,7 @@ struct DeciderService {
   uint64_t asked_ = 0;
 };
 
-// OpenStateFolder: answers and queue in `folder`, which is made (mode 0700) if it is not there.
+// OpenStateFolder: opens answers and queue in `folder`, which is made (mode 0700) if missing.
 absl::Status OpenStateFolder(const std::string& folder, DeciderService* service);
 
 }  // namespace heft::service

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests alone: a matcher's galleries, and the key owner's service before them.
+// For tests only: a matcher's galleries, and the key owner's service for them.
 #ifndef HEFT_SERVICE_DECIDER_WORLD_TESTING_H_
 #define HEFT_SERVICE_DECIDER_WORLD_TESTING_H_
 
@@ -51,9 +51,9 @@ inline void WriteDecisionKey(const std::string& path) {
   chmod(path.c_str(), 0600);
 }
 
-// World: keys, a server with two galleries, and the decider before them.
+// World: keys, a server with two galleries, and their decider.
 struct World {
-  // `name`: of the test program, for what it records.
+  // `name`: the name of the test program, for its recordings.
   explicit World(const std::string& name = "decider_test");
   Bytes Signed(const std::string& gallery, const Bytes& file, const SignerKey& client = {}) const {
     Request request;

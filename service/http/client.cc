@@ -26,7 +26,7 @@ constexpr size_t kKept = 64;  // connections without a request
 constexpr size_t kMostHeaders = 100, kMostHeaderBytes = 64 << 10;
 constexpr long kPiece = 64 << 10;  // NOLINT: curl's type
 
-// Part: of a URL, which curl has allocated; empty where the part is missing.
+// Part: copies a part of a URL that curl parsed; empty if the part is missing.
 std::string Part(CURLU* url, CURLUPart part, unsigned int flags = 0) {
   char* text = nullptr;
   std::string out = curl_url_get(url, part, &text, flags) == CURLUE_OK ? text : "";
@@ -64,12 +64,12 @@ absl::StatusOr<Address> ParseUrl(const std::string& text) {
                  absl::StrCat(host, ":", port)};
 }
 
-// Answer: a response as curl hands it over, and the rules that curl does not have.
+// Answer: collects a response from curl, and checks rules that curl does not check.
 class Answer {
  public:
   explicit Answer(uint64_t most_bytes) : most_bytes_(most_bytes) {}
 
-  // HeaderLine: of a status line, a field or an empty line; false refuses the response.
+  // HeaderLine: takes a status line, a field or an empty line; false refuses the response.
   bool HeaderLine(std::string_view line) {
     line = Trim(line);
     begun_ = true;
@@ -179,7 +179,7 @@ class Link {
     set(CURLOPT_HEADERFUNCTION, OnHeader);
     set(CURLOPT_WRITEFUNCTION, OnBody);
     if (!address.tls) return;
-    // Everything of TLS is our context's; nothing is read from the system's folders.
+    // All TLS settings come from our context; nothing is read from the system's folders.
     set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_3));  // NOLINT
     set(CURLOPT_CAINFO, static_cast<char*>(nullptr));
     set(CURLOPT_CAPATH, static_cast<char*>(nullptr));
@@ -237,7 +237,7 @@ absl::Status Link::StatusOf(CURLcode code, const Answer& answer, const std::stri
 absl::StatusOr<HttpResponse> Link::Exchange(const ClientRequest& request, curl_slist* lines,
                                             const std::string& place) {
   if (curl_ == nullptr || !good_) return absl::InternalError("libcurl lacks what HEFT needs of it");
-  // 0 would be no deadline.
+  // curl takes 0 as no deadline.
   if (request.deadline.count() <= 0) return StatusOf(CURLE_OPERATION_TIMEDOUT, Answer(0), place);
   Answer answer(request.most_bytes);
   const bool bare = request.method == "GET" && request.body.empty();
@@ -272,8 +272,8 @@ class CurlClient : public HttpClient {
   absl::StatusOr<HttpResponse> Send(const ClientRequest& request) override {
     HEFT_ASSIGN_OR_RETURN(const Lines lines, Head(request));
     std::unique_ptr<Link> link = Kept();
-    // Curl sends a request again where the server has closed a kept connection before it answered
-    // anything, with the same nonce: where the other side has taken it, it is refused there.
+    // If the server closes a kept connection before any answer, curl sends the request again with
+    // the same nonce. If the server has already taken the request, it refuses the repetition.
     auto response = link->Exchange(request, lines.get(), address_.place);
     const std::lock_guard<std::mutex> lock(mutex_);
     if (response.ok() && kept_.size() < kKept) kept_.push_back(std::move(link));
@@ -284,7 +284,7 @@ class CurlClient : public HttpClient {
   static absl::StatusOr<Lines> Head(const ClientRequest& request) {
     bool good = OneLine(request.method) && OneLine(request.target) && OneLine(request.content_type);
     Lines lines;
-    // What curl would say on its own; an empty content type is none.
+    // Suppress the headers that curl adds by itself; an empty content type sends none.
     AddLine("Accept:", &lines);
     AddLine("Expect:", &lines);
     AddLine(absl::StrCat("Content-Type: ", request.content_type), &lines);
@@ -305,7 +305,7 @@ class CurlClient : public HttpClient {
     while (!kept_.empty()) {
       std::unique_ptr<Link> link = std::move(kept_.back());
       kept_.pop_back();
-      // Those from before our certificates were read anew are not used again.
+      // A connection from before the last reload of our certificates is not used again.
       if (link->context() == now.get()) return link;
     }
     return std::make_unique<Link>(address_, now);

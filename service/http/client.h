@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HttpClient: requests to a service over TLS 1.3, with connections that are kept. For the matcher's
-// forwarding, callbacks, tests, the demo and adapters.
+// HttpClient: requests to a service over TLS 1.3, on kept connections. Used by the matcher to
+// forward and for callbacks, and by tests, the demo and adapters.
 #ifndef HEFT_SERVICE_HTTP_CLIENT_H_
 #define HEFT_SERVICE_HTTP_CLIENT_H_
 
@@ -29,16 +29,16 @@ struct ClientRequest {
 
 class HttpClient {
  public:
-  // `url`: "https://host:port"; the certificate must name the host. "http://" on loopback alone.
+  // `url`: "https://host:port"; the certificate must name the host. "http://" only on loopback.
   static absl::StatusOr<std::unique_ptr<HttpClient>> Create(const std::string& url,
                                                             std::shared_ptr<TlsContext> tls);
   virtual ~HttpClient() = default;
-  // Any status is a response; kUnavailable where none came, kDeadlineExceeded, kDataLoss. A
-  // connection that the server has closed meanwhile is opened again once. Any number of threads.
+  // Every status is a response. kUnavailable if no response came, kDeadlineExceeded, kDataLoss. If
+  // the server has closed a kept connection, it is opened again once. Any number of threads.
   virtual absl::StatusOr<HttpResponse> Send(const ClientRequest& request) = 0;
 };
 
-// FormBody: multipart/form-data of these parts, and its content type.
+// FormBody: a multipart/form-data body of these parts, and its content type.
 struct FormPart {
   std::string name, file_name, content_type;
   std::vector<uint8_t> bytes;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The client against servers that answer what they should not: what it takes, what it refuses, and
-// what it says.
+// The client against servers with wrong answers: which answers it takes, which it refuses, and with
+// which errors.
 #include "service/http/client.h"
 
 #include <arpa/inet.h>
@@ -23,7 +23,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // Says: a server without TLS on loopback. It answers the n-th request with the n-th text, byte for
-// byte, and closes after those that end with kClose.
+// byte, and closes the connection after a text that ends with kClose.
 constexpr std::string_view kClose = "<close>", kCloseAtOnce = "<close at once>";
 
 class Says {
@@ -161,7 +161,7 @@ TEST(ClientTest, RefusesAnswersThatAreLongOrBroken) {
 
 TEST(ClientTest, AConnectionThatTheServerHasClosedIsOpenedAgain) {
   const std::string answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na";
-  // It closes when the second request is there, as if its time had run out just then.
+  // The server closes at the second request, as if its idle time had just run out.
   const Says server({answer, std::string(kCloseAtOnce), answer, answer});
   const auto client = *HttpClient::Create(server.url(), nullptr);
   for (int i = 0; i < 3; ++i) {
@@ -169,7 +169,7 @@ TEST(ClientTest, AConnectionThatTheServerHasClosedIsOpenedAgain) {
     ASSERT_TRUE(response.ok()) << response.status();
   }
   EXPECT_EQ(server.connections(), 2);
-  // A new connection that ends without an answer is no reason to ask again.
+  // If a new connection ends without an answer, the request is not repeated.
   const Says mute({std::string(kCloseAtOnce), answer});
   EXPECT_EQ(Ask(mute).status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(mute.connections(), 1);

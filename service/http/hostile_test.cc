@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients that do what they should not: half requests, slow ones, garbage, thousands of them.
+// Clients that misbehave: half requests, slow requests, garbage, thousands of connections.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -26,7 +26,7 @@ using ::testing::Not;
 using testing::RawClient;
 using ::testing::StartsWith;
 
-// Latch: handlers that wait until they are told.
+// Latch: makes handlers wait until Open.
 struct Latch {
   std::mutex mutex;
   std::condition_variable changed;
@@ -44,8 +44,7 @@ struct Latch {
   }
 };
 
-// PlainServer: without TLS, so that bytes are what they are; anybody may do anything but
-// /forbidden.
+// PlainServer: without TLS, so that tests control each byte; its gate refuses only /forbidden.
 struct PlainServer {
   explicit PlainServer(ServerLimits limits = {}, Observer observer = {}) {
     Router router;
@@ -134,7 +133,7 @@ TEST(HostileTest, ARefusalIsSeenWhateverIsStillSent) {
   large.Send(Post("/forbidden/x", 1 << 20));
   large.Send(std::string(1 << 20, 'x'));
   EXPECT_THAT(large.Receive(), StartsWith("HTTP/1.1 403"));
-  // Of a short body the rest is read, and the connection goes on.
+  // The rest of a short body is read, and the connection stays open.
   RawClient small(server.port());
   small.Send(Post("/forbidden/x", 1000) + std::string(1000, 'x') + Get("/a"));
   const std::string all = small.Receive("\"/a\"}");
@@ -172,7 +171,7 @@ TEST(HostileTest, SlowHeadersAndSilenceEnd) {
   served.Send(Get("/a"));
   EXPECT_THAT(served.Receive("}"), StartsWith("HTTP/1.1 200"));
   EXPECT_EQ(silent.Receive("", seconds(0)), "");
-  // A byte now and then does not help.
+  // Sending a byte now and then does not keep the connection open.
   const auto began = std::chrono::steady_clock::now();
   bool open = true;
   while (open && std::chrono::steady_clock::now() - began < seconds(10)) {
@@ -208,7 +207,7 @@ TEST(HostileTest, OverloadIsSaidAtOnceAndNothingAcceptedIsLost) {
   EXPECT_THAT(all, StartsWith("HTTP/1.1 429"));
   EXPECT_THAT(all, HasSubstr("Retry-After: 1"));
   EXPECT_THAT(all, HasSubstr("Connection: keep-alive"));
-  // Who asks whether we live is answered.
+  // The liveness check is still answered.
   refused.Send(Get("/health/live"));
   EXPECT_THAT(refused.Receive("}"), StartsWith("HTTP/1.1 200"));
   server.latch.Open();
@@ -337,7 +336,7 @@ uint64_t ResidentBytes() {
   return resident * 4096;
 }
 
-// Connections beyond the limit end the oldest idle ones; those that work go on.
+// A connection beyond the limit ends the oldest idle one; busy ones stay.
 TEST(HostileTest, TheOldestIdleConnectionMakesRoom) {
   ServerLimits limits;
   limits.connections = 50;
@@ -360,8 +359,7 @@ TEST(HostileTest, TheOldestIdleConnectionMakesRoom) {
   EXPECT_THAT(busy.Receive("\r\n\r\n"), StartsWith("HTTP/1.1 204"));
 }
 
-// As many idle connections over TLS as descriptors allow, up to 10,000 at both ends of this
-// process.
+// As many idle TLS connections as descriptors allow, up to 10,000, with both ends in this process.
 TEST(HostileTest, ThousandsOfIdleConnectionsTakeLittle) {
   rlimit files{};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
@@ -391,7 +389,7 @@ TEST(HostileTest, ThousandsOfIdleConnectionsTakeLittle) {
     }
   }
   EXPECT_GE(service.server().load().connections, count);
-  // Both ends are in this process.
+  // Both ends count, as both are in this process.
   const uint64_t each = (ResidentBytes() - before) / count;
   if (!kMemoryReserved) {
     EXPECT_LT(each, 100u << 10);

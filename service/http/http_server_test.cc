@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests and answers over TLS on loopback, with the clients that we have ourselves.
+// Requests and answers over TLS on loopback, with our own client.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::string HeaderOf(const HttpResponse& response, const std::string& name) {
   return "";
 }
 
-// Echo: routes that give back what they were asked.
+// Echo: routes that return the request.
 Router Echo() {
   Router router;
   const auto say = [](const HttpRequest& request) {
@@ -148,9 +148,9 @@ TEST(ServerTest, WrongCertificatesEndBeforeARequest) {
   EXPECT_TRUE(ask(good).ok());
   TlsFiles of_foreign = foreign.Issue("client");
   EXPECT_THAT(std::string(ask(of_foreign).message()), HasSubstr("certificate problem"));
-  of_foreign.authorities = good.authorities;  // believes the server, but is not believed
+  of_foreign.authorities = good.authorities;  // trusts the server, which does not trust it
   EXPECT_EQ(ask(of_foreign).code(), absl::StatusCode::kUnavailable);
-  // One that has expired the program refuses to begin with.
+  // The client itself refuses to start with an expired certificate.
   const TlsFiles expired = service.ca().Issue("client", {-7200, -3600});
   EXPECT_EQ(ask(expired).code(), absl::StatusCode::kFailedPrecondition);
 }

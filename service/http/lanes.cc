@@ -20,7 +20,7 @@ Lane::Lane(size_t threads, size_t most_queued) : most_queued_(most_queued) {
 bool Lane::Post(std::function<void()> task) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    // Threads that wait take a task each at once: those do not stand in the queue.
+    // Each waiting thread takes a task at once, so tasks for these do not count as queued.
     if (stopped_ || queue_.size() >= most_queued_ + idle_.size() + waking_) return false;
     queue_.push_back(std::move(task));
     if (!idle_.empty()) {
@@ -66,7 +66,7 @@ bool Lane::Await(std::unique_lock<std::mutex>* lock) {
     idle_.push_back(&mine);
     const auto awake = [&] { return mine.awake; };
     if (!mine.woken.wait_for(*lock, kPatience, awake)) {
-      // Not under the mutex; whoever wakes this thread meanwhile finds it by `awake`.
+      // Without the mutex; a wake-up in the meantime is seen in `awake`.
       lock->unlock();
       ReleaseThreadMemory();
       lock->lock();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lane: threads that take tasks from a queue of bounded length. Who waited least takes the next
-// one, so that no more threads than there is work have memory at hand; who has waited for a second
-// gives back what he has (heft/thread_memory.h).
+// Lane: threads that take tasks from a queue of bounded length. The thread that has waited least
+// takes the next task, so that no more threads hold memory than there is work for. A thread that
+// has waited for a second releases its memory (heft/thread_memory.h).
 #ifndef HEFT_SERVICE_HTTP_LANES_H_
 #define HEFT_SERVICE_HTTP_LANES_H_
 
@@ -19,12 +19,12 @@ class Lane {
  public:
   Lane(size_t threads, size_t most_queued);
   ~Lane() { Stop(); }
-  // False where the queue is full; nothing happens then.
+  // Post: false if the queue is full; then the task is dropped.
   bool Post(std::function<void()> task);
   // Full: whether Post would fail now.
   bool Full() const;
   size_t queued() const;
-  // Ends what runs, drops what waits.
+  // Stop: waits for running tasks, and drops queued ones.
   void Stop();
 
  private:
@@ -35,7 +35,7 @@ class Lane {
     std::condition_variable woken;
     bool awake = false;
   };
-  // Waits for a task; false where there is none any more.
+  // Await: waits for a task; false once the lane is stopped.
   bool Await(std::unique_lock<std::mutex>* lock);
   std::deque<std::function<void()>> queue_;
   std::vector<Idler*> idle_;  // threads that wait, and have not been woken

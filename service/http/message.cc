@@ -37,7 +37,7 @@ int HexDigit(char c) {
   return -1;
 }
 
-// HttpStatusOf: the table of docs/operations.md.
+// HttpStatusOf: as in the table of docs/operations.md.
 int HttpStatusOf(absl::StatusCode code) {
   switch (code) {
     case absl::StatusCode::kInvalidArgument:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests and responses as routes see them: whole, checked for size, and already attributed to
-// somebody. How they travel is service/http/server.h's; who may ask for what, service/access/'s.
+// Requests and responses as routes see them: complete, checked for size, and with a known caller.
+// service/http/server.h moves them; service/access/ checks the rights of callers.
 #ifndef HEFT_SERVICE_HTTP_MESSAGE_H_
 #define HEFT_SERVICE_HTTP_MESSAGE_H_
 
@@ -21,15 +21,15 @@
 
 namespace heft::service {
 
-// Body: what came with a request. Small ones are in memory; larger ones were written to a file
-// without a name as they arrived, and are mapped, so that memory stays bounded whatever is sent.
+// Body: the body of a request. A small one is in memory. A larger one is written to an unnamed file
+// while it arrives, and is mapped, so that memory is bounded for any size.
 class Body {
  public:
   virtual ~Body() = default;
   virtual std::span<const uint8_t> bytes() const = 0;
 };
 
-// Part: one of a multipart/form-data body (RFC 7578). Its bytes are views of the body.
+// Part: a part of a multipart/form-data body (RFC 7578). Its bytes are views of the body.
 struct Part {
   std::string name;
   std::string file_name;
@@ -63,39 +63,39 @@ struct HttpResponse {
   std::string content_type = "application/json";
   std::vector<uint8_t> body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  std::string detail = {};  // for the log alone: it does not leave
+  std::string detail = {};  // only for the log: it is not sent
 };
 
-// Media types of our own: a HEFT file as it is (docs/formats.md).
+// The media type of a HEFT file (docs/formats.md).
 inline constexpr std::string_view kHeftType = "application/vnd.heft";
 
-// JsonResponse, BytesResponse, NoContent: 200 (or `status`) with that body; 204.
+// JsonResponse, BytesResponse: 200 (or `status`) with this body. NoContent: 204.
 HttpResponse JsonResponse(const Json& value, int status = 200);
 HttpResponse BytesResponse(std::vector<uint8_t> bytes, std::string content_type, int status = 200);
 HttpResponse NoContent();
-// ErrorResponse: OSIA's Error{code, message}. `code` is the status' name in absl ("NOT_FOUND")
-// where it came from one, or the service's own; the HTTP status follows from it (docs/operations.md
-// has the table). Messages of kInternal and kUnknown are not shown to whom they are not meant for.
+// ErrorResponse: OSIA's Error{code, message}. `code` is the name of the status in absl
+// ("NOT_FOUND"), or the service's own; it determines the HTTP status (table in docs/operations.md).
+// Messages of kInternal and kUnknown are not shown to the client.
 HttpResponse ErrorResponse(const absl::Status& status);
 HttpResponse ErrorResponse(int http_status, std::string_view code, std::string_view message);
 
-// DecodePercent: RFC 3986; kInvalidArgument for half escapes and for control characters. In a query
-// '+' is a space. ParseQuery: a=b&c=d; at most 64 of them.
+// DecodePercent: RFC 3986; kInvalidArgument for incomplete escapes and control characters. In a
+// query '+' is a space. ParseQuery: a=b&c=d, at most 64 pairs.
 absl::StatusOr<std::string> DecodePercent(std::string_view text, bool plus_is_space = false);
 absl::StatusOr<std::map<std::string, std::string>> ParseQuery(std::string_view query);
-// EncodePercent: of a path's segment or a query's value.
+// EncodePercent: for a segment of a path or a value of a query.
 std::string EncodePercent(std::string_view text);
 
-// BodyOf: bytes as a body, for tests and requests made by ourselves.
+// BodyOf: bytes as a body, for tests and for requests that we make.
 std::shared_ptr<const Body> BodyOf(std::vector<uint8_t> bytes);
 
-// ReadJson: kInvalidArgument for another content type, and for what ParseJson refuses.
+// ReadJson: kInvalidArgument for another content type, and for text that ParseJson refuses.
 absl::StatusOr<Json> ReadJson(const HttpRequest& request, const JsonLimits& limits = {});
-// ReadParts: kInvalidArgument for what is no multipart/form-data, more than `most` parts, or
-// headers of a part above 4 kB.
+// ReadParts: kInvalidArgument if the body is not multipart/form-data, has more than `most` parts,
+// or a part has headers above 4 kB.
 inline constexpr size_t kMostParts = 64;
 absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request, size_t most = kMostParts);
-// IsForm: whether a request says that it has such a body.
+// IsForm: whether the content type says multipart/form-data.
 bool IsForm(const HttpRequest& request);
 
 }  // namespace heft::service

@@ -160,7 +160,7 @@ TEST(RouterTest, FindsTheMostPreciseRoute) {
             "/v1/persons/{person}/encounters/{encounter}");
   EXPECT_EQ(parameters["person"], "a/b");
   EXPECT_EQ(parameters["encounter"], " ");
-  // One person, however the name is spelt; what is no name comes as it is.
+  // All spellings of a name give one person; a segment that is not a name stays as it is.
   EXPECT_EQ(match("GET", "/v1/persons/Ame%CC%81lie"), "/v1/persons/{person}");
   EXPECT_EQ(parameters["person"], "Am\u00e9lie");
   EXPECT_EQ(match("GET", "/v1/persons/ann%20"), "/v1/persons/{person}");

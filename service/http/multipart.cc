@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// multipart/form-data, read (ReadParts) and written (FormBody): RFC 7578, RFC 2046.
+// multipart/form-data: ReadParts reads it, FormBody writes it. RFC 7578, RFC 2046.
 #include <algorithm>
 #include <functional>
 
@@ -18,8 +18,8 @@ absl::Status Wrong(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("multipart/form-data: ", std::string(what)));
 }
 
-// ParameterOf: `name` of "form-data; name=\"a\"; filename=\"b\""; empty where it is not there.
-// nullopt for quotes that do not close.
+// ParameterOf: the parameter `name` of "form-data; name=\"a\"; filename=\"b\""; empty if missing.
+// nullopt if a quote does not close.
 std::optional<std::string> ParameterOf(std::string_view value, std::string_view name) {
   size_t at = value.find(';');
   while (at != value.npos) {
@@ -60,7 +60,7 @@ absl::StatusOr<std::string> BoundaryOf(const HttpRequest& request) {
   return *boundary;
 }
 
-// ReadPartHeader: `header` is all before the empty line, without its last line's end.
+// ReadPartHeader: `header` is the text before the empty line, without the end of its last line.
 absl::Status ReadPartHeader(std::string_view header, Part* part) {
   bool disposed = false;
   while (!header.empty()) {
@@ -123,7 +123,7 @@ absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request, size_t m
     const absl::Status read = ReadPartHeader(text.substr(at, header_end), &part);
     if (!read.ok()) return read;
     at += header_end + 4;
-    // The empty part's boundary starts with the end of its header.
+    // For an empty part, the boundary starts with the line end of its header.
     const size_t end = FindIn(text, between, at - 2);
     if (end == text.npos) return Wrong("a part that does not end");
     part.bytes = bytes.subspan(at, end < at ? 0 : end - at);
@@ -135,7 +135,7 @@ absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request, size_t m
 }
 
 std::pair<std::string, std::vector<uint8_t>> FormBody(const std::vector<FormPart>& parts) {
-  // Random, so that no part's bytes hold it but by an accident of 1 in 2^128.
+  // Random, so that the bytes of a part contain it only with probability 2^-128.
   std::array<uint8_t, 16> random;
   Csprng().Fill(random);
   std::string boundary = "heft";

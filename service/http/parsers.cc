@@ -22,11 +22,10 @@ using boost::beast::string_view;
 using Error = boost::beast::error_code;
 
 constexpr size_t kMostFields = 100;
-// Beast 1.74 takes "none" for 0.
+// Beast 1.74 takes 0 for boost::none.
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
-// It takes for granted that it sees the last chunk ("0", two lines' ends) with five bytes or more,
-// and says so by an assertion: nothing of a body in chunks ends with less, so less is not shown to
-// it.
+// Beast asserts that it sees the last chunk ("0" and two line ends) with at least five bytes. A
+// chunked body cannot end with fewer bytes, so fewer are not given to it.
 constexpr size_t kLastChunk = 5;
 
 std::string_view View(string_view text) { return {text.data(), text.size()}; }
@@ -34,7 +33,7 @@ boost::asio::const_buffer Buffer(std::span<const uint8_t> bytes) {
   return {bytes.data(), bytes.size()};
 }
 
-// Single: fields that must not come twice, since two readers could take different ones.
+// Single: whether a field may come only once, as two readers might use different values.
 bool Single(std::string_view name) {
   static constexpr std::string_view kListed[] = {"accept",     "accept-encoding", "accept-language",
                                                  "cookie",     "forwarded",       "via",
@@ -42,7 +41,7 @@ bool Single(std::string_view name) {
   return std::find(std::begin(kListed), std::end(kListed), name) == std::end(kListed);
 }
 
-// AddField: false for what must not be there twice, and for too many.
+// AddField: false for a field that may not repeat, and for too many fields.
 bool AddField(std::string_view name, std::string_view value,
               std::map<std::string, std::string>* headers) {
   const std::string lower = LowerCase(name);
@@ -54,7 +53,7 @@ bool AddField(std::string_view name, std::string_view value,
   return true;
 }
 
-// Adapter: Beast's parser, its callbacks in our types.
+// Adapter: Beast's parser, with callbacks in our types.
 class Adapter : public http::basic_parser<true> {
  public:
   bool trailing = false;  // fields that come now are trailers
@@ -133,7 +132,7 @@ struct RequestReader::Impl {
   std::optional<HttpProblem> FinishHead();
 };
 
-// FinishHead: the rules that Beast does not have.
+// FinishHead: checks rules that Beast does not check.
 std::optional<HttpProblem> RequestReader::Impl::FinishHead() {
   if (parser.version != 11) return Problem(505, "UNIMPLEMENTED", "this speaks HTTP/1.1 alone");
   if (!head.headers.contains("host")) return Malformed("no header field Host");
@@ -183,7 +182,7 @@ std::optional<HttpProblem> RequestReader::Impl::FinishHead() {
 RequestReader::RequestReader(uint32_t header_bytes) : impl_(std::make_unique<Impl>()) {
   Impl* impl = impl_.get();
   impl->parser.header_limit(header_bytes);
-  impl->parser.body_limit(kNoLimit);  // ours is the sum of what came
+  impl->parser.body_limit(kNoLimit);  // we limit the sum of received bytes
   impl->parser.field = [impl](auto name, auto value) { return impl->Field(name, value); };
   impl->parser.body = [impl](auto piece) { return impl->Body(piece); };
 }

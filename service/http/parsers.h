@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RequestReader: HTTP/1.1 requests from bytes as they come (Boost.Beast's parser, and rules of our
-// own on top). It holds no buffer: what was not used is presented again, with more after it.
+// RequestReader: reads HTTP/1.1 requests from bytes as they arrive (Boost.Beast's parser, plus our
+// own rules). It holds no buffer: the caller passes unused bytes again, followed by new ones.
 #ifndef HEFT_SERVICE_HTTP_PARSERS_H_
 #define HEFT_SERVICE_HTTP_PARSERS_H_
 
@@ -17,7 +17,7 @@
 
 namespace heft::service {
 
-// RequestHead: what comes before a body.
+// RequestHead: the request line and the headers.
 struct RequestHead {
   std::string method;
   std::string target;                          // as it was sent
@@ -31,29 +31,29 @@ struct RequestHead {
   bool has_body() const { return chunked || content_length.value_or(0) > 0; }
 };
 
-// HttpProblem: what is answered to a message that is none.
+// HttpProblem: the answer to a malformed message.
 struct HttpProblem {
   int http_status = 400;
   std::string code = "INVALID_ARGUMENT";
   std::string message;
 };
 
-// Sink: takes a piece of a body; a problem ends the reading.
+// BodySink: takes a piece of a body; a problem ends the reading.
 using BodySink = std::function<std::optional<HttpProblem>(std::span<const uint8_t>)>;
 
 class RequestReader {
  public:
   enum class State { kHead, kHeadDone, kBody, kDone, kBad };
 
-  // Heads above `header_bytes`, and more than 100 fields, are 431.
+  // A head above `header_bytes`, or with more than 100 fields, is refused with 431.
   explicit RequestReader(uint32_t header_bytes);
   ~RequestReader();
-  // Feed: bytes used. It stops behind the head, where ReadBody goes on. With kHead or kBody and
-  // nothing used, more is needed.
+  // Feed: returns the number of bytes used. It stops after the head; ReadBody continues. In state
+  // kHead or kBody with nothing used, it needs more bytes.
   size_t Feed(std::span<const uint8_t> bytes);
   State state() const;
   const RequestHead& head() const;
-  // ReadBody: after kHeadDone: pieces go to `sink`, 413 above `most_bytes`.
+  // ReadBody: after kHeadDone: passes the pieces to `sink`; 413 above `most_bytes`.
   void ReadBody(uint64_t most_bytes, BodySink sink);
   const HttpProblem& problem() const;  // of kBad
   uint64_t body_bytes() const;
@@ -63,8 +63,8 @@ class RequestReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// FormatHead: status line and headers of a response, with Date, X-Request-Id, lengths and what
-// keeps browsers careful. Headers with a line's end in them are left out.
+// FormatHead: status line and headers of a response, with Date, X-Request-Id, lengths and the
+// security headers for browsers. A header with a line end in it is left out.
 std::string FormatHead(const HttpResponse& response, const std::string& request_id,
                        bool keep_alive);
 

@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using State = RequestReader::State;
 
-// Outcome: what a reader makes of bytes that come in pieces of `step`.
+// Outcome: the result of a reader for bytes in pieces of `step`.
 struct Outcome {
   State state = State::kHead;
   int status = 0;

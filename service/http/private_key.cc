@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenSSL 3 calls engines deprecated; Debian 12 has PKCS#11 as an engine and not as a provider.
+// OpenSSL 3 deprecates engines, but Debian 12 has PKCS#11 only as an engine, not as a provider.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "service/http/private_key.h"
 
@@ -27,14 +27,14 @@ std::shared_ptr<EVP_PKEY> Shared(EVP_PKEY* key) {
   return std::shared_ptr<EVP_PKEY>(key, [](EVP_PKEY* k) { EVP_PKEY_free(k); });
 }
 
-// GivenBySystemd: LoadCredential's files may be root's, with a list of who else reads them that
-// looks like permissions of a group.
+// GivenBySystemd: the files of LoadCredential may be root's, with an access list that looks like
+// group permissions.
 bool GivenBySystemd(const std::string& path) {
   const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
   return folder != nullptr && path.starts_with(absl::StrCat(folder, "/"));
 }
 
-// NoPassphrase: files are expected without one; asking a terminal would stop a daemon.
+// NoPassphrase: key files have no passphrase; asking at a terminal would block a daemon.
 int NoPassphrase(char*, int, int, void*) { return -1; }
 
 absl::StatusOr<std::shared_ptr<EVP_PKEY>> OfFile(const std::string& path) {
@@ -52,8 +52,8 @@ absl::StatusOr<std::shared_ptr<EVP_PKEY>> OfFile(const std::string& path) {
 
 std::atomic<bool> engine_is_loaded = false;
 
-// TokenEngine: the engine, loaded once with the first key's module; another module would be that
-// one without a word.
+// TokenEngine: the engine, loaded once with the module of the first key. A second module would be
+// ignored silently.
 absl::StatusOr<ENGINE*> TokenEngine(const TokenUri& uri) {
   static ENGINE* engine = nullptr;
   static auto* const module = new std::string;

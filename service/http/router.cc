@@ -23,7 +23,7 @@ bool IsParameter(std::string_view segment) {
   return segment.size() > 2 && segment.front() == '{' && segment.back() == '}';
 }
 
-// Fits: whether the path is of the pattern, and its parameters.
+// Fits: whether the path matches the pattern; returns its parameters.
 bool Fits(std::string_view pattern, const Segments& path,
           std::map<std::string, std::string>* parameters) {
   const Segments wanted = SegmentsOf(pattern);
@@ -35,8 +35,8 @@ bool Fits(std::string_view pattern, const Segments& path,
     if (IsParameter(wanted[i])) {
       if (decoded->empty()) return false;
       const std::string_view name = wanted[i].substr(1, wanted[i].size() - 2);
-      // One person, however his name is spelt: for limits, logs and idempotency keys, too. What
-      // cannot be a name is for the handler to refuse.
+      // All spellings of a name give one person, also for limits, logs and idempotency keys. The
+      // handler refuses text that cannot be a name.
       const auto person = name == "person" ? NormalIdentity(*decoded) : decoded;
       (*parameters)[std::string(name)] = person.ok() ? *person : *decoded;
     } else if (*decoded != wanted[i]) {
@@ -46,7 +46,8 @@ bool Fits(std::string_view pattern, const Segments& path,
   return true;
 }
 
-// Shape: a pattern with all names of parameters alike: two of one shape match the same paths.
+// Shape: the pattern with one name for all parameters; two patterns of one shape match the same
+// paths.
 std::string Shape(std::string_view pattern) {
   std::string shape;
   for (const std::string_view segment : SegmentsOf(pattern)) {
@@ -85,7 +86,7 @@ const Route* Router::Match(const std::string& method, const std::string& path,
   for (const Route& route : routes_) {
     if (!Fits(route.pattern, segments, &its)) continue;
     allowed->push_back(route.method);
-    // A pattern that spells more of the path out goes before one with more parameters.
+    // A pattern with fewer parameters is preferred.
     if (route.method == method && (found == nullptr || its.size() < parameters->size())) {
       found = &route;
       *parameters = its;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Router: the one table of what a service answers. Who may ask is decided here, before a handler is
-// called, by the scope of the route and nothing else; a test enumerates routes times roles.
+// Router: the table of all routes of a service. A caller's right depends only on the scope of the
+// route, and is checked before a handler runs; a test covers all routes and roles.
 #ifndef HEFT_SERVICE_HTTP_ROUTER_H_
 #define HEFT_SERVICE_HTTP_ROUTER_H_
 
@@ -25,17 +25,17 @@ struct Route {
   Handler handler;
   uint64_t most_bytes = 64 << 10;  // of a body; 413 above it, before it is read
   bool signed_request = false;     // needs nonce and time (access/replay.h): all that change or ask
-  bool audited = false;            // a line in the audit log, also where it is refused
+  bool audited = false;            // a line in the audit log, also for refusals
 };
 
 class Router {
  public:
-  // Dies where a route is there twice: the table is the program's, not a user's.
+  // Aborts if a route is added twice: only the program fills the table, never a user.
   void Add(Route route);
   const std::vector<Route>& routes() const { return routes_; }
-  // Match: the route of a path as it was sent (segments are decoded after they were told apart),
-  // and its parameters decoded; nullptr where no pattern fits. `allowed`: methods of patterns that
-  // fit, for 405.
+  // Match: the route for a path as sent (segments are split first, then decoded), and its decoded
+  // parameters; nullptr if no pattern matches. `allowed`: the methods of matching patterns, for
+  // 405.
   const Route* Match(const std::string& method, const std::string& path,
                      std::map<std::string, std::string>* parameters,
                      std::vector<std::string>* allowed) const;

@@ -35,7 +35,7 @@ absl::Status SystemRefused(const std::string& what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", std::strerror(errno)));
 }
 
-// Close: a descriptor until somebody takes it.
+// Descriptor: closes the descriptor, unless another object takes it.
 struct Descriptor {
   int fd = -1;
   ~Descriptor() {
@@ -107,7 +107,7 @@ class BeastServer : public HttpServer {
     for (auto& loop : loops_) loop->Stop();
     listener_.reset();
     pause_.reset();
-    loops_.clear();  // with what still waited in them, before what it refers to
+    loops_.clear();  // drops queued work before the objects that it uses
   }
 
   uint16_t port() const override { return port_; }
@@ -155,7 +155,8 @@ class BeastServer : public HttpServer {
                           });
   }
 
-  // AcceptAll: what has come; where the system has no more descriptors, after a while again.
+  // AcceptAll: accepts all waiting connections; if the system has no more descriptors, tries again
+  // later.
   void AcceptAll() {
     for (int i = 0; i < 64; ++i) {
       sockaddr_storage address{};
@@ -238,7 +239,7 @@ std::shared_ptr<Connection> Registry::Oldest() {
   for (std::list<Entry>* list :
        stalled ? std::vector{&greeting_, &idle_} : std::vector{&idle_, &greeting_}) {
     for (Entry& entry : *list) {
-      // Once alone: the next new connection ends another.
+      // Returned once: the next new connection ends another.
       if (auto connection = std::exchange(entry.connection, {}).lock()) return connection;
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // HttpServer: HTTP/1.1 over TLS 1.3 with client certificates (Boost.Beast, OpenSSL). A few threads
-// move bytes; handlers run on others, as many as may work at once; what comes on top waits in a
-// queue of bounded length and is answered 429 with Retry-After beyond it. Connections, headers,
-// bodies, idle and slow peers are bounded.
+// move bytes, and a limited number of others run handlers. Further requests wait in a queue of
+// bounded length; if it is full, they get 429 with Retry-After. Connections, headers, bodies, idle
+// times and slow peers are bounded.
 #ifndef HEFT_SERVICE_HTTP_SERVER_H_
 #define HEFT_SERVICE_HTTP_SERVER_H_
 
@@ -35,9 +35,10 @@ struct ServerLimits {
   std::chrono::seconds deadline{30};     // of a request, unless X-Deadline-Ms asks for less
 };
 
-// Gate: asked for each request, after its header came and a route was found, before its body is
-// read (its size is checked first): who it is (certificate, token), whether he may (scope), his
-// nonce, his rate. An error becomes the response. access/authority.h makes the one that is used.
+// Gate: called for each request after its header came and a route was found, and before its body is
+// read (the size of the body is checked first). It checks the caller (certificate, token), its
+// right (scope), nonce and rate. An error becomes the response. The services use
+// access/authority.h.
 struct GateInput {
   const Route* route = nullptr;
   const std::map<std::string, std::string>* headers = nullptr;
@@ -53,10 +54,10 @@ struct GateError {
 };
 using Gate = std::function<std::optional<GateError>(const GateInput&, Principal*)>;
 
-// Observer: told of each answer before it leaves, of refusals too: metrics, logs, audit log. Where
-// it fails, the answer does not leave: the client gets 503.
+// Observer: sees each answer, also refusals, before it is sent: for metrics, logs and the audit
+// log. If it fails, the answer is not sent: the client gets 503.
 struct Answered {
-  const HttpRequest* request = nullptr;  // without a body where it was refused before one came
+  const HttpRequest* request = nullptr;  // without a body if refused before it came
   const Route* route = nullptr;          // nullptr: no such path
   int status = 0;
   bool refused = false;     // before a handler was asked
@@ -68,7 +69,7 @@ struct Answered {
 };
 using Observer = std::function<absl::Status(const Answered&)>;
 
-// ServerLoad: what is going on.
+// ServerLoad: the current use of the server.
 struct ServerLoad {
   size_t connections = 0, queued = 0;
   uint64_t memory_bodies = 0, spooled_bodies = 0;  // bytes
@@ -76,9 +77,10 @@ struct ServerLoad {
 
 class HttpServer {
  public:
-  // Listens; answers nobody yet. `listener`: a socket that is open already (systemd's), else -1 and
-  // `address` ("127.0.0.1:8443", "[::]:8443"; port 0: any). Without `tls` it is plain HTTP, which
-  // configurations allow on loopback alone, for metrics. kUnavailable, kInvalidArgument.
+  // Listens, but answers no request yet. `listener`: a socket that is already open (systemd's),
+  // else -1 and `address` ("127.0.0.1:8443", "[::]:8443"; port 0: any). Without `tls` it speaks
+  // plain HTTP; configurations allow this only on loopback, for metrics. kUnavailable,
+  // kInvalidArgument.
   static absl::StatusOr<std::unique_ptr<HttpServer>> Listen(const std::string& address,
                                                             int listener,
                                                             std::shared_ptr<TlsContext> tls,
@@ -88,8 +90,8 @@ class HttpServer {
   virtual uint16_t port() const = 0;
   virtual ServerLoad load() const = 0;
   virtual void Start() = 0;
-  // Takes no more connections, answers what was accepted, ends idle ones, for `patience` at most;
-  // false where something was cut off.
+  // Accepts no more connections, answers the accepted requests and ends idle connections, within
+  // `patience`; false if a request was cut off.
   virtual bool Drain(std::chrono::seconds patience) = 0;
 };
 

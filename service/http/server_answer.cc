@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection: what becomes of a request that is there, or was refused: the handler, the record, and
-// the answer on its way.
+// Connection, second part: a complete or refused request goes to its handler, is recorded, and its
+// answer is sent.
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <exception>
@@ -17,7 +17,7 @@ using std::chrono::steady_clock;
 
 constexpr uint64_t kLingerBytes = 4 << 20;  // after a refusal, so that the answer is seen
 
-// ErrorCode: of an answer that is an error in the usual form; for logs and metrics.
+// ErrorCode: the code of an error in the usual form, for logs and metrics; otherwise empty.
 std::string ErrorCode(const HttpResponse& response) {
   if (response.status < 400 || response.content_type != "application/json") return "";
   const auto json = Json::parse(response.body, nullptr, false);
@@ -32,14 +32,14 @@ HttpResponse Connection::Handle(const Exchange& exchange) const {
   if (exchange.started >= exchange.request.deadline) {
     return ErrorResponse(504, "DEADLINE_EXCEEDED", "its deadline passed while it waited");
   }
-  try {  // Ours throw nothing, but memory may run out, and what libraries do is theirs.
+  try {  // Our code does not throw, but libraries may, and memory may run out.
     return exchange.route->handler(exchange.request);
   } catch (const std::exception& error) {
     return ErrorResponse(absl::InternalError(error.what()));
   }
 }
 
-// Work: on a lane's thread.
+// Work: runs on a lane's thread.
 void Connection::Work(const std::shared_ptr<Exchange>& exchange, bool handled) {
   exchange->started = steady_clock::now();
   HttpResponse response = handled ? Handle(*exchange) : *std::move(exchange->refusal);
@@ -77,7 +77,7 @@ void Connection::Send(HttpResponse response, const std::string& id) {
   out_body_ = std::move(response.body);
   if (response.status == 204) out_body_.clear();
   out_done_ = 0;
-  // What is small leaves as one record.
+  // A small answer is sent as one record.
   if (out_body_.size() <= 8192) {
     out_head_.append(out_body_.begin(), out_body_.end());
     out_body_.clear();
@@ -137,7 +137,7 @@ void Connection::Written() {
   });
 }
 
-// Linger: reads what the client still sends, so that it sees the answer and no reset.
+// Linger: reads the rest of the client's bytes, so that it sees the answer and no reset.
 void Connection::Linger() {
   while (true) {
     const WireStep step = wire_->Read(Scratch());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection: one client's requests, one after the other, until they are there whole; answers are
-// in server_answer.cc. All of it runs on its loop's thread, but for Work.
+// Connection: reads the requests of one client, one after the other, until each is complete;
+// server_answer.cc answers them. Everything except Work runs on its loop's thread.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ constexpr size_t kLongestRequestId = 64;
 constexpr seconds kLingerTime{2};
 constexpr seconds kGrace{10};
 
-// IsRequestId: one that another service may have given, and that a log line and a header can hold.
+// IsRequestId: whether a log line and a header can hold this id of another service.
 bool IsRequestId(std::string_view text) {
   return !text.empty() && text.size() <= kLongestRequestId &&
          std::ranges::all_of(text, [](unsigned char c) {
@@ -71,7 +71,7 @@ void Connection::Enter(Phase phase) {
           : phase == Phase::kIdle   ? List::kIdle
                                     : List::kNone;
   if (list_ != List::kNone) place_ = common_->registry.Join(list_, weak_from_this());
-  // The time for a header goes on from its first byte, whatever else happens.
+  // The time limit of a header starts at its first byte.
   const ServerLimits& limits = common_->limits;
   phase_ = phase;
   since_ = steady_clock::now();
@@ -128,7 +128,7 @@ void Connection::Greet() {
   certificate_ = wire_->Peer();
   if (common_->draining) return End();
   Enter(Phase::kIdle);
-  until_ = since_ + common_->limits.header_time;  // who has said nothing yet is given less
+  until_ = since_ + common_->limits.header_time;  // a silent client gets less time
   ReadMore();
 }
 
@@ -152,7 +152,7 @@ void Connection::ReadMore() {
   });
 }
 
-// Parse: uses what is there. The phase changes where the request is complete, or refused.
+// Parse: uses the received bytes. The phase changes when the request is complete or refused.
 void Connection::Parse() {
   if (reader_ == nullptr) reader_ = std::make_unique<RequestReader>(common_->limits.header_bytes);
   using State = RequestReader::State;
@@ -179,13 +179,13 @@ void Connection::Parse() {
     }
     case State::kHead:
     case State::kBody:
-      // Whatever a message is made of is shorter than this: what is not, never ends.
+      // No unit that the parser waits for is longer than this, so the message would never end.
       if (in_.size() > common_->limits.header_bytes + kScratch) End();
       return;
   }
 }
 
-// Admit: everything that can be said before the body has come; none where it may.
+// Admit: all checks before the body; nullopt if the request may go on.
 std::optional<HttpResponse> Connection::Admit(const RequestHead& head) {
   HttpRequest& request = exchange_->request;
   std::vector<std::string> allowed;
@@ -218,8 +218,8 @@ std::optional<HttpResponse> Connection::Admit(const RequestHead& head) {
     return error->retry_after > 0 ? Retry(std::move(response), error->retry_after)
                                   : std::move(response);
   }
-  // The other daemon's own name for what it asks, so that both logs tell one story. Nobody else
-  // chooses under which name he is written down.
+  // The other daemon's id for its request, so that both logs use one id. No other caller can choose
+  // the id under which it is logged.
   const std::string given = request.Header("x-request-id");
   if (request.who.Has(Scope::kExchange) && IsRequestId(given)) request.id = given;
   exchange_->patience = common_->limits.deadline;
@@ -249,7 +249,7 @@ void Connection::HeadDone() {
     return Refuse(ErrorResponse(401, "UNAUTHENTICATED", "this certificate is no longer accepted"));
   }
   if (auto refusal = Admit(head)) {
-    // A short body is read all the same, so that the connection goes on.
+    // A short body is still read, so that the connection stays open.
     const bool goes_on =
         !head.chunked && !head.expects_continue && head.content_length.value_or(0) <= kReadAnyway;
     if (!goes_on) {
@@ -261,7 +261,7 @@ void Connection::HeadDone() {
   BeginBody();
 }
 
-// PeerStillTrusted: asked again where certificates were read anew since the connection began.
+// PeerStillTrusted: checks the peer again if certificates were reloaded since the connection began.
 bool Connection::PeerStillTrusted() {
   if (context_ == nullptr) return true;
   std::shared_ptr<SSL_CTX> now = common_->tls->Current();
@@ -296,7 +296,7 @@ void Connection::BeginBody() {
     return WriteMore();
   }
   Parse();
-  // ReadMore reads on only where the phase is what it was before; from the head it is not.
+  // ReadMore stops when the phase changes, as it did here after the head: start it again.
   if (phase_ == Phase::kBody) {
     boost::asio::post(loop_->context, [self = shared_from_this()] {
       if (self->phase_ == Phase::kBody) self->ReadMore();

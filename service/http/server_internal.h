@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inside of HttpServer: loops (a thread and its connections each), connections, and what they
-// share. Boost.Asio is included by the sources that include this, and by no other.
+// The inside of HttpServer: loops (each a thread and its connections), connections, and their
+// shared data. Only sources that include this header use Boost.Asio.
 #ifndef HEFT_SERVICE_HTTP_SERVER_INTERNAL_H_
 #define HEFT_SERVICE_HTTP_SERVER_INTERNAL_H_
 
@@ -30,7 +30,7 @@ namespace heft::service {
 
 inline constexpr size_t kScratch = 64 << 10;
 inline constexpr int kReadsInARow = 16;  // then others of the loop have their turn
-// Scratch: a thread's, for what is read and used at once.
+// Scratch: a thread's buffer for bytes that are read and used at once.
 inline std::span<uint8_t> Scratch() {
   thread_local std::vector<uint8_t> scratch(kScratch);
   return scratch;
@@ -40,8 +40,8 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 class Connection;
 
-// Registry: how many connections there are, and which of them could be ended for a new one: those
-// that wait for a request, oldest first, and those whose handshake goes on.
+// Registry: counts connections, and lists those that can be ended for a new one: idle ones, oldest
+// first, and those in a handshake.
 class Registry {
  public:
   enum class List { kNone, kGreeting, kIdle };
@@ -49,14 +49,15 @@ class Registry {
   size_t count() const;
   void Enter();
   void Leave();
-  // Of a connection in a list, to take it out of there; and since when it has been there.
+  // Entry: a connection in a list, and when it joined. Its iterator removes it.
   struct Entry {
     std::weak_ptr<Connection> connection;
     SteadyTime since;
   };
   std::list<Entry>::iterator Join(List which, std::weak_ptr<Connection> connection);
   void Part(List which, std::list<Entry>::iterator place);
-  // The one to be ended, taken out of its list by its own loop later; null where all are busy.
+  // Oldest: the connection to end; its own loop removes it from its list later. Null if all are
+  // busy.
   std::shared_ptr<Connection> Oldest();
   bool WaitUntilEmpty(std::chrono::seconds patience);
 
@@ -67,7 +68,7 @@ class Registry {
   std::list<Entry> greeting_, idle_;
 };
 
-// Common: what all connections of a server use.
+// Common: shared by all connections of a server.
 struct Common {
   Common(ServerLimits l, Router r, Gate g, Observer o, std::shared_ptr<TlsContext> t);
   const ServerLimits limits;
@@ -79,11 +80,12 @@ struct Common {
   Registry registry;
   std::atomic<bool> draining{false}, cut{false};
   Lane workers;
-  // Refusals, and routes that must be answered under load: liveness, metrics. Connections bound it.
+  // For refusals, and for routes that must answer under load: liveness, metrics. The number of
+  // connections bounds it.
   Lane side;
 };
 
-// Loop: one thread's connections.
+// Loop: one thread and its connections.
 class Loop {
  public:
   explicit Loop(Common* common) : common_(common), timer_(context) {}
@@ -91,7 +93,7 @@ class Loop {
   void Stop();  // after which no handler runs
   void Add(int fd, const std::string& peer);
   void Remove(const std::shared_ptr<Connection>& connection) { connections_.erase(connection); }
-  // EndIdle: those without a request, on the loop's thread.
+  // EndIdle: ends connections without a request, on the loop's thread.
   void EndIdle();
   void EndAll();
 
@@ -118,7 +120,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   enum class Phase { kGreeting, kIdle, kHead, kBody, kWorking, kWriting, kLingering, kEnded };
   using Step = void (Connection::*)();
-  // Exchange: one request and what becomes of it.
+  // Exchange: one request and its answer.
   struct Exchange {
     HttpRequest request;
     const Route* route = nullptr;
@@ -161,7 +163,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::list<Registry::Entry>::iterator place_;
   SteadyTime since_, until_;  // of the phase; until: when it ends the connection
   uint64_t moved_ = 0;        // bytes in this phase
-  std::vector<uint8_t> in_;   // what came and was not used yet
+  std::vector<uint8_t> in_;   // received bytes that are not used yet
   std::unique_ptr<RequestReader> reader_;
   std::shared_ptr<Exchange> exchange_;
   std::string out_head_;

@@ -20,7 +20,7 @@ absl::Status Refused(std::string_view what, const std::string& folder) {
                                              ": ", std::strerror(errno)));
 }
 
-// MemoryBody, FileBody: give back what they have taken of the budget.
+// MemoryBody, FileBody: release their share of the budget when destroyed.
 class MemoryBody : public Body {
  public:
   MemoryBody(std::vector<uint8_t> bytes, std::shared_ptr<SpoolBudget> budget)
@@ -51,7 +51,7 @@ class FileBody : public Body {
   const std::shared_ptr<SpoolBudget> budget_;
 };
 
-// UnnamedFile: nobody else finds it, and it is gone with its descriptor.
+// UnnamedFile: a file without a name, which disappears when its descriptor is closed.
 int UnnamedFile(const std::string& folder) {
   const int fd = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
   if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BodyWriter: takes a body as it comes, in memory at first, beyond a size in a file without a name.
+// BodyWriter: takes a body as it arrives: in memory at first, in an unnamed file beyond a size.
 #ifndef HEFT_SERVICE_HTTP_SPOOL_H_
 #define HEFT_SERVICE_HTTP_SPOOL_H_
 
@@ -16,7 +16,7 @@
 
 namespace heft::service {
 
-// SpoolBudget: what all bodies that are there take together.
+// SpoolBudget: limits and current use of all bodies together.
 struct SpoolBudget {
   uint64_t memory_body = 0;   // of one body
   uint64_t most_memory = 0;   // of all: beyond, small ones go to files as well
@@ -33,7 +33,7 @@ class BodyWriter {
   BodyWriter& operator=(const BodyWriter&) = delete;
   // kResourceExhausted, kUnavailable.
   absl::Status Write(std::span<const uint8_t> bytes);
-  // Once.
+  // Finish: may be called once.
   absl::StatusOr<std::shared_ptr<const Body>> Finish();
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RawClient: for tests of the server: sends bytes as they are, whatever they are.
+// RawClient: sends arbitrary bytes to the server, for tests.
 #ifndef HEFT_SERVICE_HTTP_TESTING_H_
 #define HEFT_SERVICE_HTTP_TESTING_H_
 
@@ -24,7 +24,7 @@
 
 namespace heft::service::testing {
 
-// TlsOfRawClient: a client's end of TLS, which does not ask what the server is called.
+// TlsOfRawClient: a TLS client that does not check the server's name.
 class TlsOfRawClient : public Wire {
  public:
   TlsOfRawClient(int fd, SSL_CTX* context) : ssl_(SSL_new(context)) {
@@ -97,7 +97,7 @@ class RawClient {
   bool open() const { return open_; }
   int fd() const { return fd_; }
 
-  // Send: false where the other side has ended the connection.
+  // Send: false if the server has ended the connection.
   bool Send(std::string_view text) {
     const auto until = Clock::now() + std::chrono::seconds(20);
     while (open_ && !text.empty()) {
@@ -112,7 +112,7 @@ class RawClient {
     return open_;
   }
 
-  // Receive: all that comes until `enough` is in it, the end, or the time is over.
+  // Receive: all bytes until they contain `enough`, the connection ends, or the time is over.
   std::string Receive(std::string_view enough = "\n\n no text has this \n\n",
                       std::chrono::milliseconds patience = std::chrono::seconds(20)) {
     const auto until = Clock::now() + patience;
@@ -129,7 +129,7 @@ class RawClient {
     }
     return all;
   }
-  // ended: whether the last Receive came to the end, and not to its time.
+  // ended: whether the last Receive saw the end of the connection before its time was over.
   bool ended() const { return ended_; }
 
  private:

@@ -29,7 +29,7 @@ uint64_t UnixTime(const ASN1_TIME* time) {
   return seconds < 0 ? 0 : static_cast<uint64_t>(seconds);
 }
 
-// PemFile: a file's bytes as OpenSSL reads them.
+// PemFile: the bytes of a file, for OpenSSL to read.
 class PemFile {
  public:
   static absl::StatusOr<PemFile> Read(const std::string& path) {
@@ -65,7 +65,7 @@ absl::Status Refused(const std::string& file, std::string_view what) {
       absl::StrCat(file, ": ", std::string(what), ": ", OpenSslErrors()));
 }
 
-// UseOurs: our certificate, its chain and its key. `expires`: when the certificate does.
+// UseOurs: sets our certificate, its chain and its key. `expires`: the end of the certificate.
 absl::Status UseOurs(SSL_CTX* context, const TlsFiles& files, uint64_t* expires) {
   HEFT_ASSIGN_OR_RETURN(const auto chain, ReadCertificates(files.certificate));
   *expires = UnixTime(X509_get0_notAfter(chain[0].get()));
@@ -95,8 +95,9 @@ absl::Status UseOurs(SSL_CTX* context, const TlsFiles& files, uint64_t* expires)
 using Certificates = std::vector<std::shared_ptr<X509>>;
 using Lists = std::vector<std::shared_ptr<X509_CRL>>;
 
-// SignsOthers: an authority of another authority of the file; lists are asked of those alone that
-// sign peers themselves. A certificate of the same authority made anew is no other.
+// SignsOthers: whether the authority signs another authority in the file. Only authorities that
+// sign peers directly need a list. A renewed certificate of the same authority does not count as
+// another.
 bool SignsOthers(X509* authority, const Certificates& all) {
   const X509_NAME* const name = X509_get_subject_name(authority);
   return std::ranges::any_of(all, [&](const auto& other) {
@@ -106,8 +107,8 @@ bool SignsOthers(X509* authority, const Certificates& all) {
   });
 }
 
-// EndOfList: when the authority's list ends, of several the last; 0: never. An authority without a
-// list that counts now would have all its certificates refused, one at a time.
+// EndOfList: when the authority's list ends, for several lists the latest end; 0: never. Without a
+// valid list, every certificate of the authority would be refused later, so this is an error now.
 absl::StatusOr<uint64_t> EndOfList(X509* authority, const Lists& lists, const std::string& file) {
   const auto now = static_cast<uint64_t>(std::time(nullptr));
   bool found = false;
@@ -133,7 +134,7 @@ absl::StatusOr<uint64_t> EndOfList(X509* authority, const Lists& lists, const st
             : ", so all its certificates would be refused: add its list"));
 }
 
-// UseLists: which certificates do not count any more. `expires`: when the first list ends.
+// UseLists: sets the lists of revoked certificates. `expires`: when the first list ends.
 absl::Status UseLists(X509_STORE* store, const std::string& path, const Certificates& authorities,
                       uint64_t* expires) {
   HEFT_ASSIGN_OR_RETURN(const PemFile file, PemFile::Read(path));
@@ -154,7 +155,7 @@ absl::Status UseLists(X509_STORE* store, const std::string& path, const Certific
   return absl::OkStatus();
 }
 
-// UseTheirs: who signs the peers' certificates, and which of those do not count any more.
+// UseTheirs: sets the authorities of the peers' certificates and their lists of revoked ones.
 absl::Status UseTheirs(SSL_CTX* context, const TlsFiles& files, bool server,
                        uint64_t* revoked_expires) {
   HEFT_ASSIGN_OR_RETURN(const Certificates authorities, ReadCertificates(files.authorities));
@@ -169,13 +170,13 @@ absl::Status UseTheirs(SSL_CTX* context, const TlsFiles& files, bool server,
   return UseLists(store, files.revoked, authorities, revoked_expires);
 }
 
-// Harden: TLS 1.3 alone, without resumption: every connection shows its certificate, and one that
-// was revoked meanwhile is refused.
+// Harden: only TLS 1.3, without resumption. Every connection shows its certificate, so a revoked
+// one is refused.
 absl::Status Harden(SSL_CTX* context) {
   SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION |
                                    SSL_OP_IGNORE_UNEXPECTED_EOF);
   SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
-  // Idle connections keep no buffers; partial writes, since ours do not wait.
+  // Idle connections keep no buffers. Partial writes, because our sockets do not block.
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ENABLE_PARTIAL_WRITE |
                                 SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_AUTO_RETRY);
   SSL_CTX_set_verify_depth(context, 4);
@@ -235,7 +236,7 @@ class FileTls : public TlsContext {
  private:
   const bool server_;
   mutable std::mutex mutex_;  // of all below
-  TlsFiles files_;            // of what is current
+  TlsFiles files_;            // of the current context
   std::shared_ptr<SSL_CTX> current_;
   uint64_t expires_ = 0, revoked_expires_ = 0;
 };
@@ -246,7 +247,7 @@ absl::StatusOr<std::shared_ptr<TlsContext>> Make(const TlsFiles& files, bool ser
   return std::shared_ptr<TlsContext>(std::move(made));
 }
 
-// CommonName: the one of a certificate's subject, as UTF-8.
+// CommonName: the only common name of a certificate's subject, as UTF-8.
 std::string CommonName(X509* certificate) {
   X509_NAME* name = X509_get_subject_name(certificate);
   const int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
@@ -290,7 +291,7 @@ absl::Status UseContext(SSL_CTX* made, SSL_CTX* ours) {
         absl::StrCat("the certificate cannot be used: ", OpenSslErrors()));
   }
   SSL_CTX_set1_cert_store(made, SSL_CTX_get_cert_store(ours));
-  // libcurl shows the oldest error, which would be one of a signature that does not say whose.
+  // libcurl shows the oldest error in the queue, which would name no certificate: clear the queue.
   SSL_CTX_set_verify(made, SSL_VERIFY_PEER, [](int good, X509_STORE_CTX*) {
     if (good == 0) OpenSslErrors();
     return good;

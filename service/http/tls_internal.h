@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of certificates, what http/ alone needs.
+// Functions for certificates that only http/ uses.
 #ifndef HEFT_SERVICE_HTTP_TLS_INTERNAL_H_
 #define HEFT_SERVICE_HTTP_TLS_INTERNAL_H_
 
@@ -13,12 +13,12 @@ typedef struct x509_st X509;
 
 namespace heft::service {
 
-// DescribeCertificate: an empty subject where there is no one common name without control
-// characters.
+// DescribeCertificate: the subject is empty unless there is exactly one common name, without
+// control characters.
 PeerCertificate DescribeCertificate(X509* certificate);
-// UseContext: `made`, a client's context that libcurl has made, becomes what `ours` is.
+// UseContext: gives `made`, a client's context from libcurl, the settings of `ours`.
 absl::Status UseContext(SSL_CTX* made, SSL_CTX* ours);
-// PeerOf: of a connection whose handshake is done; none where the peer has shown no certificate.
+// PeerOf: the peer of a connection after the handshake; nullopt if it showed no certificate.
 std::optional<PeerCertificate> PeerOf(SSL* ssl);
 
 }  // namespace heft::service

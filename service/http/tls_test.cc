@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates and keys: which are taken, read anew, revoked; keys in a token (SoftHSM).
+// Certificates and keys: which are accepted, reloaded, revoked; keys in a token (SoftHSM).
 #include "service/http/tls.h"
 
 #include <gmock/gmock.h>
@@ -33,7 +33,7 @@ using testing::ThrowAwayCa;
 
 class TlsTest : public ::testing::Test {
  protected:
-  // Serve: a server with this certificate that says who asks.
+  // Serve: a server with this certificate that returns the caller's name.
   absl::Status Serve(const TlsFiles& files) {
     auto tls = TlsContext::ForServer(files);
     if (!tls.ok()) return tls.status();
@@ -105,7 +105,7 @@ TEST_F(TlsTest, NobodyWithoutACertificateAndNothingButTls13) {
   const TlsFiles files = ca_.Issue("client");
   EXPECT_EQ(Ask(ClientOf(files).get()), R"({"who":"client"})");
   EXPECT_EQ(Ask(ClientOf(files, "127.0.0.1").get()), R"({"who":"client"})");
-  // A client that shows none, one that offers TLS 1.2, and one that speaks no TLS.
+  // A client without a certificate, one that offers TLS 1.2, and one that speaks no TLS.
   const auto shake = [&](SSL_CTX* context) {
     RawClient socket(server_->port());
     const int flags = fcntl(socket.fd(), F_GETFL);
@@ -141,7 +141,7 @@ TEST_F(TlsTest, TheServerMustBeWhoItShouldBe) {
   TlsFiles files = ca_.Issue("client");
   files.authorities = ThrowAwayCa(elsewhere.path()).authorities();
   EXPECT_THAT(Ask(ClientOf(files).get()), HasSubstr("certificate problem"));
-  // The certificate names localhost and 127.0.0.1, and not this.
+  // The certificate names localhost and 127.0.0.1, but not this address.
   EXPECT_THAT(Ask(ClientOf(ca_.Issue("client"), "127.0.0.2").get()),
               HasSubstr("no alternative certificate subject name matches"));
 }
@@ -159,7 +159,7 @@ TEST_F(TlsTest, ANewCertificateEndsNoConnection) {
   EXPECT_EQ(Ask(client.get()), R"({"who":"client"})");
   EXPECT_EQ(server_->load().connections, 1u);
   EXPECT_EQ(Ask(ClientOf(ca_.Issue("other")).get()), R"({"who":"other"})");
-  // Files of other names take the place of these, for good.
+  // Other files replace these permanently.
   const TlsFiles others = ca_.Issue("server-2", {-10, 200 * 3600});
   const auto install = tls_->Prepare(others);
   ASSERT_TRUE(install.ok()) << install.status();
@@ -169,7 +169,7 @@ TEST_F(TlsTest, ANewCertificateEndsNoConnection) {
   files = others;
   ASSERT_TRUE(tls_->Reload().ok());
   EXPECT_EQ(Ask(ClientOf(ca_.Issue("other")).get()), R"({"who":"other"})");
-  // What cannot be used changes nothing.
+  // Invalid files change nothing.
   ASSERT_TRUE(WriteFileAtomic(files.certificate, std::string_view("nothing")).ok());
   EXPECT_FALSE(tls_->Reload().ok());
   EXPECT_EQ(Ask(ClientOf(ca_.Issue("other")).get()), R"({"who":"other"})");
@@ -185,7 +185,7 @@ TEST_F(TlsTest, RevokedCertificatesAreRefusedFromTheNextRequestOn) {
   EXPECT_EQ(Ask(open_too.get()), R"({"who":"kept"})");
   ca_.Revoke({lost.certificate});
   ASSERT_TRUE(tls_->Reload().ok());
-  // Connections that are open are no way around it.
+  // Open connections are refused, too.
   EXPECT_THAT(Ask(open.get()), HasSubstr("is no longer accepted"));
   EXPECT_THAT(Ask(open.get()), ::testing::Not(HasSubstr("who")));
   EXPECT_EQ(Ask(open_too.get()), R"({"who":"kept"})");
@@ -193,7 +193,7 @@ TEST_F(TlsTest, RevokedCertificatesAreRefusedFromTheNextRequestOn) {
   EXPECT_EQ(Ask(ClientOf(kept).get()), R"({"who":"kept"})");
 }
 
-// A list that has ended, or is another authority's, would lock everybody out one at a time.
+// With a list that has ended, or is another authority's, every client would be refused.
 TEST_F(TlsTest, AListThatDoesNotCountIsRefusedBeforeItIsUsed) {
   const TlsFiles known = ca_.Issue("known");
   TlsFiles files = ca_.Issue("server");
@@ -207,7 +207,7 @@ TEST_F(TlsTest, AListThatDoesNotCountIsRefusedBeforeItIsUsed) {
   ca_.Revoke({}, {600, 1200});
   EXPECT_THAT(Message(tls_->Reload()), HasSubstr("no valid list of revoked certificates"));
   EXPECT_EQ(Ask(ClientOf(known).get()), R"({"who":"known"})") << "all stays as it was";
-  // Two authorities: each has its list, or none of its clients comes in.
+  // Two authorities: each needs its list, or all its clients would be refused.
   const heft::testing::TemporaryFolder elsewhere;
   const ThrowAwayCa second(elsewhere.path(), "second");
   ca_.Revoke({});
@@ -220,7 +220,7 @@ TEST_F(TlsTest, AListThatDoesNotCountIsRefusedBeforeItIsUsed) {
   EXPECT_EQ(Ask(ClientOf(known).get()), R"({"who":"known"})");
 }
 
-// A client's certificate that ends while the server runs, and one that is not for clients.
+// A client's certificate that expires while the server runs, and one that is not for clients.
 TEST_F(TlsTest, ExpiredClientsAreRefusedByTheServerToo) {
   ASSERT_TRUE(Serve(ca_.Issue("server")).ok());
   const TlsFiles files = ca_.Issue("short", {-10, 2});
@@ -232,7 +232,7 @@ TEST_F(TlsTest, ExpiredClientsAreRefusedByTheServerToo) {
   EXPECT_THAT(Ask(client.get()), ::testing::Not(HasSubstr("who")));
 }
 
-// Keys that never leave a token. SoftHSM has one of its own for this test.
+// Keys that never leave a token. This test has its own SoftHSM.
 class TokenTest : public TlsTest {
  protected:
   static constexpr char kModule[] = "/usr/lib/softhsm/libsofthsm2.so";
@@ -254,7 +254,7 @@ class TokenTest : public TlsTest {
   int Run(const std::string& command) const {
     return std::system((command + " >" + folder_.path() + "/out 2>&1").c_str());
   }
-  // Import: a new key of P-256 into the token; returns it.
+  // Import: puts a new P-256 key into the token, and returns it.
   std::shared_ptr<EVP_PKEY> Import(const std::string& name, const std::string& id) const {
     ca_.Issue(name);
     EXPECT_EQ(Run("softhsm2-util --import " + (folder_ / (name + ".key")) +
@@ -275,14 +275,14 @@ TEST_F(TokenTest, KeysInATokenSignAndServe) {
   const auto copy = Import("server", "a1");
   const auto key = LoadPrivateKey(Uri("server"));
   ASSERT_TRUE(key.ok()) << key.status();
-  // What the token signs, the public half verifies.
+  // The public half verifies the token's signatures.
   const auto signed_one = SignJws(key->get(), "server", {{"x", 1}});
   ASSERT_TRUE(signed_one.ok()) << signed_one.status();
   const auto jwk = PublicJwk(copy.get(), "server");
   const auto keys = KeySet::Parse(Json{{"keys", {Json(*jwk)}}}.dump(), "keys");
   ASSERT_TRUE(keys.ok()) << keys.status();
   EXPECT_TRUE(VerifyJws(*signed_one, *keys).ok());
-  // And TLS with it, on both sides.
+  // TLS with the token's key, on both sides.
   const TlsFiles server = ca_.IssueFor(copy.get(), "server", Uri("server"));
   ASSERT_TRUE(Serve(server).ok());
   EXPECT_EQ(Ask(ClientOf(ca_.Issue("client")).get()), R"({"who":"client"})");
@@ -296,7 +296,7 @@ TEST_F(TokenTest, KeysInATokenSignAndServe) {
             absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(Message(LoadPrivateKey("pkcs11:object=x?pin-value=1234").status()),
               HasSubstr("pin-source"));
-  // OpenSSL's engine has one module: a key of another would be looked for in the first.
+  // OpenSSL's engine has one module: it would look for the key of another module in the first.
   EXPECT_THAT(Message(LoadPrivateKey("pkcs11:object=server?module-path=/other.so").status()),
               HasSubstr(kModule));
   EXPECT_TRUE(TokenEngineIsLoaded());

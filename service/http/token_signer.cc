@@ -27,17 +27,17 @@ namespace {
 
 constexpr size_t kPublicSize = 32, kSignatureSize = 64;
 
-// Failed: PKCS#11 says it by number (section 2 of its specification).
+// Failed: PKCS#11 reports errors as numbers (section 2 of its specification).
 absl::Status Failed(absl::StatusCode code, const std::string& what, const char* did, CK_RV why) {
   return {code, absl::StrCat(what, ": ", did, " failed: CKR ", absl::StrFormat("0x%x", why))};
 }
 
-// Module: a library that was loaded, once a process, and is never let go: others may use it too.
+// Module: a library that is loaded once a process and never unloaded, because others may use it.
 struct Module {
   std::mutex mutex;  // of all that is done with it here: one thing at a time
   CK_FUNCTION_LIST* p11 = nullptr;
   bool ours = false;   // it was begun here
-  uint64_t begun = 0;  // how often it was begun anew: sessions of before are gone
+  uint64_t begun = 0;  // number of initialisations; each ends older sessions
 };
 
 absl::Status Load(const std::string& path, const std::string& what, Module* module) {
@@ -76,8 +76,8 @@ absl::StatusOr<Module*> ModuleOf(const std::string& path, const std::string& wha
   return Failed(absl::StatusCode::kFailedPrecondition, what, "C_Initialize", begun);
 }
 
-// BeginAnew: a module finds a token that came back only if it looks for slots anew. Not where
-// OpenSSL's engine is in use, whose keys would be gone with it.
+// BeginAnew: a module finds a reinserted token only if it is initialised again. Not while OpenSSL's
+// engine is in use, as it would lose its keys.
 bool BeginAnew(Module* module) {
   if (!module->ours || TokenEngineIsLoaded()) return false;
   ++module->begun;
@@ -85,7 +85,7 @@ bool BeginAnew(Module* module) {
   return Initialize(module->p11) == CKR_OK;
 }
 
-// RefusesPin: each login after one of these may bring the token nearer to its lock.
+// RefusesPin: after these errors, each further login may bring the token closer to locking itself.
 bool RefusesPin(CK_RV why) {
   return why == CKR_PIN_INCORRECT || why == CKR_PIN_INVALID || why == CKR_PIN_LEN_RANGE ||
          why == CKR_PIN_EXPIRED || why == CKR_PIN_LOCKED;
@@ -98,7 +98,8 @@ bool Labelled(const CK_TOKEN_INFO& info, const std::string& label) {
   return text == label;
 }
 
-// kPause: who is away is not asked for each request; one that has just signed is there.
+// kPause: for this time a missing token is not tried again, and one that has just signed counts as
+// present.
 constexpr std::chrono::seconds kPause(1);
 
 class Token : public TokenSigner, public std::enable_shared_from_this<Token> {
@@ -156,7 +157,7 @@ class Token : public TokenSigner, public std::enable_shared_from_this<Token> {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // Drop: the session, which may be gone already.
+  // Drop: closes the session, if it still exists.
   void Drop() {
     if (session_ && session_of_ == module_->begun) p11_->C_CloseSession(*session_);
     session_.reset();
@@ -168,7 +169,7 @@ class Token : public TokenSigner, public std::enable_shared_from_this<Token> {
     return Begin();
   }
 
-  // Begin: a session in which the key is known.
+  // Begin: opens a session and finds the key in it.
   absl::Status Begin() {
     Drop();
     HEFT_ASSIGN_OR_RETURN(const CK_SLOT_ID slot, FindSlot());
@@ -199,7 +200,7 @@ class Token : public TokenSigner, public std::enable_shared_from_this<Token> {
                      "of pin-source, then reload"));
   }
 
-  // Tell: the log, when it is other than it was.
+  // Tell: logs a change of the state.
   void Tell(const absl::Status& now) {
     const std::string why = Message(now);
     if (why == told_) return;
@@ -226,11 +227,11 @@ class Token : public TokenSigner, public std::enable_shared_from_this<Token> {
       CK_TOKEN_INFO info;
       if (p11_->C_GetTokenInfo(slot, &info) == CKR_OK && Labelled(info, uri_.token)) return slot;
     }
-    // Not kNotFound: tokens come back.
+    // Not kNotFound, because tokens come back.
     return absl::UnavailableError(absl::StrCat(uri_.uri, ": no token has the label ", uri_.token));
   }
 
-  // Find: the one Edwards key of this class that has the URI's label.
+  // Find: the only Edwards key of this class with the URI's label.
   absl::StatusOr<CK_OBJECT_HANDLE> Find(CK_OBJECT_CLASS kind) const {
     CK_KEY_TYPE type = CKK_EC_EDWARDS;
     std::string label = uri_.object;
@@ -251,7 +252,7 @@ class Token : public TokenSigner, public std::enable_shared_from_this<Token> {
                                             " (the token needs both halves; is the PIN right?)"));
   }
 
-  // ReadPublic: as 32 bytes, or those as an OCTET STRING: tokens do either.
+  // ReadPublic: tokens give 32 bytes, or an OCTET STRING with these.
   absl::Status ReadPublic(CK_OBJECT_HANDLE half) {
     std::array<uint8_t, 64> point;
     CK_ATTRIBUTE attribute = {CKA_EC_POINT, point.data(), point.size()};
@@ -266,7 +267,7 @@ class Token : public TokenSigner, public std::enable_shared_from_this<Token> {
     }
     std::array<uint8_t, kPublicSize> key;
     std::copy_n(point.begin() + skip, key.size(), key.begin());
-    // Once it was opened it stays the key that it was: another of its name would sign for nobody.
+    // The key may not change after it was opened: no role would accept another key's signatures.
     if (public_ != decltype(public_){} && public_ != key) {
       return absl::UnavailableError(absl::StrCat(uri_.uri, ": is another key now: restart"));
     }
@@ -296,7 +297,7 @@ class Token : public TokenSigner, public std::enable_shared_from_this<Token> {
   std::optional<CK_SESSION_HANDLE> session_;
   uint64_t session_of_ = 0;       // Module::begun when it was made
   CK_RV refused_ = CKR_OK;        // why the token took no PIN
-  Clock::time_point not_before_;  // who has failed waits for it
+  Clock::time_point not_before_;  // after a failure, no attempt before this time
   Clock::time_point signed_;      // last
   std::string told_;
   CK_OBJECT_HANDLE key_ = CK_INVALID_HANDLE;

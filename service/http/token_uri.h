@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TokenUri: where a key in a token is (RFC 7512), in parts.
+// TokenUri: the parts of the URI of a key in a token (RFC 7512).
 #ifndef HEFT_SERVICE_HTTP_TOKEN_URI_H_
 #define HEFT_SERVICE_HTTP_TOKEN_URI_H_
 
@@ -16,11 +16,11 @@ struct TokenUri {
   std::string uri;            // without the query
   std::string token, object;  // labels; empty: any
   std::string module;         // of the query: module-path
-  SecureVector<char> pin;     // what the file of pin-source holds, and a zero; empty: none
+  SecureVector<char> pin;     // content of the pin-source file, and a zero; empty: none
 };
 
-// ParseTokenUri: kInvalidArgument for what it does not know in the query: a PIN is never in the URI
-// itself; the errors of the PIN's file.
+// ParseTokenUri: kInvalidArgument for unknown attributes in the query, so the URI never holds a
+// PIN; the errors of the PIN's file.
 absl::StatusOr<TokenUri> ParseTokenUri(const std::string& text);
 
 }  // namespace heft::service

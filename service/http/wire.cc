@@ -88,7 +88,7 @@ class Tls : public Wire {
   std::string Why() const override { return why_; }
   bool StillTrusted(SSL_CTX* context) const override {
     X509* certificate = SSL_get0_peer_certificate(ssl_);
-    if (certificate == nullptr) return true;  // who has shown none is nobody
+    if (certificate == nullptr) return true;  // a peer without a certificate has no identity
     X509_STORE_CTX* check = X509_STORE_CTX_new();
     const bool good = X509_STORE_CTX_init(check, SSL_CTX_get_cert_store(context), certificate,
                                           SSL_get_peer_cert_chain(ssl_)) == 1 &&

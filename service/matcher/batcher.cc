@@ -12,8 +12,8 @@ namespace {
 
 using std::chrono::duration;
 
-// Of the last pass' time: for so long the next one waits for more probes, where several came last
-// time: those who were answered together ask again together.
+// The share of the last pass' time for which the next pass waits for more probes, if the last one
+// had several: clients that were answered together ask again together.
 constexpr double kGatherShare = 0.15;
 constexpr duration<double> kLongestGather{0.2};
 constexpr double kNewest = 0.3;  // weight of the newest pass in the mean
@@ -54,7 +54,7 @@ size_t Batcher::queued() const {
 }
 
 duration<double> Batcher::ExpectedWait() const {
-  // Nothing is ahead of who comes to an idle service, however long its last pass took.
+  // In an idle service no pass is ahead of a probe, however long the last one took.
   const double passes = std::ceil(static_cast<double>(queue_.size()) / limits_.most);
   return pass_time_ * (passes + (running_ ? 1 : 0));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Batcher: probes that arrive together are matched in one pass over the gallery. One pass runs at a
-// time and has all cores; what comes meanwhile is the next one's. A probe that cannot be answered
-// in its time is refused when it comes; one that was taken is answered, or told at its deadline.
+// time and has all cores; probes that arrive meanwhile go to the next. A probe that cannot be
+// answered in time is refused at once; an accepted probe gets its answer, or an error at its
+// deadline.
 #ifndef HEFT_SERVICE_MATCHER_BATCHER_H_
 #define HEFT_SERVICE_MATCHER_BATCHER_H_
 
@@ -29,7 +30,7 @@ struct BatchLimits {
   uint32_t queued = 64;  // that wait for one
 };
 
-// BatchProbe: a probe, and what it is matched with.
+// BatchProbe: a probe, with its engine and gallery.
 struct BatchProbe {
   std::shared_ptr<const Engine> engine;
   std::string gallery;
@@ -37,7 +38,7 @@ struct BatchProbe {
   std::chrono::steady_clock::time_point deadline;
 };
 
-// Matched: an unsigned reply, and the state of the gallery that gave it. Let go of it soon.
+// Matched: an unsigned reply, and the state of the gallery that gave it. Release it soon.
 struct Matched {
   std::vector<uint8_t> reply;
   std::shared_ptr<const Gallery> gallery;
@@ -49,18 +50,19 @@ class Batcher {
 
   // `galleries` and `metrics` outlive it.
   Batcher(Galleries* galleries, BatchLimits limits, Metrics* metrics);
-  // Ends when what was taken is answered. Nobody may call Identify any more.
+  // Waits until accepted probes are answered. No call of Identify may follow.
   ~Batcher();
   Batcher(const Batcher&) = delete;
   Batcher& operator=(const Batcher&) = delete;
 
-  // Identify waits for its answer. kResourceExhausted at once, where the queue is full or the pass
+  // Identify waits for its answer. kResourceExhausted at once if the queue is full or the pass
   // would come too late; kDeadlineExceeded; otherwise as Server::IdentifyTogether.
   absl::StatusOr<Matched> Identify(BatchProbe probe);
-  // HasRoom: whether Identify would take a probe of this deadline now; its error otherwise. Asked
-  // before a signed request is remembered, which can then be asked again.
+  // HasRoom: whether Identify would accept a probe with this deadline now; its error otherwise.
+  // Called before a signed request is recorded as taken, so that a refused request can be sent
+  // again.
   absl::Status HasRoom(Clock::time_point deadline) const;
-  // RetryAfter: seconds, rounded up, after which the queue of now should be gone.
+  // RetryAfter: seconds, rounded up, until the current queue should be done.
   int RetryAfter() const;
   size_t queued() const;
 
@@ -75,7 +77,7 @@ class Batcher {
 
   absl::Status HasRoomNow(Clock::time_point deadline) const;  // under the mutex
   void Run();
-  // What is matched next, taken out of the queue; what is past its deadline is answered.
+  // Gather, TakeAlike: take the next pass out of the queue, and answer probes past their deadline.
   Pass Gather(std::unique_lock<std::mutex>* lock);
   Pass TakeAlike();
   void Match(const Pass& pass);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probes that come together, deadlines, load, and a decider that is away.
+// Probes that arrive together, deadlines, load, and a decider that does not answer.
 #include "service/matcher/batcher.h"
 
 #include <gmock/gmock.h>
@@ -38,7 +38,7 @@ class BatcherTest : public ::testing::Test {
     probe.deadline = steady_clock::now() + patience;
     return probe;
   }
-  // What the metrics say of a name without labels.
+  // Value: the value of a metric without labels.
   double Value(const std::string& name) const {
     const std::string text = world_->state().metrics->Text();
     const size_t at = text.find("\n" + name + " ");
@@ -50,8 +50,7 @@ class BatcherTest : public ::testing::Test {
   std::unique_ptr<MatcherWorld> world_;
 };
 
-// Whoever comes while a pass runs is in the next one, with all others who did; a probe that is
-// damaged is its sender's alone.
+// Probes that arrive during a pass share the next one; a damaged probe fails alone.
 TEST_F(BatcherTest, ProbesThatComeTogetherShareAPass) {
   world_->Start();
   for (const uint64_t person : {1, 2, 3}) {
@@ -93,7 +92,7 @@ TEST_F(BatcherTest, WhatCannotBeAnsweredInTimeIsToldSo) {
   ASSERT_EQ(world_->Enrol("p1", 1).status, 201);
   const auto late = world_->state().batcher.Identify(Probe(1, std::chrono::milliseconds(-1)));
   EXPECT_TRUE(absl::IsResourceExhausted(late.status())) << late.status();
-  // Many at once, two of whom may wait.
+  // Many at once, but only two may wait.
   constexpr int kProbes = 40;
   std::vector<BatchProbe> probes;
   for (int i = 0; i < kProbes; ++i) probes.push_back(Probe(1, std::chrono::minutes(5)));
@@ -130,7 +129,7 @@ TEST_F(BatcherTest, AnswersThatCannotBeHadSaySoQuickly) {
   EXPECT_TRUE(status == 504 || status == 429) << status;
 }
 
-// Who was enrolled while the decider was away is admitted when it is back.
+// People enrolled while the decider was away are admitted when it is back.
 TEST_F(BatcherTest, WhatWaitedForTheDeciderIsDoneWhenItIsBack) {
   world_->Start();
   world_->decider().away = true;
@@ -149,7 +148,7 @@ TEST_F(BatcherTest, WhatWaitedForTheDeciderIsDoneWhenItIsBack) {
   EXPECT_EQ(status, "admitted");
 }
 
-// Engines are replaced, and galleries changed, under probes that are on their way.
+// Engines are replaced and galleries changed while probes are matched.
 TEST_F(BatcherTest, NothingIsAnsweredWronglyWhileEverythingChanges) {
   world_->Start();
   ASSERT_EQ(world_->Enrol("p1", 1).status, 201);
@@ -173,7 +172,7 @@ TEST_F(BatcherTest, NothingIsAnsweredWronglyWhileEverythingChanges) {
     remove.target = absl::StrCat("/v1/persons/q", i);
     const HttpResponse removed = world_->Send("registrar", remove);
     EXPECT_EQ(removed.status, 200);
-    // Receipts are signed when what was erased is overwritten, as far as the store does that.
+    // Receipts are signed once the erased bytes are overwritten, if the store can do that.
     const auto gone = MatcherWorld::JsonOf(removed)["galleries"][0];
     EXPECT_EQ(gone["receipts"].size(), 1u) << "probes hold no generation for long: " << gone;
     EXPECT_EQ(gone["overwritten"], world_->state().galleries.overwrites());

@@ -17,14 +17,14 @@
 namespace heft::service {
 namespace {
 
-// IsOurs: a name that Begun gives, of a file that it made.
+// IsOurs: whether Begun made the file, judged by its name.
 bool IsOurs(const std::filesystem::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   return name.size() == 2 * sizeof(Hash) &&
          name.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
-// How many are left when those are gone that no request can be good for any more.
+// Removes files whose requests have expired, and returns the number of the others.
 size_t Sweep(const std::string& folder) {
   const uint64_t now = UnixTime();
   size_t left = 0;

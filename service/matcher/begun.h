@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Begun: requests with an idempotency key whose work was begun, each a file, for who asks again
-// after a crash. A signed enrolment is taken once, but who asks again for what failed asks for the
-// same; a person who was removed, and a gallery that was made, are there no more, or already,
-// because of this very request. Any thread.
+// Begun: remembers started requests with an idempotency key, one file each, for repetitions after a
+// crash. A signed enrolment is taken once, but after a failure the same request may be repeated. If
+// a removal or the creation of a gallery is repeated, the person is missing or the gallery exists
+// because of the first attempt. Any thread.
 #ifndef HEFT_SERVICE_MATCHER_BEGUN_H_
 #define HEFT_SERVICE_MATCHER_BEGUN_H_
 
@@ -15,16 +15,16 @@ namespace heft::service {
 
 class Begun {
  public:
-  // kMost: more are not kept: who asks again for those is told how it stands, or signs anew.
+  // kMost: more are not kept: a repetition of such a request gets an error, or must be signed anew.
   static constexpr size_t kMost = 4096;
 
-  // `state`: a folder of this user's; its folder "begun", or "begun-WHAT" for one kind of request,
-  // is made when it is needed. What lies there and is not this class's is left alone.
+  // `state`: a folder of this user. Its folder "begun", or "begun-WHAT" for one kind of request, is
+  // made when needed. Other files in it are left alone.
   explicit Begun(const std::string& state, const std::string& what = "")
       : folder_(state + "/begun" + (what.empty() ? "" : "-") + what) {}
-  // `what`: of who asks, his key, and all that he asks.
+  // `what`: the hash of the caller, the idempotency key and the whole request.
   bool Has(const Hash& what) const;
-  // Begin: on the disk when it returns; what is older than a request can be good is forgotten.
+  // Begin: on the disk when it returns; removes entries of expired requests.
   absl::Status Begin(const Hash& what) const;
   void End(const Hash& what) const;
 

@@ -25,7 +25,7 @@ TEST(BegunTest, WhatIsOldIsForgottenAndWhatIsOthersStays) {
   EXPECT_TRUE(begun.Has(first));
   EXPECT_FALSE(Begun(state.path(), "removals").Has(first));
   EXPECT_FALSE(Begun(state.path()).Has(first));
-  // The library's memory of galleries lies in the same folder (HEFT_STATE_DIR).
+  // The library keeps its generations of galleries in the same folder (HEFT_STATE_DIR).
   const std::string folder = state.path() + "/begun-galleries/";
   const std::vector<std::string> others = {state.path() + "/galleries/0a0b.generation",
                                            folder + "lock", folder + "0a0b.generation"};

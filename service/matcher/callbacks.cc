@@ -18,12 +18,12 @@ constexpr int kAttempts = 3;
 constexpr std::chrono::seconds kDeadline{10};
 constexpr size_t kLongest = 2048;
 
-// Where the origin ends: the first '/', '?' or the end after "https://".
+// OriginEnd: the end of the origin: the first '/' or '?' after "https://", or the end.
 size_t OriginEnd(const std::string& url) {
   return std::min(url.find_first_of("/?", std::string_view("https://").size()), url.size());
 }
 
-// What may stand in a target: nothing that could end the request line, or begin a fragment.
+// IsTarget: no character that could end the request line or begin a fragment.
 bool IsTarget(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c > ' ' && c < 127 && c != '#'; });
 }

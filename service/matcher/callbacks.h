@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Callbacks: OSIA's asynchronous answers. Who asks with ?callback=URL is answered 202, and the URL
-// is told when the task has ended. A service that calls whatever it is told to could be led into
-// any network: it calls origins that its configuration lists, over TLS, and no other.
+// Callbacks: OSIA's asynchronous answers. A request with ?callback=URL gets 202, and the URL is
+// called when its task has ended. To prevent calls into other networks, only the origins that the
+// configuration lists are called, over TLS.
 #ifndef HEFT_SERVICE_MATCHER_CALLBACKS_H_
 #define HEFT_SERVICE_MATCHER_CALLBACKS_H_
 
@@ -29,16 +29,16 @@ class Callbacks {
   static absl::StatusOr<std::shared_ptr<Callbacks>> Create(const std::vector<std::string>& allowed,
                                                            std::shared_ptr<TlsContext> tls);
   Callbacks();
-  // Ends the call that is under way; those that wait are dropped, as their tasks can be asked for.
+  // Waits for the current call and drops queued ones, as clients can poll their tasks.
   ~Callbacks();
   Callbacks(const Callbacks&) = delete;
   Callbacks& operator=(const Callbacks&) = delete;
 
-  // Check: kInvalidArgument for a URL that is not to be called.
+  // Check: kInvalidArgument for a URL that is not allowed.
   absl::Status Check(const std::string& url) const;
-  // Call: has a thread of its own POST `task` to the URL, with ?transactionId= and &taskId= as OSIA
-  // has them, three times at most, and returns at once. What fails then, or comes while
-  // kMostWaiting others wait, is logged: the task can still be asked for.
+  // Call: a thread POSTs `task` to the URL, with OSIA's ?transactionId= and &taskId=, in at most
+  // three attempts; returns at once. A failed call, or one beyond kMostWaiting queued ones, is
+  // logged: the client can poll the task.
   static constexpr size_t kMostWaiting = 1024;
   void Call(const std::string& url, const std::string& transaction, const Json& task);
 
@@ -49,7 +49,7 @@ class Callbacks {
   };
   void Run();
   void Send(const Waiting& waiting);
-  // Sleeps between two attempts; false where it is to end.
+  // Pause: sleeps between two attempts; false if the object is being destroyed.
   bool Pause(std::chrono::seconds time);
 
   std::map<std::string, std::unique_ptr<HttpClient>> clients_;  // by origin

@@ -21,7 +21,7 @@ void ReadStore(const ConfigTable& store, MatcherConfig* config) {
                 "an Ed25519 key in a token: \"pkcs11:...\"; a file is the store's own");
   }
   if (IsDatabase(config->store)) {
-    // What is beside a folder's store has its place here: the server's keys, and the cache.
+    // The server's keys and the cache, which lie beside a store in a folder, are in this folder.
     config->state = store.RequiredPath("state");
     config->staging = store.Path("staging", config->state + ".staging");
   } else {
@@ -65,8 +65,8 @@ void ReadMatching(const ConfigTable& matching, MatcherConfig* config) {
 void ReadDecider(const ConfigTable& decider, MatcherConfig* config) {
   config->decider_url = decider.Text("url", "");
   config->decider_tls = config->common.tls;
-  // Its own authorities, where the deciders' machines have others than the clients: then the
-  // clients' list of revoked certificates says nothing of theirs, and would refuse them.
+  // The deciders may have other authorities than the clients. Then the clients' list of revoked
+  // certificates does not cover them, and would refuse them.
   config->decider_tls.authorities = decider.Path("authorities", config->common.tls.authorities);
   const bool others = config->decider_tls.authorities != config->common.tls.authorities;
   config->decider_tls.revoked = decider.Path("revoked", others ? "" : config->common.tls.revoked);

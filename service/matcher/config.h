@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MatcherConfig: what `heft-matcher serve --config FILE` is told; docs/operations.md has every key.
+// MatcherConfig: the configuration of heft-matcher; docs/operations.md lists every key.
 #ifndef HEFT_SERVICE_MATCHER_CONFIG_H_
 #define HEFT_SERVICE_MATCHER_CONFIG_H_
 
@@ -22,8 +22,8 @@
 
 namespace heft::service {
 
-// DefaultWorkers: each probe has one while it is matched, and while it waits for its pass; others
-// have theirs. Fewer, and who comes when all that may wait do would wait too, and not be told.
+// DefaultWorkers: a probe holds a worker while it waits and while it is matched; other requests
+// need some too. With fewer, a request beyond the limits would wait instead of being refused.
 constexpr uint32_t DefaultWorkers(const BatchLimits& batch) {
   return std::min(batch.most + batch.queued + 16, 1024u);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the console and Prometheus show of a matcher besides its requests.
+// The data of a matcher, besides its requests, for the console and Prometheus.
 #ifndef HEFT_SERVICE_MATCHER_CONSOLE_FACTS_H_
 #define HEFT_SERVICE_MATCHER_CONSOLE_FACTS_H_
 

@@ -19,7 +19,7 @@ absl::StatusOr<Trust> LoadTrust(const std::string& path) {
   return trust;
 }
 
-// What everybody may fetch must be what they need.
+// The encryption key that every client may fetch must belong to the same key set.
 absl::StatusOr<std::vector<uint8_t>> ReadEncryptionKey(const std::string& path, const Trust& trust,
                                                        const KeyId& key) {
   if (path.empty()) return std::vector<uint8_t>();
@@ -48,7 +48,7 @@ absl::StatusOr<std::shared_ptr<const Engine>> LoadEngine(const EngineFiles& file
   }
   HEFT_ASSIGN_OR_RETURN(const CheckedKeys keys,
                         CheckKeys(&trust, evaluation.view(), enrolment.view()));
-  // What was checked is what is inspected, but of keys that are mapped, of which the file says it.
+  // Inspect the checked bytes; for mapped keys, inspect the file.
   std::vector<uint8_t> mapped;
   if (evaluation.bytes.empty()) {
     HEFT_ASSIGN_OR_RETURN(mapped, ReadFile(files.evaluation_keys, kMaxKeysSize));

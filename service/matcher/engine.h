@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Engine: a model, the keys of one key set, and whom to believe: what all that happens at one
-// moment is done with. It never changes; what comes in its place is loaded beside it and checked,
-// and requests in flight end with the one that they began with.
+// Engine: a model, one key set and the trusted signers, for all requests of a time. It never
+// changes: its replacement is loaded and checked separately, and a request keeps the engine that it
+// began with.
 #ifndef HEFT_SERVICE_MATCHER_ENGINE_H_
 #define HEFT_SERVICE_MATCHER_ENGINE_H_
 
@@ -38,12 +38,12 @@ struct Engine : TrustedServer {  // which has a trust file
   uint64_t loaded = 0;   // Unix seconds
 };
 
-// LoadEngine: keys must be signed by a key owner of the trust file, both by the same; the model by
-// a trainer where it lists one; the encryption key must be of the same key. The errors name the
-// file.
+// LoadEngine: one key owner of the trust file must have signed all keys; if the file lists
+// trainers, one must have signed the model; the encryption key must belong to the same key set.
+// Errors name the file.
 absl::StatusOr<std::shared_ptr<const Engine>> LoadEngine(const EngineFiles& files);
 
-// CurrentEngine: the one that requests begin with from now on.
+// CurrentEngine: the engine for new requests.
 class CurrentEngine {
  public:
   explicit CurrentEngine(std::shared_ptr<const Engine> engine) : engine_(std::move(engine)) {}

@@ -13,7 +13,7 @@
 namespace heft::service {
 namespace {
 
-// Of one RenewAll: a renewal takes up to 64 blocks, so that this is more than any gallery has.
+// Rounds of one RenewAll: a renewal takes up to 64 blocks, so no gallery needs more rounds.
 constexpr int kMostRounds = 1 << 16;
 
 }  // namespace
@@ -146,7 +146,7 @@ absl::StatusOr<bool> Exchange::Admit(const std::string& gallery) {
   HEFT_ASSIGN_OR_RETURN(const AdmitResult done, Apply(gallery, *admission, errand.request_id));
   HEFT_ASSIGN_OR_RETURN(const Gallery newest, galleries_->Newest(gallery));
   const std::lock_guard lock(mutex_);
-  // What has come in makes a state that is yet to be signed.
+  // The admission changed the gallery, so its new state has yet to be signed.
   if (done.admitted + done.rejected > 0) {
     signed_.erase(gallery);
     return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Exchange: the matcher's errands to the key owner. It sends what waits in quarantine, and brings
-// what was admitted into the gallery; and it has blocks renewed that templates leave. One thread
-// looks after all galleries; renewals are tasks of whoever asks for them.
+// Exchange: the matcher's messages to the key owner. It sends pending enrolments and adds approved
+// ones to the gallery, and it has blocks renewed that templates leave. One thread serves all
+// galleries; renewals are tasks of their callers.
 #ifndef HEFT_SERVICE_MATCHER_EXCHANGE_H_
 #define HEFT_SERVICE_MATCHER_EXCHANGE_H_
 
@@ -28,14 +28,14 @@
 namespace heft::service {
 
 struct ExchangeOptions {
-  std::chrono::milliseconds poll{2000};       // between looks at what nobody has told of
+  std::chrono::milliseconds poll{2000};       // between checks without a wake-up
   std::chrono::milliseconds patience{30000};  // for an answer of the decider
   PendingLimit most;                          // of one request for admission
 };
 
 class Exchange {
  public:
-  // `decider`: nullptr where files are carried by hand: then no thread runs. The others outlive it.
+  // `decider`: nullptr if files are carried by hand: then no thread runs. The others outlive it.
   Exchange(const CurrentEngine* engine, Galleries* galleries, std::shared_ptr<Decider> decider,
            ExchangeOptions options, AuditLog* audit_log, Metrics* metrics);
   ~Exchange();
@@ -43,47 +43,47 @@ class Exchange {
   Exchange& operator=(const Exchange&) = delete;
 
   bool has_decider() const { return decider_ != nullptr; }
-  // Wake: somebody has brought something.
+  // Wake: call after an enrolment.
   void Wake();
-  // Changes: counts admissions that came into any gallery. WaitForChange: until there are more than
-  // `seen`, or the deadline.
+  // Changes: the number of admissions to all galleries. WaitForChange: until it exceeds `seen`, or
+  // the deadline.
   uint64_t Changes() const;
   void WaitForChange(uint64_t seen, std::chrono::steady_clock::time_point deadline) const;
 
-  // Request: what waits in a gallery, signed, for the key owner; of much, what comes first. Apply:
-  // what he answered.
+  // Request: the signed request for the pending enrolments of a gallery; if they are too many, for
+  // the first. Apply: takes the key owner's answer.
   absl::StatusOr<std::vector<uint8_t>> Request(const std::string& gallery);
-  // `request_id`: in whose name, for the audit log.
+  // `request_id`: the request behind it, for the audit log.
   absl::StatusOr<AdmitResult> Apply(const std::string& gallery, std::span<const uint8_t> admission,
                                     const std::string& request_id);
 
-  // Renewed: what came of one renewal or several.
+  // Renewed: the result of one renewal or several.
   struct Renewed {
     uint64_t blocks = 0, freed = 0, moved = 0, erased = 0, leaving = 0;
     std::vector<std::vector<uint8_t>> receipts;
     absl::Status overwritten;
   };
-  // RenewAll: until nobody leaves any more; `compact`: and sparse blocks have become few. Several
-  // callers take turns. kFailedPrecondition without a decider.
+  // RenewAll: until no template is leaving; with `compact`, also until few blocks are sparse.
+  // Callers run one after the other. kFailedPrecondition without a decider.
   absl::StatusOr<Renewed> RenewAll(const std::string& gallery, bool compact,
                                    const Monitor& monitor);
-  // AskRenewal and FinishRenewal: both ends of one, where files are carried by hand.
+  // AskRenewal, FinishRenewal: both halves of a renewal, for files that are carried by hand.
   absl::StatusOr<std::vector<uint8_t>> AskRenewal(const std::string& gallery, bool compact,
                                                   const Monitor& monitor);
   absl::StatusOr<RenewResult> FinishRenewal(const std::string& gallery,
                                             std::span<const uint8_t> answer);
 
-  // Stop: no more errands.
+  // Stop: sends no more messages.
   void Stop();
 
  private:
   void Run();
-  // Looks after one gallery; whether anything came into it.
+  // Admit: serves one gallery; whether an enrolment was admitted.
   absl::StatusOr<bool> Admit(const std::string& gallery);
   void AdmitAll();
   absl::StatusOr<std::vector<uint8_t>> SignFor(const std::string& gallery,
                                                const std::vector<uint8_t>& request);
-  // Errand: under a request id of its own, by which both daemons write it down.
+  // Errand: a message with its own request id, which both daemons record.
   Forwarded Errand(const std::string& gallery) const;
   void Remember(const std::string& gallery);
 
@@ -97,7 +97,7 @@ class Exchange {
   mutable std::mutex mutex_;  // of all below
   mutable std::condition_variable woken_, changed_;
   bool stopping_ = false, awake_ = true;
-  std::string asked_as_;  // the last admission's request id; the thread's alone
+  std::string asked_as_;  // the last admission's request id; only of the thread
   uint64_t changes_ = 0;
   std::map<std::string, uint64_t> signed_;     // generation whose state the key owner has signed
   std::map<std::string, std::string> failed_;  // why the last errand did; logged once

@@ -26,15 +26,15 @@ milliseconds Left(const Forwarded& of) {
   return std::chrono::duration_cast<milliseconds>(of.deadline - Clock::now());
 }
 
-// TextOf: a member of an error's body, or nothing.
+// TextOf: a string member of an error's body, or empty.
 std::string TextOf(const HttpResponse& response, const char* name) {
   const auto json = Json::parse(response.body, nullptr, /*allow_exceptions=*/false);
   const bool is = json.is_object() && json.contains(name) && json[name].is_string();
   return is ? json[name].get<std::string>() : std::string();
 }
 
-// Spent: the decider's server says when to come again where it has too much to do; of a budget it
-// does not.
+// Spent: whether a budget is spent. If the decider is overloaded, its answer has Retry-After; for a
+// budget it has none.
 bool Spent(const HttpResponse& response) {
   return response.status == 429 &&
          std::none_of(response.headers.begin(), response.headers.end(), [](const auto& header) {
@@ -42,13 +42,13 @@ bool Spent(const HttpResponse& response) {
          });
 }
 
-// Replayed: a connection died under a message, which HttpClient sent again with its nonce, and the
-// decider had seen it: what it answered is lost.
+// Replayed: a connection broke, and HttpClient sent the message again with the same nonce, which
+// the decider had already seen: its answer is lost.
 bool Replayed(const HttpResponse& response) {
   return response.status == 401 && TextOf(response, "code") == "REPLAYED";
 }
 
-// NoAnswer: the request may not have been seen, or its answer was lost.
+// NoAnswer: the decider may not have seen the request, or its answer was lost.
 bool NoAnswer(const absl::StatusOr<HttpResponse>& response) {
   if (!response.ok()) {
     return absl::IsUnavailable(response.status()) || absl::IsDeadlineExceeded(response.status()) ||
@@ -58,7 +58,7 @@ bool NoAnswer(const absl::StatusOr<HttpResponse>& response) {
          Replayed(*response);
 }
 
-// TookTooLong: for the deadline that was set, whoever of the two noticed.
+// TookTooLong: whether the deadline passed, noticed by either side.
 bool TookTooLong(const absl::StatusOr<HttpResponse>& response) {
   return response.ok() ? response->status == 504 : absl::IsDeadlineExceeded(response.status());
 }
@@ -114,7 +114,8 @@ HttpDecider::HttpDecider(std::unique_ptr<HttpClient> client, ForwardOptions opti
 absl::StatusOr<HttpResponse> HttpDecider::Try(Way* way, const ClientRequest& request) {
   HEFT_RETURN_IF_ERROR(way->circuit.Enter());
   auto response = client_->Send(request);
-  // Who asks with little time left says nothing of the decider: no client keeps others from it.
+  // A timeout of a request with little time left says nothing about the decider. So no client can
+  // open the circuit for others.
   if (TookTooLong(response) && request.deadline < way->attempt - kNearly) {
     way->circuit.Abandon();
   } else {
@@ -167,7 +168,7 @@ absl::Status StatusOfError(const HttpResponse& response, const std::string& what
   const std::string message =
       absl::StrCat(what, ": ", said.empty() ? absl::StrCat("HTTP ", response.status) : said);
   if (Replayed(response)) return absl::UnavailableError(message);
-  // What the other daemon refuses to this one is not for whoever asked this one.
+  // The decider's refusal of this matcher does not concern the matcher's client.
   if (response.status == 401 || response.status == 403) return absl::InternalError(message);
   if (const auto it = codes->find(code); it != codes->end()) return {it->second, message};
   if (response.status == 429) return absl::ResourceExhaustedError(message);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// HttpDecider: the decider of service/matcher/decider_link.h over HTTP and TLS. It is quick about a
-// decider that is away: after a few failures in a row nobody waits for it any more, until one
-// request at a time has found it back.
+// HttpDecider: the decider of service/matcher/decider_link.h over HTTP and TLS. If the decider does
+// not answer, requests fail fast: after a few failures in a row only one request at a time tries
+// it, until one succeeds.
 #ifndef HEFT_SERVICE_MATCHER_FORWARD_H_
 #define HEFT_SERVICE_MATCHER_FORWARD_H_
 
@@ -20,8 +20,8 @@
 namespace heft::service {
 
 // Circuit: closed while the other side answers. `failures` in a row open it for `pause`, and each
-// further failure for twice as long, up to `longest`; meanwhile nobody is let through. After that
-// one is, and what becomes of him decides. Any thread.
+// further failure for twice as long, up to `longest`; meanwhile every request is refused. Then one
+// request may pass, and its result closes the circuit or opens it again. Any thread.
 class Circuit {
  public:
   using Clock = std::chrono::steady_clock;
@@ -31,11 +31,11 @@ class Circuit {
   };
   Circuit() = default;
   explicit Circuit(Options options) : options_(options) {}
-  // Enter: OK, or kUnavailable with the seconds after which to ask again. Who was let in calls
-  // Leave.
+  // Enter: OK, or kUnavailable with the seconds until the next attempt. After OK the caller must
+  // call Leave.
   absl::Status Enter(Clock::time_point now = Clock::now());
   void Leave(bool answered, Clock::time_point now = Clock::now());
-  // In place of Leave: his own time was over before anybody could tell, so it stays as it is.
+  // Instead of Leave: the caller's own deadline passed first, so the state stays as it is.
   void Abandon();
   bool open() const;
 
@@ -43,25 +43,25 @@ class Circuit {
   Options options_;
   mutable std::mutex mutex_;
   int failures_ = 0;
-  bool trying_ = false;  // somebody was let through while it was open
+  bool trying_ = false;  // a request is trying it while it is open
   std::chrono::milliseconds pause_{0};
   Clock::time_point until_;
 };
 
 struct ForwardOptions {
-  // A message is sent again where no answer came, as long as time is left: the decider knows a
-  // reply that it has opened and gives the same answer again, and admissions and renewals may be
-  // asked for any number of times.
+  // If no answer came, a message is sent again while time is left. The decider gives the same
+  // answer to a reply that it has opened, and admissions and renewals may be requested any number
+  // of times.
   int attempts = 3;
   std::chrono::milliseconds attempt{10000};  // for one of them, of a decision
-  // Of admissions and renewals, for which nobody waits and which take as long as there is to do.
+  // Of admissions and renewals, for which no client waits, and whose time depends on their size.
   std::chrono::milliseconds errand{30000};
   Circuit::Options circuit = {};
 };
 
 class HttpDecider : public Decider {
  public:
-  // `tls`: what the client connects with, for Reload.
+  // `tls`: the context of the client, for PrepareReload.
   explicit HttpDecider(std::unique_ptr<HttpClient> client, ForwardOptions options = {},
                        std::shared_ptr<TlsContext> tls = nullptr);
 
@@ -71,16 +71,16 @@ class HttpDecider : public Decider {
                                                             const Forwarded& of) override;
   absl::StatusOr<std::vector<uint8_t>> Renew(std::span<const uint8_t> signed_request,
                                              const Forwarded& of) override;
-  // Reads certificates anew, for connections from now on.
+  // Reads certificates again, for new connections.
   absl::StatusOr<std::function<void()>> PrepareReload(const TlsFiles& files) {
     if (tls_ == nullptr) return [] {};
     return tls_->Prepare(files);
   }
-  // Whether it has not answered lately: for the console and metrics.
+  // Whether the decider has not answered lately, for the console and metrics.
   bool away() const { return decisions_.circuit.open() || errands_.circuit.open(); }
 
  private:
-  // Way: decisions and errands do not close the decider to each other.
+  // Way: failures of decisions and of other messages are counted separately.
   struct Way {
     const std::chrono::milliseconds attempt;
     Circuit circuit;
@@ -95,8 +95,8 @@ class HttpDecider : public Decider {
   Way decisions_, errands_;
 };
 
-// StatusOfError: what a service's error response says, as a status: by its code, else by its HTTP
-// status. `what` names the service.
+// StatusOfError: a service's error response as a status: by its code, else by its HTTP status.
+// `what` names the service.
 absl::Status StatusOfError(const HttpResponse& response, const std::string& what);
 
 }  // namespace heft::service

@@ -45,7 +45,7 @@ TEST(CircuitTest, OpensAfterFailuresAndLetsOneTry) {
   EXPECT_TRUE(circuit.Enter(at(912)).ok());
 }
 
-// A decider whose answers are the test's.
+// A decider whose answers the test sets.
 class ForwardTest : public ::testing::Test {
  protected:
   ForwardTest() {
@@ -185,11 +185,11 @@ TEST_F(ForwardTest, WhoHasNoTimeDoesNotCloseTheDeciderToOthers) {
   }
   EXPECT_FALSE(link->away());
   EXPECT_TRUE(link->Decide(file_, Of()).ok());
-  // The decider's own word that time was over is the same.
+  // A 504 of the decider counts the same.
   answer_ = [](const HttpRequest&) { return Error(504, "DEADLINE_EXCEEDED"); };
   for (int i = 0; i < 4; ++i) (void)link->Decide(file_, Of(1000));
   EXPECT_FALSE(link->away());
-  // Whole attempts count.
+  // Complete attempts count as failures.
   const auto strict =
       Link({.attempts = 1, .attempt = milliseconds(300), .circuit = {.failures = 2}});
   for (int i = 0; i < 2; ++i) (void)strict->Decide(file_, Of());
@@ -252,7 +252,7 @@ TEST_F(ForwardTest, AReplayIsALostAnswer) {
   ASSERT_TRUE(decided.ok()) << decided.status();
   ASSERT_EQ(nonces.size(), 2u);
   EXPECT_NE(nonces[0], nonces[1]);
-  // Where it stays so: nothing that is the client's fault, nor one of this service.
+  // If it repeats, it is neither the client's fault nor an error of this service.
   answer_ = [](const HttpRequest&) { return Error(401, "REPLAYED"); };
   EXPECT_EQ(Link()->Decide(file_, Of()).status().code(), StatusCode::kUnavailable);
   answer_ = [](const HttpRequest&) { return Error(401, "STALE"); };

@@ -57,7 +57,7 @@ absl::StatusOr<Gallery> Galleries::Newest(std::string_view name) {
     return absl::NotFoundError(absl::StrCat("there is no gallery ", std::string(name)));
   }
   if (!newest.ok() || known != nullptr) return newest;
-  // The first to come is kept: what it learns of blocks, all that come after it know.
+  // Keep the first one: its cache of blocks serves all later ones.
   const std::lock_guard lock(mutex_);
   const auto [kept, is_first] = known_.emplace(name, nullptr);
   if (is_first) kept->second = std::make_shared<const Gallery>(newest->Unread());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Galleries: those of the service's store, by name, and the key that signs what they answer. Names
-// come from requests: none of them ever becomes a part of a path that it could leave the store by.
+// Galleries: the galleries of the service's store, by name, and the key that signs their replies.
+// Names come from requests, so a name never becomes a part of a path that leads out of the store.
 #ifndef HEFT_SERVICE_MATCHER_GALLERIES_H_
 #define HEFT_SERVICE_MATCHER_GALLERIES_H_
 
@@ -22,7 +22,7 @@
 
 namespace heft::service {
 
-// IsDatabase: whether a store is no folder, but "postgres:SERVICE".
+// IsDatabase: whether a store is "postgres:SERVICE", not a folder.
 bool IsDatabase(std::string_view store);
 
 class Galleries {
@@ -32,29 +32,29 @@ class Galleries {
   Galleries& operator=(const Galleries&) = delete;
 
   const std::string& folder() const { return folder_; }
-  // Overwrites: whether nothing is left of what the store has erased (heft::ErasureRemains).
+  // Overwrites: whether the store overwrites erased bytes (heft::ErasureRemains).
   bool overwrites() const { return !IsDatabase(folder_); }
-  // Address: for the library. kInvalidArgument for what is not 1 to 64 of [a-z0-9._-] that begin
-  // with a letter or digit.
+  // Address: the library's address of a gallery. kInvalidArgument unless the name is 1 to 64 of
+  // [a-z0-9._-] and begins with a letter or digit.
   absl::StatusOr<std::string> Address(std::string_view name) const;
-  // All of them, in the order of the alphabet; none where there is no store yet.
+  // All names in alphabetical order; none if there is no store yet.
   absl::StatusOr<std::vector<std::string>> Names() const;
-  // Create: an empty one, and what its server needs: a key that signs, and one that its replies'
-  // randomness follows from. kAlreadyExists.
+  // Create: an empty gallery, with its server's keys: one that signs, and one from which the
+  // randomness of its replies is derived. kAlreadyExists.
   absl::StatusOr<GalleryId> Create(const Server& server, std::string_view name,
                                    const Retained& retained);
-  // Newest: its newest generation, microseconds where nothing has changed. Hold it no longer than a
-  // probe takes: as long as somebody does, what was removed meanwhile cannot be erased. kNotFound.
+  // Newest: the newest generation; microseconds if nothing has changed. Release it after the probe:
+  // while it is held, templates that are removed meanwhile cannot be erased. kNotFound.
   absl::StatusOr<Gallery> Newest(std::string_view name);
-  // Signer: of the store; kNotFound where it has no gallery.
+  // Signer: the store's signing key; kNotFound if it has no gallery.
   absl::StatusOr<std::shared_ptr<const SigningKey>> Signer();
-  // UseToken: what Signer signs with from now on (TokenSigner's URI); empty: the store's own file.
+  // UseToken: Signer uses this key from now on (TokenSigner's URI); empty: the store's own file.
   absl::Status UseToken(const std::string& uri);
-  // SignerAnswers: whether what Signer signs with does so now. kUnavailable.
+  // SignerAnswers: kUnavailable if Signer's key could not sign now.
   absl::Status SignerAnswers();
-  // PrepareReload: reads a token's PIN again; what it returns makes that hold, and is Forget.
+  // PrepareReload: reads a token's PIN again. The returned function uses it and calls Forget.
   absl::StatusOr<std::function<void()>> PrepareReload();
-  // Forget: keys and handles, for what has replaced the store meanwhile.
+  // Forget: drops cached keys and handles, in case the store was replaced.
   void Forget();
 
  private:
@@ -62,7 +62,7 @@ class Galleries {
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<const Gallery>, std::less<>> known_;  // Unread
   std::shared_ptr<const SigningKey> signer_;
-  std::shared_ptr<TokenSigner> token_;  // what it is in; nullptr: a file of the store
+  std::shared_ptr<TokenSigner> token_;  // the token with the key; nullptr: a file of the store
 };
 
 }  // namespace heft::service

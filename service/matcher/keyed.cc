@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kLongestKey = 255;
 
-// WhatIsAsked: the request but its nonce and time, which are new each time.
+// WhatIsAsked: the request without its nonce and time, which differ at each repetition.
 Hash WhatIsAsked(const HttpRequest& request) {
   std::string text = absl::StrCat(request.method, "\n", request.path, "\n");
   for (const auto& [name, value] : request.query) {
@@ -67,7 +67,7 @@ absl::StatusOr<HttpResponse> KeyedAnswers::Once(const HttpRequest& request, cons
       }
     }
   }
-  // Whatever comes of it, an exception too, nobody waits for this one any longer.
+  // After any result, also an exception, wake the calls that wait for this one.
   const absl::Cleanup end = [this, &name] {
     const std::lock_guard lock(mutex_);
     const auto entry = entries_.find(name);

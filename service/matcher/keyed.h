@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeyedAnswers: what was answered to requests with an Idempotency-Key, so that who asks again, as
-// an answer was lost, is told the same and nothing happens twice. In memory: a process that begins
-// anew knows none of them; what must not be done again then is kept in files (begun.h). Any thread.
+// KeyedAnswers: the answers to requests with an Idempotency-Key. If an answer was lost, a
+// repetition gets the same answer and nothing happens twice. Only in memory, so a restart forgets
+// them; begun.h remembers in files the requests that must not be repeated then. Any thread.
 #ifndef HEFT_SERVICE_MATCHER_KEYED_H_
 #define HEFT_SERVICE_MATCHER_KEYED_H_
 
@@ -19,8 +19,7 @@
 
 namespace heft::service {
 
-// IdempotencyKeyOf: the header; empty where there is none. kInvalidArgument for one above 255
-// bytes.
+// IdempotencyKeyOf: the header; empty if missing. kInvalidArgument above 255 bytes.
 absl::StatusOr<std::string> IdempotencyKeyOf(const HttpRequest& request);
 
 class KeyedAnswers {
@@ -30,9 +29,9 @@ class KeyedAnswers {
   static constexpr size_t kLongest = 1 << 20;     // bytes of one; a longer one is not kept
   static constexpr std::chrono::hours kLife{24};
 
-  // Once: what `ask` answers, or has answered to this principal under this key. Errors are not
-  // kept: who asks again asks anew. Of several at once one asks, and the others wait, up to their
-  // deadlines. kAlreadyExists for a key that another request had.
+  // Once: the stored answer to this principal and key, or the result of `ask`. Errors are not
+  // stored: a repetition calls `ask` again. Concurrent calls wait for the first, up to their
+  // deadlines. kAlreadyExists if another request used the key.
   using Asking = std::function<absl::StatusOr<HttpResponse>()>;
   absl::StatusOr<HttpResponse> Once(const HttpRequest& request, const Asking& ask);
 
@@ -43,7 +42,7 @@ class KeyedAnswers {
     HttpResponse answer;
     std::chrono::steady_clock::time_point since;
   };
-  void Forget();  // what is too old or too much; under the mutex
+  void Forget();  // drops old and surplus answers; under the mutex
   void Keep(const std::string& name, const HttpResponse& answer);
 
   std::mutex mutex_;

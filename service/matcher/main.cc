@@ -44,7 +44,7 @@ absl::StatusOr<std::shared_ptr<Callbacks>> ConnectCallbacks(const MatcherConfig&
   return Callbacks::Create(config.callbacks, std::move(tls));
 }
 
-// Galleries of the configuration that are not there, and what a store's server needs.
+// Makes the configured galleries that are missing, with their server's keys.
 absl::Status Prepare(MatcherState* state) {
   for (const std::string& name : state->config.galleries) {
     const auto made =
@@ -57,13 +57,13 @@ absl::Status Prepare(MatcherState* state) {
   return EquipGallery(address).status();
 }
 
-// KeyFileOf: where the key lies that signs, unless a token does.
+// KeyFileOf: the file of the signing key, used unless a token signs.
 std::string KeyFileOf(const std::string& store) {
   const std::string state = StateFile(store);
   return state.substr(0, state.rfind('/') + 1) + "server.key";
 }
 
-// Everything that the configuration names can be read. Changes nothing.
+// Checks that all configured files can be read. Changes nothing.
 absl::Status Check(const MatcherConfig& config) {
   HEFT_ASSIGN_OR_RETURN(const auto engine, LoadEngine(config.files));
   HEFT_RETURN_IF_ERROR(TlsContext::ForServer(config.common.tls).status());
@@ -88,9 +88,9 @@ absl::Status Check(const MatcherConfig& config) {
   return absl::OkStatus();
 }
 
-// KeepMemoryTogether: the C library gives each thread an arena and raises the size from which
-// memory is mapped by itself, up to 32 MB; with many workers what is free would lie about in all of
-// them.
+// KeepMemoryTogether: by default the C library gives each thread an arena, and raises the size from
+// which memory is mapped up to 32 MB. With many workers, free memory would be scattered over all
+// arenas.
 void KeepMemoryTogether() {
   mallopt(M_ARENA_MAX, 4);
   mallopt(M_MMAP_THRESHOLD, 1 << 20);

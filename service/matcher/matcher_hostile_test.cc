@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Requests that mean harm, or make no sense: each is refused with a reason, and nothing has
-// changed.
+// Malicious or malformed requests: each is refused with a reason and changes nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +46,7 @@ class HostileTest : public ::testing::Test {
   HttpResponse Enrol(const std::string& body) {
     return world_->SendJson("registrar", "POST", "/v1/persons/ann/encounters", body);
   }
-  // Trust of a client and a registrar beside the key owner.
+  // Trust a client and a registrar, besides the key owner.
   void TrustSigners() {
     Trust trust = testing::Must(Trust::Load(keys_->files.trust));
     testing::Must(trust.Add(Role::kClient, "kiosk", client_.public_key()));
@@ -150,7 +149,7 @@ TEST_F(HostileTest, BodiesThatMakeNoSenseAreRefused) {
     EXPECT_EQ(refused.status, 400) << body.substr(0, 100) << ": " << Text(refused);
   }
   EXPECT_EQ(JsonOf(world_->Get("operator", "/v1/galleries/main"))["waiting"], 0);
-  // In no form either.
+  // The same as forms.
   for (const auto& [type, text] : std::map<std::string, std::string>{
            {"multipart/form-data", "x"},
            {"multipart/form-data; boundary=b", "--b\r\n\r\nx\r\n--b--"},
@@ -194,7 +193,7 @@ TEST_F(HostileTest, SamplesOfAnotherKeyAreRefused) {
                                                        foreign, {{"galleries", {"main"}}}))
                 .status,
             409);
-  // Nor one flipped bit.
+  // One flipped bit is refused, too.
   auto flipped = keys_->Sample(1);
   flipped[0][flipped[0].size() / 2] ^= 1;
   EXPECT_EQ(world_->Send("client", MatcherWorld::Form("POST", "/v1/identify/main", flipped)).status,
@@ -218,7 +217,7 @@ TEST_F(HostileTest, SignedSamplesAreTakenOnce) {
   ClientRequest verify = probe;
   verify.target = "/v1/verify/main/ann";
   EXPECT_EQ(world_->Send("client", verify).status, 409) << "nor for another question";
-  // Somebody whom nobody knows, and a signature for ever.
+  // A signature of an unknown key, and one that is valid for too long.
   const SigningKey stranger = testing::Must(SigningKey::Generate());
   EXPECT_EQ(
       world_->Send("client", MatcherWorld::Form("POST", "/v1/identify/main", Signed(stranger, 1)))
@@ -231,7 +230,7 @@ TEST_F(HostileTest, SignedSamplesAreTakenOnce) {
             409);
 }
 
-// What failed may be asked for again by whoever asked, and for nothing else.
+// After a failure the same caller may repeat the same request, and no other.
 TEST_F(HostileTest, ASignedEnrolmentThatFailedMayBeAskedForAgain) {
   TrustSigners();
   SetWriterWait(1);
@@ -248,7 +247,7 @@ TEST_F(HostileTest, ASignedEnrolmentThatFailedMayBeAskedForAgain) {
   SetWriterWait(60);
   world_->Stop();
   world_->Start();
-  // With another key, by somebody else, for somebody else, or for another question.
+  // With another key, for another person, or for another operation.
   ClientRequest other = request;
   other.headers = {{"Idempotency-Key", "second"}};
   EXPECT_EQ(world_->Send("registrar", other).status, 409);
@@ -283,7 +282,7 @@ TEST_F(HostileTest, OnlyRegistrarsTouchWhoIsThere) {
             409);
   EXPECT_EQ(bring("PUT", 2, *Authorise(registrar_, gallery, AuthorisedAct::kReplace, "bob")).status,
             409);
-  // A word to add is none to replace: he would keep what he has, and who asked was told otherwise.
+  // An authorisation to add does not permit to replace: the old template would stay.
   EXPECT_EQ(bring("PUT", 2, *Authorise(registrar_, gallery, AuthorisedAct::kAdd, "ann")).status,
             409);
   const HttpResponse replaced =

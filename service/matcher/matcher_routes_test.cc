@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that a matcher answers: as it was written by hand, and as it is asked.
+// All routes of a matcher: compared with a list written by hand, and requested over TLS.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request with samples may bring as JSON.
+// Requests with samples as JSON: accepted and refused forms.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ std::string WhyForm(const std::string& text) {
 TEST(MatcherSamplesTest, JsonIsBounded) {
   const std::string template_json = R"({"template":"QUJD","templateFormat":"heft-sample-1"})";
   EXPECT_EQ(WhyJson("{\"biometricData\":[" + template_json + "]}"), "");
-  // Nine short templates are too many templates; thousands are not even made.
+  // Nine short templates are too many; thousands are refused before they are decoded.
   std::string many = "{\"biometricData\":[" + template_json;
   for (int i = 1; i < 9; ++i) many += "," + template_json;
   EXPECT_THAT(WhyJson(many + "]}"), HasSubstr("more than 8 templates"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A person's way through the service: enrolled, admitted, found, verified, replaced, removed.
+// A person in the service: enrolled, admitted, found, verified, replaced, removed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ TEST_F(MatcherTest, WhoeverIsEnrolledIsFound) {
   EXPECT_EQ(found["identity"], "bob");
   EXPECT_FALSE(found.contains("score"));
   EXPECT_EQ(JsonOf(world_->Identify(3))["decision"], "reject");
-  // By both forms, and as the bare statement.
+  // As JSON, and as the signed statement alone.
   const HttpResponse jws = world_->Identify(1, "application/jwt");
   EXPECT_EQ(jws.content_type, "application/jwt");
   EXPECT_EQ(Text(jws), "a.b.c");
@@ -66,7 +66,7 @@ TEST_F(MatcherTest, WhoeverIsEnrolledIsFound) {
     EXPECT_EQ(verified["decision"], decision) << verified;
     EXPECT_EQ(verified["kind"], "verification");
   }
-  // For whom and in answer to what it is made goes to the decider, who signs it.
+  // The audience and the challenge go to the decider, which signs them.
   ClientRequest bound = MatcherWorld::Form("POST", "/v1/verify/main/ann", keys_->Sample(1));
   bound.headers = {{"X-Heft-Audience", "bank%20b"}, {"X-Heft-Challenge", "c-1"}};
   const Json said = JsonOf(world_->Send("client", bound));
@@ -80,7 +80,7 @@ TEST_F(MatcherTest, WhoeverIsEnrolledIsFound) {
   EXPECT_EQ(world_->Send("client", bound).status, 400);
   bound.headers = {{"X-Heft-Challenge", "c"}, {"Accept", "application/vnd.heft"}};
   EXPECT_EQ(world_->Send("client", bound).status, 400);
-  // Somebody who is not there is answered alike.
+  // An unknown person gets the same kind of answer.
   EXPECT_EQ(JsonOf(world_->Send("client", MatcherWorld::Form("POST", "/v1/verify/main/nobody",
                                                              keys_->Sample(1))))["decision"],
             "reject");
@@ -127,7 +127,7 @@ TEST_F(MatcherTest, AReplyGoesBackAsItIs) {
   EXPECT_EQ(world_->Send("registrar", brought).status, 201);
   EXPECT_EQ(JsonOf(world_->Get("registrar", "/v1/persons/ann"))["galleries"][0]["status"],
             "waiting");
-  // By hand: what waits goes to the key owner, and his answer comes back.
+  // By hand: the request for pending enrolments goes to the key owner, and the answer comes back.
   const KeyOwner owner = world_->Owner();
   const HttpResponse request = world_->Get("machine", "/v1/galleries/main/admission");
   ASSERT_EQ(request.status, 200) << Text(request);
@@ -181,7 +181,7 @@ TEST_F(MatcherTest, WhoGoesLeavesAReceipt) {
   EXPECT_EQ(receipts["receipts"][0]["receipt"], one["receipts"][0]);
 }
 
-// Whose entry is in the journal no more is left in a block, which the key owner makes anew.
+// A person whose entry has left the journal stays in a block until the key owner renews it.
 TEST_F(MatcherTest, BlocksAreRenewedWhereSomebodyLeavesThem) {
   world_->config.retained.seconds = 0;
   world_->Start();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MOSIP's messages against a real matcher: each is answered, and each failure by MOSIP's reason.
+// MOSIP's messages to a real matcher: each is answered, and each failure has MOSIP's reason.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ class MosipTest : public ::testing::Test {
  protected:
   MosipTest() : keys_(folder_.path(), 1), world_(keys_, nullptr) {
     world_.Start();
-    // Certificates have one role each here.
+    // Here each certificate has one role.
     brings_ = Adapter("registrar");
     asks_ = Adapter("client");
   }
@@ -76,7 +76,7 @@ TEST_F(MosipTest, InsertIdentifyDelete) {
   EXPECT_EQ(Say(Message("insert", "ref-2", "https://share/person3", "c")), "2:10");
   EXPECT_EQ(Ask(Message("referenceCount", ""))["count"], "2");
   EXPECT_EQ(Ask(Message("pendingJobs", ""))["jobscount"], "0");
-  // Somebody who comes a second time, under another reference.
+  // The same person comes a second time, under another reference.
   Json search = Message("identify", "ref-3", "https://share/person2");
   Json found = Ask(search);
   EXPECT_EQ(found["returnValue"], "1") << found;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What operators and machines do: tasks, galleries, models and keys; and who may ask for what.
+// Operations of operators and machines: tasks, galleries, models and keys; and their rights.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -75,7 +75,7 @@ TEST_F(OperationsTest, GalleriesAreMadeAndDescribed) {
   EXPECT_EQ(JsonOf(world_->Get("auditor", "/v1/galleries/visitors/stats"))["intact"], true);
 }
 
-// Whoever lost an answer asks again with the same key, and nothing happens twice.
+// A repetition with the same key gets the same answer, and nothing happens twice.
 TEST_F(OperationsTest, AKeyIsAnsweredOnce) {
   world_->Start();
   const auto keyed = [&](const std::string& target, const std::string& key,
@@ -94,7 +94,7 @@ TEST_F(OperationsTest, AKeyIsAnsweredOnce) {
   ASSERT_EQ(made.status, 201) << Text(made);
   EXPECT_EQ(keyed("/v1/galleries", "k1", visitors).body, made.body);
   EXPECT_EQ(keyed("/v1/galleries", "k1", R"({"gallery": "others"})").status, 409);
-  // Somebody else's stays so, however often one asks.
+  // A gallery that another request made stays a conflict at each repetition.
   for (int i = 0; i < 2; ++i) EXPECT_EQ(keyed("/v1/galleries", "k2", visitors).status, 409);
   EXPECT_EQ(keyed("/v1/galleries", std::string(256, 'k'), visitors).status, 400);
   for (const std::string what : {"compact", "verify", "snapshot", "renew"}) {
@@ -114,7 +114,7 @@ TEST_F(OperationsTest, AKeyIsAnsweredOnce) {
   ASSERT_EQ(gone.status / 100, 2) << Text(gone);
   EXPECT_EQ(remove("gone").body, gone.body);
   EXPECT_EQ(remove("another").status, 404);
-  // After a restart nobody knows the answers, but what was begun is known.
+  // After a restart the answers are lost, but started requests are still known.
   world_->Stop();
   world_->Start();
   const HttpResponse again = remove("gone");
@@ -124,7 +124,7 @@ TEST_F(OperationsTest, AKeyIsAnsweredOnce) {
   EXPECT_EQ(keyed("/v1/galleries", "k3", visitors).status, 409);
 }
 
-// What the contract calls idempotent by nature: done twice it is as done once.
+// Operations that the API description calls idempotent: a second request changes nothing.
 TEST_F(OperationsTest, SomeThingsMayBeDoneTwice) {
   world_->Start();
   for (const auto& [target, file] :
@@ -154,7 +154,7 @@ TEST_F(OperationsTest, ACopyIsMadeWhileItServes) {
   EXPECT_EQ(copied["result"]["galleries"].size(), 2u);
 }
 
-// Two rings: small probes, keys of their own for enrolment and verification, which can be replaced.
+// Two rings: small probes, and separate keys for enrolment and verification that can be replaced.
 TEST_F(OperationsTest, ThinProbesAndTheirKeys) {
   const KeyMaterial thin(folder_->path() + "/thin", 3, "thin");
   world_ = std::make_unique<MatcherWorld>(thin, records_);
@@ -174,7 +174,7 @@ TEST_F(OperationsTest, ThinProbesAndTheirKeys) {
   EXPECT_EQ(world_->Await("operator", begun)["status"], "done");
 }
 
-// Whoever did not begin a task does not learn that it is there.
+// Only the caller that began a task can see it.
 TEST_F(OperationsTest, TasksAreTheirOwners) {
   world_->Start();
   const HttpResponse begun = Post("operator", "/v1/galleries/main/compact");
@@ -242,9 +242,9 @@ TEST_F(OperationsTest, FilesAreFetchedByTheirFingerprint) {
   }
 }
 
-// A new key set is several files: nothing changes before all of them fit.
+// A new key set is several files: nothing changes until all of them fit.
 TEST_F(OperationsTest, KeysAreUsedWhenAllOfThemFit) {
-  // Two owners are trusted, and the files are this test's own.
+  // Trust two key owners, in a copy of the files.
   const std::string own = folder_->path() + "/own";
   std::filesystem::copy(folder_->path() + "/a", own, std::filesystem::copy_options::recursive);
   Trust trust = testing::Must(Trust::Load(keys_->files.trust));
@@ -274,9 +274,9 @@ TEST_F(OperationsTest, KeysAreUsedWhenAllOfThemFit) {
   EXPECT_EQ(*ReadFile(files.encryption_key), encryption);
   EXPECT_NE(JsonOf(last)["key"], HexString(world_->decider().owner().key_id()));
   EXPECT_EQ(world_->Identify(1).status, 409) << "the gallery is of the other key";
-  // The model alone is another gallery's.
+  // Only the model belongs to another gallery.
   EXPECT_EQ(Put("/v1/model", model).status, 200);
-  // What is wrong by itself is not kept.
+  // A file that is invalid by itself is not kept.
   EXPECT_EQ(Put("/v1/keys/evaluation", {1, 2, 3}).status, 400);
   EXPECT_EQ(Put("/v1/keys/enrolment", evaluation).status, 409);
   EXPECT_EQ(Put("/v1/model", encryption).status, 400);

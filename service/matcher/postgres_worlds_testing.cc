@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linked into a program of the matcher's tests: its worlds' galleries are in PostgreSQL.
+// Linked into a test program of the matcher, it puts the galleries of its worlds into PostgreSQL.
 #include <cstdio>
 #include <cstdlib>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What waits for the key owner; and its files, where nobody carries them but people.
+// Pending enrolments, and files for the key owner that people carry by hand.
 #include <algorithm>
 #include <utility>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// galleries: what there is, how it does, and what operators have done to it.
+// galleries: list, state and operators' changes.
 #include <algorithm>
 #include <utility>
 
@@ -83,7 +83,7 @@ absl::StatusOr<HttpResponse> ReadGallery(MatcherState* state, const HttpRequest&
 absl::StatusOr<HttpResponse> ReadStats(MatcherState* state, const HttpRequest& request) {
   const auto engine = state->engine.Get();
   auto info = Describe(state, request.Parameter("gallery"), &engine->model);
-  // One that is of another model has no noise margin under this one.
+  // A gallery of another model has no noise margin under this one.
   if (absl::IsFailedPrecondition(info.status())) {
     info = Describe(state, request.Parameter("gallery"), nullptr);
   }
@@ -115,9 +115,9 @@ absl::StatusOr<HttpResponse> MakeGallery(MatcherState* state, const HttpRequest&
   if (!key.empty()) HEFT_RETURN_IF_ERROR(begun.Begin(what));
   const absl::Status made =
       state->galleries.Create(state->engine.Get()->server, name, retained).status();
-  // It is there because this was asked before, and the answer was lost.
+  // An existing gallery is no error if this request made it before and the answer was lost.
   if (!made.ok() && !(again && absl::IsAlreadyExists(made))) {
-    if (!key.empty() && !again) begun.End(what);  // somebody else's, or nobody's
+    if (!key.empty() && !again) begun.End(what);  // another request made it, or none
     return made;
   }
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Describe(state, name, nullptr));
@@ -162,7 +162,7 @@ Tasks::Work Renewing(MatcherState* state, const std::string& gallery, bool compa
   };
 }
 
-// A copy of the whole store, below the folder that the configuration gives, under a name of ours.
+// A copy of the whole store, in the configured folder, with a name that we choose.
 absl::StatusOr<Tasks::Work> Copying(MatcherState* state) {
   if (state->config.snapshots.empty()) {
     return absl::FailedPreconditionError(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What clients need to encrypt; and new models and keys.
+// The files that clients need to encrypt; and new models and keys.
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -31,7 +31,7 @@ absl::StatusOr<HttpResponse> ReadParameters(MatcherState* state, const HttpReque
                {"template_format", std::string(kTemplateFormat)},
                {"enrols", engine->enrols},
                {"loaded", engine->loaded}};
-  // Whom signed samples are for.
+  // The server that signed samples name.
   if (const auto signer = state->galleries.Signer(); signer.ok()) {
     json["server"] = HexString((*signer)->public_key());
   }
@@ -42,7 +42,7 @@ absl::StatusOr<HttpResponse> ReadParameters(MatcherState* state, const HttpReque
   return JsonResponse(json);
 }
 
-// A file as it is, under its fingerprint: who has it need not fetch it again.
+// A file with its fingerprint as ETag, so that a client fetches it only once.
 HttpResponse FileResponse(const HttpRequest& request, const std::vector<uint8_t>& file) {
   const std::string tag = absl::StrCat("\"", HexString(HashBytes(file)), "\"");
   HttpResponse response;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// identify and verify: encrypted scores, signed, for who asked or for the decider.
+// identify and verify: encrypted, signed scores, for the caller or for the decider.
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -17,12 +17,12 @@ namespace heft::service {
 namespace {
 
 constexpr char kJwsType[] = "application/jwt";
-// How often a probe is matched whose gallery changes before its reply is opened.
+// How often a probe is matched if its gallery changes before its reply is opened.
 constexpr int kAttempts = 8;
-// Of an answer that is not waited for.
+// Of an answer by a task.
 constexpr std::chrono::minutes kTaskDeadline{10};
 
-// Wanted: in which form the answer is to come.
+// Wanted: the form of the answer.
 enum class Wanted { kReply, kDecision, kJws };
 
 absl::StatusOr<Wanted> WantedBy(const MatcherState& state, const HttpRequest& request) {
@@ -38,7 +38,7 @@ absl::StatusOr<Wanted> WantedBy(const MatcherState& state, const HttpRequest& re
   return absl::StrContains(accept, kJwsType) ? Wanted::kJws : Wanted::kDecision;
 }
 
-// Probe: what is asked, and of whom.
+// Probe: the samples and the gallery of a request.
 struct Probe {
   std::string gallery, address;
   std::string claimed;  // verification
@@ -59,14 +59,14 @@ absl::StatusOr<ProbeOptions> OptionsOf(const Json& more) {
   return options;
 }
 
-// ClientOf: by whom samples that nobody has signed are charged, so that each principal has a budget
-// of his own (SECURITY.md): the matcher knows who asks, and says so in its reply.
+// ClientOf: the client that unsigned samples are charged to. Each principal has its own budget
+// (SECURITY.md): the matcher knows the caller and names it in its reply.
 SignerKey ClientOf(const std::string& principal) {
   const std::string text = absl::StrCat("HEFT principal\n", principal);
   return HashBytes({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
 }
 
-// Reads and checks all that can be checked before a signed request is taken for good.
+// ReadProbe: all checks that are possible before a signed request is recorded as taken.
 absl::StatusOr<Probe> ReadProbe(MatcherState* state, const HttpRequest& request, bool verify) {
   Probe probe;
   probe.gallery = request.Parameter("gallery");
@@ -97,7 +97,7 @@ absl::StatusOr<Probe> ReadProbe(MatcherState* state, const HttpRequest& request,
   return probe;
 }
 
-// SignedReply: and the state of the gallery that it is of.
+// SignedReply: a reply, and the generation of its gallery.
 struct SignedReply {
   std::vector<uint8_t> bytes;
   uint64_t generation = 0;
@@ -140,7 +140,7 @@ absl::StatusOr<SignedReply> Ask(MatcherState* state, const Probe& probe, bool ve
   return verify ? Verify(state, probe) : Identify(state, probe);
 }
 
-// Begin: reads a probe and, as the last thing before it is matched, takes its request for good.
+// Begin: reads a probe and, as the last step before matching, records its request as taken.
 absl::StatusOr<Probe> Begin(MatcherState* state, const HttpRequest& request, bool verify) {
   HEFT_ASSIGN_OR_RETURN(Probe probe, ReadProbe(state, request, verify));
   if (verify && !probe.engine->enrols) {
@@ -152,9 +152,9 @@ absl::StatusOr<Probe> Begin(MatcherState* state, const HttpRequest& request, boo
   return probe;
 }
 
-// Decided: what the decider says of a reply. Between the reply and its opening the gallery may have
-// changed, and the key owner refuses what is of an older state than he has signed: then the probe
-// is matched again.
+// Decided: the decider's answer to a reply. The gallery may change between reply and opening, and
+// the key owner refuses a reply of an older state than the last that it signed: then the probe is
+// matched again.
 absl::StatusOr<SignedDecision> Decided(MatcherState* state, const HttpRequest& request,
                                        const Probe& probe, bool verify) {
   HEFT_ASSIGN_OR_RETURN(Relying relying, ReadRelying(request));
@@ -173,7 +173,7 @@ Json DecisionJson(SignedDecision decided) {
   return std::move(decided.decision);
 }
 
-// Later: a task, and whom to call when it has ended.
+// Later: starts a task, and calls the callback URL when it has ended.
 absl::StatusOr<HttpResponse> Later(MatcherState* state, const HttpRequest& request, bool verify,
                                    Wanted wanted) {
   const std::string url = request.Query("callback");
@@ -202,7 +202,7 @@ absl::StatusOr<HttpResponse> Later(MatcherState* state, const HttpRequest& reque
   return Accepted(task);
 }
 
-// CheckRelying: before anything is matched; of an encrypted reply nobody signs for whom it is.
+// CheckRelying: before matching. An encrypted reply has no signed audience or challenge.
 absl::Status CheckRelying(const HttpRequest& request, Wanted wanted) {
   HEFT_RETURN_IF_ERROR(ReadRelying(request).status());
   const bool named = request.headers.contains(absl::AsciiStrToLower(kAudienceHeader)) ||

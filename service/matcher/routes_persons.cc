@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// persons and encounters: who comes in, and who is there. A person is an identity of the library;
-// an encounter is one enrolment, whose id stands in the clear beside its templates.
+// persons and encounters: enrolment, and the list of people. A person is an identity of the
+// library; an encounter is one enrolment, whose id is stored in the clear beside its templates.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -26,14 +26,14 @@
 namespace heft::service {
 namespace {
 
-// kEncounterKey: of the metadata pair that holds an encounter's id. Requests do not set it.
+// kEncounterKey: the metadata key of an encounter's id. Requests cannot set it.
 constexpr char kEncounterKey[] = "heft.encounter";
 constexpr uint64_t kMostListed = 1000;
 constexpr uint64_t kMostScanned = 100000;  // of a page that looks for names
 constexpr size_t kMostGalleries = 16;      // of one enrolment
 constexpr uint64_t kLongestWait = 300;     // seconds, of ?wait=
 
-// The same for the same request, so that who asks again hears of the same encounter.
+// EncounterId: the same for a repetition of a request with an idempotency key.
 std::string EncounterId(const HttpRequest& request, const std::string& key) {
   std::array<uint8_t, 16> id;
   if (key.empty()) {
@@ -47,7 +47,7 @@ std::string EncounterId(const HttpRequest& request, const std::string& key) {
   return HexString(id);
 }
 
-// Enrolment: what an encounter's request says.
+// Enrolling: an enrolment request.
 struct Enrolling {
   std::string person, encounter;
   std::vector<std::string> galleries;
@@ -89,7 +89,7 @@ absl::StatusOr<Enrolling> ReadEnrolling(MatcherState* state, const HttpRequest& 
   HEFT_RETURN_IF_ERROR(CheckMetadata(in.options.metadata));
   in.options.identity = in.person;
   in.options.authorisation = in.samples.authorisation;
-  // Two principals' keys are two requests.
+  // The same key of two principals means two requests.
   if (!key.empty()) in.options.idempotency_key = absl::StrCat(request.who.name, "\n", key);
   return in;
 }
@@ -102,8 +102,8 @@ Json Outcome(const std::string& gallery, const EnrolResult& done) {
           {"repeated", done.repeated}};
 }
 
-// TakeEnrolling: of a request that is about to be worked on: once, unless this is the same again
-// after a failure: the same principal's, with the same key, person, galleries and files.
+// TakeEnrolling: records a signed request as taken, once. After a failure it accepts a repetition
+// with the same principal, key, person, galleries and files.
 absl::Status TakeEnrolling(const MatcherState& state, const Enrolling& in,
                            const IncomingRequest& asked, const std::string& address,
                            const Hash& what) {
@@ -125,7 +125,7 @@ Hash WhatIsAsked(const Enrolling& in, const IncomingRequest& asked) {
   return HashBytes(AsBytes(text));
 }
 
-// Into one gallery after the other; those that have it already say so again.
+// Enrols in one gallery after the other; a gallery that has the enrolment reports it again.
 absl::StatusOr<Json> EnrolEach(MatcherState* state, const HttpRequest& request,
                                const Enrolling& in) {
   const auto engine = state->engine.Get();
@@ -173,8 +173,8 @@ bool HasEncounter(const PersonInfo& info, const std::string& encounter) {
   });
 }
 
-// StatusOf: of an encounter in all these galleries: "admitted" where it stands in each, "waiting"
-// while something waits, otherwise "rejected".
+// StatusOf: the status of an encounter: "admitted" if it is in all these galleries, "waiting" while
+// it is pending in one, otherwise "rejected".
 absl::StatusOr<std::string> StatusOf(MatcherState* state, const Enrolling& in) {
   bool admitted = true, waiting = false;
   for (const std::string& gallery : in.galleries) {
@@ -187,8 +187,8 @@ absl::StatusOr<std::string> StatusOf(MatcherState* state, const Enrolling& in) {
   return admitted ? "admitted" : waiting ? "waiting" : "rejected";
 }
 
-// CheckReplaces: a registrar's word to replace, and not only to add: with that the person would
-// keep what he has.
+// CheckReplaces: the authorisation must be for replacing. With one for adding, the person's old
+// template would stay.
 absl::Status CheckReplaces(MatcherState* state, const Enrolling& in) {
   if (in.samples.authorisation.empty()) {
     return absl::FailedPreconditionError(
@@ -218,7 +218,7 @@ absl::StatusOr<HttpResponse> Enrol(MatcherState* state, const HttpRequest& reque
   }
   state->exchange.Wake();
   HEFT_ASSIGN_OR_RETURN(std::string status, StatusOf(state, in));
-  // A wait holds a worker: where many wait already, this one is told how it stands now.
+  // A wait holds a worker: if many wait already, answer with the current status.
   const bool may_wait = status == "waiting" && wait > 0 && state->waits.TryTake();
   const Leave leave{may_wait ? &state->waits : nullptr};
   while (may_wait && status == "waiting" && std::chrono::steady_clock::now() < until) {
@@ -234,7 +234,7 @@ absl::StatusOr<HttpResponse> Enrol(MatcherState* state, const HttpRequest& reque
   return response;
 }
 
-// The encounter's id apart from what requests have given.
+// Separates the encounter's id from the metadata of requests.
 Json TemplateJson(const ListedTemplate& t) {
   Metadata metadata;
   std::string encounter;
@@ -252,7 +252,7 @@ Json TemplateJson(const ListedTemplate& t) {
   return json;
 }
 
-// One gallery that is asked about, or all.
+// The gallery of the query, or all.
 absl::StatusOr<std::vector<std::string>> AskedGalleries(MatcherState* state,
                                                         const HttpRequest& request) {
   const std::string gallery = request.Query("gallery");
@@ -289,7 +289,7 @@ absl::StatusOr<HttpResponse> ReadEncounters(MatcherState* state, const HttpReque
     HEFT_ASSIGN_OR_RETURN(const PersonInfo info, DescribePerson(address, person));
     for (const ListedTemplate& t : info.templates) {
       const Json json = TemplateJson(t);
-      // Those that came in another way are known by the generation that they came in.
+      // Templates that were enrolled in another way are named by their generation.
       const std::string id = json.contains("encounterId")
                                  ? json["encounterId"].get<std::string>()
                                  : absl::StrCat(gallery, "-", t.generation);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Persons go, for good; and the receipts that say so.
+// Removal of persons, and the receipts for it.
 #include <algorithm>
 #include <utility>
 
@@ -36,7 +36,7 @@ Json RemovedJson(const std::string& gallery, const RemoveResult& done, bool over
           {"receipts", ReceiptsJson(done.receipts)}};
 }
 
-// Where somebody is of whom something is to go.
+// WhereIs: the galleries that hold the person to remove.
 absl::StatusOr<std::vector<std::string>> WhereIs(MatcherState* state, const HttpRequest& request,
                                                  const std::string& person) {
   const std::string asked = request.Query("gallery");
@@ -55,13 +55,13 @@ absl::StatusOr<std::vector<std::string>> WhereIs(MatcherState* state, const Http
   return out;
 }
 
-// Left: of a gallery in whose blocks ciphertexts of somebody are left.
+// Left: a gallery whose blocks still hold ciphertexts of removed persons.
 struct Left {
   std::string gallery;
-  std::vector<std::string> persons;  // as receipts name him
+  std::vector<std::string> persons;  // as named in receipts
 };
 
-// ReceiptsOf: those that name him, whoever has had his block renewed.
+// ReceiptsOf: all receipts that name one of the persons, after any renewal.
 absl::Status ReceiptsOf(const Galleries& galleries, const Left& left, Json* list) {
   HEFT_ASSIGN_OR_RETURN(const std::string address, galleries.Address(left.gallery));
   HEFT_ASSIGN_OR_RETURN(const auto receipts, Receipts(address));
@@ -75,8 +75,8 @@ absl::Status ReceiptsOf(const Galleries& galleries, const Left& left, Json* list
   return absl::OkStatus();
 }
 
-// Renews the blocks that somebody leaves; its result has the receipts. Where it fails, the upkeep
-// goes on.
+// Renews the blocks that the persons leave; the result has the receipts. If it fails, the upkeep
+// continues.
 Tasks::Work RenewalOf(MatcherState* state, std::vector<Left> left, Json outcomes) {
   return [state, left = std::move(left),
           outcomes = std::move(outcomes)](const Monitor& monitor) -> absl::StatusOr<Json> {
@@ -95,7 +95,7 @@ Tasks::Work RenewalOf(MatcherState* state, std::vector<Left> left, Json outcomes
   };
 }
 
-// RemoveEach: from one gallery after the other. What fails later does not take back what happened.
+// RemoveEach: from one gallery after the other. A later failure does not undo earlier removals.
 absl::StatusOr<Json> RemoveEach(MatcherState* state, const std::string& person,
                                 const std::vector<std::string>& galleries, const Engine& engine,
                                 const RemoveOptions& options, std::vector<Left>* left) {
@@ -139,7 +139,7 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
   const bool again = !key.empty() && begun.Has(what);
   const auto where = WhereIs(state, request, person);
   if (absl::IsNotFound(where.status()) && again) {
-    // He is gone because this was asked before, and the answer was lost.
+    // An earlier request removed the person, and its answer was lost.
     return JsonResponse({{"personId", person}, {"galleries", Json::array()}});
   }
   HEFT_RETURN_IF_ERROR(where.status());
@@ -160,7 +160,7 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
   std::vector<Left> left;
   auto outcomes = RemoveEach(state, person, galleries, *engine, options, &left);
   state->exchange.Wake();
-  // Who is asked for and still there was not removed by this request.
+  // The person is still there, so this request did not remove them.
   if (!outcomes.ok() && !key.empty() && !again && WhereIs(state, request, person).ok()) {
     begun.End(what);
   }
@@ -169,7 +169,7 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
     const auto task =
         state->tasks.Start("deleteAll", request.who, RenewalOf(state, left, *outcomes));
     if (task.ok()) return Accepted(*task);
-    // The person is gone, so that this is no error: the upkeep renews as well.
+    // No error, because the person is removed: the upkeep renews the blocks as well.
   }
   return JsonResponse({{"personId", person}, {"galleries", *std::move(outcomes)}});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks, and the contract itself.
+// Tasks, and the API description.
 #include <utility>
 
 #include "base/status.h"
@@ -24,7 +24,7 @@ absl::StatusOr<HttpResponse> CancelTask(MatcherState* state, const HttpRequest& 
 }  // namespace
 
 void AddTaskRoutes(MatcherState* state, Router* router) {
-  // Every role that can begin a task may read models; whose task it is, the task knows.
+  // Every role that can begin a task may read models; Tasks checks the owner of the task.
   for (const char* pattern : {"/v1/tasks/{task}", "/v1/tasks/{task}/status"}) {
     const bool osia = std::string_view(pattern).ends_with("status");
     router->Add(

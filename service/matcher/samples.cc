@@ -14,8 +14,8 @@
 namespace heft::service {
 namespace {
 
-// What a request says beside its templates is short. OSIA's JSON holds templates as text: eight of
-// profile compact take 2 MB of it; what needs more than the limit comes as a form.
+// The other members of a request are short. OSIA's JSON holds templates as text: eight of profile
+// compact take 2 MB of it; larger ones must come as a form.
 constexpr JsonLimits kRequestLimits = {.bytes = 64 << 10, .values = 1 << 12};
 constexpr JsonLimits kOsiaLimits = {.bytes = 8 << 20, .values = 1 << 12};
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a request brings: encrypted samples, as files in a form (multipart/form-data) or as OSIA's
-// biometricData in JSON, and what is said beside them. Both say the same things by the same names.
+// Requests with samples: encrypted samples as files in a form (multipart/form-data), or as OSIA's
+// biometricData in JSON, and other members. Both forms have the same members.
 #ifndef HEFT_SERVICE_MATCHER_SAMPLES_H_
 #define HEFT_SERVICE_MATCHER_SAMPLES_H_
 
@@ -18,7 +18,7 @@
 
 namespace heft::service {
 
-// kTemplateFormat: of a template that is a HEFT file of encrypted samples (docs/formats.md).
+// kTemplateFormat: the format of a HEFT file with encrypted samples (docs/formats.md).
 inline constexpr std::string_view kTemplateFormat = "heft-sample-1";
 // kMostFiles: of one request; a model has at most 8 modalities.
 inline constexpr size_t kMostFiles = 8;
@@ -30,14 +30,14 @@ struct SampleRequest {
   Json more = Json::object();
 };
 
-// ReadSampleRequest: of a form, parts "template" (any number), "authorisation" and "request" (JSON,
-// the other members); of JSON, an object with "biometricData", each with "template" (base64) and
-// "templateFormat", and "authorisation" (base64), of at most 8 MiB. kInvalidArgument for everything
-// else, and for members that are not in `known`.
+// ReadSampleRequest: a form has parts "template" (any number), "authorisation" and "request" (JSON
+// with the other members). JSON has an object of at most 8 MiB with "biometricData", each with
+// "template" (base64) and "templateFormat", and "authorisation" (base64). kInvalidArgument for
+// everything else, and for members that are not in `known`.
 absl::StatusOr<SampleRequest> ReadSampleRequest(const HttpRequest& request,
                                                 std::initializer_list<std::string_view> known);
 
-// Members of `more`, and the fallback where there is none. kInvalidArgument for another type.
+// A member of `more`, or the fallback if it is missing. kInvalidArgument for another type.
 absl::StatusOr<std::string> TextOf(const Json& object, const char* name,
                                    std::string_view fallback = "");
 absl::StatusOr<uint64_t> NumberOf(const Json& object, const char* name, uint64_t fallback);
@@ -51,10 +51,10 @@ absl::StatusOr<std::vector<Condition>> FilterOf(const Json& object, const char* 
 // PairsJson: ["site=berlin"], for lists.
 Json PairsJson(const Metadata& metadata);
 
-// CheckKnown: kInvalidArgument for a member that is none of these.
+// CheckKnown: kInvalidArgument for a member outside this list.
 absl::Status CheckKnown(const Json& object, std::initializer_list<std::string_view> known);
 
-// QueryNumber: of ?name=; kInvalidArgument for what is no number of at most `most`.
+// QueryNumber: the number in ?name=; kInvalidArgument if it is not a number up to `most`.
 absl::StatusOr<uint64_t> QueryNumber(const HttpRequest& request, const std::string& name,
                                      uint64_t fallback, uint64_t most);
 

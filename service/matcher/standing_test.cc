@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one asks for does not stop the others: backlogs, waits, callbacks, uploads beside reloads;
-// and what a configuration says of the decider.
+// One client's requests do not block others: backlogs, waits, callbacks, uploads beside reloads;
+// and the configuration of the decider's TLS.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -58,7 +58,8 @@ class StandingTest : public ::testing::Test {
   std::unique_ptr<MatcherWorld> world_;
 };
 
-// The key owner is asked for as many as a request may hold, until nobody waits.
+// A request to the key owner holds at most this many templates; requests follow until none is
+// pending.
 TEST_F(StandingTest, ABacklogIsAdmittedInParts) {
   world_->config.exchange.most.templates = 2;
   world_->Start();
@@ -82,7 +83,7 @@ TEST_F(StandingTest, ARequestIsBoundedInBytesAndHoldsOneAtLeast) {
   EXPECT_EQ(world_->decider().most_verdicts, 1u);
 }
 
-// Workers that wait for admissions are few: the others answer probes.
+// Few workers may wait for admissions, so that the others answer probes.
 TEST_F(StandingTest, EnrolmentsThatWaitLeaveRoomForProbes) {
   world_->options.limits.workers = world_->config.common.limits.workers = 4;
   world_->Start();
@@ -106,7 +107,7 @@ TEST_F(StandingTest, EnrolmentsThatWaitLeaveRoomForProbes) {
   EXPECT_GE(brought, 1);
 }
 
-// Every probe of a pass has a worker, and others are left: with the limits that a service has.
+// With the default limits, every probe of a pass has a worker, and some are left.
 TEST(DefaultWorkersTest, AreMoreThanAPassTakes) {
   EXPECT_GT(DefaultWorkers(BatchLimits()), BatchLimits().most);
   EXPECT_EQ(DefaultWorkers({.most = 8, .queued = 1}), 25u);
@@ -115,7 +116,7 @@ TEST(DefaultWorkersTest, AreMoreThanAPassTakes) {
 
 TEST_F(StandingTest, WhoDoesNotTakeCallbacksHoldsNobodyUp) {
   world_->Start();
-  // Nobody listens there: three attempts with pauses take three seconds.
+  // No server listens there: three attempts with pauses take three seconds.
   const auto callbacks = testing::Must(Callbacks::Create(
       {"https://localhost:1"},
       testing::Must(TlsContext::ForClient(world_->service().ca().Issue("matcher")))));
@@ -132,7 +133,7 @@ TEST_F(StandingTest, WhoDoesNotTakeCallbacksHoldsNobodyUp) {
   }
   EXPECT_TRUE(Wait([&] { return (*tasks.Describe(last, ann))["status"] == "done"; }));
   EXPECT_LT(Clock::now() - began, seconds(2));
-  // As many as wait already are no reason to wait.
+  // A full queue does not make the caller wait.
   for (size_t i = 0; i < 2 * Callbacks::kMostWaiting; ++i) ended({{"taskId", "0"}});
   EXPECT_LT(Clock::now() - began, seconds(2));
 }
@@ -154,7 +155,7 @@ TEST(TasksTest, WhatStandsInsideIsNotTold) {
   EXPECT_EQ(fail(absl::NotFoundError("no such thing")), "no such thing");
 }
 
-// A reload may name other files: uploads then take their places, and those of no others.
+// A reload may name other files: then uploads replace these, and no others.
 TEST_F(StandingTest, UploadsFollowAReload) {
   const std::string own = folder_->path() + "/own", moved = folder_->path() + "/moved";
   for (const std::string& to : {own, moved}) {
@@ -176,7 +177,7 @@ TEST_F(StandingTest, UploadsFollowAReload) {
     const bool first = used == nullptr;
     used = std::move(fresh);
     if (!first) return;
-    // Nobody else loads or uploads while an engine comes into use.
+    // No other load or upload runs while an engine comes into use.
     other = std::thread([&] {
       uploads.Staged();
       looked = true;
@@ -200,7 +201,8 @@ TEST_F(StandingTest, UploadsFollowAReload) {
   EXPECT_FALSE(std::filesystem::exists(own + "/keys/encryption.key"));
 }
 
-// Of a decider whose certificates others sign, the clients' list of revoked ones says nothing.
+// If other authorities sign the decider's certificate, the clients' list of revoked ones is not
+// used.
 TEST(MatcherConfigTest, DecidersHaveAListOfRevokedCertificatesOfTheirOwn) {
   const heft::testing::TemporaryFolder folder;
   const auto read = [&](const std::string& decider) {

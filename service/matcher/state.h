@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MatcherState: all that the matcher's routes work with, and how they answer.
+// MatcherState: the shared state of the matcher's routes, and the form of their answers.
 #ifndef HEFT_SERVICE_MATCHER_STATE_H_
 #define HEFT_SERVICE_MATCHER_STATE_H_
 
@@ -31,11 +31,11 @@
 
 namespace heft::service {
 
-// Places: so many may work at once; who comes on top waits for his turn until his deadline.
+// Places: a limit on concurrent work; further callers wait until their deadlines.
 class Places {
  public:
   explicit Places(uint32_t free) : free_(free) {}
-  // TryTake: where one is free now.
+  // TryTake: takes a place if one is free now.
   bool TryTake() { return Take(std::chrono::steady_clock::time_point::min()); }
   bool Take(std::chrono::steady_clock::time_point deadline) {
     std::unique_lock lock(mutex_);
@@ -71,13 +71,13 @@ struct MatcherState {
                std::shared_ptr<Decider> its_decider, std::shared_ptr<Callbacks> its_callbacks,
                AuditLog* its_audit_log, Metrics* its_metrics);
 
-  // Ready: whether it can answer: the store can be read.
+  // Ready: whether the store can be read.
   absl::Status Ready();
-  // Use: how an engine comes into use.
+  // Use: brings an engine into use.
   Uploads::Use Use() {
     return [this](std::shared_ptr<const Engine> fresh) { engine.Set(std::move(fresh)); };
   }
-  // Stop: background work ends, after the last answer.
+  // Stop: ends background work, after the last answer.
   void Stop();
 
   const MatcherConfig config;
@@ -92,38 +92,38 @@ struct MatcherState {
   Upkeep upkeep;
   Places verifications;
   Places changes;  // enrolments and removals; half of the workers, so that others have theirs
-  Places waits;    // who waits for an admission; a quarter of the workers
+  Places waits;    // waits for an admission; a quarter of the workers
   KeyedAnswers keyed;
   Batcher batcher;
   Tasks tasks;  // last: its work uses all the others
 };
 
-// kManyChanges: where nobody may begin another one.
+// kManyChanges: the error if no more changes may begin.
 inline constexpr char kManyChanges[] =
     "too many enrolments and removals are in progress: try again later";
 
-// Answers: a handler whose error becomes Error{code, message}; of load, with Retry-After.
+// Answers: a handler whose errors become Error{code, message}; errors of load have Retry-After.
 using Answering = std::function<absl::StatusOr<HttpResponse>(const HttpRequest&)>;
 Handler Answers(MatcherState* state, Answering answering);
 
-// Once: the same, and who asks again with the same Idempotency-Key is told the same.
+// AnswersOnce: the same; a repetition with the same Idempotency-Key gets the stored answer.
 Handler AnswersOnce(MatcherState* state, Answering answering);
 
-// Intend: a line in the audit log before something is done that cannot be undone. An error: it must
-// not be done.
+// Intend: writes a line to the audit log before an irreversible change. After an error the change
+// must not be made.
 absl::Status Intend(MatcherState* state, const HttpRequest& request, Json fields);
 
 // Accepted: 202 with OSIA's TaskId.
 HttpResponse Accepted(const std::string& task);
 
-// AllReceipts: base64, for JSON.
+// ReceiptsJson: the receipts in base64.
 Json ReceiptsJson(const std::vector<std::vector<uint8_t>>& receipts);
 
 // The routes, by subject.
 void AddMatchRoutes(MatcherState* state, Router* router);     // identify, verify
 void AddPersonRoutes(MatcherState* state, Router* router);    // persons and encounters
 void AddRemovalRoutes(MatcherState* state, Router* router);   // persons go; receipts
-void AddGalleryRoutes(MatcherState* state, Router* router);   // galleries, and what is done to them
+void AddGalleryRoutes(MatcherState* state, Router* router);   // galleries and their maintenance
 void AddExchangeRoutes(MatcherState* state, Router* router);  // admissions and renewals by hand
 void AddKeyRoutes(MatcherState* state, Router* router);       // parameters, model and keys
 void AddTaskRoutes(MatcherState* state, Router* router);      // tasks, the contract

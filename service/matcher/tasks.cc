@@ -82,7 +82,7 @@ Json Tasks::Says(const Task& task) {
   }
   if (task.state == State::kDone) json["result"] = task.result;
   if (task.state == State::kFailed || task.state == State::kCancelled) {
-    // What stands inside the service is for its log alone, as in other answers.
+    // Internal errors are only for the log, as in other answers.
     const bool inside = absl::IsInternal(task.error) || absl::IsUnknown(task.error);
     json["error"] = {{"code", absl::StatusCodeToString(task.error.code())},
                      {"message", inside ? "internal error; the log has it under this task's id"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tasks: work that is answered with 202 and an id, and goes on behind. Whoever began one may look
-// at it, be called when it ends, and cancel it; nobody else, but operators, learns that it exists.
+// Tasks: work that is answered with 202 and an id, and continues in the background. Only the caller
+// that began it and operators can see it. That caller can be called back at its end, and can cancel
+// it.
 #ifndef HEFT_SERVICE_MATCHER_TASKS_H_
 #define HEFT_SERVICE_MATCHER_TASKS_H_
 
@@ -31,10 +32,11 @@ struct TaskLimits {
 
 class Tasks {
  public:
-  // Work: its result, or why there is none; kCancelled where the monitor said so. It may look at
-  // the monitor as often as it likes.
+  // Work: returns the result or an error; kCancelled if the monitor said so. It may call the
+  // monitor as often as it likes.
   using Work = std::function<absl::StatusOr<Json>(const Monitor&)>;
-  // Ended: told of each task that has, with what Describe says; for callbacks. Does not wait.
+  // Ended: called at the end of each task, with the output of Describe; for callbacks. Must not
+  // block.
   using Ended = std::function<void(const Json& task)>;
 
   explicit Tasks(TaskLimits limits);
@@ -43,16 +45,16 @@ class Tasks {
   Tasks(const Tasks&) = delete;
   Tasks& operator=(const Tasks&) = delete;
 
-  // Start: the task's id, 32 random hexadecimal digits. kResourceExhausted where too many wait,
+  // Start: the task's id, 32 random hexadecimal digits. kResourceExhausted if too many wait,
   // kUnavailable while the service stops.
   absl::StatusOr<std::string> Start(std::string operation, const Principal& who, Work work,
                                     Ended ended = {});
   // Describe: {"taskId", "operation", "status": "queued" | "running" | "done" | "failed" |
-  // "cancelled", "progress"?, "result"?, "error"?}. kNotFound, also for somebody else's.
+  // "cancelled", "progress"?, "result"?, "error"?}. kNotFound, also for another caller's task.
   absl::StatusOr<Json> Describe(const std::string& id, const Principal& who) const;
-  // Cancel: asks it to end; what it has done by then stays done where its operation says so.
+  // Cancel: asks the task to end. Whether its work so far remains depends on the operation.
   absl::Status Cancel(const std::string& id, const Principal& who);
-  // Stop: no new ones; cancels those that wait or run.
+  // Stop: accepts no new tasks, and cancels queued and running ones.
   void Stop();
 
  private:

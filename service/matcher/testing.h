@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests alone: a matcher with real keys of a small random model, real galleries, a real server
-// on loopback, and a key owner in the process who decides.
+// For tests only: a matcher with real keys of a small random model, real galleries, a real server
+// on loopback, and a key owner in the process that decides.
 #ifndef HEFT_SERVICE_MATCHER_TESTING_H_
 #define HEFT_SERVICE_MATCHER_TESTING_H_
 
@@ -47,7 +47,7 @@ inline void Must(const absl::Status& status) {
   std::abort();
 }
 
-// KeyMaterial: a model and its keys in a folder, made once a suite.
+// KeyMaterial: a model and its keys in a folder, made once for each suite.
 struct KeyMaterial {
   KeyMaterial(const std::string& folder, uint64_t seed, const std::string& profile = "compact")
       : model(experiment::RandomModel({128, 96}, 16, 3, profile, seed)) {
@@ -68,7 +68,7 @@ struct KeyMaterial {
     const auto v = experiment::RandomUnit(model.modalities[modality].dimension, rng);
     return {v.begin(), v.end()};
   }
-  // The files of one sample of a person; `thin`: as a probe of an identification.
+  // The files of one sample of a person; `thin`: for a probe of an identification.
   std::vector<std::vector<uint8_t>> Sample(uint64_t person, bool thin = false) const {
     std::vector<std::vector<uint8_t>> out;
     for (size_t m = 0; m < model.modalities.size(); ++m) {
@@ -148,18 +148,18 @@ class LocalDecider : public Decider {
   std::atomic<bool> manual{false}, away{false};
   std::atomic<size_t> most_verdicts{0};  // of one request
   std::atomic<int> decisions{0}, asked{0}, renewals{0};
-  std::set<std::string> rejected;  // set before anybody asks
+  std::set<std::string> rejected;  // set before any request
 
  private:
   std::mutex mutex_;
   KeyOwner owner_;
 };
 
-// world_store: where a world's galleries are, below its folder; a program may choose another kind.
+// world_store: the store of a world, in its folder; a test program may choose another kind.
 inline std::function<std::string(const std::string& folder)> world_store =
     [](const std::string& folder) { return folder + "/store"; };
 
-// MatcherWorld: all of it. Options are set before Start.
+// MatcherWorld: all of these together. Set options before Start.
 class MatcherWorld {
  public:
   MatcherWorld(const KeyMaterial& keys, Records* records) : keys_(keys), records_(records) {
@@ -175,7 +175,7 @@ class MatcherWorld {
   }
   ~MatcherWorld() { Stop(); }
 
-  // Stop: as a process that ends. Start may follow.
+  // Stop: like the end of the process. Start may follow.
   void Stop() {
     if (state_ != nullptr) state_->Stop();
     service_.reset();
@@ -188,7 +188,7 @@ class MatcherWorld {
     metrics_ = Metrics::Create();
     const auto engine = Must(LoadEngine(config.files));
     {
-      // The store first: a key owner must know the server's key.
+      // The store first, because a key owner must know the server's key.
       Galleries galleries(config.store);
       Must(galleries.UseToken(config.signing_key));
       for (const char* name : {"main", "other"}) {
@@ -208,7 +208,7 @@ class MatcherWorld {
     service_ = std::make_unique<TestService>(std::move(router), options);
   }
 
-  // Another key owner, who believes this world's server.
+  // Another key owner that trusts this world's server.
   KeyOwner Owner() const {
     KeyOwner owner = Must(KeyOwner::Load(keys_.model, keys_.secret_key));
     Must(owner.SetBudget({.scores = 1000, .decisions = 100000, .client_bits = 100000000}));
@@ -238,7 +238,7 @@ class MatcherWorld {
     request.body.assign(text.begin(), text.end());
     return Send(who, request);
   }
-  // A form with these templates and, if it is not null, a part "request".
+  // A form with these templates and, unless null, a part "request".
   static ClientRequest Form(const std::string& method, const std::string& target,
                             const std::vector<std::vector<uint8_t>>& templates,
                             const Json& more = nullptr,
@@ -260,7 +260,7 @@ class MatcherWorld {
     std::tie(request.content_type, request.body) = FormBody(parts);
     return request;
   }
-  // Enrols a person, and waits until he is admitted.
+  // Enrols a person, and waits for the admission.
   HttpResponse Enrol(const std::string& name, uint64_t person,
                      const std::string& gallery = "main") {
     return Send("registrar", Form("POST", absl::StrCat("/v1/persons/", name, "/encounters?wait=60"),
@@ -272,7 +272,7 @@ class MatcherWorld {
     request.headers.emplace_back("Accept", accept);
     return Send(who, request);
   }
-  // Looks at a task until it has ended.
+  // Polls a task until it has ended.
   Json Await(const std::string& who, const HttpResponse& accepted) {
     const std::string id = JsonOf(accepted).at("taskId");
     while (true) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Replies that are signed in a token (SoftHSM): the store has no key that signs.
+// Replies that a token (SoftHSM) signs: the store has no signing key.
 #include <dlfcn.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ using testing::KeyMaterial;
 using testing::MatcherWorld;
 using testing::SoftToken;
 
-// A key in the token under `label`; its public half as OpenSSL has it.
+// Puts a key into the token under `label`; returns its public half from OpenSSL.
 std::array<uint8_t, 32> PutKey(const std::string& folder, const std::string& label,
                                const std::string& id) {
   EVP_PKEY* const key = EVP_PKEY_Q_keygen(nullptr, nullptr, "ED25519");
@@ -77,7 +77,7 @@ TEST(TokenSignerTest, SignsAndSaysWhatIsWrong) {
             absl::StatusCode::kFailedPrecondition);
 }
 
-// Sooner or later: who was away is asked again after a pause.
+// Polls `holds` for 20 seconds, as a missing token is tried again only after a pause.
 bool Soon(const std::function<bool()>& holds) {
   for (int i = 0; i < 100; ++i) {
     if (holds()) return true;
@@ -86,7 +86,7 @@ bool Soon(const std::function<bool()>& holds) {
   return false;
 }
 
-// While it lives, the token is pulled out.
+// The token is pulled out while this object lives.
 class TokenAway {
  public:
   TokenAway() { std::filesystem::rename(tokens_, tokens_ + "-away"); }
@@ -96,7 +96,7 @@ class TokenAway {
   const std::string tokens_ = SoftToken::Get().tokens();
 };
 
-// The token's module, as another who uses it in this process.
+// Another user of the token's module in this process.
 class Module {
  public:
   Module() {
@@ -142,7 +142,7 @@ TEST(TokenSignerTest, APinThatWasRefusedIsNotTriedAgain) {
   module.ChangePin("123456", "654321");
   module.EndSessions();
   EXPECT_EQ((*token)->Sign(message).status().code(), absl::StatusCode::kUnavailable);
-  // Whoever would try the PIN now were let in.
+  // The old PIN would be right again, but it is not tried.
   module.ChangePin("654321", "123456");
   pause();
   EXPECT_EQ((*token)->Sign(message).status().code(), absl::StatusCode::kUnavailable);
@@ -192,7 +192,7 @@ TEST(TokenReplyTest, TheStoreHasNoKeyThatSigns) {
   world.Start();
   EXPECT_FALSE(FileExists(world.config.store + "/server.key"));
   EXPECT_THAT(*ReadTextFile(world.config.store + "/server.pub"), HasSubstr(HexString(public_key)));
-  // Admissions, replies and receipts: the key owner believes this key alone.
+  // Admissions, replies and receipts: the key owner accepts only this key.
   ASSERT_EQ(world.Enrol("ann", 1).status, 201);
   EXPECT_EQ(MatcherWorld::JsonOf(world.Identify(1))["decision"], "accept");
   ClientRequest remove;
@@ -211,7 +211,7 @@ TEST(TokenReplyTest, TheStoreHasNoKeyThatSigns) {
   EXPECT_EQ(ReadSigned(*receipt, "receipt")->signer, public_key);
 }
 
-// The key in the file could sign as long as it is believed, so there is one of the two.
+// A key in a file could sign as long as it is trusted, so the store may have only one key.
 TEST(TokenReplyTest, AFileThatSignedBeforeIsNotLeftBesideTheToken) {
   const heft::testing::TemporaryFolder folder;
   const KeyMaterial keys(folder.path() + "/a", 1);
@@ -229,7 +229,7 @@ TEST(TokenReplyTest, AFileThatSignedBeforeIsNotLeftBesideTheToken) {
   EXPECT_THAT(*ReadTextFile(store + "/server.pub"), HasSubstr(" server"));
   std::filesystem::remove(file);
   EXPECT_TRUE(galleries.Signer().ok());
-  // Back to the file, as a process that was not told of the token.
+  // Back to the file, as a process that does not know of the token.
   const std::string copy = folder / "copy";
   std::filesystem::copy(store, copy, std::filesystem::copy_options::recursive);
   std::filesystem::rename(folder / "kept", copy + "/server.key");

@@ -18,7 +18,8 @@ namespace {
 constexpr std::chrono::milliseconds kLongestPause{300000};
 constexpr char kFailures[] = "heft_upkeep_failures_total";
 
-// Expired: whether anybody has. Looked at before RemoveExpired, which is a change in any case.
+// Expired: whether a template has expired. Checked first, because RemoveExpired always makes a
+// change.
 absl::StatusOr<bool> Expired(const std::string& address) {
   const uint64_t now = UnixTime();
   bool found = false;
@@ -99,7 +100,7 @@ absl::Status Upkeep::RenewLeaving(const std::string& gallery, const std::string&
     leaving = done->leaving;
   }
   metrics_->Set("heft_leaving", {{"gallery", gallery}}, static_cast<double>(leaving));
-  // Of a generation that came meanwhile nothing is known: it is looked at next.
+  // A generation that came meanwhile is not settled: the next round checks it.
   if (leaving == 0 || !exchange_->has_decider()) {
     known->settled = info.generation;
     return absl::OkStatus();

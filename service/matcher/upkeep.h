@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Upkeep: what is owed to those who have gone, in all galleries. Blocks that somebody leaves are
-// renewed, whoever removed him and whatever became of the task that was to see to it; what could
-// not be overwritten yet is; and who has expired goes. It begins anew with each start of the
-// service and goes on until nothing is owed.
+// Upkeep: completes removals in all galleries. It renews blocks that removed templates leave, even
+// if the task for that failed; it overwrites erased bytes that could not be overwritten at once;
+// and it removes expired templates. It starts with the service and goes on until all of this is
+// done.
 #ifndef HEFT_SERVICE_MATCHER_UPKEEP_H_
 #define HEFT_SERVICE_MATCHER_UPKEEP_H_
 
@@ -26,30 +26,30 @@
 namespace heft::service {
 
 struct UpkeepOptions {
-  std::chrono::milliseconds poll{2000};      // between looks at what has changed
-  std::chrono::milliseconds sweep{3600000};  // between looks for who has expired
+  std::chrono::milliseconds poll{2000};      // between checks for changes
+  std::chrono::milliseconds sweep{3600000};  // between checks for expired templates
 };
 
 class Upkeep {
  public:
-  // They outlive it.
+  // All of them outlive it.
   Upkeep(const CurrentEngine* engine, Galleries* galleries, Exchange* exchange,
          UpkeepOptions options, AuditLog* audit_log, Metrics* metrics);
   ~Upkeep();
   Upkeep(const Upkeep&) = delete;
   Upkeep& operator=(const Upkeep&) = delete;
 
-  // Owe: something of this gallery could not be overwritten.
+  // Owe: erased bytes of this gallery could not be overwritten yet.
   void Owe(const std::string& gallery);
-  // Stop: no more of it; what is owed is taken up at the next start.
+  // Stop: ends the work; the next start continues it.
   void Stop();
 
  private:
   using Clock = std::chrono::steady_clock;
-  // Of a gallery; of the thread alone.
+  // The state of a gallery; only the thread uses it.
   struct Known {
-    uint64_t settled = 0;  // generation in which nobody was leaving; 0: none yet
-    bool owed = true;      // something may be left to overwrite: at a start, nobody knows
+    uint64_t settled = 0;  // generation without leaving templates; 0: none yet
+    bool owed = true;      // bytes may be left to overwrite; unknown at a start
     Clock::time_point swept{}, not_before{};
     std::chrono::milliseconds pause{0};  // after a failure, twice as long each time
     std::string failure;                 // the last one; logged once
@@ -68,7 +68,7 @@ class Upkeep {
   const UpkeepOptions options_;
   AuditLog* const audit_log_;
   Metrics* const metrics_;
-  std::map<std::string, Known> known_;  // of the thread alone
+  std::map<std::string, Known> known_;  // only of the thread
   mutable std::mutex mutex_;            // of all below
   std::condition_variable woken_;
   std::set<std::string> owed_;  // told of by Owe

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Erasures that were interrupted are brought to their end, whatever came between.
+// Interrupted erasures are completed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class UpkeepTest : public ::testing::Test {
     return {response.body.begin(), response.body.end()};
   }
   static Json JsonOf(const HttpResponse& response) { return MatcherWorld::JsonOf(response); }
-  // Two people whose templates no journal has any more: only a renewal erases them.
+  // Two people whose templates have left the journal: only a renewal erases them.
   void EnrolForGood(const std::string& gallery = "main") {
     for (const uint64_t person : {1, 2}) {
       ASSERT_EQ(world_->Enrol(absl::StrCat("p", person), person, gallery).status, 201);
@@ -53,7 +53,7 @@ class UpkeepTest : public ::testing::Test {
   size_t ReceiptsOf(const std::string& gallery) {
     return JsonOf(world_->Get("auditor", "/v1/receipts?gallery=" + gallery))["receipts"].size();
   }
-  // Until `holds`, half a minute at most.
+  // Waits until `holds`, at most half a minute.
   template <typename Holds>
   static bool Wait(const Holds& holds) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -99,7 +99,7 @@ TEST_F(UpkeepTest, AnErasureGoesOnWhenTheDeciderIsBack) {
   EXPECT_TRUE(Wait([&] { return ReceiptsOf("main") == 1; }));
 }
 
-// A full queue of tasks is no reason to say that somebody is not gone who is.
+// If the queue of tasks is full, the answer still reports the removal.
 TEST_F(UpkeepTest, WhoIsRemovedIsGoneAlsoWhereNoTaskCanBegin) {
   world_->config.retained.seconds = 0;
   world_->config.tasks = {.workers = 1, .queued = 1, .kept = 8};
@@ -151,7 +151,7 @@ TEST_F(UpkeepTest, WhoHasExpiredGoesWithAReceipt) {
   EXPECT_EQ(world_->Get("registrar", "/v1/persons/ann").status, 200);
 }
 
-// What could not be overwritten, as somebody read an older state, is when he has gone.
+// Bytes that a reader of an older state still holds are overwritten once it is gone.
 TEST_F(UpkeepTest, WhatCouldNotBeOverwrittenIsOverwrittenLater) {
   SetWriterWait(1);
   world_->Start();
@@ -168,7 +168,7 @@ TEST_F(UpkeepTest, WhatCouldNotBeOverwrittenIsOverwrittenLater) {
   EXPECT_TRUE(Wait([&] { return ReceiptsOf("main") == 1; }));
 }
 
-// A registrar's word is for one gallery: nobody is removed from half of them.
+// An authorisation is for one gallery, so a removal from several at once is refused.
 TEST_F(UpkeepTest, WhoIsInSeveralGalleriesIsRemovedFromOneAfterTheOther) {
   const SigningKey registrar = testing::Must(SigningKey::Generate());
   Trust trust = testing::Must(Trust::Load(keys_->files.trust));

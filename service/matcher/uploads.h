@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Uploads: keys and models that come over the network. What comes is kept beside what is in use,
-// under another name, and read together with it as a whole: when all fits, the files take their
-// places and the engine that was made of them is handed out. A new key set is several files: until
-// the last of them is there, those before wait.
+// Uploads: keys and models that arrive over the network. A new file is kept beside those in use and
+// loaded together with them. If all files fit, they replace the old ones and the new engine is
+// handed out. A new key set is several files: the first ones wait for the last.
 #ifndef HEFT_SERVICE_MATCHER_UPLOADS_H_
 #define HEFT_SERVICE_MATCHER_UPLOADS_H_
 
@@ -29,38 +28,37 @@ std::string_view UploadName(UploadKind kind);  // "model", "evaluation", "enrolm
 
 class Uploads {
  public:
-  // `files`: those in use. `staging`: a folder on the same disk; made when it is needed, mode 0700.
+  // `files`: those in use. `staging`: a folder on the same disk; made when needed, mode 0700.
   Uploads(EngineFiles files, std::string staging)
       : staging_(std::move(staging)), files_(std::move(files)) {}
 
-  // Use: what an engine is given to that is to be used from now on, before another can be loaded:
-  // of an upload and a reload at once, the one that read the files last stays.
+  // Use: takes a new engine into use, before another can be loaded. If an upload and a reload run
+  // at once, the engine of the one that read the files last stays.
   using Use = std::function<void(std::shared_ptr<const Engine>)>;
 
-  // Load: what is in use. Where a crash came between one file and the next as they took their
-  // places, the rest of them does so now.
+  // Load: the files in use. If a crash interrupted the replacement of files, it is completed first.
   absl::StatusOr<std::shared_ptr<const Engine>> Load();
-  // PrepareReload: these files as they are now: what it returns brings them into use. Until it has
-  // run, or is let go of, uploads wait; on one thread. An error changes nothing.
+  // PrepareReload: loads these files; the returned function brings them into use. Uploads wait
+  // until it has run or is destroyed; on one thread. An error changes nothing.
   absl::StatusOr<std::function<void()>> PrepareReload(const EngineFiles& files, const Use& use);
-  // Put: of a file that came. The engine that is used from now on; nothing where this file waits
-  // for others, and `why` says what did not fit. Errors: what is wrong with the file by
-  // itself, and is not kept: kDataLoss, kFailedPrecondition, kInvalidArgument; kUnavailable.
+  // Put: takes an uploaded file. Returns the engine that is used from now on; null if the file
+  // waits for others, and `why` says why. An invalid file is not kept: kDataLoss,
+  // kFailedPrecondition, kInvalidArgument; kUnavailable.
   absl::StatusOr<std::shared_ptr<const Engine>> Put(UploadKind kind, std::span<const uint8_t> bytes,
                                                     std::string* why, const Use& use);
-  // Staged: what waits. Drop: it is wanted no more.
+  // Staged: the kinds of waiting files. Drop: deletes them.
   std::vector<UploadKind> Staged() const;
   absl::Status Drop();
 
  private:
   const std::string& Path(const EngineFiles& files, UploadKind kind) const;
   std::string StagedPath(UploadKind kind) const;
-  // The engine of what is in use and what waits, whose files then take their places.
+  // Together: the engine of the files in use and the waiting ones, which then replace them.
   absl::StatusOr<std::shared_ptr<const Engine>> Together();
   absl::Status CheckAlone(UploadKind kind, std::span<const uint8_t> bytes) const;
 
   const std::string staging_;
-  mutable std::mutex mutex_;  // of the files, and of what is below
+  mutable std::mutex mutex_;  // of the files, and of the members below
   EngineFiles files_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contract of both services, service/openapi/heft.yaml, as it is in the program.
+// The API description of both services, service/openapi/heft.yaml, embedded in the program.
 #ifndef HEFT_SERVICE_OPENAPI_DOCUMENT_H_
 #define HEFT_SERVICE_OPENAPI_DOCUMENT_H_
 
@@ -9,7 +9,7 @@
 
 namespace heft::service {
 
-// OpenApiDocument: YAML. AddContractRoute: GET /v1/openapi.yaml, for everybody.
+// OpenApiDocument: YAML. AddContractRoute: GET /v1/openapi.yaml, for every caller.
 std::string_view OpenApiDocument();
 void AddContractRoute(Router* router);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests alone: what services have answered, for tests/service/contract.mjs, which holds all of
-// it against heft.yaml. With HEFT_OPENAPI_RECORDS=FOLDER each program leaves FOLDER/NAME.jsonl.
+// For tests only: records answers of services for tests/service/contract.mjs, which checks them
+// against heft.yaml. With HEFT_OPENAPI_RECORDS=FOLDER each program writes FOLDER/NAME.jsonl.
 #ifndef HEFT_SERVICE_OPENAPI_RECORDER_H_
 #define HEFT_SERVICE_OPENAPI_RECORDER_H_
 
@@ -60,8 +60,8 @@ class Records {
   std::ofstream out_;
 };
 
-// RecordingClient: a client whose answers are recorded, but for paths that begin with `own`, which
-// are the test's.
+// RecordingClient: a client whose answers are recorded, except for paths that begin with `own`,
+// which belong to the test.
 class RecordingClient : public HttpClient {
  public:
   RecordingClient(std::unique_ptr<HttpClient> client, Records* records, std::string own)

@@ -58,7 +58,7 @@ class FileLog : public AuditLog {
     next_ = {next_.lines + 1, HashOf(line)};
     const std::shared_ptr<Batch> mine = waiting_;
     absl::StrAppend(&mine->bytes, line, "\n");
-    // One writes for all that wait by then.
+    // One thread writes the lines of all waiting threads.
     while (!mine->ended) {
       if (writing_) {
         changed_.wait(lock);
@@ -146,7 +146,8 @@ class FileLog : public AuditLog {
       bytes_ += batch->bytes.size();
       durable_ = head;
     } else {
-      // What came meanwhile follows lines that are none. The next is tried anew: there may be room.
+      // The lines that arrived meanwhile follow failed ones, so they fail too. The next batch is
+      // tried again, as the disk may have room by then.
       waiting_->End(written);
       waiting_ = std::make_shared<Batch>();
       next_ = durable_;
@@ -154,8 +155,8 @@ class FileLog : public AuditLog {
     changed_.notify_all();
   }
 
-  // PutAside: the file, under the number of its last line; a new one takes its place. All or
-  // nothing: a name that is there already is another's. Under the mutex: those who read wait.
+  // PutAside: renames the file after the number of its last line, and begins a new one. All or
+  // nothing: an existing file of that name is kept. Under the mutex, so readers wait.
   absl::Status PutAside() {
     const std::string old = absl::StrCat(path_, ".", durable_.lines);
     if (FileExists(old)) return absl::UnavailableError(old + " already exists: move it away");
@@ -175,8 +176,8 @@ class FileLog : public AuditLog {
     return absl::OkStatus();
   }
 
-  // WriteAndSync: after the first `at` bytes, which are durable. What an attempt that failed has
-  // left behind them is cut off first, and again at the end of this one if it fails.
+  // WriteAndSync: writes after the first `at` bytes, which are durable. Bytes that a failed attempt
+  // left behind them are cut off first; if this attempt fails, it cuts off its own.
   absl::Status WriteAndSync(std::string_view bytes, uint64_t at) {
     if (uncut_ && ftruncate(fd_, static_cast<off_t>(at)) != 0) return CannotDo("cut", path_);
     uncut_ = true;
@@ -199,15 +200,15 @@ class FileLog : public AuditLog {
   const std::string path_;
   const FileLock lock_;
   const uint64_t longest_;
-  int fd_;  // of who writes
+  int fd_;  // of the writing thread
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   Aside aside_;
-  uint64_t bytes_;            // of what is durable
-  AuditHead durable_, next_;  // next: with what waits
+  uint64_t bytes_;            // durable bytes
+  AuditHead durable_, next_;  // next: with the waiting lines
   std::shared_ptr<Batch> waiting_ = std::make_shared<Batch>();
   bool writing_ = false;
-  bool uncut_ = false;  // who writes alone looks at it
+  bool uncut_ = false;  // only of the writing thread
 };
 
 }  // namespace

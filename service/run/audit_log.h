@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// AuditLog: an append-only file of JSON lines, each with the hash of the one before it, so that a
-// line that is changed, left out or moved shows; what is cut off at the end shows against a head
-// that somebody has noted elsewhere (it is in each signed reply's log line, in metrics, and printed
-// by `heft audit-log verify`). No biometrics, no scores, no tokens.
+// AuditLog: an append-only file of JSON lines. Each line contains the hash of the line before it,
+// so that a changed, missing or moved line is detected. Lines cut off at the end are detected with
+// a head that was noted elsewhere (it is in the log line of each signed reply, in metrics, and
+// printed by `heft audit-log verify`). No biometrics, no scores, no tokens.
 //
-// A file that has become long is put aside as PATH.N, N the number of its last line, and the chain
-// goes on in a new one: its first line has the hash of the former's last, as every line has that of
-// the one before it.
+// A long file is put aside as PATH.N, where N is the number of its last line, and the chain
+// continues in a new file: its first line has the hash of the last line in the old one.
 #ifndef HEFT_SERVICE_RUN_AUDIT_LOG_H_
 #define HEFT_SERVICE_RUN_AUDIT_LOG_H_
 
@@ -26,26 +25,25 @@ namespace heft::service {
 
 class AuditLog {
  public:
-  // Opens or begins it (mode 0600), checks the chain of the last `checked` bytes (VerifyAuditLog
-  // checks all), drops a half line at the end that a crash left and says so in a line. kDataLoss
-  // where the chain is broken before that; kUnavailable where another process has it.
-  // `longest`: bytes from which on a file is put aside before the next line; 0: never.
+  // Opens or begins it (mode 0600), and checks the chain of the last `checked` bytes
+  // (VerifyAuditLog checks all). Drops half a line that a crash left at the end, and records this
+  // in a line. kDataLoss if the chain is broken before that; kUnavailable if another process has it
+  // open. `longest`: from this size in bytes a file is put aside before the next line; 0: never.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& path,
                                                         uint64_t checked = 16 << 20,
                                                         uint64_t longest = 0);
   virtual ~AuditLog() = default;
-  // On the disk when it returns (several threads' lines share a sync). `event`: an object; "seq",
-  // "time" and "prev" are added. kUnavailable: then what was to be logged must not be done; the
-  // next is tried anew.
+  // On the disk when it returns (lines of several threads share a sync). `event`: an object; "seq",
+  // "time" and "prev" are added. kUnavailable: then the logged action must not be done; later calls
+  // try again.
   virtual absl::Status Append(Json event) = 0;
   virtual AuditHead head() const = 0;
-  // Read: lines `from` (1 is the first) to `from` + `count` - 1, as far as they are in the file
-  // that line `from` is in. kNotFound where that was put aside, and is not beside this one any
-  // more.
+  // Read: lines `from` (1 is the first) to `from` + `count` - 1, limited to the file that holds
+  // line `from`. kNotFound if that file was put aside and moved away.
   virtual absl::StatusOr<std::vector<Json>> Read(uint64_t from, uint64_t count) const = 0;
 };
 
-// VerifyAuditLog: VerifyAuditLogs of one file (heft/audit_log.h); `use` gets each line.
+// VerifyAuditLog: VerifyAuditLogs for one file (heft/audit_log.h); calls `use` with each line.
 absl::StatusOr<AuditHead> VerifyAuditLog(
     const std::string& path, const AuditHead* expected = nullptr,
     const std::function<void(uint64_t line, const Json&)>& use = {},

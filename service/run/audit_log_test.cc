@@ -52,14 +52,14 @@ TEST_F(AuditLogTest, LinesHoldTogether) {
   EXPECT_EQ(head->lines, 5u);
   ASSERT_EQ(lines.size(), 5u);
   EXPECT_EQ(lines[0]["prev"], std::string(64, '0'));
-  EXPECT_EQ(lines[4]["seq"], 5);  // nobody gives his own
+  EXPECT_EQ(lines[4]["seq"], 5);  // the caller's value is replaced
   EXPECT_EQ(lines[4]["i"], 1);
   const auto log = *AuditLog::Open(path_);
   EXPECT_EQ(log->head().hash, head->hash);
   EXPECT_EQ(AuditLog::Open(path_).status().code(), absl::StatusCode::kUnavailable);
 }
 
-// A file that is long is put aside; the chain goes on.
+// A long file is put aside, and the chain continues.
 TEST_F(AuditLogTest, FilesThatWerePutAsideAreOneChain) {
   constexpr uint64_t kLongest = 2000;
   const auto open = [&] { return AuditLog::Open(path_, 16 << 20, kLongest); };
@@ -96,14 +96,14 @@ TEST_F(AuditLogTest, FilesThatWerePutAsideAreOneChain) {
   EXPECT_THAT(Message(VerifyAuditLogs(files, &other).status()), HasSubstr("was noted"));
   const AuditHead beyond = {41, std::string(64, 'a')};
   EXPECT_THAT(Message(VerifyAuditLogs(files, &beyond).status()), HasSubstr("cut off"));
-  // One that is left out shows; so does the last alone, unless it is said what it follows.
+  // A missing file is detected; the last file alone is accepted only with the head before it.
   std::vector<std::string> gap = files;
   gap.erase(gap.begin() + 1);
   EXPECT_FALSE(VerifyAuditLogs(gap).ok());
   EXPECT_FALSE(VerifyAuditLog(path_).ok());
   const AuditHead before = *VerifyAuditLogs({files.begin(), files.end() - 1});
   EXPECT_EQ(before.lines, by_number.rbegin()->first);
-  // What was noted earlier than that cannot be looked for, and nobody says that it was met.
+  // A head from before these files cannot be checked, which is an error.
   EXPECT_EQ(VerifyAuditLogs({path_}, &noted, &before).status().code(),
             absl::StatusCode::kInvalidArgument);
   const AuditHead none = {0, std::string(64, 'a')};
@@ -112,7 +112,7 @@ TEST_F(AuditLogTest, FilesThatWerePutAsideAreOneChain) {
   const AuditHead beginning;
   EXPECT_TRUE(VerifyAuditLogs(files, &beginning, &beginning).ok());
   EXPECT_TRUE(VerifyAuditLog(path_, nullptr, {}, &before).ok());
-  // A restart goes on, without a file too, as where it died after putting one aside.
+  // A restart continues the chain without a file, as after a crash between two files.
   std::filesystem::remove(path_);
   {
     auto log = *open();
@@ -120,8 +120,7 @@ TEST_F(AuditLogTest, FilesThatWerePutAsideAreOneChain) {
     ASSERT_TRUE(log->Append({{"i", 41}}).ok());
   }
   EXPECT_EQ(VerifyAuditLogs(files)->lines, before.lines + 1);
-  // What was carried away cannot be read here; the chain goes on, as long as its youngest end is
-  // there.
+  // Files that were moved away cannot be read here; the chain continues while the newest remains.
   while (by_number.size() > 1) {
     std::filesystem::remove(by_number.begin()->second);
     by_number.erase(by_number.begin());
@@ -151,7 +150,7 @@ TEST_F(AuditLogTest, EveryChangeShows) {
     for (const std::string& line : all) text += line + "\n";
     return text;
   };
-  // Any byte of any line, but for the last one: of that only who has noted the head can tell.
+  // Any byte of any line except the last, for which a noted head is needed.
   for (size_t at = 0; at < good.size() - lines.back().size() - 1; at += 13) {
     std::string changed = good;
     changed[at] = changed[at] == '1' ? '2' : '1';
@@ -172,7 +171,7 @@ TEST_F(AuditLogTest, EveryChangeShows) {
   Put(join(some));
   EXPECT_EQ(Why(), "good");
   EXPECT_THAT(Why(&head), HasSubstr("cut off"));
-  // Written anew from some line on: it holds together, and is not what was noted.
+  // Written anew from some line on: the chain is consistent, but does not match the noted head.
   Put("");
   Write(21);
   EXPECT_EQ(Why(), "good");
@@ -236,7 +235,7 @@ TEST_F(AuditLogTest, ThreadsShareFlushesAndKeepTheirOrder) {
               }).ok());
 }
 
-// A disk that is full: nothing is said to be on record that is not, and the next start goes on.
+// With a full disk no unwritten line is reported as written, and the next start continues.
 TEST_F(AuditLogTest, AFullDisk) {
   Write(3);
   const uint64_t room = Text().size() + 400;
@@ -263,7 +262,7 @@ TEST_F(AuditLogTest, AFullDisk) {
   EXPECT_EQ(Why(), "good");
 }
 
-// There is room again: what is appended then goes on record without a restart.
+// Once there is room again, lines are written without a restart.
 TEST_F(AuditLogTest, RoomAgain) {
   Write(3);
   const uint64_t room = Text().size() + 400;
@@ -296,7 +295,7 @@ TEST_F(AuditLogTest, RoomAgain) {
   EXPECT_THAT(Text(), HasSubstr("\"again\":1"));
 }
 
-// A start reads the end of a long log, not all of it.
+// A start reads only the end of a long log.
 TEST_F(AuditLogTest, AStartLooksAtTheEndAlone) {
   Write(1000);
   const std::string good = Text();
@@ -323,7 +322,7 @@ TEST_F(AuditLogTest, AStartLooksAtTheEndAlone) {
   EXPECT_EQ((*log)->head().lines, 1001u);
 }
 
-// Killed at any moment: what Append has returned for is there.
+// After a kill at any moment, all lines of returned calls of Append are there.
 TEST_F(AuditLogTest, AKillLosesNothingThatWasSaid) {
   for (int round = 0; round < 10; ++round) {
     int pipe_ends[2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CommonConfig: the tables that both daemons' configurations have.
+// CommonConfig: the tables in the configurations of both daemons.
 #include "absl/strings/str_cat.h"
 #include "service/run/daemon.h"
 #include "service/text.h"

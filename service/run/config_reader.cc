@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t kMostConfig = 1 << 20;
 
-// Distance: insertions, deletions and replacements from one word to the other.
+// Distance: the number of insertions, deletions and replacements between two words.
 size_t Distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -48,11 +48,11 @@ std::string Nearest(std::string_view word, const std::set<std::string, std::less
   return best;
 }
 
-// File: what all tables of a configuration share.
+// File: shared by all tables of a configuration.
 struct File {
   std::string path, folder;
   toml::table document;
-  std::vector<std::pair<uint32_t, std::string>> wrong;  // line and what
+  std::vector<std::pair<uint32_t, std::string>> wrong;  // line and message
 };
 
 const char* KindOf(const toml::node& node) {
@@ -96,7 +96,7 @@ struct ConfigTable::Node {
     if (at != nullptr) line = at->source().begin.line;
     file->wrong.emplace_back(line, std::string(message));
   }
-  // Value: of the type; null, and said so, where it is of another.
+  // Value: a value of this type; for another type null, and an error is noted.
   template <typename T>
   const T* Value(std::string_view key, std::string_view kind) {
     const toml::node* node = Find(key);
@@ -123,7 +123,7 @@ struct ConfigTable::Node {
                                         "given none (LoadCredential=)"));
     return "";
   }
-  // Inside: the one node of a table, however often it is asked for.
+  // Inside: the node of an inner table; the same one at each call.
   std::shared_ptr<Node> Inside(const toml::table* inner, std::string inner_name) {
     for (const auto& one : inside) {
       if (inner != nullptr && one->table == inner) return one;
@@ -293,7 +293,7 @@ absl::StatusOr<Config> Config::Parse(std::string_view text, const std::string& p
   file->path = path;
   const size_t slash = path.rfind('/');
   file->folder = slash == path.npos ? "." : path.substr(0, slash);
-  try {  // toml++ says so what is wrong
+  try {  // toml++ reports errors as exceptions
     file->document = toml::parse(text, path);
   } catch (const toml::parse_error& error) {
     return absl::InvalidArgumentError(absl::StrCat(path, ":", error.source().begin.line, ":",

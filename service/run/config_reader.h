@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Config: a TOML file whose every key is known, of the right type and in range. What is wrong is
-// collected while it is read, and said at once by Check, each with file and line. Call:
+// Config: a TOML file whose every key is known, of the right type and in range. Errors are
+// collected during the reading, and Check returns all of them, each with file and line. Use:
 //
 //   HEFT_ASSIGN_OR_RETURN(Config config, Config::Read(path));
 //   ConfigTable listen = config.root().Table("listen");
@@ -21,7 +21,7 @@
 
 namespace heft::service {
 
-// ConfigTable: a table of the file, or one that is not there, whose keys all have their defaults.
+// ConfigTable: a table of the file; in a missing one all keys have their defaults.
 class ConfigTable {
  public:
   struct Node;
@@ -29,15 +29,15 @@ class ConfigTable {
 
   bool present() const;
   bool Has(std::string_view key) const;
-  // Each returns `fallback` where the key is absent, and where it is wrong, which Check then says.
+  // Each returns `fallback` if the key is missing or wrong; Check reports a wrong one.
   std::string Text(std::string_view key, std::string_view fallback) const;
-  // Must be there, and not empty.
+  // The key must exist, and the text must not be empty.
   std::string RequiredText(std::string_view key) const;
-  // One of these.
+  // Choice: one of `choices`.
   std::string Choice(std::string_view key, std::string_view fallback,
                      const std::vector<std::string>& choices) const;
-  // A path: relative ones start at the file's folder; "credential:NAME" is one that systemd has
-  // given ($CREDENTIALS_DIRECTORY); "pkcs11:..." and "postgres:..." stay. Empty where it is absent.
+  // Path: a relative path starts at the file's folder. "credential:NAME" is a file that systemd
+  // provides ($CREDENTIALS_DIRECTORY); "pkcs11:..." and "postgres:..." stay. Empty if missing.
   std::string Path(std::string_view key, std::string_view fallback = "") const;
   std::string RequiredPath(std::string_view key) const;
   std::vector<std::string> Paths(std::string_view key) const;
@@ -47,12 +47,12 @@ class ConfigTable {
   std::chrono::seconds Seconds(std::string_view key, uint64_t fallback, uint64_t least,
                                uint64_t most) const;
   std::vector<std::string> Texts(std::string_view key) const;
-  // A table; [[key]]: all of an array of tables.
+  // Table: one table. Tables: all tables of an array ([[key]]).
   ConfigTable Table(std::string_view key) const;
   std::vector<ConfigTable> Tables(std::string_view key) const;
-  // The names of the tables in this one, where they are the user's own: [gallery.NAME].
+  // Names: the names of the inner tables that the user chooses: [gallery.NAME].
   std::vector<std::string> Names() const;
-  // Says that a value that was read does not do: at its line.
+  // Wrong: notes that a value is invalid, with its line.
   void Wrong(std::string_view key, std::string_view message) const;
 
  private:
@@ -62,11 +62,11 @@ class ConfigTable {
 
 class Config {
  public:
-  // kNotFound; kInvalidArgument (file:line:column) for what is no TOML, or above 1 MB.
+  // kNotFound; kInvalidArgument (file:line:column) if it is not TOML, or above 1 MB.
   static absl::StatusOr<Config> Read(const std::string& path);
   static absl::StatusOr<Config> Parse(std::string_view text, const std::string& path);
   ConfigTable root() const { return root_; }
-  // kInvalidArgument: all that was wrong, a line each, and every key that nobody asked for.
+  // kInvalidArgument: all errors, a line each, and every key that no call has read.
   absl::Status Check() const;
 
  private:

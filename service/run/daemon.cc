@@ -38,8 +38,8 @@ void DescribeMetrics(Metrics* metrics) {
   metrics->Gauge("heft_body_bytes", "bytes of bodies that are held, in memory and in files");
 }
 
-// Record: what a request was, for the log and the audit trail. Names of people and galleries come
-// from the path; nothing of a body is in it.
+// Record: the request, for the log and the audit log. Names of people and galleries come from the
+// path; no data comes from a body.
 Json Record(const Answered& answered) {
   const HttpRequest& request = *answered.request;
   Json out = {{"request", request.id}};
@@ -136,7 +136,7 @@ class RunningBase : public DaemonBase {
     return JsonResponse(out);
   }
 
-  // Keep: puts an answer on record, or counts it; and before it what was counted for a minute.
+  // Keep: records an answer, or counts it. First it records the counts of the last minute.
   absl::Status Keep(const Answered& answered, const Json& record) {
     if (answered.route == nullptr || !answered.route->audited) return absl::OkStatus();
     HEFT_RETURN_IF_ERROR(
@@ -183,7 +183,7 @@ class RunningBase : public DaemonBase {
   Refusals refusals_;
 };
 
-// MetricsServer: what Prometheus on this machine reads without a certificate.
+// MetricsServer: lets Prometheus on this machine read the metrics without a certificate.
 absl::StatusOr<std::unique_ptr<HttpServer>> MetricsServer(const std::string& address,
                                                           Metrics* metrics) {
   Router router;
@@ -198,7 +198,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> MetricsServer(const std::string& add
                             [](const GateInput&, Principal*) { return std::nullopt; }, {});
 }
 
-// Reload: all or nothing. It is on record before it holds.
+// Reload: all or nothing. It is recorded before it takes effect.
 absl::Status Reload(const ServeOptions& options, DaemonBase* base) {
   HEFT_ASSIGN_OR_RETURN(const auto install, options.reload());
   HEFT_RETURN_IF_ERROR(base->audit_log().Append({{"event", "reload"}}));
@@ -219,15 +219,15 @@ void ReloadAndTell(const ServeOptions& options, DaemonBase* base) {
   }
 }
 
-// Tell: systemd; that it does not hear is no reason to stop.
+// Tell: notifies systemd; a failure is only logged.
 void Tell(std::string_view state) {
   if (const absl::Status told = Notify(state); !told.ok()) {
     LogLine(LogLevel::kWarning, Message(told));
   }
 }
 
-// WarnOfList: once a day, from a week before the list of revoked certificates ends: then everybody
-// is locked out.
+// WarnOfList: warns once a day, from a week before the list of revoked certificates ends: after its
+// end, all clients are refused.
 void WarnOfList(const TlsContext& tls, uint64_t* warned) {
   constexpr uint64_t kDay = 24 * 3600;
   const auto now = static_cast<uint64_t>(std::time(nullptr));
@@ -240,7 +240,7 @@ void WarnOfList(const TlsContext& tls, uint64_t* warned) {
           {{"file", tls.files().revoked}, {"ends", end}});
 }
 
-// WaitForStop: reloads on the way, and says that it lives, however often it is told to reload.
+// WaitForStop: handles reloads, and notifies the watchdog however often reloads come.
 void WaitForStop(Signals* signals, const ServeOptions& options, DaemonBase* base) {
   const auto watchdog = WatchdogInterval();
   const auto patience = watchdog.value_or(std::chrono::seconds(60));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both daemons have in common: the tables of their configuration that are not their own
-// ([listen], [tls], [limits], [[certificate]], [tokens], [access], [audit], [metrics], [log]), and
-// the life of a process between READY and the last answer.
+// The common parts of both daemons: their common tables of configuration ([listen], [tls],
+// [limits], [[certificate]], [tokens], [access], [audit], [metrics], [log]), and the life of a
+// process between READY and the last answer.
 #ifndef HEFT_SERVICE_RUN_DAEMON_H_
 #define HEFT_SERVICE_RUN_DAEMON_H_
 
@@ -21,7 +21,7 @@
 
 namespace heft::service {
 
-// CommonConfig: docs/operations.md has every key.
+// CommonConfig: docs/operations.md lists every key.
 struct CommonConfig {
   std::string address;          // [listen] address; a socket of systemd's goes before it
   std::string metrics_address;  // [metrics] address: plain HTTP on loopback; empty: none
@@ -33,12 +33,12 @@ struct CommonConfig {
   LogLevel log_level = LogLevel::kInfo;
   std::chrono::seconds drain{30};  // [listen] drain
 };
-// ReadCommonConfig: what is wrong is said by Config::Check, which the caller calls when it has read
-// its own tables too.
+// ReadCommonConfig: Config::Check reports the errors; the caller calls it after reading its own
+// tables.
 CommonConfig ReadCommonConfig(const Config& config);
 
-// Base: what routes may use, and what all requests go through: certificates, rules, metrics, the
-// audit trail and the log. Lives as long as the process.
+// DaemonBase: used by all requests and routes: certificates, rules, metrics, the audit log and the
+// log. Lives as long as the process.
 class DaemonBase {
  public:
   static absl::StatusOr<std::unique_ptr<DaemonBase>> Create(const CommonConfig& config);
@@ -51,18 +51,18 @@ class DaemonBase {
   // AddCommonRoutes: /health/live, /health/ready (200 or 503, as `ready` says), /metrics,
   // /v1/audit-log (paged), /v1/audit-log/head.
   virtual void AddCommonRoutes(Router* router, std::function<absl::Status()> ready) = 0;
-  // Prepare: certificates, token keys and the rules of a configuration read anew, which hold from
-  // the moment that what it returns is called. What needs a restart (addresses, limits) stays as it
-  // is.
+  // Prepare: certificates, token keys and rules of a new configuration, which take effect when the
+  // returned function is called. Settings that need a restart (addresses, limits) stay unchanged.
   virtual absl::StatusOr<std::function<void()>> Prepare(const CommonConfig& config) = 0;
-  // Stopped: the last lines of the audit log; `all`: whether all that was accepted was answered.
+  // Stopped: writes the last lines of the audit log; `all`: whether all accepted requests were
+  // answered.
   virtual absl::Status Stopped(bool all) = 0;
 };
 
-// ServeUntilStopped: listens (on systemd's socket where it gave one), says READY, and returns after
-// SIGTERM or SIGINT when all that was accepted is answered. `reload` at SIGHUP reads all that there
-// is to read, and returns what makes it hold, which cannot fail; an error is logged, and the old
-// state goes on. `signals` were blocked before any thread was made.
+// ServeUntilStopped: listens (on systemd's socket if there is one), notifies READY, and returns
+// after SIGTERM or SIGINT, once all accepted requests are answered. At SIGHUP, `reload` reads all
+// files and returns a function that brings them into use and cannot fail; an error is logged, and
+// the old state stays. `signals` must be blocked before any thread is made.
 class Signals;
 struct ServeOptions {
   Router router;

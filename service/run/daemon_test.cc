@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A daemon as a process of its own: systemd's socket, READY, reload, drain, and what it has
-// written.
+// A daemon as a separate process: systemd's socket, READY, reload, drain, and its logs.
 #include "service/run/daemon.h"
 
 #include <arpa/inet.h>
@@ -35,7 +34,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// Serve: the child's life; its code says where it ended.
+// Serve: the child process; its exit code says which step failed.
 int Serve(const std::string& config_path) {
   Signals signals;
   const auto read = [&]() -> absl::StatusOr<CommonConfig> {
@@ -179,7 +178,7 @@ TEST_F(DaemonTest, ServesReloadsAndDrains) {
   EXPECT_THAT(metrics, HasSubstr("heft_certificate_expires_seconds "));
   EXPECT_THAT(metrics, HasSubstr("heft_crl_expires_seconds "));
 
-  // A configuration that is wrong changes nothing; a right one changes who may.
+  // A wrong configuration changes nothing; a right one changes the rules.
   Configure("other", "[oops]\n");
   kill(child_, SIGHUP);
   EXPECT_THAT(Notified(), StartsWith("RELOADING=1"));
@@ -192,7 +191,7 @@ TEST_F(DaemonTest, ServesReloadsAndDrains) {
   EXPECT_EQ(client->Send(ask)->status, 401);
   EXPECT_EQ(other->Send(ask)->status, 204);
 
-  // What was accepted is answered; what comes then finds the next process at the same socket.
+  // Accepted requests are answered; later ones reach the next process at the same socket.
   absl::StatusOr<HttpResponse> last;
   std::thread waiting([&] { last = other->Send(ask); });
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
@@ -207,7 +206,7 @@ TEST_F(DaemonTest, ServesReloadsAndDrains) {
   Start();
   EXPECT_EQ(other->Send(ask)->status, 204);
 
-  // The audit trail holds together over both lives, and is what the auditor sees.
+  // The audit log of both processes is one chain, and the auditor can read it.
   const auto page = auditor->Send({.target = "/v1/audit-log?from=2&count=2"});
   const auto json = Json::parse(TextOf(page));
   ASSERT_EQ(json["lines"].size(), 2u);
@@ -232,7 +231,7 @@ TEST_F(DaemonTest, ServesReloadsAndDrains) {
                                              "request 204", "stop", "start", "request 204"));
 }
 
-// Rules that could be read, and a certificate that cannot: neither holds.
+// The new rules are valid, but the new certificate is not: neither takes effect.
 TEST_F(DaemonTest, AReloadThatFailsChangesNothing) {
   const auto client = ClientOf("client"), other = ClientOf("other");
   const ClientRequest ask{.method = "POST", .target = "/v1/slow/ann"};
@@ -257,7 +256,7 @@ TEST_F(DaemonTest, AReloadIsASignOfLife) {
   kill(child_, SIGTERM);
   EXPECT_EQ(Notified(), "STOPPING=1");
   EXPECT_EQ(Ended(), 0);
-  setenv("WATCHDOG_USEC", "7200000000", 1);  // two hours: nothing is said for a timeout's sake
+  setenv("WATCHDOG_USEC", "7200000000", 1);  // two hours: no message because of a timeout
   Start();
   unsetenv("WATCHDOG_USEC");
   kill(child_, SIGHUP);
@@ -266,8 +265,8 @@ TEST_F(DaemonTest, AReloadIsASignOfLife) {
   EXPECT_EQ(Notified(), "WATCHDOG=1");
 }
 
-// A certificate of the authority that no rule names: it is refused as often as it asks, and does
-// not fill the disk.
+// A certificate of the authority that no rule names: it is refused each time, and does not fill the
+// disk.
 TEST_F(DaemonTest, RefusalsDoNotFillTheAuditLog) {
   const auto stranger = ClientOf("stranger");
   for (int i = 0; i < 300; ++i) {

@@ -32,7 +32,7 @@ const char* NameOf(LogLevel level) {
   return kNames[static_cast<int>(level)];
 }
 
-// Logger: one line an event, as it is given; spdlog keeps lines of several threads apart.
+// Logger: one line for each event, unchanged; spdlog separates the lines of several threads.
 spdlog::logger& Logger() {
   static const std::shared_ptr<spdlog::logger> logger = [] {
     auto made =

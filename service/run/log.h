@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Log: JSON lines on standard error (spdlog), one an event: {"time", "level", "message", ...}. No
-// bodies, tokens, scores or anything of a template: callers pass what may be read by everybody who
-// runs the machine. Any thread.
+// Log: JSON lines on standard error (spdlog), one for each event: {"time", "level", "message",
+// ...}. Callers pass no bodies, tokens, scores or data of templates, because every operator of the
+// machine can read the log. Any thread.
 #ifndef HEFT_SERVICE_RUN_LOG_H_
 #define HEFT_SERVICE_RUN_LOG_H_
 
@@ -13,9 +13,9 @@ namespace heft::service {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
-// SetLogLevel: what is below it is left out; kInfo at first.
+// SetLogLevel: lower levels are left out; kInfo at first.
 void SetLogLevel(LogLevel level);
-// LogLine: `fields` is an object; "time", "level" and "message" come before what is in it.
+// LogLine: `fields` is an object; "time", "level" and "message" come before its members.
 void LogLine(LogLevel level, std::string_view message, const Json& fields = Json::object());
 
 }  // namespace heft::service

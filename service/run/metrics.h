@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metrics: counters, gauges and histograms by name and labels (prometheus-cpp), and the text that
-// Prometheus reads. Names begin with heft_; labels have few values: never an identity. Any thread.
+// Metrics: counters, gauges and histograms by name and labels (prometheus-cpp), and the text for
+// Prometheus. Names begin with heft_; labels have few values: never an identity. Any thread.
 #ifndef HEFT_SERVICE_RUN_METRICS_H_
 #define HEFT_SERVICE_RUN_METRICS_H_
 
@@ -18,7 +18,8 @@ class Metrics {
  public:
   static std::unique_ptr<Metrics> Create();
   virtual ~Metrics() = default;
-  // Once a name, before it is used; dies where it is of two kinds. `buckets`: upper bounds.
+  // Call once for each name, before its use; aborts if a name has two kinds. `buckets`: upper
+  // bounds.
   virtual void Counter(const std::string& name, const std::string& help) = 0;
   virtual void Gauge(const std::string& name, const std::string& help) = 0;
   virtual void Histogram(const std::string& name, const std::string& help,
@@ -26,7 +27,7 @@ class Metrics {
   virtual void Add(const std::string& name, const MetricLabels& labels, double by = 1) = 0;
   virtual void Set(const std::string& name, const MetricLabels& labels, double value) = 0;
   virtual void Observe(const std::string& name, const MetricLabels& labels, double value) = 0;
-  // Called before each exposition, to set gauges of what changes by itself (ages, sizes).
+  // `update` runs before each reading, to set gauges that change with time (ages, sizes).
   virtual void BeforeReading(std::function<void()> update) = 0;
   virtual std::string Text() = 0;
 };

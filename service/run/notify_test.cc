@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-// Listener: systemd's end.
+// Listener: systemd's end of the socket.
 class Listener {
  public:
   explicit Listener(const std::string& path) : fd_(socket(AF_UNIX, SOCK_DGRAM, 0)) {

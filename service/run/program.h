@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What both daemons are as programs: `NAME serve --config FILE [--check]`, their help and exit
-// codes.
+// The command line of both daemons: `NAME serve --config FILE [--check]`, help and exit codes.
 #ifndef HEFT_SERVICE_RUN_PROGRAM_H_
 #define HEFT_SERVICE_RUN_PROGRAM_H_
 
@@ -14,7 +13,7 @@ namespace heft::service {
 
 struct ServeArguments {
   std::string config;  // FILE
-  bool check = false;  // read everything that it names, say what is wrong, and end
+  bool check = false;  // read all its files, report errors, and end
 };
 
 struct DaemonProgram {
@@ -23,9 +22,9 @@ struct DaemonProgram {
   std::function<absl::Status(const ServeArguments&, Signals*)> serve;
 };
 
-// RunDaemon: main(). No core dumps are made of the process, before anything secret is read. 0; 2
-// for wrong arguments; 3 for what is wrong with the configuration and what it names; 4 where the
-// system refuses (kUnavailable).
+// RunDaemon: main(). Forbids core dumps before any secret is read. Returns 0; 2 for wrong
+// arguments; 3 for errors in the configuration and its files; 4 if the system refuses
+// (kUnavailable).
 int RunDaemon(int argc, const char* const* argv, const DaemonProgram& program);
 
 }  // namespace heft::service

@@ -11,7 +11,7 @@
 namespace heft::service {
 namespace {
 
-// In a process of its own: it ends with what RunDaemon returns.
+// Runs in a child process, which exits with the result of RunDaemon.
 [[noreturn]] void ServeAndEnd(std::vector<const char*> arguments, const absl::Status& status = {},
                               std::string config = "a.toml", bool check = false) {
   arguments.insert(arguments.begin(), "heft-matcher");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Refusals: which requests that were refused get a line of the audit log each. Whoever has a
-// certificate of the authority, though no rule names it, can be refused as often as he likes, and
-// must not fill the disk with it: beyond a few a minute they are counted, and the counts written.
+// Refusals: which refused requests get their own line in the audit log. A client with a certificate
+// of the authority that no rule names is refused each time, and must not fill the disk. So beyond a
+// few a minute, refusals are only counted, and the counts are recorded.
 #ifndef HEFT_SERVICE_RUN_REFUSALS_H_
 #define HEFT_SERVICE_RUN_REFUSALS_H_
 
@@ -21,11 +21,11 @@ namespace heft::service {
 class Refusals {
  public:
   using Clock = RateLimits::Clock;
-  // Whether one of `whose` (a certificate's fingerprint, or an address) gets a line; else it is
-  // counted.
+  // HasLine: whether this refusal of `whose` (a certificate's fingerprint, or an address) gets a
+  // line; otherwise it is counted.
   bool HasLine(const std::string& whose, Clock::time_point now = Clock::now());
-  // Flush: what was counted, once a minute at most, or `all` of it now, as an event to `append`,
-  // whose error it returns: then the counts stay.
+  // Flush: passes the counts as an event to `append`, at most once a minute, or now with `all`.
+  // Returns the error of `append`: then the counts stay.
   using Append = std::function<absl::Status(Json)>;
   absl::Status Flush(bool all, const Append& append, Clock::time_point now = Clock::now());
 

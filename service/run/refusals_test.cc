@@ -14,7 +14,7 @@ namespace {
 
 using std::chrono::seconds;
 
-// Flushed: the event, or null.
+// Flushed: the flushed event, or null.
 Json Flushed(Refusals* refusals, bool all, Refusals::Clock::time_point now) {
   Json out;
   const absl::Status kept = refusals->Flush(
@@ -42,7 +42,7 @@ TEST(RefusalsTest, AFloodIsCounted) {
   EXPECT_EQ(event["count"], 9940);
   EXPECT_EQ(event["whose"]["flood"], 9940);
   EXPECT_TRUE(Flushed(&refusals, true, start + seconds(60)).is_null()) << "said once";
-  // A day of it is no more than 12 lines a minute.
+  // For a whole day there are at most 12 lines a minute.
   lines = 0;
   for (int i = 0; i < 24 * 3600; ++i) {
     for (int k = 0; k < 5; ++k) lines += refusals.HasLine("flood", start + seconds(60 + i)) ? 1 : 0;

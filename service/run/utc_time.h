@@ -6,7 +6,7 @@
 
 namespace heft::service {
 
-// UtcNow: "2026-11-22T18:31:00.123Z" (RFC 3339), as logs and audit logs have it.
+// UtcNow: "2026-11-22T18:31:00.123Z" (RFC 3339), the format of logs and audit logs.
 std::string UtcNow();
 
 }  // namespace heft::service
