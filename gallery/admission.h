@@ -62,8 +62,8 @@ std::vector<uint8_t> SerializeAdmissionRequest(const Rings& rings, const Admissi
 absl::StatusOr<AdmissionRequest> ParseAdmissionRequest(const Rings& rings, ByteSpan bytes,
                                                        std::string_view what);
 
-// Admission: the key owner's answer; templates in the order of the request. It also signs the state
-// of the gallery that asked, before what is admitted joins.
+// Admission: the key owner's answer, with templates in the order of the request. It also signs the
+// state of the asking gallery, before the approved templates join.
 struct Admission {
   struct Enrolment {
     Digest entry{};

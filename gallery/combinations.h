@@ -24,8 +24,8 @@ struct Combination {
 absl::StatusOr<std::vector<Combination>> Combine(const SampleSet& samples,
                                                  const EnrolOptions& options);
 
-// CheckOnePerson: that the rows of a request are one person's, as far as they have labels, and no
-// more than a mean takes; returns how many there are. kInvalidArgument.
+// CheckOnePerson: checks that all labelled rows of a request are one person's, and that a mean can
+// take all rows. Returns their number. kInvalidArgument.
 absl::StatusOr<size_t> CheckOnePerson(const SampleSet& samples);
 
 }  // namespace heft

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CheckFile: bytes from anybody who says what they are, read by the readers that a server itself
-// reads them with: for who keeps files until they are asked for, as a column of a database does.
+// CheckFile: checks bytes of a declared kind with the server's own readers. It is for programs that
+// store files before the server needs them, as a column of a database does.
 #ifndef HEFT_GALLERY_FILE_CHECK_H_
 #define HEFT_GALLERY_FILE_CHECK_H_
 

@@ -24,8 +24,8 @@ absl::StatusOr<Seed> FolderKey(const std::string& path, std::string_view kind,
 inline constexpr std::string_view kAuditKeyKind = "AUDK";
 inline std::string AuditKeyPath(const std::string& directory) { return directory + "/audit.key"; }
 
-// RemoveLeftovers: of the server's files in a gallery's folder, what a process that was killed
-// while it wrote one has left: temporary files. Waits for those who write one.
+// RemoveLeftovers: removes temporary files that killed writers of the server's files have left in a
+// gallery's folder. Waits for present writers.
 void RemoveLeftovers(const std::string& folder);
 
 }  // namespace heft

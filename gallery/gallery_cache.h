@@ -30,7 +30,7 @@ struct RunNames {
 };
 static_assert(kRunPlaces == 64);
 
-// BlockNames: the runs of a block, as far as it is filled, and their digests.
+// BlockNames: the filled runs of a block, and their digests.
 struct BlockNames {
   std::vector<Digest> digests;
   std::vector<std::shared_ptr<const RunNames>> runs;
@@ -39,7 +39,7 @@ struct BlockNames {
 // Roster: who stands where, of one state.
 struct Roster {
   std::vector<std::shared_ptr<const RunNames>> runs;
-  // The name at a position, empty where nobody answers at `now`.
+  // The name at a position; empty if its template does not answer at `now`.
   const std::string& Name(uint64_t position, uint64_t now) const;
 };
 

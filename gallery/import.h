@@ -24,8 +24,8 @@ namespace heft {
 absl::Status ImportLegacyGallery(const std::string& from, const std::string& to, const Model& model,
                                  const std::function<bool(size_t, size_t)>& progress = {},
                                  uint64_t step = kStepBytes);
-// ImportFromStore: the same of one in another store, as it is. kFailedPrecondition for one that is
-// older than what is remembered of it.
+// ImportFromStore: the same for a gallery in another store, unchanged. kFailedPrecondition if it is
+// older than its remembered generation.
 absl::StatusOr<CopiedGallery> ImportFromStore(const Gallery::Impl& from, const std::string& to,
                                               const Progress& progress, uint64_t step = kStepBytes);
 

@@ -45,8 +45,8 @@ struct Replaced {
   }
 };
 
-// LookAtReplaced: nobody changes it from here on, for as long as that lives. What was deleted from
-// it is overwritten where receipts are due. Errors are the system's.
+// LookAtReplaced: locks the gallery against changes while the result lives. If receipts are due, it
+// overwrites deleted data. Errors are the system's.
 absl::StatusOr<Replaced> LookAtReplaced(const std::string& folder);
 
 }  // namespace heft

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requests that a gallery's server has taken (kind RLOG, docs/formats.md), each until it
-// expires: what is recorded on the way and sent again is known. An append-only file beside the
+// expires, so that a recorded and repeated request is detected. An append-only file beside the
 // gallery, for any number of processes.
 #ifndef HEFT_GALLERY_REQUEST_LOG_H_
 #define HEFT_GALLERY_REQUEST_LOG_H_
@@ -34,8 +34,8 @@ struct TakenRow {
   bool operator==(const TakenRow&) const = default;
 };
 
-// RequestRecords: what the bytes of a log hold. What was being written when the power went was
-// never answered: it is left out, and `torn` says that the file has to be written anew.
+// RequestRecords: the records in a log's bytes. A record that was cut off by a power failure was
+// never answered: it is left out, and `torn` says that the file must be rewritten.
 struct RequestRecords {
   std::vector<TakenRow> rows;
   bool torn = false;

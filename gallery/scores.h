@@ -31,7 +31,7 @@ struct ScoreReply {
   };
   std::vector<Answer> answers;
   ckks::Ciphertext scores;
-  // In place of `scores`, of identifications alone: in all replies of a file, or in none.
+  // Replaces `scores`, only in identifications: in all replies of a file, or in none.
   std::optional<ckks::ShortCiphertext> brief;
 
   // Full: `scores`, or what `brief` is lengthened to.
@@ -69,7 +69,7 @@ struct EncryptedScores {
   uint64_t templates = 0;  // identification: places of the gallery
   // Identification: none where every place answers.
   std::optional<Restriction> restriction;
-  // Identification: one a block of which a place answers, in their order (ReplyBlocks).
+  // Identification: one per block with an answering place, in their order (ReplyBlocks).
   std::vector<ScoreReply> replies;
   // |z|^2 of the probe as it was matched (fusion/norm_proof.h): nothing is decided without it.
   NormForm norm_form = NormForm::kNone;

@@ -79,8 +79,7 @@ absl::Status CheckLife(const Statement& statement, const std::string& name) {
       " seconds: sign it anew with an end (heft encrypt --valid-for)"));
 }
 
-// CheckThere: a gallery of which nobody can say whether it is there, as its database is away, is
-// not said to be none.
+// CheckThere: if the gallery's database is not reachable, the gallery is not reported as missing.
 absl::Status CheckThere(const std::string& gallery) {
   const absl::Status opened = Gallery::Impl::Open(gallery).status();
   if (!absl::IsNotFound(opened)) return opened;

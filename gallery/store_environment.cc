@@ -59,7 +59,7 @@ class Registry {
     return environment;
   }
 
-  // Close: while nobody opens it.
+  // Close: while no thread opens it.
   void Close(const Id& id, const std::function<void()>& close) {
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -136,8 +136,8 @@ LmdbEnvironment::~LmdbEnvironment() {
   }
 }
 
-// OpenFile: for writing, wherever that can be: whoever opens the store next may want it, and LMDB
-// has a file open only once.
+// OpenFile: for writing if possible: the next user may want to write, and LMDB opens a file only
+// once in a process.
 absl::Status LmdbEnvironment::OpenFile() {
   const bool read_only = access(path_.c_str(), W_OK) != 0;
   mode_ = read_only ? LmdbFile::Mode::kRead : LmdbFile::Mode::kWrite;

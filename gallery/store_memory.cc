@@ -197,8 +197,7 @@ class MemoryStoreImpl : public Store {
     shared_->writing = true;
     return std::make_unique<MemoryWriter>(shared_, *shared_->state);
   }
-  // Scrub: memory that is let go of is nobody's, so there is nothing to wipe; readers are waited
-  // for as in a store that has.
+  // Scrub: freed memory needs no wiping. It waits for readers as other stores do.
   absl::Status Scrub(const StoreLock& lock, absl::Duration wait) override {
     HEFT_RETURN_IF_ERROR(CheckLock(lock));
     std::unique_lock<std::mutex> guard(shared_->mutex);
