@@ -26,7 +26,7 @@ CREATE TABLE heft.buckets (
   CHECK (bucket >= 0 AND bucket < buckets),
   CHECK (name = heft.heft_bucket_name(gallery, bucket))
 );
--- Who sees the gallery sees of which it is a part.
+-- A caller that may see a bucket's gallery sees the bucket's row.
 ALTER TABLE heft.buckets ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenants ON heft.buckets
   USING (EXISTS (SELECT 1 FROM heft.galleries g WHERE g.name = buckets.name))
@@ -75,7 +75,8 @@ BEGIN
   RETURN its;
 END $$;
 
--- Makes these buckets of a gallery, empty. Again: what was made before stays, if it is the same.
+-- Creates these buckets of a gallery, empty. A repeated call keeps existing ones, if they are
+-- equal.
 CREATE FUNCTION heft.heft_buckets_create(
     gallery text, buckets integer, wanted integer[], model heft.heft_model,
     evaluation_keys heft.heft_keys, trust text, enrolment_keys heft.heft_keys, tenant name,

@@ -19,8 +19,8 @@ CREATE FUNCTION heft.heft_entry_tables() RETURNS SETOF text
     AND EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'key')
   ORDER BY c.relname $$;
 
--- Nobody changes anything in this store until the transaction ends: the lock is for those who wait
--- for it, the row for those who do not ask.
+-- Stops all changes in this store until the transaction ends: the lock stops writers that wait for
+-- it, the row those that do not.
 CREATE FUNCTION heft.heft_stop_writers() RETURNS void
   LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
   SELECT pg_advisory_xact_lock(1212499540, 1);
@@ -57,8 +57,8 @@ CREATE FUNCTION heft.heft_bucket_state(gallery text, bucket integer, OUT state t
     AND b.bucket = heft_bucket_state.bucket
   LEFT JOIN heft.heft_keys_of(b.name) k ON true $$;
 
--- A step of a move: from one of the states `before` to `after`, or it has been taken. What is still
--- on its way of a move that was given up is not taken any more.
+-- A step of a move, from one of the states `before` to `after`; no effect if it was taken before.
+-- Delayed steps of a cancelled move are refused.
 CREATE FUNCTION heft.heft_bucket_becomes(gallery text, bucket integer, move uuid, before text[], after text)
   RETURNS void LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE

@@ -2,11 +2,12 @@
 -- What the extension has above the store's tables (postgres/schema.sql): who may use which gallery,
 -- files by their fingerprints, types, functions, and roles that may call them. docs/postgres.md.
 
--- The store's tables are the owner's alone: functions read and write them with his rights, after
--- the caller's own have said which gallery he may name. Who may read a table reads every tenant's.
+-- Only the owner can use the store's tables. Functions read and write them with the owner's rights,
+-- after the caller's own rights have decided which gallery it may name. A reader of a table could
+-- read the rows of every tenant.
 REVOKE ALL ON ALL TABLES IN SCHEMA heft FROM PUBLIC;
 
--- A dump brings the row of the store that it is of, in place of the one that is made here.
+-- A dump contains the row of its store, which replaces the one that is made here.
 CREATE FUNCTION heft.replace_store() RETURNS trigger LANGUAGE plpgsql
   SET search_path = pg_catalog, pg_temp AS $$
 BEGIN

@@ -15,7 +15,7 @@ BEGIN
   RAISE EXCEPTION '%', message USING ERRCODE = state;
 END $$;
 
--- As many answers as there are buckets: of a node that leaves one out nobody else would say so.
+-- There must be as many answers as buckets: this detects a node that leaves one out.
 CREATE FUNCTION heft_router.check_answers(answers bigint, wanted integer, gallery text) RETURNS void
   LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -187,7 +187,7 @@ EXCEPTION WHEN OTHERS THEN
   PERFORM heft_router.raise_again(SQLSTATE, SQLERRM);
 END $$;
 
--- A row a bucket: where it is, what is in it, and the public half of the key that signs there.
+-- One row per bucket: its place, its contents, and the public half of the key that signs there.
 CREATE FUNCTION heft_router.heft_stats(gallery text,
     OUT bucket integer, OUT node text, OUT gallery_id text, OUT generation bigint,
     OUT templates bigint, OUT leaving bigint, OUT waiting bigint, OUT blocks bigint,

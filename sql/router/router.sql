@@ -55,10 +55,10 @@ CREATE FUNCTION plproxy.get_cluster_config(cluster text, OUT key text, OUT val t
   RETURNS SETOF record LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
   AS $$ SELECT 'modular_mapping', '1' UNION ALL
         SELECT 'query_timeout', timeout::text FROM heft_router.cluster $$;
--- What an address says stands last, and holds. PL/Proxy looks at its query_timeout only when some node
--- says something: so a node ends what waits for a lock there, and a machine that is gone is noticed. But
--- no node ends a call by its statement_timeout: PL/Proxy takes that (57014) for the caller's wish,
--- cancels what has ended already, and waits for that without end.
+-- The address is the last option, so it prevails. PL/Proxy checks its query_timeout only when a
+-- node sends something: so a node ends a wait for a lock itself, and a lost machine is noticed. But
+-- no node ends a call by its statement_timeout: PL/Proxy takes that (57014) for the caller's
+-- cancellation, cancels finished calls, and waits for that without end.
 CREATE FUNCTION plproxy.get_cluster_partitions(cluster text) RETURNS SETOF text
   LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
   AS $$ SELECT 'connect_timeout=10 keepalives_idle=10 keepalives_interval=5 keepalives_count=3 '
@@ -82,8 +82,9 @@ CREATE FUNCTION heft_router.heft_change_node(name text, conninfo text) RETURNS i
 -- --- Calls of nodes. `i_nodes` says for each of `i_buckets` where it is: each node is called once,
 -- with those that it has.
 
--- The cluster of a gallery that the caller sees, and if its tenant is given, of that one: whoever calls
--- what follows past the map is asked as well, and by nobody else where nodes are called as one user.
+-- The cluster of a gallery that the caller may see and, if a tenant is given, of that tenant. It
+-- also checks callers that use the functions below without the map. If nodes are called as one
+-- user, it is the only check.
 CREATE FUNCTION heft_router.cluster_of(i_gallery text, i_tenant name DEFAULT NULL) RETURNS text
   LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
