@@ -11,9 +11,9 @@
 
 namespace heft {
 
-// FileRole: what a file is to a server.
+// FileRole: the use of a file at a server.
 enum class FileRole {
-  kSample,     // enrols, in whatever encoding
+  kSample,     // enrols, in any encoding
   kTemplate,   // fused by its client
   kProbe,      // identifies
   kReply,      // signed by a server
@@ -24,7 +24,7 @@ enum class FileRole {
 };
 
 // CheckFile: kDataLoss for bytes that are no such file, kFailedPrecondition for parameters of no
-// profile; `what` names them. Any thread.
+// profile; `what` names the file in errors. For any thread.
 absl::Status CheckFile(FileRole role, ByteSpan bytes, std::string_view what);
 
 }  // namespace heft
