@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HEFT's files to SEAL's objects and back: what comes back does the same work. (What SEAL itself
-// makes of them is in tests/seal.)
+// Converts HEFT's files to SEAL's objects and back, and checks that the results work the same.
+// (SEAL's own use of them is in tests/seal.)
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -136,7 +136,7 @@ TEST_F(ExchangeTest, KeysAndSamplesThatWereSealsDoTheSameWork) {
   EXPECT_EQ(verified->claimed, "ann");
   EXPECT_THAT(verified->replies.at(0).answers, SizeIs(1)) << "no more is told than is answered";
 
-  // Of two blocks the first has nobody who answers.
+  // The first of two blocks has no template that answers.
   const Rings rings = *MakeRings(world_->model);
   const ckks::Context& context = *rings.matching.context;
   EncryptedScores two = *ParseScores(context, *reply, "reply");

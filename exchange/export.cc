@@ -97,8 +97,8 @@ absl::StatusOr<SealSamples> ExportSealSamples(const Model& model, SampleFile sam
 
 namespace {
 
-// ScoreFactors: the signs; and what short replies are raised by, which SEAL, to which no scale may
-// exceed the modulus, has to see as a part of the message.
+// ScoreFactors: the signs, and the factor of short replies. SEAL allows no scale above the modulus,
+// so the message contains the factor.
 std::vector<double> ScoreFactors(const Instance& matching, const EncryptedScores& scores) {
   std::vector<double> factors;
   const FusionPlan& plan = matching.plan;

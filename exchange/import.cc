@@ -17,7 +17,7 @@
 namespace heft {
 namespace {
 
-// kFailedPrecondition where `keys` lack one that the plan cannot do without.
+// kFailedPrecondition if `keys` lack one that the plan needs.
 absl::Status CheckRotations(const Instance& instance,
                             const std::map<uint32_t, ckks::FullSwitchKey>& keys,
                             const std::string& path) {
@@ -37,7 +37,7 @@ absl::Status CheckRotations(const Instance& instance,
                    absl::StrJoin(names, ", "), " (heft export-seal parameters lists all)"));
 }
 
-// One label a sample.
+// One label per sample.
 absl::StatusOr<std::vector<std::string>> LabelsOf(std::span<const std::string> given,
                                                   size_t samples) {
   std::vector<std::string> labels;
@@ -61,7 +61,7 @@ absl::StatusOr<ckks::PublicKey> ReadPublicKey(const Rings& rings, SealRing ring,
   return seal::ToPublicKey(key_id, *part);
 }
 
-// Needing of evaluation keys, with where those of the other ring come from.
+// Adds to an error about missing evaluation keys where those of the other ring come from.
 absl::Status NeedingMatching(const Rings& rings, const absl::Status& status) {
   if (status.ok() || !rings.thin() || absl::IsCancelled(status)) return status;
   const absl::Status needing = Needing(rings, SealRing::kMatching, status);
@@ -74,7 +74,7 @@ absl::Status NeedingMatching(const Rings& rings, const absl::Status& status) {
 // The ring that a ciphertext was made in: SEAL's files name their parameters by a hash.
 absl::StatusOr<SealRing> RingOfCiphertext(const Rings& rings, const SampleFile& file) {
   if (!rings.thin()) return SealRing::kMatching;
-  // The larger one first, whose bound on sizes suits both.
+  // The larger one first: its bound on sizes suits both.
   for (SealRing ring : {SealRing::kEnrolment, SealRing::kMatching}) {
     const ckks::Context& context = *InstanceOf(rings, ring).context;
     const absl::Status read = seal::ReadCiphertext(context, file.bytes, file.name).status();

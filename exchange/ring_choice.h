@@ -14,8 +14,8 @@
 
 namespace heft {
 
-// CheckExchangeable: kInvalidArgument for a model whose keys and ciphertexts SEAL must not hold:
-// decryptions are to be flooded, which SEAL does not do.
+// CheckExchangeable: kInvalidArgument for a model whose keys and ciphertexts must not be given to
+// SEAL: its decryptions must be flooded, which SEAL does not do.
 inline absl::Status CheckExchangeable(const Model& model) {
   HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(model.profile));
   if (!profile.flooded) return absl::OkStatus();

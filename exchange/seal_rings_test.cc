@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exchange with SEAL's objects of a model with two rings and of one with one: which ring each
-// object is of, and that those of the other are refused. With SEAL itself: tests/seal.
+// The exchange with SEAL's objects, for a model with two rings and for one with one: the ring of
+// each object, and refusal of objects of the other ring. With SEAL itself: tests/seal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +61,7 @@ class SealRingsTest : public ::testing::Test {
     return *owner_->Encrypt(
         {model_->modalities[modality].name, values, labels, SampleEncoding::kCompact, use});
   }
-  // What SEAL would send: an export, imported again.
+  // SEAL's file for this: an export, imported again.
   absl::StatusOr<std::vector<uint8_t>> ThroughSeal(size_t modality, uint64_t seed,
                                                    SampleUse use) const {
     HEFT_ASSIGN_OR_RETURN(
@@ -101,7 +101,7 @@ TEST_F(SealRingsTest, ParametersOfEachRing) {
   EXPECT_EQ(enrolment.degree, 8192u);
   EXPECT_EQ(enrolment.ring, "enrolment");
   EXPECT_NE(matching.runs[0], enrolment.runs[0]);
-  // SEAL cannot make what leads from this ring to the other.
+  // SEAL cannot make the keys that lead from this ring to the other.
   EXPECT_TRUE(enrolment.rotation_steps.empty());
 }
 
@@ -202,7 +202,7 @@ TEST_F(SealRingsTest, SamplesKeepTheirRing) {
     EXPECT_THAT(std::string(mixed.status().message()),
                 HasSubstr(thin_first ? "of the matching ring" : "of the enrolment ring"));
   }
-  // Of other parameters altogether.
+  // Of entirely different parameters.
   const Model compact = testing::RandomModel({300, 20}, 16, 2);
   const KeyOwner other = *KeyOwner::Generate(compact);
   const std::vector<double> row = Vector(0, 1);
@@ -228,7 +228,7 @@ TEST_F(SealRingsTest, IdentifiesUnderSealsKeysAndTheScoresOpenAfterDivision) {
   const auto enrolled = testing::EnrolNow(*server, *owner_, Path("gallery"),
                                           ProbeThroughSeal(1, SampleUse::kEnrolment));
   ASSERT_TRUE(enrolled.ok()) << enrolled.status();
-  // A server without enrolment keys identifies.
+  // A server without enrolment keys can identify.
   const auto prober = Server::Create(*model_, keys->bytes);
   ASSERT_TRUE(prober.ok()) << prober.status();
   const auto reply = prober->Identify(*Gallery::Open(Path("gallery")),
@@ -263,7 +263,7 @@ TEST_F(SealRingsTest, IdentifiesUnderSealsKeysAndTheScoresOpenAfterDivision) {
   ASSERT_TRUE(opened.ok()) << opened.status();
   EXPECT_NEAR(cosine, opened->candidates[0].score, kScoreStep);
 
-  // Without the norm there is nothing to divide by.
+  // Without the norm, scores cannot be divided by it.
   const ckks::Context& context = *rings().matching.context;
   EncryptedScores bare = *ParseScores(context, *reply, "reply");
   bare.norm_form = NormForm::kNone;

@@ -75,7 +75,7 @@ void ReadParts(ByteReader& reader, std::span<WaitingTemplate> templates) {
   }
 }
 
-// What stands beside templates.
+// The details of templates.
 void WriteDetails(ByteWriter& writer, std::span<const WaitingTemplate> templates) {
   for (const WaitingTemplate& t : templates) {
     writer.U64(t.expires);
@@ -236,7 +236,7 @@ std::string StatePath(const std::string& gallery) {
 absl::Status KeepState(const std::string& gallery, const Admission& admission, ByteSpan bytes) {
   if (admission.root == Digest{}) return absl::OkStatus();
   const std::string path = StatePath(gallery);
-  // Of two who come at once the later state stays; and what RemoveLeftovers finds is nobody's.
+  // The later of two concurrent states stays. No process uses the files that RemoveLeftovers finds.
   HEFT_ASSIGN_OR_RETURN(const FileLock lock,
                         FileLock::Take(FolderOf(gallery) + "/server.lock", 0644));
   const auto before = ReadFile(path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Admission: what passes between a server and the key owner before a template joins a gallery. The
-// server holds enrolments in quarantine and asks (kind ADRQ) with two proofs of each template's
-// norm; the key owner answers (kind ADMS, signed). Formats: docs/formats.md.
+// Admission: the messages of server and key owner before a template joins a gallery. The server
+// holds enrolments in quarantine and asks (kind ADRQ) with two proofs of each template's norm; the
+// key owner answers (kind ADMS, signed). Formats: docs/formats.md.
 #ifndef HEFT_GALLERY_ADMISSION_H_
 #define HEFT_GALLERY_ADMISSION_H_
 
@@ -25,27 +25,27 @@ inline constexpr std::string_view kAdmissionRequestKind = "ADRQ";
 inline constexpr std::string_view kAdmissionKind = "ADMS";
 inline constexpr std::string_view kQuarantineKind = "QENR";
 
-// Proofs of each norm: independent ones, so that chance has to strike twice.
+// Independent proofs of each norm, so that a false one must succeed twice by chance.
 inline constexpr size_t kNormProofs = 2;
 
-// WaitingTemplate: one that an enrolment brought.
+// WaitingTemplate: a pending template.
 struct WaitingTemplate {
   std::string identity;
-  SampleDigest sample{};  // of the encrypted samples that it was made of
-  // Of a mean: of each of them by itself. It stays with the server, as all that follows.
+  SampleDigest sample{};  // of its encrypted samples
+  // For a mean: of each of its samples. This and all that follows stays with the server.
   std::vector<SampleDigest> parts{};
   Metadata metadata{};
   uint64_t expires = 0;  // Unix seconds; 0: never
 };
 
-// EnrolmentCheck: an enrolment, as the key owner sees it. No template is in it.
+// EnrolmentCheck: an enrolment as the key owner sees it, without templates.
 struct EnrolmentCheck {
   Digest entry{};  // BLAKE2b-256 of the enrolment's file in quarantine
   std::vector<WaitingTemplate> templates;
-  // Whether the gallery has the identity already: then the registrar's authorisation is needed.
+  // Whether the gallery has the identity already. Then the registrar's authorisation is needed.
   std::vector<bool> known;
   std::vector<uint8_t> authorisation;  // a signed file of kind AUTH, or nothing
-  // kNormProofs of each template, one after the other; or of all of a batch in bulk.
+  // kNormProofs for each template in order; or for all of a batch in bulk.
   std::vector<ckks::Ciphertext> proofs;
   std::vector<BatchNorms> batch;
 };
@@ -62,8 +62,8 @@ std::vector<uint8_t> SerializeAdmissionRequest(const Rings& rings, const Admissi
 absl::StatusOr<AdmissionRequest> ParseAdmissionRequest(const Rings& rings, ByteSpan bytes,
                                                        std::string_view what);
 
-// Admission: the key owner's answer; templates in the order of the request. It also signs the state
-// of the gallery that asked, before what is admitted joins.
+// Admission: the key owner's answer, with templates in the order of the request. It also signs the
+// state of the asking gallery, before the approved templates join.
 struct Admission {
   struct Enrolment {
     Digest entry{};
@@ -78,17 +78,18 @@ struct Admission {
 std::vector<uint8_t> SerializeAdmission(const Admission& admission);
 absl::StatusOr<Admission> ParseAdmission(ByteSpan bytes, std::string_view what);
 
-// KeepState: the newest signed admission stays in the gallery's folder, for those who audit it:
-// state.heft, of a gallery with a name NAME.state.heft. One of an older generation, or that signs
-// no state, changes nothing.
+// KeepState: keeps the newest signed admission in the gallery's folder, for audits: as state.heft,
+// or NAME.state.heft for a named gallery. One of an older generation, or without a signed state,
+// changes nothing.
 std::string StatePath(const std::string& gallery);
 absl::Status KeepState(const std::string& gallery, const Admission& admission, ByteSpan bytes);
 
-// QuarantinedEnrolment: what waits. Single templates, or a batch in bulk that has no place yet.
+// QuarantinedEnrolment: a pending enrolment: single templates, or a batch in bulk that has no place
+// yet.
 struct QuarantinedEnrolment {
   std::vector<WaitingTemplate> templates;
   std::vector<uint8_t> authorisation;
-  std::vector<ckks::Ciphertext> fused;   // single: one a template
+  std::vector<ckks::Ciphertext> fused;   // single: one per template
   std::vector<ckks::Ciphertext> proofs;  // single
   TemplateBatch batch;                   // bulk
   std::vector<BatchNorms> norms;         // bulk

@@ -12,7 +12,7 @@
 namespace heft {
 namespace {
 
-// Check: before the request is taken, what can be said of the question alone.
+// Check: checks of the question alone, before the request is taken.
 absl::Status Check(const Question& question) {
   HEFT_RETURN_IF_ERROR(CheckConditions(question.probe.where));
   if (question.claimed && !question.probe.where.empty()) {
@@ -27,7 +27,8 @@ absl::Status Check(const Question& question) {
   return absl::OkStatus();
 }
 
-// Take: who asks, for good; `gallery` is where that is remembered, and whose key signs.
+// Take: accepts the request once and for all. `gallery` is where this is remembered, and whose key
+// signs.
 absl::StatusOr<IncomingRequest> Take(const TrustedServer& server, const std::string& gallery,
                                      const Question& question) {
   std::shared_ptr<const SigningKey> key = question.key;
@@ -54,7 +55,7 @@ absl::StatusOr<Answered> AnswerInBuckets(const TrustedServer& server, Question q
                                          const TakeReply& take, const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(std::vector<Gallery> buckets,
                         OpenBuckets(question.gallery, *question.shards));
-  // One store, one server's key.
+  // All buckets have one store and one server's key.
   HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked,
                         Take(server, BucketAddress(question.gallery, 0), question));
   Answered answered;
@@ -124,7 +125,7 @@ absl::StatusOr<Answered> AnswerProbe(const TrustedServer& server, Question quest
 absl::Status CheckOneSample(std::span<const SampleFile> files) {
   for (const SampleFile& file : files) {
     const auto info = InspectFile(file.bytes, file.name);
-    // What is wrong with a file is said by who reads it.
+    // The reader of the file reports its errors.
     if (!info.ok() || info->samples <= 1) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(file.name, ": holds ", info->samples,

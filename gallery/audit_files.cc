@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Audits of what stands in files.
+// Audits of files.
 #include <filesystem>
 #include <utility>
 
@@ -34,7 +34,7 @@ absl::StatusOr<std::vector<SampleFile>> SamplesAt(const std::string& path) {
   return files;
 }
 
-// Whether the key owner has signed what the copy is of.
+// Whether the key owner has signed the copy's state.
 absl::StatusOr<AuditFinding> AuditState(const TrustedServer& server, const Gallery& copy,
                                         const AuditFiles& files) {
   const std::string path = files.state.empty() ? StateFile(files.copy) : files.state;

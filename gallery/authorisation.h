@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authorisation (kind AUTH, signed): what the registrar allows to be done to an identity that a
-// gallery has.
+// Authorisation (kind AUTH, signed): a change that the registrar allows to an enrolled identity.
 #ifndef HEFT_GALLERY_AUTHORISATION_H_
 #define HEFT_GALLERY_AUTHORISATION_H_
 
@@ -17,7 +16,7 @@ namespace heft {
 
 inline constexpr std::string_view kAuthorisationKind = "AUTH";
 
-// SerializeAuthorisation: to be signed. kInvalidArgument for no identity.
+// SerializeAuthorisation: the bytes to sign. kInvalidArgument for an empty identity.
 absl::StatusOr<std::vector<uint8_t>> SerializeAuthorisation(const GalleryId& gallery,
                                                             AuthorisedAct act,
                                                             const std::string& identity);
@@ -27,8 +26,8 @@ absl::StatusOr<std::vector<uint8_t>> SerializeAuthorisation(const GalleryId& gal
 absl::Status CheckAuthorisation(ByteSpan bytes, const Trust& trust, AuthorisedAct act,
                                 const GalleryId& gallery, const std::string& identity,
                                 std::string_view what);
-// CheckMayEnrol: the same of either act that lets an identity get a template that has some, and
-// which: kAdd, or kReplace, by which the others go.
+// CheckMayEnrol: the same for the two acts that let an enrolled identity get a template. Returns
+// the act: kAdd, or kReplace, which removes the earlier templates.
 absl::StatusOr<AuthorisedAct> CheckMayEnrol(ByteSpan bytes, const Trust& trust,
                                             const GalleryId& gallery, const std::string& identity,
                                             std::string_view what);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which blocks the key owner makes anew, and what his answer does to them (gallery/removal.h).
+// Which blocks the key owner renews, and how its answer changes them (gallery/removal.h).
 #include <algorithm>
 #include <utility>
 
@@ -10,7 +10,7 @@
 namespace heft {
 namespace {
 
-// Positions of a block by their state, of those that were filled.
+// Number of live positions of each block that has been filled.
 absl::StatusOr<std::vector<uint32_t>> Live(GalleryChange* change, uint64_t block) {
   const uint64_t per_block = change->head().block_places;
   std::vector<uint32_t> live;
@@ -56,7 +56,7 @@ absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, const Instance& i
       HEFT_RETURN_IF_ERROR(add(b, &plan.targets.back(), nullptr));
     }
   }
-  if (sparse.size() == 1 && infos[sparse[0]].leaving == 0) return plan;  // nobody to join
+  if (sparse.size() == 1 && infos[sparse[0]].leaving == 0) return plan;  // nothing to join it with
   for (size_t i = 0; i < sparse.size() && plan.sources.size() < most;) {
     ExchangeRecord::Target target = {sparse[i], {}};
     uint32_t to = 0;
@@ -72,11 +72,11 @@ absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, const Instance& i
 
 namespace {
 
-// A block that was asked about, as it stands.
+// A block of the exchange, before the renewal.
 struct Old {
   BlockInfo info;
-  bool in_place = false;            // all who stay, stay where they are
-  std::vector<Resident> residents;  // otherwise
+  bool in_place = false;            // no template of it moves
+  std::vector<Resident> residents;  // unless in_place
 };
 
 absl::Status CheckExchange(const Instance& instance, const ExchangeRecord& exchange,
@@ -94,7 +94,7 @@ absl::Status CheckExchange(const Instance& instance, const ExchangeRecord& excha
   return absl::OkStatus();
 }
 
-// StaysInPlace: whether nobody of source `s` moves, nobody joins them, and somebody stays.
+// StaysInPlace: whether source `s` keeps templates, each at its position, and gets no others.
 bool StaysInPlace(const ExchangeRecord& exchange, size_t s) {
   bool stays = false;
   for (const ExchangeRecord::Target& target : exchange.targets) {
@@ -131,8 +131,8 @@ absl::StatusOr<std::vector<Old>> ReadSources(GalleryChange* change, const Exchan
   return old;
 }
 
-// Sources of which somebody moves are emptied. All leave before anybody arrives: somebody's new
-// place may be another's, or his own, old one.
+// Empties the sources from which templates move. All leave before any arrives, because a new
+// position may be the old position of the same or of another template.
 absl::Status EmptySources(GalleryChange* change, const ExchangeRecord& exchange,
                           std::span<const Old> old) {
   for (size_t s = 0; s < old.size(); ++s) {
@@ -169,7 +169,7 @@ absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Insta
   HEFT_RETURN_IF_ERROR(EmptySources(change, exchange, old));
   for (size_t t = 0; t < exchange.targets.size(); ++t) {
     const ExchangeRecord::Target& target = exchange.targets[t];
-    if (target.moves.empty()) continue;  // nobody is left in it
+    if (target.moves.empty()) continue;  // no template is left in it
     HEFT_ASSIGN_OR_RETURN(const TiledCiphertexts data,
                           FinishBlock(instance, answer.targets[t], exchange.seed, target.moves));
     HEFT_RETURN_IF_ERROR(change->WriteCheckpoint(target.block, data));

@@ -187,7 +187,7 @@ absl::Status GalleryChange::EraseRemains() {
   HEFT_ASSIGN_OR_RETURN(const bool dropped, DropUnlisted(*writer_));
   if (dropped) HEFT_RETURN_IF_ERROR(Commit());
   writer_.reset();
-  // The state before refers to what is to be erased.
+  // The earlier state refers to data that Scrub erases.
   HEFT_ASSIGN_OR_RETURN(before_, before_.Newest());
   HEFT_RETURN_IF_ERROR(store_->Scrub(*lock_, WriterWait()));
   HEFT_ASSIGN_OR_RETURN(writer_, store_->Write(*lock_));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// GalleryChange: one transaction on a gallery. Whoever holds one is the only one who writes to its
-// store; what he does happens whole when Commit returns OK, or not at all.
+// GalleryChange: one transaction on a gallery. Only its holder can write to the gallery's store.
+// All changes take effect when Commit returns OK, or none.
 //
-// Pages that hold nothing any more of what was deleted: after Commit, EraseRemains.
+// After Commit, EraseRemains erases deleted data from the store's files.
 #ifndef HEFT_GALLERY_CHANGE_H_
 #define HEFT_GALLERY_CHANGE_H_
 
@@ -21,15 +21,15 @@ namespace heft {
 
 struct LegacyGallery;  // gallery/legacy_gallery.h
 
-// kMostPending: entries of the journal that stand in no checkpoint after a change: whoever opens
-// the gallery adds them up.
+// kMostPending: the most journal entries that a change leaves in no checkpoint. Each opening of the
+// gallery adds these up.
 inline constexpr size_t kMostPending = 16;
 
-// WriterWait: how long a writer waits for those before him (heft/gallery.h, SetWriterWait).
+// WriterWait: how long a writer waits for earlier writers (heft/gallery.h, SetWriterWait).
 absl::Duration WriterWait();
 
-// RecallRequest: what was answered to a change of this key, if it was asked before with the same
-// `request`; kAlreadyExists if with another one.
+// RecallRequest: the stored answer to a change with idempotency key `key`, if it had the same
+// `request`. kAlreadyExists if `request` differs.
 absl::StatusOr<std::optional<std::vector<uint8_t>>> RecallRequest(const StoreReader& reader,
                                                                   uint32_t gallery,
                                                                   std::string_view key,
@@ -38,18 +38,18 @@ absl::StatusOr<std::optional<std::vector<uint8_t>>> RecallRequest(const StoreRea
 
 class GalleryChange {
  public:
-  // Begin: waits for other writers. `of` says which gallery, whatever state it shows; one that is
-  // not started is, with its id, if `start`. Who has no further use for the state moves it here: a
-  // writer who erases waits for those who hold one. kUnavailable, kNotFound; kFailedPrecondition
-  // where the gallery's binding is another, or it was set back, but for who mends that
-  // (`set_back`).
+  // Begin: waits for other writers. `of` names the gallery; it may be an old state of it. With
+  // `start`, a gallery that is not started is started with the id of `of`. A caller that no longer
+  // needs its state moves it here, because an erasing writer waits for all holders of a state.
+  // kUnavailable, kNotFound; kFailedPrecondition if the gallery's binding differs, or if the
+  // gallery was set back and `set_back` (a repair) is false.
   static absl::StatusOr<GalleryChange> Begin(Gallery::Impl of, bool start, bool set_back = false);
   GalleryChange(GalleryChange&&) noexcept;
   ~GalleryChange();
 
   // The state before the change.
   const Gallery::Impl& before() const { return before_; }
-  // What it will be: to be changed.
+  // The state after the change, which the caller edits.
   GalleryHead& head() { return head_; }
   const GalleryHead& head() const { return head_; }
   const std::vector<BlockInfo>& infos() const { return infos_; }
@@ -59,113 +59,115 @@ class GalleryChange {
   uint32_t number() const { return number_; }
   uint64_t now() const { return now_; }
 
-  // As Gallery::Impl's, of the state with what has been changed.
+  // As in Gallery::Impl, for the state with the changes so far.
   absl::StatusOr<NamedPlaces> Find(const std::string& identity) const;
   absl::StatusOr<std::optional<uint64_t>> FindSample(const SampleDigest& sample) const;
-  // Place: to be read or changed; the block's digests follow at Commit. Valid until Commit.
+  // Place: a position's record, to read or change. Commit updates the block's digests. Valid until
+  // Commit.
   absl::StatusOr<Resident*> Place(uint64_t position);
 
-  // AddSingles: each template at a free position, durable as an entry of the journal.
+  // AddSingles: adds each template at a free position, as a durable entry of the journal.
   absl::Status AddSingles(const Instance& instance, std::span<const Enrolment> templates);
-  // FoldIfMany: where the journal has more than kMostPending entries that are in no checkpoint. To
-  // be called once, after the last AddSingles: a fold costs as much for 64 entries as for one.
+  // FoldIfMany: folds if the journal has more than kMostPending entries that are in no checkpoint.
+  // Call it once, after the last AddSingles: a fold costs as much for 64 entries as for one.
   absl::Status FoldIfMany(const Instance& instance, const ckks::EvaluationKeys& keys);
-  // AddBatch: a batch in bulk, of[i] being sample i's; their `z` is not looked at. Its positions
-  // are new ones, side by side. Those of samples that the batch leaves out are free afterwards.
+  // AddBatch: adds a batch in bulk. of[i] describes sample i; its `z` is not read. The batch gets
+  // new, consecutive positions. Positions of samples that the batch leaves out are free afterwards.
   absl::Status AddBatch(const Rings& rings, std::span<const Enrolment> of, TemplateBatch batch,
                         const RingKeys& keys);
-  // Fold: writes checkpoints with all entries of the journal, but those of damaged blocks, which
-  // stay what they are: entries that are in no checkpoint.
+  // Fold: writes checkpoints with all entries of the journal, except those of damaged blocks. These
+  // remain entries that are in no checkpoint.
   absl::Status Fold(const Instance& instance, const ckks::EvaluationKeys& keys);
-  // Mend: makes damaged blocks again of which the journal has every template, the same to the bit;
-  // how many. Looks at all blocks.
+  // Mend: rebuilds, bit for bit, each damaged block whose templates are all in the journal. Returns
+  // their number. Reads all blocks.
   absl::StatusOr<size_t> Mend(const Instance& instance, const ckks::EvaluationKeys& keys);
-  // Blocks that this change has found damaged, and why. Nobody joins them.
+  // Blocks that this change has found damaged, and why. No template joins them.
   const std::map<size_t, std::string>& damaged() const { return damaged_; }
 
-  // AddImported: all of a gallery of version 0.1, into one that was just started, in transactions
-  // of some `step` bytes.
+  // AddImported: adds all of a gallery of version 0.1 to a gallery that was just started, in
+  // transactions of about `step` bytes.
   absl::Status AddImported(const LegacyGallery& old, const Instance& instance, uint64_t step,
                            const std::function<bool(size_t, size_t)>& progress);
-  // Of one that was just started. CommitStep: what there is of it so far, under a number that has
-  // no name before Commit (gallery/unlisted.h). DropStarted: nothing of it.
+  // For a gallery that was just started. CommitStep commits the changes so far under a number that
+  // has no name before Commit (gallery/unlisted.h). DropStarted drops all of it.
   absl::Status CommitStep();
   absl::Status DropStarted();
 
-  // Vacate: nobody stands at a position any more, and nothing is left of who did but, where
-  // `state` is kLeaving, his ciphertext.
+  // Vacate: empties a position and deletes everything about its template. If `state` is kLeaving,
+  // the template's ciphertext stays.
   absl::Status Vacate(uint64_t position, PlaceState state);
 
-  // ReadCheckpoint, WriteCheckpoint: of a block; all zeros where there is none.
+  // ReadCheckpoint, WriteCheckpoint: the checkpoint of a block; all zeros if it has none.
   absl::StatusOr<TiledCiphertexts> ReadCheckpoint(const Instance& instance, size_t block) const;
   absl::Status WriteCheckpoint(size_t block, const TiledCiphertexts& data);
-  // ReadOrRemake: as ReadCheckpoint; a damaged one is made again from the journal, if that has all
-  // of it. kDataLoss where it has not: the block is one of `damaged`.
+  // ReadOrRemake: as ReadCheckpoint, but rebuilds a damaged checkpoint from the journal. kDataLoss
+  // if the journal lacks some of its templates: then the block is in `damaged`.
   absl::StatusOr<TiledCiphertexts> ReadOrRemake(const Instance& instance, size_t block,
                                                 const ckks::EvaluationKeys& keys);
 
-  // For gallery/removal.cc. AddNumbered: the entries of these numbers, all of one block, by one
-  // call, but for empty ones; or what that call added is `taken` away. EmptyEntry: keeps its
-  // number. DropEntry does not.
+  // For gallery/removal.cc. AddNumbered: adds these entries of one block, without empty ones, in
+  // one call. With `taken`, takes away what that call added. EmptyEntry keeps the entry's number;
+  // DropEntry does not.
   absl::Status AddNumbered(const Instance& instance, std::span<const uint64_t> entries,
                            const ckks::EvaluationKeys& keys, TiledCiphertexts* data,
                            bool taken = false) const;
   absl::Status EmptyEntry(uint64_t number);
   absl::Status DropEntry(uint64_t number);
   absl::StatusOr<size_t> CountEntries(std::span<const uint64_t> entries) const;
-  // EndExchanges: those over this block are not waited for any more. AddExchange: nothing joins its
-  // blocks until it is over.
+  // EndExchanges: ends the open exchanges over this block. AddExchange: opens one; nothing joins
+  // its blocks until it ends.
   absl::Status EndExchanges(size_t block);
   absl::Status AddExchange(ByteSpan id, const ExchangeRecord& exchange);
-  // Rechain: after somebody has left whose entry was in no checkpoint.
+  // Rechain: call it after a template has left whose entry was in no checkpoint.
   absl::Status Rechain(size_t block);
-  // RecountClean: after somebody has left; a block that nobody stands in is as new again.
+  // RecountClean: call it after a template has left. A block without templates counts as new again.
   absl::Status RecountClean(size_t block);
-  // ClearBlock: nobody stands in it any more; where they stood, names and samples still say.
+  // ClearBlock: empties the block. Names and samples still refer to its positions.
   absl::Status ClearBlock(size_t block);
-  // Unname: the identity stands at `from` no more. Resettle: who stood elsewhere stands at `to`,
-  // without an entry.
+  // Unname: removes position `from` from the identity's record. Resettle: puts a template from
+  // another position at `to`, without an entry.
   absl::Status Unname(const std::string& identity, uint64_t from);
   absl::Status Resettle(uint64_t to, const Resident& resident, double clean);
-  // RenewInPlace: `stay` templates of a block are encrypted anew where they stand, the others that
-  // were leaving are gone; `clean`: what becomes of that of each. kDataLoss where others stand
-  // there.
+  // RenewInPlace: `stay` templates of a block are encrypted anew at their positions; its leaving
+  // templates are gone. `clean` maps the clean value of each position to the new one. kDataLoss if
+  // other templates are there.
   absl::Status RenewInPlace(size_t block, size_t stay, const std::function<double(double)>& clean);
-  // SetWear: of a block that was written anew; its free positions were clean at `clean`.
+  // SetWear: for a block that was written anew; its free positions were clean at `clean`.
   absl::Status SetWear(size_t block, double wear, double clean);
 
-  // Quarantine (gallery/quarantine.cc). Bytes are kept by their hash.
+  // Quarantine (gallery/quarantine.cc). Bytes are stored under their hash.
   absl::Status PutQuarantined(ByteSpan bytes, std::span<const Enrolment> templates);
   absl::Status DropQuarantined(const Digest& digest);
 
-  // Remember: what was answered to a request of this idempotency key.
+  // Remember: stores the answer to a request with this idempotency key.
   absl::Status Remember(std::string_view key, const Digest& request, ByteSpan answer);
 
-  // SetInfo: of a block, whose leaf follows at Commit.
+  // SetInfo: of a block. Commit updates its leaf.
   void SetInfo(size_t block, const BlockInfo& info) {
     infos_[block] = info;
     changed_.insert(block);
   }
-  // Touch: what replies are made of changes: the generation is another.
+  // Touch: increases the generation, for a change that affects replies.
   void Touch() { touched_ = true; }
-  // Commit: durable when it returns OK. Another one may follow, under the same lock.
+  // Commit: the change is durable when it returns OK. Another transaction may follow under the same
+  // lock.
   absl::Status Commit();
-  // DropOtherEpochs: what a move to another key that was ended has left (gallery/gallery_rekey.cc):
-  // blocks under the key before, or under the one that it was to have. Commits.
+  // DropOtherEpochs: deletes blocks under other keys that an interrupted rekeying has left
+  // (gallery/gallery_rekey.cc). Commits.
   absl::Status DropOtherEpochs();
-  // EraseRemains: after Commit: nothing that was deleted or replaced is left in the store's files.
-  // Waits for those who still read it; `before` is the newest state then.
+  // EraseRemains: call it after Commit. Nothing that was deleted or replaced is left in the store's
+  // files. Waits for readers of older states; `before` is the newest state afterwards.
   absl::Status EraseRemains();
 
  private:
   GalleryChange(const Gallery::Impl& before) : before_(before) {}
   absl::Status Start(const Gallery::Impl& of);
   absl::Status LoadExchanges();
-  // A position for one template more: one that was freed, or a new one.
+  // A position for one more template: a freed or a new one.
   absl::StatusOr<uint64_t> TakePosition(const Instance& instance, const WearCosts& costs);
   absl::StatusOr<std::optional<uint64_t>> TakeFreed(const Instance& instance,
                                                     const WearCosts& costs);
-  // Closes the last block, if it takes no template of this cost more.
+  // Closes the last block if it cannot take another template of this cost.
   absl::Status CloseFull(const Instance& instance, const WearCosts& costs, double cost);
   absl::Status CloseBlock();
   void Extend(uint64_t places);
@@ -177,7 +179,7 @@ class GalleryChange {
   absl::StatusOr<std::map<size_t, PendingOf>> PendingByBlock() const;
   absl::Status FoldBlock(const Instance& instance, size_t block, const PendingOf& pending,
                          const ckks::EvaluationKeys& keys);
-  // The entries of a block that cannot be folded get new numbers, behind those that were.
+  // Gives the entries of a block that cannot be folded new numbers, behind the others.
   absl::Status CarryEntries(size_t block, uint64_t folded);
   absl::StatusOr<bool> IsTooMany(const Instance& instance);
   // Whether templates may join a block: it is not damaged.
@@ -194,11 +196,11 @@ class GalleryChange {
   GalleryHead head_;
   std::vector<BlockInfo> infos_;
   std::map<uint64_t, Run> runs_;
-  std::map<std::string, PersonId> persons_;  // of identities that this change has met
+  std::map<std::string, PersonId> persons_;  // of identities that this change has used
   std::set<size_t> changed_;                 // blocks
-  std::set<size_t> exchanging_;              // blocks that nothing joins
+  std::set<size_t> exchanging_;              // blocks that nothing may join
   std::map<size_t, std::string> damaged_;    // the same
-  std::set<size_t> sound_;                   // blocks that were looked at
+  std::set<size_t> sound_;                   // blocks that were checked
   uint64_t now_ = 0;
   bool touched_ = false;
   bool unlisted_ = false;  // it was just started

@@ -54,7 +54,7 @@ absl::Status GalleryChange::AddBatch(const Rings& rings, std::span<const Enrolme
     const size_t block = position / head_.block_places;
     const auto index = static_cast<uint32_t>(position % head_.block_places);
     const Position at = PositionOf(index, slots);
-    // A batch may go over into the next lane, and the next block.
+    // A batch may continue in the next lane and the next block.
     const auto count = static_cast<uint32_t>(std::min<size_t>(of.size() - done, slots - at.slot));
     Extend(position + count);
     HEFT_ASSIGN_OR_RETURN(TiledCiphertexts data, ReadCheckpoint(instance, block));

@@ -71,7 +71,7 @@ absl::StatusOr<bool> GalleryChange::IsSound(const Instance& instance, size_t blo
   return true;
 }
 
-// A sum is what it is, in whichever order its calls were added, and some taken away again.
+// A sum does not depend on the order of its calls, or on calls that were taken back.
 absl::StatusOr<TiledCiphertexts> GalleryChange::Remake(const Instance& instance, size_t block,
                                                        const ckks::EvaluationKeys& keys) const {
   std::vector<std::pair<uint64_t, uint64_t>> folds;  // first and last
@@ -266,7 +266,7 @@ absl::Status GalleryChange::RenewInPlace(size_t block, size_t stay,
       --head_.leaving;
       HEFT_RETURN_IF_ERROR(writer_->Put(Table::kFree, NumberKey(number_, first + i), {}));
     } else if (resident->state == PlaceState::kLive) {
-      // What was added by a call of the journal can be taken back exactly no more.
+      // A contribution from a call of the journal can no longer be taken back exactly.
       if (resident->entry > head_.retired) HEFT_RETURN_IF_ERROR(EmptyEntry(resident->entry));
       resident->entry = 0;
       resident->contribution = {};

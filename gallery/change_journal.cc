@@ -104,7 +104,7 @@ absl::Status GalleryChange::Fold(const Instance& instance, const ckks::Evaluatio
   return absl::OkStatus();
 }
 
-// By the roster: of an entry that is lost, its template is to be missed as before.
+// Uses the roster: a template whose entry is lost must stay missing.
 absl::Status GalleryChange::CarryEntries(size_t block, uint64_t folded) {
   std::map<uint64_t, uint64_t> positions;  // by entry
   const uint64_t first = block * uint64_t{head_.block_places};
@@ -193,7 +193,7 @@ absl::Status GalleryChange::DropEntry(uint64_t number) {
   return writer_->Delete(Table::kJournal, key);
 }
 
-// Whole folds: what is left of one could not be taken back exactly.
+// Retires whole folds: the rest of a fold could not be taken back exactly.
 absl::Status GalleryChange::RetireEntries() {
   std::vector<std::pair<uint64_t, FoldRecord>> folds;
   absl::Status status;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GalleryChange: who comes to stand where, and who leaves.
+// GalleryChange: templates that take and leave positions.
 #include <algorithm>
 #include <utility>
 
@@ -56,7 +56,7 @@ absl::Status GalleryChange::CloseFull(const Instance& instance, const WearCosts&
   if (open) {
     HEFT_ASSIGN_OR_RETURN(open, IsSound(instance, last));
   }
-  // The rest of a worn block waits until those in it have gone, as does that of a damaged one.
+  // The rest of a worn or damaged block is not used until its templates have gone.
   return open ? absl::OkStatus() : CloseBlock();
 }
 
@@ -127,7 +127,7 @@ absl::Status GalleryChange::Vacate(uint64_t position, PlaceState state) {
   BlockInfo& info = infos_[position / head_.block_places];
   if (resident->state == PlaceState::kLive) {
     const Resident gone = *resident;
-    persons_.erase(gone.identity);  // who comes back under that name is somebody else
+    persons_.erase(gone.identity);  // a later person of this name is another one
     --info.live;
     --head_.live;
     HEFT_RETURN_IF_ERROR(

@@ -53,7 +53,7 @@ absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
       if (file == nullptr) continue;
       const std::string& label = file->labels()[row];
       const std::string& other = first->labels()[row];
-      // A given identity stands in for labels that are missing, not for labels that disagree.
+      // A given identity replaces missing labels, but not labels that disagree.
       const bool stands_in = !options.identity.empty() && (label.empty() || other.empty());
       if (label != other && !stands_in) {
         return absl::InvalidArgumentError(absl::StrCat("row ", row, " is labelled \"", other,
@@ -66,8 +66,8 @@ absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
   return out;
 }
 
-// Every combination of one sample a modality within an identity; of all samples, if one is given
-// for them.
+// Every combination of one sample per modality within an identity; or of all samples, if one
+// identity is given.
 absl::StatusOr<std::vector<Combination>> AllPairs(const SampleSet& samples,
                                                   const EnrolOptions& options) {
   std::map<std::string, std::vector<std::vector<int64_t>>> rows;  // identity -> modality -> rows
@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<Combination>> AllPairs(const SampleSet& samples,
       of_identity[m].push_back(static_cast<int64_t>(row));
     }
   }
-  // All templates of a call are held until they are committed together.
+  // All templates of a call are in memory until they are committed together.
   constexpr size_t kMaxCombinations = 16384;
   size_t total = 0;
   for (const auto& [identity, by_modality] : rows) {
@@ -121,7 +121,7 @@ absl::Status TooMany(size_t samples, const std::string& identity) {
       ": a mean takes at most ", kMostSamples, ": leave some of them out"));
 }
 
-// MeansOf: one combination an identity, in the order in which they come first.
+// MeansOf: one combination per identity, in the order of first occurrence.
 absl::StatusOr<std::vector<Combination>> MeansOf(std::vector<Combination> rows) {
   std::vector<Combination> out;
   std::map<std::string, size_t> places;

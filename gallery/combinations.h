@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which samples of a request become one template.
+// The samples of a request that form one template.
 #ifndef HEFT_GALLERY_COMBINATIONS_H_
 #define HEFT_GALLERY_COMBINATIONS_H_
 
@@ -13,19 +13,19 @@
 
 namespace heft {
 
-// Combination: the samples of one template to enrol: one, or of a mean several.
+// Combination: the samples of one template to enrol: one, or several for a mean.
 struct Combination {
   std::string identity;
   std::vector<SampleRows> samples;
 };
 
-// Combine: as the options say. kInvalidArgument where labels are missing or disagree, row counts
-// differ, or a mean would be of more than kMostSamples.
+// Combine: as the options say. kInvalidArgument if labels are missing or disagree, if row counts
+// differ, or if a mean would have more than kMostSamples.
 absl::StatusOr<std::vector<Combination>> Combine(const SampleSet& samples,
                                                  const EnrolOptions& options);
 
-// CheckOnePerson: that the rows of a request are one person's, as far as they have labels, and no
-// more than a mean takes; returns how many there are. kInvalidArgument.
+// CheckOnePerson: checks that all labelled rows of a request are one person's, and that a mean can
+// take all rows. Returns their number. kInvalidArgument.
 absl::StatusOr<size_t> CheckOnePerson(const SampleSet& samples);
 
 }  // namespace heft

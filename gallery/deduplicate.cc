@@ -53,8 +53,7 @@ absl::StatusOr<std::vector<Bucket>> OpenJob(const MatchJob& job) {
   return out;
 }
 
-// What somebody who was killed has left of these replies: NewFolder's names, before it has the
-// last.
+// Removes leftovers of a killed process for these replies: NewFolder's names before the final one.
 void RemovePartial(const std::string& exchange, const std::string& replies) {
   const std::string prefix = fs::path(replies).filename().string() + ".";
   const auto names = Names(exchange);

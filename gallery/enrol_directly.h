@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// EnrolDirectly: for tests, into a gallery without a key owner's word. Server::Enrol never does.
+// EnrolDirectly: for tests: enrols without the key owner's approval. Server::Enrol never does.
 #ifndef HEFT_GALLERY_ENROL_DIRECTLY_H_
 #define HEFT_GALLERY_ENROL_DIRECTLY_H_
 

@@ -166,7 +166,7 @@ absl::StatusOr<EnrolManyResult> EnrolMany(const Client& client, const Server& se
   size_t& taken = options.next == nullptr ? next : *options.next;
   taken = options.from;
   const Progress progress(monitor, "enrolling");
-  // Inner steps only ask whether to go on: what is shown are rows.
+  // Inner steps only ask whether to continue; progress is shown in rows.
   Monitor inner;
   if (monitor) inner = [&monitor](const ProgressEvent&) { return !Stopped(monitor); };
   if (options.from == size) {

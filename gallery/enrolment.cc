@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server enrols: which samples belong together, and their fusion.
+// The server's enrolment: which samples belong together, and their fusion.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -22,9 +22,9 @@ using internal::Present;
 using internal::Report;
 
 constexpr size_t kChunk = 16;      // templates fused between two calls of the progress function
-constexpr uint32_t kColumns = 64;  // the same, coordinates of a batch: few are held at a time
+constexpr uint32_t kColumns = 64;  // coordinates of a batch at a time; limits memory
 
-// Projections of single samples, each made once and held for as long as a combination needs it.
+// Projections of single samples. Each is made once, and kept while a combination needs it.
 class ProjectedSamples {
  public:
   ProjectedSamples(const Fuser& fuser, const SampleSet& samples,
@@ -37,7 +37,8 @@ class ProjectedSamples {
     }
   }
 
-  // Projects what combinations [start, start + count) need, and drops what only earlier ones did.
+  // Projects the samples of combinations [start, start + count), and drops those of earlier ones
+  // only.
   absl::Status Hold(size_t start, size_t count) {
     std::erase_if(held_, [&](const auto& entry) { return last_use_.at(entry.first) < start; });
     std::vector<std::pair<const Sample, ckks::Ciphertext>*> missing;

@@ -27,7 +27,7 @@ absl::Status Unfit(std::string_view what, std::string_view why) {
   return absl::DataLossError(absl::StrCat(std::string(what), ": ", std::string(why)));
 }
 
-// Ring: of a profile that there is, and what it serves.
+// Ring: of an existing profile, and its uses.
 struct Ring {
   std::shared_ptr<const ckks::Context> context;
   bool enrols = false, identifies = false;
@@ -114,7 +114,7 @@ absl::Status CheckKind(ByteSpan bytes, std::string_view what,
   return Unfit(what, absl::StrCat(KindText(info.kind), ", not ", KindText(*kinds.begin())));
 }
 
-// Whatever of HEFT's may be signed: what is in it.
+// The content of any file of HEFT that may be signed.
 absl::StatusOr<ByteSpan> Inner(ByteSpan bytes, std::string_view what) {
   if (!IsSigned(bytes)) return bytes;
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(bytes, what));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// CheckFile: bytes from anybody who says what they are, read by the readers that a server itself
-// reads them with: for who keeps files until they are asked for, as a column of a database does.
+// CheckFile: checks bytes of a declared kind with the server's own readers. It is for programs that
+// store files before the server needs them, as a column of a database does.
 #ifndef HEFT_GALLERY_FILE_CHECK_H_
 #define HEFT_GALLERY_FILE_CHECK_H_
 
@@ -11,9 +11,9 @@
 
 namespace heft {
 
-// FileRole: what a file is to a server.
+// FileRole: the use of a file at a server.
 enum class FileRole {
-  kSample,     // enrols, in whatever encoding
+  kSample,     // enrols, in any encoding
   kTemplate,   // fused by its client
   kProbe,      // identifies
   kReply,      // signed by a server
@@ -24,7 +24,7 @@ enum class FileRole {
 };
 
 // CheckFile: kDataLoss for bytes that are no such file, kFailedPrecondition for parameters of no
-// profile; `what` names them. Any thread.
+// profile; `what` names the file in errors. For any thread.
 absl::Status CheckFile(FileRole role, ByteSpan bytes, std::string_view what);
 
 }  // namespace heft

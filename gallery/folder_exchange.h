@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a folder that was made ready takes the place of another, by one exchange of names.
+// Replaces a folder by a prepared one, in one exchange of names.
 #ifndef HEFT_GALLERY_FOLDER_EXCHANGE_H_
 #define HEFT_GALLERY_FOLDER_EXCHANGE_H_
 
@@ -11,8 +11,8 @@
 
 namespace heft {
 
-// FolderTurn: of those who exchange folders side by side, also where there is none yet. It leaves
-// nothing behind, and ends with the process.
+// FolderTurn: a lock against others that exchange this folder, which need not exist yet. It leaves
+// no file, and ends with the process.
 class FolderTurn {
  public:
   // Take: waits for others, then kUnavailable.
@@ -26,11 +26,11 @@ class FolderTurn {
   int fd_;
 };
 
-// CanonicalFolder: without links, and without what stands for itself in a path.
+// CanonicalFolder: the path without links, "." and "..".
 std::string CanonicalFolder(const std::string& folder);
 
-// StagingFolder: beside `folder`, in which what takes its place is made ready; removed with
-// whatever is in it.
+// StagingFolder: the folder beside `folder` in which its replacement is prepared. It is removed
+// with its contents.
 struct StagingFolder {
   explicit StagingFolder(const std::string& folder) : path(folder + ".restoring") {}
   ~StagingFolder() { Remove(); }
@@ -38,8 +38,8 @@ struct StagingFolder {
   const std::string path;
 };
 
-// ExchangeFolders: the folder `ready` takes the place of `folder`, and the other way round if one
-// is `there`. All at once, durable.
+// ExchangeFolders: exchanges the folders `ready` and `folder`, or renames `ready` if `folder` is
+// not `there`. Atomic and durable.
 absl::Status ExchangeFolders(const std::string& ready, const std::string& folder, bool there);
 
 }  // namespace heft

@@ -24,7 +24,7 @@ absl::StatusOr<Seed> ReadFolderKey(const std::string& path, std::string_view kin
   if (file.bytes.size() == 0) return absl::NotFoundError("not made yet");
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
                         OpenEnvelope(file.bytes.span(), kind, kFolderKeyVersion, path));
-  // An auditor may have that of the stand-ins, as a copy with any mode.
+  // An auditor may have a copy of the stand-ins' key, with any mode.
   if (kind == kAuditKeyKind) HEFT_RETURN_IF_ERROR(file.permissions);
   ByteReader reader(payload, path);
   Seed key{};
@@ -38,7 +38,7 @@ absl::StatusOr<Seed> FolderKey(const std::string& path, std::string_view kind,
                                std::string_view who) {
   auto key = ReadFolderKey(path, kind);
   if (!absl::IsNotFound(key.status())) return key;
-  // The file that is locked is empty until one of those who wait for it has written it.
+  // The locked file is empty until the first process that waits for the lock has written it.
   const absl::StatusOr<FileLock> lock = FileLock::Take(path, 0600);
   if (!lock.ok()) {
     return absl::UnavailableError(absl::StrCat(std::string(lock.status().message()), ": ",
@@ -56,7 +56,8 @@ absl::StatusOr<Seed> FolderKey(const std::string& path, std::string_view kind,
 
 namespace {
 
-// Whose temporary file it is, that is, with '.' and six more characters behind it; empty: nobody's.
+// The file that this is a temporary file of (its name, '.' and six more characters); empty if it is
+// none.
 std::string LeftoverOf(const std::string& name) {
   constexpr size_t kSuffix = 7;
   if (name.size() <= kSuffix || name[name.size() - kSuffix] != '.') return {};
@@ -78,7 +79,8 @@ void RemoveLeftovers(const std::string& folder) {
     if (!LeftoverOf(name).empty()) found.push_back(name);
   }
   if (found.empty()) return;
-  // Who writes one of them now holds one of these, or writes a key that is not there yet.
+  // A writer of one of these keys now holds one of these locks, or writes a key that does not exist
+  // yet.
   const auto lock = FileLock::Take(folder + "/server.lock", 0644);
   if (!lock.ok()) return;
   std::optional<FileLock> requests;

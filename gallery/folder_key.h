@@ -12,20 +12,20 @@
 
 namespace heft {
 
-// ReadFolderKey: kNotFound where there is none, kDataLoss where it is damaged, kFailedPrecondition
+// ReadFolderKey: kNotFound if it does not exist, kDataLoss if it is damaged, kFailedPrecondition
 // for an audit key that others may read, and for a symbolic link.
 absl::StatusOr<Seed> ReadFolderKey(const std::string& path, std::string_view kind);
-// FolderKey: the same, made where there is none. `who` needs it, in the error kUnavailable where it
-// cannot be written.
+// FolderKey: the same, but creates a missing key. kUnavailable if it cannot be written; the error
+// names `who` needs it.
 absl::StatusOr<Seed> FolderKey(const std::string& path, std::string_view kind,
                                std::string_view who);
 
-// AuditKey: what the seeds of a gallery's replies are derived from (base/reply_seed.h).
+// AuditKey: the key from which the seeds of a gallery's replies are derived (base/reply_seed.h).
 inline constexpr std::string_view kAuditKeyKind = "AUDK";
 inline std::string AuditKeyPath(const std::string& directory) { return directory + "/audit.key"; }
 
-// RemoveLeftovers: of the server's files in a gallery's folder, what a process that was killed
-// while it wrote one has left: temporary files. Waits for those who write one.
+// RemoveLeftovers: removes temporary files that killed writers of the server's files have left in a
+// gallery's folder. Waits for present writers.
 void RemoveLeftovers(const std::string& folder);
 
 }  // namespace heft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is in a gallery, and whether it is intact.
+// The contents of a gallery, and the check that it is intact.
 #include "heft/gallery_admin.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 namespace heft {
 namespace {
 
-// The rings of a gallery's model; kFailedPrecondition for another one.
+// The rings of a gallery's model. kFailedPrecondition for another model.
 absl::StatusOr<Rings> RingsFor(const Gallery::Impl& gallery, const Model& model) {
   HEFT_ASSIGN_OR_RETURN(Rings rings, MakeRings(model));
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(
@@ -28,7 +28,7 @@ absl::StatusOr<Rings> RingsFor(const Gallery::Impl& gallery, const Model& model)
   return rings;
 }
 
-// How many keys of a table are this gallery's.
+// The number of a table's keys that belong to this gallery.
 absl::StatusOr<uint64_t> CountOf(const Gallery::Impl& gallery, Table table) {
   uint64_t count = 0;
   HEFT_RETURN_IF_ERROR(
@@ -47,7 +47,7 @@ double LeastMargin(const Gallery::Impl& gallery, const WearCosts& costs) {
   return least;
 }
 
-// Entries that hold something, and their bytes.
+// Counts non-empty entries and their bytes.
 absl::Status CountJournal(const Gallery::Impl& gallery, GalleryInfo* info) {
   absl::Status status;
   HEFT_RETURN_IF_ERROR(gallery.reader().Scan(
@@ -75,7 +75,7 @@ absl::StatusOr<GalleryId> CreateGallery(const Server& server, const std::string&
   if (there.ok()) return exists();
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl fresh, impl.OpenGallery(gallery, /*create=*/true));
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(fresh, /*start=*/true));
-  // Somebody else may have made it meanwhile.
+  // Another process may have created it meanwhile.
   if (change.head().id != fresh.id()) return exists();
   change.head().retention = {retained.seconds, retained.bytes};
   HEFT_RETURN_IF_ERROR(change.Commit());
@@ -188,7 +188,7 @@ absl::StatusOr<std::optional<uint64_t>> ListTemplates(
 
 namespace {
 
-// When everything was looked at last, and what came of it.
+// Records the time and result of the last full check.
 absl::Status Record(const Gallery::Impl& gallery, bool intact) {
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
   change.head().verified = change.now();
@@ -225,7 +225,7 @@ absl::StatusOr<VerifyResult> VerifyGallery(const std::string& gallery, const Mod
                                            const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(Gallery::Impl impl, Gallery::Impl::Open(gallery));
   HEFT_ASSIGN_OR_RETURN(VerifyResult result, Examine(impl, model, monitor));
-  impl = impl.Unread();  // who erases may have the lock, and waits for readers
+  impl = impl.Unread();  // an erasing writer may hold the lock and wait for readers
   result.recorded = Record(impl, result.intact());
   return result;
 }
@@ -257,7 +257,7 @@ absl::StatusOr<CompactResult> CompactGallery(const Server& server, const std::st
                         GalleryChange::Begin(std::move(impl), /*start=*/false));
   result.blocks = change.infos().size();
   result.leaving = change.head().leaving;
-  // Asked, and not committed.
+  // The change is dropped: the plan is only read.
   HEFT_ASSIGN_OR_RETURN(const RenewalPlan plan,
                         PlanRenewal(&change, Inside::Of(server).instance(), /*compact=*/true));
   result.sparse = plan.sources.size();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gallery::Impl: blocks, checked, with what stands in the journal alone.
+// Gallery::Impl: blocks, checked, with entries that are only in the journal.
 #include <algorithm>
 #include <utility>
 
@@ -111,7 +111,7 @@ absl::StatusOr<std::optional<Restriction>> Gallery::Impl::Intact(
     if (restriction && !restriction->answering.ContainsAny(first, end)) return;
     found[block] = Block(instance, block, keys).status();
   };
-  // Few have something in the journal; all threads add it up, one block after another.
+  // Few blocks have such entries; all threads add them up, one block after another.
   for (size_t block = 0; block < blocks(); ++block) {
     if (infos_[block].pending != Digest{}) find(block);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// GalleryCache: what a process has found out about a gallery and need not find out again in its
-// next state: which checkpoints are intact, the sums of blocks with entries that are in no
-// checkpoint, and the roster. Shared by all states; any number of threads.
+// GalleryCache: results about a gallery that a process can reuse in the gallery's next state:
+// intact checkpoints, sums of blocks with entries that are in no checkpoint, and the roster. Shared
+// by all states; for any number of threads.
 #ifndef HEFT_GALLERY_GALLERY_CACHE_H_
 #define HEFT_GALLERY_GALLERY_CACHE_H_
 
@@ -20,26 +20,26 @@
 
 namespace heft {
 
-// RunNames: of a run what every identification needs.
+// RunNames: the part of a run that every identification needs.
 struct RunNames {
-  std::array<std::string, kRunPlaces> names;  // empty: nobody who answers
-  std::vector<uint64_t> expires;              // one a place, or none where none does
-  // Answering: the places that answer at `now`, a bit each.
+  std::array<std::string, kRunPlaces> names;  // empty: no template answers
+  std::vector<uint64_t> expires;              // one per place, or none if none expires
+  // Answering: the places that answer at `now`, one bit each.
   uint64_t Answering(uint64_t now) const;
-  uint64_t named = 0;  // a bit a place: whether it has a name
+  uint64_t named = 0;  // one bit per place: whether it has a name
 };
 static_assert(kRunPlaces == 64);
 
-// BlockNames: the runs of a block, as far as it is filled, and their digests.
+// BlockNames: the filled runs of a block, and their digests.
 struct BlockNames {
   std::vector<Digest> digests;
   std::vector<std::shared_ptr<const RunNames>> runs;
 };
 
-// Roster: who stands where, of one state.
+// Roster: the template at each position, in one state.
 struct Roster {
   std::vector<std::shared_ptr<const RunNames>> runs;
-  // The name at a position, empty where nobody answers at `now`.
+  // The name at a position; empty if its template does not answer at `now`.
   const std::string& Name(uint64_t position, uint64_t now) const;
 };
 
@@ -49,24 +49,25 @@ class GalleryCache {
   bool Checked(size_t block, const Digest& checkpoint) const;
   void SetChecked(size_t block, const Digest& checkpoint);
 
-  // The sum of a block whose checkpoint and pending entries have these digests; nothing if another
-  // is known or none.
+  // The sum of a block whose checkpoint and pending entries have these digests. Nothing if the
+  // cache has another sum or none.
   std::shared_ptr<const TiledCiphertexts> Sum(size_t block, const Digest& checkpoint,
                                               const Digest& pending) const;
   void SetSum(size_t block, const Digest& checkpoint, const Digest& pending,
               std::shared_ptr<const TiledCiphertexts> sum);
   void DropSum(size_t block);
 
-  // Names: of a block, those that were seen last; `same` says whether they are those of this digest
-  // and as many runs.
+  // Names: the latest known names of a block. `same`: whether they belong to this digest and number
+  // of runs.
   std::shared_ptr<const BlockNames> Names(size_t block, const Digest& roster, size_t runs,
                                           bool* same) const;
   void SetNames(size_t block, const Digest& roster, std::shared_ptr<const BlockNames> names);
-  // The roster of a state, by its root: a generation may be another's in a store that was replaced.
+  // The roster of a state, by its root: a replaced store may have a different state of equal
+  // generation.
   std::shared_ptr<const Roster> FindRoster(const Digest& root) const;
   void SetRoster(const Digest& root, std::shared_ptr<const Roster> roster);
 
-  // Blocks that were found damaged, and why: none is forgotten as long as the process knows it.
+  // Blocks that were found damaged, and why. None is forgotten while the process has the gallery.
   void SetDamaged(size_t block, std::string why);
   std::map<size_t, std::string> Damaged() const;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gallery against itself: every block, every name.
+// Checks a gallery for consistency: every block, every name.
 #include <algorithm>
 #include <array>
 #include <compare>
@@ -26,22 +26,24 @@ void Complain(Finding* finding, std::string what) {
   if (finding->complaints.size() < kMostComplaints) finding->complaints.push_back(std::move(what));
 }
 
-// What the runs of a block say.
+// The contents of a block's runs.
 struct BlockRoster {
   uint32_t live = 0, leaving = 0;
   Digest digest{};
 };
 
-// IndexEntry: what the roster says that an index has: its key without the gallery, and a position.
+// IndexEntry: an entry that an index must have by the roster: its key without the gallery, and a
+// position.
 struct IndexEntry {
   std::array<uint8_t, 16> key{};
   uint64_t position = 0;
   auto operator<=>(const IndexEntry&) const = default;
 };
-// kEntriesAWalk: that are sorted in memory, 100 MB, before the indices are walked through.
+// kEntriesAWalk: the number of entries that are sorted in memory (100 MB) per walk through the
+// indices.
 constexpr size_t kEntriesAWalk = size_t{1} << 22;
 
-// Found: of some blocks.
+// Found: the findings about some blocks.
 struct Found {
   Finding finding;
   uint64_t live = 0, leaving = 0;
@@ -88,7 +90,7 @@ class Checker {
     return absl::OkStatus();
   }
 
-  // CheckIndices: those who were found so far.
+  // CheckIndices: checks the entries found so far.
   absl::Status CheckIndices() {
     HEFT_RETURN_IF_ERROR(WalkIndex(
         Table::kNames, &found_->names,
@@ -184,8 +186,8 @@ class Checker {
     }
   }
 
-  // WalkIndex: one walk through an index for all entries that it should have, in its order: looked
-  // up one by one they are all over the file. `has`: whether a value is of a position.
+  // WalkIndex: one walk through an index for all its expected entries, in its order; single
+  // look-ups would read all over the file. `has`: whether a value contains a position.
   absl::Status WalkIndex(Table table, std::vector<IndexEntry>* wanted,
                          const std::function<absl::StatusOr<bool>(ByteSpan, uint64_t)>& has,
                          std::string_view lacks) {
@@ -241,7 +243,7 @@ absl::Status CheckResidueRange(const ckks::Context& context, BlockView data,
 
 absl::StatusOr<Gallery::Impl::Finding> Gallery::Impl::Verify(
     const Instance* instance, const std::function<bool(size_t, size_t)>& progress) const {
-  // Blocks side by side, some at a time.
+  // Several blocks at a time, in parallel.
   const size_t wave = 2 * static_cast<size_t>(std::max(1, ThreadCount()));
   Found all;
   for (size_t first = 0; first < blocks(); first += wave) {

@@ -101,7 +101,7 @@ absl::StatusOr<std::vector<CopiedGallery>> Snapshot(const std::string& folder,
 
 namespace {
 
-// Renumbered: a key of one gallery as another's.
+// Renumbered: a key under another gallery's number.
 StoreKey Renumbered(ByteSpan key, uint32_t number) {
   StoreKey out = HeadKey(number);
   out.insert(out.end(), key.begin() + out.size(), key.end());
@@ -133,7 +133,7 @@ absl::Status CopyTables(const Gallery::Impl& from, uint32_t number, const Progre
 
 namespace {
 
-// FillExport: a store of this one gallery, in steps; its name comes last.
+// FillExport: writes a store with only this gallery, in steps; its name comes last.
 absl::Status FillExport(const Gallery::Impl& from, const std::string& folder,
                         const Progress& progress) {
   constexpr uint32_t kFirst = 1;
@@ -145,7 +145,7 @@ absl::Status FillExport(const Gallery::Impl& from, const std::string& folder,
   return writer.Commit();
 }
 
-// PartialFolder: a new folder under another name until it is complete; gone unless it was.
+// PartialFolder: a new folder under a temporary name until it is complete; deleted otherwise.
 class PartialFolder {
  public:
   explicit PartialFolder(const std::string& path)

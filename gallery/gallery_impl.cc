@@ -81,7 +81,7 @@ absl::StatusOr<Gallery::Impl> Gallery::Impl::Newest() const {
   Impl gallery;
   gallery.address_ = address_;
   gallery.store_ = store_;
-  // Another one may have taken its place, of a snapshot; generations of the two differ.
+  // A snapshot may have replaced the store; the generations of the two differ.
   if (StoreExists(address_.at())) {
     HEFT_ASSIGN_OR_RETURN(gallery.store_, OpenStore(address_.at(), StoreMode::kRead));
   }
@@ -108,14 +108,14 @@ std::string Gallery::Impl::What() const {
 
 absl::Status Gallery::Impl::Load() {
   HEFT_RETURN_IF_ERROR(LoadState());
-  // Where an older state of a folder comes from, Restore sees. A database is restored without us.
+  // For a folder, Restore detects an older state. A database can be restored without Restore.
   if (address_.store.empty() || !store_->Final()) return absl::OkStatus();
   const GalleryId id = head_.id;
   const auto remembered = RememberedGeneration(id);
   set_back_ = remembered.status();
   if (!remembered.ok() || remembered->value_or(0) <= head_.generation) return absl::OkStatus();
-  // Somebody may have changed it meanwhile: what is read from now on is at least what is
-  // remembered.
+  // Another process may have changed it meanwhile. Reads from here on are at least as new as the
+  // remembered generation.
   infos_.clear();
   pending_.clear();
   HEFT_RETURN_IF_ERROR(LoadState());
@@ -156,7 +156,8 @@ absl::Status Gallery::Impl::LoadState() {
   return LoadPending();
 }
 
-// An entry that cannot be read, or is for a place that is not, is missed by its block (Block).
+// An entry that is unreadable or has no valid place is missing in its block, which reports it
+// (Block).
 absl::Status Gallery::Impl::LoadPending() {
   return reader_->Scan(Table::kJournal, NumberKey(number_, head_.folded + 1),
                        [&](ByteSpan key, ByteSpan value) {

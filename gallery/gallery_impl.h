@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gallery::Impl: one state of a gallery in a store (gallery/store.h). It never changes under its
-// reader; who changes it makes a GalleryChange (gallery/change.h), and Newest shows the result.
+// Gallery::Impl: one state of a gallery in a store (gallery/store.h). It never changes while it is
+// read. A change is a GalleryChange (gallery/change.h); Newest returns the result.
 #ifndef HEFT_GALLERY_GALLERY_IMPL_H_
 #define HEFT_GALLERY_GALLERY_IMPL_H_
 
@@ -26,7 +26,8 @@
 
 namespace heft {
 
-// BindingOf: of templates that `model` fuses under a key; `instance` is the matching ring's.
+// BindingOf: the binding of templates that `model` fuses under a key. `instance` is that of the
+// matching ring.
 GalleryBinding BindingOf(const Instance& instance, const Model& model, const KeyId& key_id);
 
 // A fused template with the identity that it is enrolled for.
@@ -34,123 +35,123 @@ struct Enrolment {
   std::string identity;
   ckks::Ciphertext z;  // TemplateLimbs limbs
   SampleDigest sample{};
-  std::vector<SampleDigest> parts{};  // of a mean: of each sample in it
+  std::vector<SampleDigest> parts{};  // of a mean: each of its samples
   uint64_t expires = kNoTime;
   Metadata metadata{};
 };
 
-// PinnedBlock: a block's residues, for as long as the Impl lives that gave it, and this.
+// PinnedBlock: a block's residues. Valid while both this and the Impl that returned it live.
 struct PinnedBlock {
   BlockView view;
   std::shared_ptr<const TiledCiphertexts> sum;  // where `view` is not in the store's map
 };
 
-// Address: a gallery's folder and its name in the folder's store; or a store that is in no folder
-// (gallery/store_scheme.h), and the server's folder for it.
+// Address: a gallery's folder and its name in the folder's store; or a store outside folders
+// (gallery/store_scheme.h) and the server's folder for it.
 struct Address {
   std::string folder;
   std::string name;
   std::string store = {};  // empty: the folder's
   const std::string& at() const { return store.empty() ? folder : store; }
 };
-// kDefaultName: of a folder's gallery that is given no other.
+// kDefaultName: the gallery of an address without a name.
 inline constexpr std::string_view kDefaultName = "main";
-// ParseAddress: "FOLDER", whose gallery is called "main", or "FOLDER:NAME"; a folder that is there
-// is never taken for the latter. "postgres:SERVICE" stands for a folder. kInvalidArgument for a
+// ParseAddress: "FOLDER", which means the gallery "main", or "FOLDER:NAME". If the whole text is an
+// existing folder, it is a FOLDER. "postgres:SERVICE" may replace FOLDER. kInvalidArgument for a
 // name that is not 1 to 64 of [a-z0-9._-].
 absl::StatusOr<Address> ParseAddress(const std::string& text);
-// FolderOf: the folder of an address, where the server's keys and its log of requests lie.
+// FolderOf: the folder of an address, with the server's keys and its log of requests.
 std::string FolderOf(const std::string& address);
-// StoreOf: what OpenStore takes.
+// StoreOf: the argument for OpenStore.
 std::string StoreOf(const std::string& address);
 
 class Gallery::Impl {
  public:
-  // An empty gallery in memory, with an id of its own; it comes into being with the first change.
+  // An empty gallery in memory, with an id of its own. The first change stores it.
   static Impl New(const std::string& address, const GalleryBinding& binding);
   // Open: the newest state. kNotFound if there is none, kDataLoss if it is damaged,
-  // kFailedPrecondition for a folder of version 0.1, which is to be imported.
+  // kFailedPrecondition for a folder of version 0.1, which must be imported.
   static absl::StatusOr<Impl> Open(const std::string& address);
-  // Of a store that is open.
+  // From a store that is open.
   static absl::StatusOr<Impl> Open(std::shared_ptr<Store> store, const Address& address);
-  // Newest: as Open; what is known of blocks that are still the same is kept.
+  // Newest: as Open, but keeps the results of checks of unchanged blocks.
   absl::StatusOr<Impl> Newest() const;
-  // Unread: the same without a hold on its state: good for Newest, and for what the head says.
+  // Unread: the same without a hold on its state. Use it for Newest and for fields of the head.
   Impl Unread() const;
   static bool Exists(const std::string& address);
-  // CheckNotSetBack: kFailedPrecondition for a state of a database that is older than one which is
-  // remembered here (gallery/remembered.h): it came back from a backup, or lost what it had
-  // acknowledged. Nothing is signed of such a state, and nobody changes it, until Restore.
+  // CheckNotSetBack: kFailedPrecondition for a state of a database that is older than the
+  // remembered one (gallery/remembered.h). It came from a backup, or the database lost acknowledged
+  // changes. No such state is signed or changed until Restore.
   const absl::Status& CheckNotSetBack() const { return set_back_; }
-  // Whether a gallery may be started there: kInvalidArgument for a file, kFailedPrecondition for a
-  // folder of version 0.1, kDataLoss where there are only parts of one.
+  // Whether a gallery may be started there. kInvalidArgument for a file, kFailedPrecondition for a
+  // folder of version 0.1, kDataLoss if only parts of a gallery exist.
   static absl::Status CheckVacant(const std::string& address);
 
-  // Of the files that belong to the server: its keys and its log of requests.
+  // The folder of the server's own files: its keys and its log of requests.
   const std::string& directory() const { return address_.folder; }
   const Address& address() const { return address_; }
   const GalleryHead& head() const { return head_; }
   const GalleryBinding& binding() const { return head_.binding; }
-  size_t size() const { return head_.live; }      // templates that answer
+  size_t size() const { return head_.live; }      // templates that are matched
   size_t places() const { return head_.places; }  // positions that are or were filled
   size_t blocks() const { return infos_.size(); }
   const std::vector<BlockInfo>& infos() const { return infos_; }
   uint64_t generation() const { return head_.generation; }
   const GalleryId& id() const { return head_.id; }
-  // What is signed of this generation (gallery/merkle.h).
+  // The signed root of this generation (gallery/merkle.h).
   const Digest& root() const { return head_.root; }
-  // Keys that templates were once under, oldest first: no longer accepted.
+  // Earlier keys of the templates, oldest first. They are no longer accepted.
   const std::vector<KeyId>& revoked_keys() const { return head_.revoked; }
 
-  // Identity of each template, by position; a position is block * 2 slots + lane * slots + slot.
-  // Empty where nobody stands. Reads the whole roster at the first call.
+  // Identity of each template, by position (block * 2 slots + lane * slots + slot). Empty for a
+  // free position. The first call reads the whole roster.
   absl::StatusOr<std::shared_ptr<const Roster>> ReadRoster() const;
   std::vector<std::string> identities() const;
-  // Restricted: the places that answer an identification at `time`, Unix seconds: whose templates
-  // are there, have not expired, and fit `where`. Nothing where all do.
+  // Restricted: the places whose templates can be identified at `time` (Unix seconds): they exist,
+  // have not expired and fit `where`. Nothing if that holds for all places.
   absl::StatusOr<std::optional<Restriction>> Restricted(uint64_t time,
                                                         std::span<const Condition> where) const;
-  // Intact: the same, without the places of blocks that are damaged, of which Damaged() tells: the
-  // rest serves. kDataLoss where no block is left.
+  // Intact: as Restricted, without the places of damaged blocks, which Damaged() lists. The other
+  // blocks still serve. kDataLoss if no block is left.
   absl::StatusOr<std::optional<Restriction>> Intact(const Instance& instance,
                                                     const ckks::EvaluationKeys& keys, uint64_t time,
                                                     std::span<const Condition> where) const;
   std::map<size_t, std::string> Damaged() const { return cache_->Damaged(); }
-  // Where an identity stands, ascending.
+  // The positions of an identity, ascending.
   absl::StatusOr<NamedPlaces> Find(const std::string& identity) const;
   absl::StatusOr<Resident> At(uint64_t position) const;
-  // Where the samples of this digest are: a position, or kWaitingPlace; none: they are new.
+  // The position of the samples with this digest, or kWaitingPlace. Nothing if they are new.
   absl::StatusOr<std::optional<uint64_t>> FindSample(const SampleDigest& sample) const;
 
-  // kFailedPrecondition, saying what differs, unless `binding` is this gallery's.
+  // kFailedPrecondition unless `binding` is this gallery's; the message says what differs.
   absl::Status CheckBinding(const GalleryBinding& binding) const;
-  // CheckBinding; and kDataLoss unless the blocks are as many as the positions need.
+  // CheckBinding, and kDataLoss unless the number of blocks fits the positions.
   absl::Status CheckFits(const Instance& instance, const GalleryBinding& binding) const;
 
-  // One block, checked once for as long as it is the same: checksum, form, residues below their
-  // primes. Entries of the journal that are in no checkpoint are added with `keys`.
+  // One block. It is checked once, until it changes: checksum, form, residues below their primes.
+  // Entries of the journal that are in no checkpoint are added with `keys`.
   absl::StatusOr<PinnedBlock> Block(const Instance& instance, size_t block,
                                     const ckks::EvaluationKeys& keys) const;
-  // The same for a block without such entries, as a copy.
+  // As Block, as a copy, for a block without such entries.
   absl::StatusOr<TiledCiphertexts> ReadBlock(const Instance& instance, size_t block) const;
   // Entries that are in no checkpoint yet.
   size_t pending() const { return pending_.size(); }
 
-  // Verify: everything there is: each block against checksum, hash and primes; roster, names and
-  // samples against each other; the root. `progress` as elsewhere. An error is the system's; what
-  // is damaged is in the finding.
+  // Verify: checks each block against checksum, hash and primes; roster, names and samples against
+  // each other; and the root. `progress` as in RekeyGallery. It returns an error only if the system
+  // fails; damage is reported in the finding.
   struct Finding {
     std::vector<size_t> damaged;          // blocks
     std::vector<std::string> complaints;  // each a sentence
     bool intact() const { return complaints.empty(); }
   };
-  // Residues are held against their primes where `instance` says which they are.
+  // Residues are compared with their primes only if `instance` is given.
   absl::StatusOr<Finding> Verify(const Instance* instance = nullptr,
                                  const std::function<bool(size_t, size_t)>& progress = {}) const;
-  // kDataLoss with the first complaint unless Verify finds all intact.
+  // kDataLoss with the first complaint, unless Verify finds none.
   absl::Status CheckIntact(const Instance* instance = nullptr) const;
 
-  // Quarantine (gallery/quarantine.cc): the small records, and the bytes of one.
+  // Quarantine (gallery/quarantine.cc): the small records, and the bytes of one entry.
   struct WaitingEntry {
     Digest digest{};
     std::vector<std::string> identities;  // one a template
@@ -188,20 +189,20 @@ class Gallery::Impl {
   std::shared_ptr<GalleryCache> cache_;
 };
 
-// RekeyGallery: moves all templates to another key, without decrypting them: all or none, and
-// `gallery` shows what came of it. The old key is revoked: nothing under it is accepted again, and
-// the gallery never returns to it; its ciphertexts are overwritten. kFailedPrecondition for a key
-// that does not start from this gallery's or leads to a revoked one, and while enrolments wait;
-// kCancelled if `progress`, called with (blocks done, all), returns false. kUnavailable, with
-// `gallery` under the new key, where it has moved and somebody still reads what was under the old.
+// RekeyGallery: moves all templates to another key, without decrypting them: all or none. `gallery`
+// shows the result. The old key is revoked: nothing under it is accepted again, the gallery never
+// returns to it, and ciphertexts under it are overwritten. kFailedPrecondition for a key that does
+// not start from this gallery's or leads to a revoked one, and while enrolments wait. kCancelled if
+// `progress`, called with (blocks done, all), returns false. kUnavailable, with `gallery` under the
+// new key, if it was moved but a reader still holds data under the old key.
 absl::Status RekeyGallery(Gallery::Impl* gallery, const Instance& instance, const RekeyingKey& key,
                           const std::function<bool(size_t, size_t)>& progress = {});
 
 // FusedOf: the ciphertext of an entry.
 absl::StatusOr<ckks::Ciphertext> FusedOf(const Instance& instance, const JournalEntry& entry);
 
-// AddEntries: entries of one block, in their order, as one fold adds them: up to kTemplatesACall of
-// them with one rounding. `taken` takes them away again.
+// AddEntries: adds entries of one block in their order, as one fold does: up to kTemplatesACall of
+// them with one rounding. With `taken`, takes them away.
 absl::Status AddEntries(const Instance& instance, uint32_t block_places,
                         std::span<const JournalEntry* const> entries,
                         const ckks::EvaluationKeys& keys, TiledCiphertexts* block,
@@ -210,7 +211,7 @@ absl::Status AddEntries(const Instance& instance, uint32_t block_places,
 // CheckResidueRange: kDataLoss unless each residue of a block is below its prime.
 absl::Status CheckResidueRange(const ckks::Context& context, BlockView data, std::string_view what);
 
-// ReadRun: a run of the roster, all free where there is none.
+// ReadRun: a run of the roster. All places are free if there is none.
 absl::StatusOr<Run> ReadRun(const StoreReader& reader, uint32_t gallery, uint64_t run);
 
 }  // namespace heft

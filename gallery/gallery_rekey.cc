@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gallery's move to another key: block by block into a new epoch, so that few are held at a time;
-// then the head, with which all has happened.
+// A gallery's move to another key: block by block into a new epoch, so that few blocks are in
+// memory at a time. Writing the head completes the move.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kBlocksATransaction = 16;
 
-// Everything of a table that is this gallery's.
+// Deletes all of this gallery's entries in a table.
 absl::Status Clear(GalleryChange* change, Table table) {
   std::vector<StoreKey> keys;
   HEFT_RETURN_IF_ERROR(
@@ -49,7 +49,7 @@ absl::Status CheckRekeyable(const Gallery::Impl& gallery, const RekeyingKey& key
   return absl::OkStatus();
 }
 
-// Blocks under the new key, beside the old ones; what is to be known of them.
+// Writes blocks under the new key beside the old ones. Returns their infos.
 absl::StatusOr<std::vector<BlockInfo>> RekeyBlocks(
     GalleryChange* change, const Instance& instance, const RekeyingKey& key, uint32_t epoch,
     const std::function<bool(size_t, size_t)>& progress) {
@@ -72,7 +72,7 @@ absl::StatusOr<std::vector<BlockInfo>> RekeyBlocks(
     renewed[block].wear.wear += costs.rekeying;
     HEFT_RETURN_IF_ERROR(change->writer().Put(
         Table::kBlocks, BlockKey(change->number(), epoch, block), SerializeBlock(header, data)));
-    // Nothing of the head or the blocks' infos has changed yet.
+    // The head and the blocks' infos have not changed yet.
     if ((block + 1) % kBlocksATransaction == 0) HEFT_RETURN_IF_ERROR(change->Commit());
   }
   if (progress && !progress(renewed.size(), renewed.size())) {
@@ -86,7 +86,7 @@ absl::Status MoveToKey(const Gallery::Impl& gallery, const Instance& instance,
                        const std::function<bool(size_t, size_t)>& progress) {
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
   HEFT_RETURN_IF_ERROR(CheckRekeyable(change.before(), key));
-  // What an attempt before has left.
+  // Removes the remains of an earlier attempt.
   HEFT_RETURN_IF_ERROR(change.DropOtherEpochs());
   const uint32_t epoch = change.head().epoch + 1;
   HEFT_ASSIGN_OR_RETURN(const std::vector<BlockInfo> renewed,
@@ -95,7 +95,7 @@ absl::Status MoveToKey(const Gallery::Impl& gallery, const Instance& instance,
   change.head().binding.key_id = key.to;
   change.head().revoked.push_back(key.from);
   change.head().key_since = change.now();
-  // Under the old key: nobody could take them away any more.
+  // These are under the old key: they could not be taken back any more.
   HEFT_RETURN_IF_ERROR(Clear(&change, Table::kJournal));
   HEFT_RETURN_IF_ERROR(Clear(&change, Table::kFolds));
   HEFT_RETURN_IF_ERROR(Clear(&change, Table::kExchanges));
@@ -114,7 +114,7 @@ absl::Status MoveToKey(const Gallery::Impl& gallery, const Instance& instance,
 
 }  // namespace
 
-// Keys stand in the order of gallery, epoch and block.
+// Keys are ordered by gallery, epoch and block.
 absl::Status GalleryChange::DropOtherEpochs() {
   const StoreKey own = BlockKey(number_, head_.epoch, 0);
   for (const StoreKey& from : {HeadKey(number_), BlockKey(number_, head_.epoch + 1, 0)}) {
@@ -139,7 +139,7 @@ absl::Status GalleryChange::DropOtherEpochs() {
 absl::Status RekeyGallery(Gallery::Impl* gallery, const Instance& instance, const RekeyingKey& key,
                           const std::function<bool(size_t, size_t)>& progress) {
   HEFT_RETURN_IF_ERROR(CheckRekeyable(*gallery, key));
-  // Erasing waits for whoever holds the state before.
+  // Erasing waits for all holders of the earlier state.
   *gallery = gallery->Unread();
   const absl::Status moved = MoveToKey(*gallery, instance, key, progress);
   HEFT_ASSIGN_OR_RETURN(*gallery, gallery->Newest());

@@ -27,7 +27,7 @@ namespace fs = std::filesystem;
 absl::StatusOr<Age> AgeOf(const Gallery::Impl& copy, const Replaced& replaced,
                           std::span<const Receipt> receipts) {
   Age age = {"", copy.generation()};
-  // Somebody was erased in a generation that the snapshot does not know.
+  // A person was erased in a generation that the snapshot does not have.
   for (const Receipt& receipt : receipts) {
     if (receipt.gallery != copy.id()) continue;
     age.newest_before = std::max(age.newest_before, receipt.generation);
@@ -174,7 +174,7 @@ absl::StatusOr<RestoreResult> Restore(const std::string& snapshot, const std::st
   }
   HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));
   {
-    // What was answered meanwhile is not to be answered again.
+    // Requests that were answered meanwhile must not be answered again.
     std::optional<FileLock> log;
     if (there) {
       HEFT_ASSIGN_OR_RETURN(FileLock taken, RequestLog(to).Lock());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gallery::Impl: who stands where.
+// Gallery::Impl: the roster.
 #include <algorithm>
 #include <utility>
 
@@ -31,7 +31,7 @@ std::shared_ptr<const RunNames> NamesOf(const Run& residents) {
 
 }  // namespace
 
-// ReadNames: of the runs that have changed since they were seen; the others are as they were.
+// ReadNames: reads the runs that have changed; reuses the others.
 absl::StatusOr<std::shared_ptr<const BlockNames>> Gallery::Impl::ReadNames(size_t block) const {
   const uint64_t per_block = head_.block_places / kRunPlaces;
   const uint64_t all = (head_.places + kRunPlaces - 1) / kRunPlaces;

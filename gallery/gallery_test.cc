@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Galleries in their store: what is added, folded, refused, and seen by whom.
+// Galleries in their store: templates that are added, folded and refused, and who sees them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +47,8 @@ class GalleryChangeTest : public testing::GalleryTest {
   }
 };
 
-// Who erases has the lock, and waits for readers: who waits for the lock must not be one.
+// An erasing writer has the lock and waits for readers, so a thread that waits for the lock must
+// not hold a state.
 TEST_F(GalleryChangeTest, WhoVerifiesReadsNothingWhileHeWaits) {
   ASSERT_TRUE(Add(Templates({1}), /*fold=*/true).ok());
   const auto store = *OpenStore(directory_, StoreMode::kWrite);
@@ -92,7 +93,7 @@ TEST_F(GalleryChangeTest, EntriesOfTheJournalCountAsMuchAsCheckpoints) {
   EXPECT_EQ(Content(after), Content(before)) << "what is folded is what was added up, bit for bit";
   EXPECT_EQ(Content(after), *after.ReadBlock(*instance_, 0));
   EXPECT_TRUE(after.CheckIntact(instance_).ok()) << after.CheckIntact(instance_);
-  // The earlier state is still there for whoever holds it.
+  // The holder of the earlier state can still read it.
   EXPECT_EQ(before.Newest()->generation(), after.generation());
   EXPECT_EQ(Content(before), Content(after));
 }
@@ -135,7 +136,7 @@ TEST_F(GalleryChangeTest, WhoWritesWaitsForHisTurn) {
   ASSERT_TRUE(change->Commit().ok());
   change.reset();
   other.join();
-  // Neither has overwritten what the other did.
+  // Neither has overwritten the other's change.
   EXPECT_THAT(Newest().identities(), ElementsAre("p1", "p3", "p2"));
 }
 
@@ -201,13 +202,13 @@ TEST_F(GalleryChangeTest, EntriesRetireWithTheirFolds) {
   }
   EXPECT_EQ(Newest().head().entry_bytes, 0u);
   EXPECT_EQ(Newest().head().retired, 2u);
-  // What is in no checkpoint yet stays.
+  // Entries that are in no checkpoint stay.
   ASSERT_TRUE(Add(Templates({3})).ok());
   EXPECT_EQ(Newest().pending(), 1u);
   EXPECT_TRUE(Newest().CheckIntact(instance_).ok());
 }
 
-// Of two blocks one is damaged: it is named, and the other one answers.
+// One of two blocks is damaged: it is named, and the other one serves.
 TEST_F(GalleryChangeTest, TheRestServes) {
   const uint32_t slots = instance_->params().slots();
   std::vector<uint64_t> seeds;
@@ -223,7 +224,7 @@ TEST_F(GalleryChangeTest, TheRestServes) {
   }
   ASSERT_EQ(Newest().blocks(), 2u);
   {
-    // A residue is another, and the header says nothing of it.
+    // A residue differs; the block's header does not show it.
     GalleryChange change = *GalleryChange::Begin(Newest(), false);
     const StoreKey key = BlockKey(change.number(), change.head().epoch, 0);
     const auto value = *change.writer().Get(Table::kBlocks, key);
@@ -244,7 +245,7 @@ TEST_F(GalleryChangeTest, TheRestServes) {
   const auto finding = gallery.Verify(instance_);
   ASSERT_TRUE(finding.ok()) << finding.status();
   EXPECT_THAT(finding->damaged, ElementsAre(0u));
-  // Nor does it spread: what would join it is refused.
+  // The damage does not spread: nothing may join the block.
   GalleryChange change = *GalleryChange::Begin(gallery, false);
   EXPECT_EQ(Code(change.ReadCheckpoint(*instance_, 0)), absl::StatusCode::kDataLoss);
 }

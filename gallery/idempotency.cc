@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was answered to requests of an idempotency key.
+// Stored answers to requests with an idempotency key.
 #include "gallery/change.h"
 
 namespace heft {

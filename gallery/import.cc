@@ -94,7 +94,7 @@ absl::Status ImportLegacyGallery(const std::string& from, const std::string& to,
   HEFT_RETURN_IF_ERROR(old.CheckRoot(instance));
   HEFT_ASSIGN_OR_RETURN(GalleryChange change,
                         GalleryChange::Begin(Gallery::Impl::New(to, old.binding), /*start=*/true));
-  // Somebody else may have imported it, or another one, while this waited for its turn.
+  // Another process may have imported a gallery while this one waited.
   if (Gallery::Impl::Exists(to)) {
     return absl::AlreadyExistsError(absl::StrCat("there is a gallery in ", to, " already"));
   }
@@ -145,7 +145,7 @@ absl::Status GalleryChange::AddImported(const LegacyGallery& old, const Instance
     }
     HEFT_RETURN_IF_ERROR(count(data.size() * sizeof(uint32_t) + (end - first) * kOfATemplate));
   }
-  // Whose the samples in means were, nobody wrote down.
+  // The format did not record whose the samples in means were.
   ByteWriter nowhere;
   nowhere.U64(kUnknownPlace);
   for (const SampleDigest& part : old.parts) {

@@ -232,7 +232,7 @@ absl::StatusOr<Described> DescribeStored(const std::string& path) {
                       gallery.revoked_keys().size(), params)};
 }
 
-// What is text: a trust file, a shard list, a public key; none where it is none of them.
+// Text files: a trust file, a shard list, a public key. Nothing for any other text.
 std::optional<Described> DescribeText(ByteSpan bytes, const std::string& path) {
   constexpr size_t kLargest = 1 << 20;
   if (bytes.empty() || bytes.size() > kLargest || bytes[0] == 'H') return std::nullopt;

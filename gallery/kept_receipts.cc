@@ -29,7 +29,7 @@ absl::Status KeepReceipts(const Gallery::Impl& gallery, std::span<const ReceiptR
   if (gallery.address().store.empty() || receipts.empty()) return absl::OkStatus();
   const std::string folder = ReceiptFolder(gallery);
   if (!FileExists(folder)) {
-    // Under its name when it has all: otherwise somebody would take the first for all of them.
+    // The folder gets its name when it is complete, so that a part is not taken for the whole.
     const std::string partial = folder + ".partial";
     HEFT_RETURN_IF_ERROR(MakeDirectories(partial));
     absl::Status status;

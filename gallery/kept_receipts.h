@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Receipts that a server keeps beside a database, where the database's backups do not go: by them
-// whoever was erased is erased again when it goes back to an earlier state. In its folder,
+// Receipts that a server keeps outside the database and its backups. After the database goes back
+// to an earlier state, they show who must be erased again. Path in the server's folder:
 // receipts/GALLERY/GENERATION.receipt.
 #ifndef HEFT_GALLERY_KEPT_RECEIPTS_H_
 #define HEFT_GALLERY_KEPT_RECEIPTS_H_

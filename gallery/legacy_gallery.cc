@@ -23,13 +23,13 @@ constexpr std::string_view kBlockKind = "GBLK";
 constexpr uint32_t kBlockVersion = 1;
 constexpr uint64_t kMaxLegacyTemplates = uint64_t{1} << 28;
 constexpr uint64_t kMaxRevoked = 1 << 16;
-// kMaxManifestSize: some ten million names; they are in memory.
+// kMaxManifestSize: about ten million names, which are in memory.
 constexpr uint64_t kMaxManifestSize = uint64_t{1} << 30;
 constexpr size_t kBlockDataOffset = 128;
 
 std::string ManifestPath(const std::string& folder) { return folder + "/manifest.heft"; }
 
-// The id of a gallery that was started without one.
+// The id of a gallery that was started before galleries had ids.
 GalleryId IdOfOld(const GalleryBinding& binding) {
   ByteWriter writer;
   writer.Raw(AsBytes("HEFT gallery without an id"));
@@ -37,7 +37,7 @@ GalleryId IdOfOld(const GalleryBinding& binding) {
   return Shortened(HashBytes(writer.bytes()));
 }
 
-// What a file of ours ends with stands for all of it.
+// The hash at the end of a file of ours covers all of it.
 Digest FileHash(ByteSpan file) {
   Digest hash{};
   if (file.size() >= hash.size()) std::ranges::copy(file.last(hash.size()), hash.begin());
@@ -157,7 +157,7 @@ absl::StatusOr<std::vector<std::string>> LegacyGallery::QuarantinedFiles() const
   std::vector<std::string> paths;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder + "/quarantine", error)) {
-    // What a writer that was killed left ends otherwise.
+    // A killed writer's leftover has another ending.
     if (entry.path().extension() == ".heft") paths.push_back(entry.path().string());
   }
   std::ranges::sort(paths);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LegacyGallery: a gallery as version 0.1 kept it, a folder with a manifest (kind GALM), a file a
-// block (GBLK) and one an enrolment in quarantine: read, to be imported (gallery/import.cc), never
-// written.
+// LegacyGallery: a gallery of version 0.1: a folder with a manifest (kind GALM), a file per block
+// (GBLK) and one per pending enrolment. It is only read, for import (gallery/import.cc).
 #ifndef HEFT_GALLERY_LEGACY_GALLERY_H_
 #define HEFT_GALLERY_LEGACY_GALLERY_H_
 
@@ -24,21 +23,21 @@ struct LegacyGallery {
   GalleryId id{};
   uint64_t generation = 0;
   std::vector<std::string> identities;  // by position
-  std::vector<SampleDigest> samples;    // one an identity
-  std::vector<SampleDigest> parts;      // of samples in means, of nobody in particular
+  std::vector<SampleDigest> samples;    // one per identity
+  std::vector<SampleDigest> parts;      // of samples in means, without their identities
   std::vector<uint64_t> generations;    // of each block's file
   std::vector<Digest> hashes;           // the same; zeros: unknown
-  std::optional<Digest> root;           // of all that; of old manifests none
+  std::optional<Digest> root;           // of all that; old manifests have none
   std::vector<ckks::KeyId> revoked;
 
-  // kNotFound where there is no manifest, kDataLoss where it is damaged.
+  // kNotFound if there is no manifest, kDataLoss if it is damaged.
   static absl::StatusOr<LegacyGallery> Read(const std::string& folder);
-  // kDataLoss unless names and blocks are as many as each other need, and are those that the
-  // manifest's root is of, if it has one.
+  // kDataLoss unless the numbers of names and blocks fit each other, and both fit the manifest's
+  // root, if it has one.
   absl::Status CheckRoot(const Instance& instance) const;
   // One block's residues, checked: hash, binding, every residue below its prime.
   absl::StatusOr<TiledCiphertexts> ReadBlock(const Instance& instance, size_t block) const;
-  // QuarantinedFiles: paths of what waits.
+  // QuarantinedFiles: paths of the pending enrolments.
   absl::StatusOr<std::vector<std::string>> QuarantinedFiles() const;
 };
 

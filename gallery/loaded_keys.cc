@@ -22,7 +22,7 @@ absl::StatusOr<LoadedKeys> LoadedKeys::Read(const std::string& path, const std::
   }
   if (!absl::IsNotFound(expanded.status())) keys.why = expanded.status();
   HEFT_ASSIGN_OR_RETURN(keys.bytes, ReadFile(path, kMaxKeysSize));
-  // No bytes would mean: no such keys.
+  // Empty bytes would mean that there are no such keys.
   if (keys.bytes.empty()) return absl::DataLossError(absl::StrCat(path, ": the file is empty"));
   return keys;
 }

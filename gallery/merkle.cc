@@ -26,8 +26,8 @@ Digest NodeHash(const Digest& left, const Digest& right) {
   return HashBytes(writer.bytes());
 }
 
-// Leaves come in order, so it is enough to hold the roots of full subtrees, the largest first:
-// those of the binary digits of how many there were.
+// Leaves come in order, so it is enough to keep the roots of full subtrees, the largest first: one
+// per binary digit of the number of leaves so far.
 Digest MerkleRoot(uint64_t count, const std::function<Digest(uint64_t)>& leaf) {
   if (count == 0) return HashBytes({});
   std::vector<Digest> full;

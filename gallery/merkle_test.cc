@@ -12,7 +12,7 @@ namespace {
 
 Digest Leaf(uint64_t i) { return LeafHash(AsBytes(std::to_string(i))); }
 
-// RFC 6962, section 2.1, as it is written there.
+// RFC 6962, section 2.1, literally.
 Digest Reference(uint64_t first, uint64_t count) {
   if (count == 0) return HashBytes({});
   if (count == 1) return Leaf(first);
@@ -27,7 +27,7 @@ TEST(MerkleTest, IsTheTreeOfRfc6962) {
   }
 }
 
-// With one shape for both, the node of two leaves could be passed off as a leaf.
+// If both had one form, the node of two leaves could be presented as a leaf.
 TEST(MerkleTest, LeavesAndNodesAreTwoThings) {
   const Digest a = Leaf(1), b = Leaf(2);
   std::vector<uint8_t> both(a.begin(), a.end());

@@ -7,7 +7,7 @@
 namespace heft {
 namespace {
 
-constexpr uint8_t kAtLeast = 1, kAtMost = 2;  // which bounds a range has
+constexpr uint8_t kAtLeast = 1, kAtMost = 2;  // the bounds of a range
 
 void WriteCondition(ByteWriter& writer, const Condition& condition) {
   WriteName(writer, condition.key);

@@ -17,7 +17,7 @@ namespace heft {
 void WriteName(ByteWriter& writer, std::string_view name);
 std::string ReadName(ByteReader& reader);
 
-// WriteMetadata: of what CheckMetadata takes. ReadMetadata refuses what it does not.
+// WriteMetadata: writes metadata that CheckMetadata accepts. ReadMetadata refuses all other.
 void WriteMetadata(ByteWriter& writer, const Metadata& metadata);
 Metadata ReadMetadata(ByteReader& reader);
 

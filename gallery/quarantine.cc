@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The quarantine of a gallery: enrolments that nobody has admitted yet. No reader of the gallery
-// looks there.
+// The quarantine of a gallery: pending enrolments, which the key owner has not approved. No reader
+// of the gallery sees them.
 #include "absl/strings/str_cat.h"
 #include "gallery/change.h"
 #include "gallery/gallery_impl.h"

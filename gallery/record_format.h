@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the records of a gallery (gallery/records.h) have in common, as bytes.
+// Shared byte formats of a gallery's records (gallery/records.h).
 #ifndef HEFT_GALLERY_RECORD_FORMAT_H_
 #define HEFT_GALLERY_RECORD_FORMAT_H_
 
@@ -15,22 +15,22 @@ namespace heft::internal {
 inline constexpr uint8_t kRecordVersion = 1;
 inline constexpr uint64_t kMostPlaces = uint64_t{1} << 32;
 
-// Versioned: a version byte starts every value.
+// Versioned: every value starts with a version byte.
 inline ByteReader Versioned(ByteSpan bytes, std::string_view what) {
   ByteReader reader(bytes, what);
   if (reader.U8() != kRecordVersion) reader.Fail("of a later version of the format");
   return reader;
 }
 
-// Padded: at least a long value, which has pages of its own: of what stood in it nothing stays in a
-// page that others share (gallery/store.h, Scrub).
+// Padded: pads a value to a long one, which has pages of its own. So nothing of it stays in a page
+// that others share (gallery/store.h, Scrub).
 inline constexpr size_t kLeastPadded = 4096;
 inline std::vector<uint8_t> Padded(std::vector<uint8_t> bytes) {
   bytes.resize(std::max(bytes.size(), kLeastPadded));
   return bytes;
 }
 
-// ReadPadding: of a value of `size` bytes.
+// ReadPadding: for a value of `size` bytes.
 inline void ReadPadding(ByteReader& reader, size_t size) {
   const ByteSpan padding = reader.Raw(reader.remaining());
   if (std::ranges::any_of(padding, [](uint8_t byte) { return byte != 0; })) {

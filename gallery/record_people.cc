@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Records of people: who stands where, who waits, who was erased.
+// Records of people: positions, pending enrolments, erasures.
 #include <algorithm>
 
 #include "base/identity.h"

@@ -84,7 +84,7 @@ HEFT_VISIBLE ssize_t writev(int fd, const struct iovec* parts, int count) {
   return n;
 }
 HEFT_VISIBLE ssize_t write(int fd, const void* bytes, size_t size) {
-  if (heft::g_disk.Is(fd)) abort();  // nobody does, and it were not recorded
+  if (heft::g_disk.Is(fd)) abort();  // not used, and would not be recorded
   return syscall(SYS_write, fd, bytes, size);
 }
 HEFT_VISIBLE int fdatasync(int fd) { return heft::RecordedSync(fd, SYS_fdatasync); }

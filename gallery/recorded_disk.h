@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: the calls by which a program writes to one of its files are recorded, or fail where
-// they are told to. What links recorded_disk.cc has these calls in place of the system's.
+// For tests: records the calls by which a program writes to one of its files, or makes them fail. A
+// program that links recorded_disk.cc uses these calls instead of the system's.
 #ifndef HEFT_GALLERY_RECORDED_DISK_H_
 #define HEFT_GALLERY_RECORDED_DISK_H_
 
@@ -19,7 +19,7 @@ struct Event {
   std::vector<uint8_t> bytes = {};
 };
 
-// Disk: what is known of one file, and when its calls fail.
+// Disk: the record of one file, and when its calls fail.
 struct Disk {
   dev_t device = 0;
   ino_t inode = 0;

@@ -52,7 +52,7 @@ GalleryBinding ReadBinding(ByteReader& reader) {
   return binding;
 }
 
-// kHeadVersion: 2 since blocks of 128 dimensions and more hold giants.
+// kHeadVersion: 2 since blocks of 128 dimensions and more contain giants.
 constexpr uint8_t kHeadVersion = 2;
 
 std::vector<uint8_t> SerializeHead(const GalleryHead& head) {

@@ -68,7 +68,7 @@ class RekeyTest : public ::testing::Test {
     delete model_;
   }
   void SetUp() override {
-    std::filesystem::remove_all(directory_);  // some tests begin again
+    std::filesystem::remove_all(directory_);  // tests may restart within it
     std::filesystem::copy(enrolled_, directory_);
   }
 
@@ -103,7 +103,7 @@ class RekeyTest : public ::testing::Test {
   static ckks::SecretKey Copy(const ckks::SecretKey& key) {
     return *ckks::SecretKey::FromCoefficients(context(), key.key_id(), key.coefficients());
   }
-  // Unrounded scores of person 0 against everybody in `directory`.
+  // Unrounded scores of person 0 against everyone in `directory`.
   static std::vector<double> RawScores(const Party& party, const std::string& directory) {
     const Gallery::Impl gallery = *party.server->OpenGallery(directory, false);
     auto scores = party.server->Identify(gallery, Set(party, {0}, true), {});
@@ -121,7 +121,7 @@ class RekeyTest : public ::testing::Test {
     for (size_t i = 0; i < a.size(); ++i) squares += (a[i] - b[i]) * (a[i] - b[i]);
     return std::sqrt(squares / static_cast<double>(a.size()));
   }
-  // The gallery as it is on the disk: its root stands for who is in it and for every bit of it.
+  // The gallery on the disk. Its root covers its people and every bit of its data.
   struct State {
     ckks::KeyId key_id{};
     uint64_t generation = 0;
@@ -143,8 +143,8 @@ class RekeyTest : public ::testing::Test {
                     .ok());
     return blocks;
   }
-  // Whether any of `values`, or a good part of it, is in the file. Pages of the file may lie
-  // anywhere, so parts are looked for.
+  // Whether the file contains any of `values` or a large part of one. Pages of the file may be in
+  // any order, so this searches for parts.
   bool InTheFile(const std::vector<std::vector<uint8_t>>& values) const {
     const std::vector<uint8_t> file = *ReadFile(directory_ + "/store.mdb", uint64_t{1} << 32);
     constexpr size_t kPart = 64;
@@ -157,7 +157,7 @@ class RekeyTest : public ::testing::Test {
     }
     return false;
   }
-  // What is under the gallery's key: its blocks, and what its journal still has.
+  // All ciphertexts under the gallery's key: its blocks and its journal's entries.
   std::vector<std::vector<uint8_t>> Ciphertexts() const {
     const Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
     std::vector<std::vector<uint8_t>> all;
@@ -214,23 +214,23 @@ TEST_F(RekeyTest, ScoresAgreeBeforeAndAfter) {
   EXPECT_EQ(Gallery::Impl::Open(directory_)->identities(), gallery.identities());
   const std::vector<double> after = RawScores(*next_, directory_);
   EXPECT_NEAR(after[0], 1, 0.2);
-  // What re-keying adds is an order below the noise that each answer has anyhow.
+  // Rekeying adds an error that is an order below the noise of each answer.
   const double added = RekeyScoreError(*instance_);
   EXPECT_LT(added, 1e-4);
-  // Two answers of their own: each has the error that a score may have.
+  // Two separate answers: each has the error that a score may have.
   for (size_t i = 0; i < kPeople; ++i) EXPECT_NEAR(after[i], before[i], 2 * kScoreStep) << i;
   RecordProperty("rms_difference", absl::StrCat(RmsDifference(before, after)));
-  // And enrolment goes on under the new key.
+  // Enrolment continues under the new key.
   EXPECT_TRUE(EnrolDirectly(*next_->server, directory_, Set(*next_, {77}, true)).ok());
   EXPECT_EQ(Gallery::Impl::Open(directory_)->size(), kPeople + 1);
 }
 
-// The error of re-keying alone: the same block, decrypted before and after.
+// The error of rekeying alone: the same block, decrypted before and after.
 TEST_F(RekeyTest, RepeatedRenewalsAddTheErrorThatIsPredicted) {
   const uint32_t n = instance_->params().n();
   const Gallery::Impl gallery = *Gallery::Impl::Open(directory_);
   TiledCiphertexts block = *gallery.ReadBlock(*instance_, 0);
-  // Ciphertext 0 of the block, out of its tiles ([limb][n / tile][k][part][tile]).
+  // Ciphertext 0 of the block, from its tiles ([limb][n / tile][k][part][tile]).
   auto open = [&](const ckks::SecretKey& secret) {
     ckks::Ciphertext c;
     c.scale = instance_->plan.matching.template_scale;
@@ -264,7 +264,7 @@ TEST_F(RekeyTest, RepeatedRenewalsAddTheErrorThatIsPredicted) {
     const double measured = std::sqrt(squares / static_cast<double>(now.size()));
     const double predicted = std::sqrt(static_cast<double>(i)) * RekeyScoreError(*instance_);
     EXPECT_NEAR(measured / predicted, 1, 0.15) << i;
-    // Both lanes' error, at a scale of 1: most of it is roundings times the secret, whose tail is
+    // Both lanes' error, at a scale of 1. Most of it is roundings times the secret; their tail is
     // longer than a Gaussian's.
     EXPECT_LT(worst, ckks::SlotErrorBound(instance_->params(), {1, std::sqrt(2.0) * predicted}, 1))
         << i;
@@ -280,8 +280,8 @@ TEST_F(RekeyTest, TheOldKeyDecryptsNothing) {
   const KeyOwner owner = *KeyOwner::Impl::Own(*model_, Copy(old_->secret));
   EXPECT_EQ(owner.Open(SerializeScores(context(), scores), "scores").status().code(),
             absl::StatusCode::kFailedPrecondition);
-  // Nor by itself, without asking the key owner: what comes out is uniform, so as large as the
-  // modulus allows and unrelated to the scores.
+  // Nor can the old scores be decrypted by the new key directly: the result is uniform, so as large
+  // as the modulus allows and unrelated to the scores.
   const auto right =
       instance_->encoder->Decode(ckks::Decrypt(context(), scores.replies[0].scores, next_->secret));
   const auto wrong =
@@ -321,7 +321,7 @@ TEST_F(RekeyTest, RevokedKeysAreRefused) {
 
 TEST_F(RekeyTest, AnInterruptedRenewalLeavesTheGalleryAsItWas) {
   const RekeyingKey key = Key(old_->secret, next_->secret);
-  // More blocks than a transaction has, so that a part of them has been written when it ends.
+  // More blocks than a transaction holds, so some of them have been written when it fails.
   constexpr size_t kBlocks = 18;
   MakeSparse(kBlocks);
   const State before = Now();
@@ -404,7 +404,7 @@ TEST_F(RekeyTest, WhoStillReadsTheOldStateDelaysItsErasureAlone) {
   EXPECT_THAT(std::string(moved.message()), HasSubstr("has moved to key"));
   EXPECT_EQ(gallery.binding().key_id, next_->secret.key_id());
   EXPECT_EQ(Now().key_id, next_->secret.key_id());
-  // He sees what he saw, and changes nothing.
+  // The holder still reads its old state, and cannot change anything.
   EXPECT_EQ(*stale->ReadBlock(*instance_, 0), seen);
   EXPECT_EQ(RekeyGallery(&*stale, *instance_, key).code(), absl::StatusCode::kFailedPrecondition);
   stale.reset();

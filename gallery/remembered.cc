@@ -22,7 +22,8 @@ std::string PathOf(const GalleryId& id) {
   return absl::StrCat(Folder(), "/", HexString(id), ".generation");
 }
 
-// What this process knows to be remembered, by the file's path: a test's folder is another.
+// The remembered generations that this process knows, by the file's path (tests have other
+// folders).
 struct Known {
   uint64_t generation = 0, since = 0;
 };
@@ -49,7 +50,7 @@ absl::StatusOr<std::optional<uint64_t>> RememberedGeneration(const GalleryId& id
 
 absl::Status RememberGeneration(const GalleryId& id, uint64_t generation) {
   HEFT_RETURN_IF_ERROR(MakeDirectories(Folder()));
-  // Of two who come at once the later one must not put down less.
+  // The later of two concurrent calls must not write a lower number.
   HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(Folder() + "/lock", 0600));
   HEFT_ASSIGN_OR_RETURN(const auto before, RememberedGeneration(id));
   if (!before || *before < generation) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How far galleries have come, as this user's state folder remembers it: by it an older copy is
-// known for one, also where nothing else is left (docs/gallery.md, "Commands").
+// The generations of galleries that this user's state folder remembers. They reveal an older copy
+// even if nothing else is left (docs/gallery.md, "Commands").
 #ifndef HEFT_GALLERY_REMEMBERED_H_
 #define HEFT_GALLERY_REMEMBERED_H_
 
@@ -12,18 +12,18 @@
 
 namespace heft {
 
-// kRememberedEvery: a gallery may have come by less than this further than is remembered; and
-// kRememberedSeconds: what it had come to so long before its last change is remembered. Erasures
-// are remembered at once.
+// kRememberedEvery: a gallery may be ahead of its remembered generation by less than this.
+// kRememberedSeconds: a generation that is this much older than the last change is remembered.
+// Erasures are remembered at once.
 inline constexpr uint64_t kRememberedEvery = 64;
 inline constexpr uint64_t kRememberedSeconds = 10;
 
-// RememberedGeneration: what is remembered of a gallery, if anything. kDataLoss, kUnavailable.
+// RememberedGeneration: the remembered generation of a gallery, if any. kDataLoss, kUnavailable.
 absl::StatusOr<std::optional<uint64_t>> RememberedGeneration(const GalleryId& id);
-// RememberGeneration: at once. Never goes back; any number of threads and processes.
+// RememberGeneration: writes it at once. It never decreases. Any number of threads and processes.
 absl::Status RememberGeneration(const GalleryId& id, uint64_t generation);
-// RememberNowAndThen: for whoever has changed a gallery: costs a look at a file at the first call
-// of a process, and seldom more. What cannot be written is tried again with a later change.
+// RememberNowAndThen: call it after a change of a gallery. The first call of a process reads a
+// file; later calls seldom do. If writing fails, a later change tries again.
 void RememberNowAndThen(const GalleryId& id, uint64_t generation);
 
 }  // namespace heft

@@ -14,7 +14,7 @@
 namespace heft {
 namespace {
 
-// Where an entry stands among those that one call added: entries of one fold and one block.
+// The entries that one call added: they are of one fold and one block.
 struct Call {
   std::vector<uint64_t> entries;
   bool found = false;
@@ -57,11 +57,11 @@ absl::StatusOr<Call> FindCall(const GalleryChange& change, uint64_t entry, size_
   return call;
 }
 
-// Positions by their entries.
+// Entry to position.
 using PlacedEntries = std::map<uint64_t, uint64_t>;
 
-// Takes back what the calls added that added these entries of a block, each call once; the
-// positions of those of which that could be done.
+// Takes back the calls that added these entries of a block, each call once. Returns the positions
+// of the entries that could be taken back.
 absl::StatusOr<std::set<uint64_t>> TakeBack(GalleryChange* change, const Instance& instance,
                                             const ckks::EvaluationKeys& keys, size_t block,
                                             const PlacedEntries& entries, TiledCiphertexts* data) {
@@ -77,7 +77,7 @@ absl::StatusOr<std::set<uint64_t>> TakeBack(GalleryChange* change, const Instanc
     }
     HEFT_ASSIGN_OR_RETURN(const size_t before, change->CountEntries(call.entries));
     HEFT_RETURN_IF_ERROR(change->AddNumbered(instance, call.entries, keys, data, /*taken=*/true));
-    // An empty entry keeps its number, so that calls stay what they were.
+    // An empty entry keeps its number, so that calls keep their limits.
     for (; it != entries.end() && it->first <= call.entries.back(); ++it) {
       HEFT_RETURN_IF_ERROR(change->EmptyEntry(it->first));
       taken.insert(it->second);
@@ -93,8 +93,8 @@ absl::StatusOr<std::set<uint64_t>> TakeBack(GalleryChange* change, const Instanc
   return taken;
 }
 
-// Of the templates at these positions of a block, what the server can do by itself: the positions
-// of those that are erased.
+// Erases what the server can erase alone of the templates at these positions of a block. Returns
+// the positions of the erased ones.
 absl::StatusOr<std::set<uint64_t>> EraseInBlock(GalleryChange* change, const Instance& instance,
                                                 const ckks::EvaluationKeys& keys, size_t block,
                                                 std::span<const uint64_t> positions) {
@@ -103,7 +103,7 @@ absl::StatusOr<std::set<uint64_t>> EraseInBlock(GalleryChange* change, const Ins
   bool rechain = false;
   for (const uint64_t position : positions) {
     HEFT_ASSIGN_OR_RETURN(const Resident* at, change->Place(position));
-    if (at->entry > change->head().folded) {  // of a damaged block: in no checkpoint
+    if (at->entry > change->head().folded) {  // of a damaged block, in no checkpoint
       HEFT_RETURN_IF_ERROR(change->DropEntry(at->entry));
       erased.insert(position);
       rechain = true;
@@ -133,7 +133,7 @@ absl::StatusOr<std::set<uint64_t>> EraseInBlock(GalleryChange* change, const Ins
   return erased;
 }
 
-// Those who leave a block in which nobody stays: it is dropped.
+// Drops a block in which no template stays, with the leaving ones.
 absl::Status DropBlock(GalleryChange* change, size_t block, std::vector<ErasedItem>* items) {
   const uint64_t per_block = change->head().block_places;
   for (uint64_t i = 0; i < per_block; ++i) {
@@ -171,7 +171,7 @@ absl::StatusOr<RemovedPlaces> RemovePlaces(GalleryChange* change, const Instance
     if (change->infos()[block].live == 0 && change->infos()[block].leaving > 0) {
       HEFT_RETURN_IF_ERROR(DropBlock(change, block, &out.items));
       left = 0;
-    } else if (!erased.empty()) {  // otherwise all still stand in it, leaving
+    } else if (!erased.empty()) {  // otherwise all still are in it, leaving
       HEFT_RETURN_IF_ERROR(change->RecountClean(block));
     }
     out.erased += places.size() - left;
@@ -182,8 +182,7 @@ absl::StatusOr<RemovedPlaces> RemovePlaces(GalleryChange* change, const Instance
 
 namespace {
 
-// Persons of whom a template is still there, answering or leaving: no receipt says that they are
-// gone.
+// People with a template still present, matched or leaving: no receipt may say that they are gone.
 absl::StatusOr<std::set<PersonId>> Staying(GalleryChange* change,
                                            std::span<const ErasedItem> items) {
   std::set<PersonId> gone, staying;
@@ -248,13 +247,14 @@ absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* 
   HEFT_RETURN_IF_ERROR(change->EraseRemains());
   HEFT_ASSIGN_OR_RETURN(std::vector<ReceiptRecord> due, DueReceipts(*change));
   std::vector<std::vector<uint8_t>> receipts;
-  // Where that cannot be, an older copy may pass for the newest: no reason not to say what is so.
+  // If remembering fails, an older copy may pass for the newest. The erasure is still true, so it
+  // is still signed.
   if (!due.empty()) RememberGeneration(change->head().id, change->head().generation).IgnoreError();
   for (ReceiptRecord& record : due) {
     record.erased = UnixTime();
     HEFT_ASSIGN_OR_RETURN(record.receipt, SignReceipt(server, change->head().id, record));
   }
-  // Before anybody has them: where that cannot be they stay due.
+  // Stored before anyone can have them. If storing fails, they stay due.
   HEFT_RETURN_IF_ERROR(KeepReceipts(change->before(), due));
   for (const ReceiptRecord& record : due) {
     receipts.push_back(record.receipt);

@@ -68,7 +68,7 @@ std::vector<Move> ReadList(ByteReader& reader, uint32_t positions) {
   return moves;
 }
 
-// The moves into one target; `moved`: by source and position, what has moved so far.
+// The moves into one target. `moved`: the positions that have moved so far, by source.
 std::vector<Move> ReadMoves(ByteReader& reader, uint32_t positions, size_t sources,
                             std::vector<bool>& moved) {
   const uint8_t form = reader.U8();
@@ -87,7 +87,7 @@ std::vector<Move> ReadMoves(ByteReader& reader, uint32_t positions, size_t sourc
       moved[size_t{m.source} * positions + m.from] = true;
     }
   }
-  // One way to write what is meant.
+  // Each set of moves has only one valid form.
   if (static_cast<uint8_t>(FormOf(moves)) != form) reader.Fail("moves in the wrong form");
   return moves;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renewal: what passes between a server and the key owner when blocks of a gallery are made anew
-// (fusion/renewal.h): to remove somebody of whom no contribution is kept, to compact sparse blocks,
-// and to take noise out of positions where nobody stands. The server asks (kind RNRQ) with padded
-// blocks, the key owner answers (kind RNAN, signed) with encryptions. Formats: docs/formats.md.
+// Renewal: the messages of server and key owner that renew blocks of a gallery (fusion/renewal.h).
+// It removes a template whose contribution is not kept, compacts sparse blocks, and takes noise out
+// of free positions. The server asks (kind RNRQ) with padded blocks; the key owner answers (kind
+// RNAN, signed) with encryptions. Formats: docs/formats.md.
 #ifndef HEFT_GALLERY_RENEWAL_H_
 #define HEFT_GALLERY_RENEWAL_H_
 
@@ -23,10 +23,10 @@ namespace heft {
 inline constexpr std::string_view kRenewalRequestKind = "RNRQ";
 inline constexpr std::string_view kRenewalKind = "RNAN";
 
-// ExchangeId: 16 random bytes, by which an answer is known to belong to a request and its pads.
+// ExchangeId: 16 random bytes that match an answer with its request and pads.
 using ExchangeId = std::array<uint8_t, 16>;
 
-// kMostRenewed: sources, and targets, of one request.
+// kMostRenewed: the most sources, and targets, of a request.
 inline constexpr uint64_t kMostRenewed = 256;
 
 struct RenewalRequest {
@@ -35,20 +35,20 @@ struct RenewalRequest {
   uint64_t generation = 0;
   ExchangeId exchange{};
   std::vector<PaddedBlock> sources;
-  // Of each target the moves into it, in any order; no position of a source moves twice.
+  // For each target the moves into it, in any order. No position of a source moves twice.
   std::vector<std::vector<Move>> targets;
 };
-// RenewalSourceBytes: what a source takes in a request: 2.7 MB at 32 dimensions (profile thin).
+// RenewalSourceBytes: the size of a source in a request: 2.7 MB at 32 dimensions (profile thin).
 size_t RenewalSourceBytes(const Instance& matching);
-// A request is written with the moves of each target in the order of Move::to.
+// The moves of each target are written in the order of Move::to.
 std::vector<uint8_t> SerializeRenewalRequest(const Instance& matching,
                                              const RenewalRequest& request);
 // kFailedPrecondition for other parameters, kDataLoss.
 absl::StatusOr<RenewalRequest> ParseRenewalRequest(const Instance& matching, ByteSpan bytes,
                                                    std::string_view what);
 
-// Renewal: the key owner's answer; targets in the order of the request, gamma encryptions each, for
-// FinishBlock.
+// Renewal: the key owner's answer for FinishBlock: targets in the order of the request, gamma
+// encryptions each.
 struct Renewal {
   GalleryBinding binding;
   GalleryId gallery{};

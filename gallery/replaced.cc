@@ -18,7 +18,7 @@ void Note(absl::Status* first, const absl::Status& status) {
   if (first->ok()) *first = status;
 }
 
-// Of a gallery's number, from the catalogue.
+// A gallery's number, from the catalogue.
 absl::StatusOr<uint32_t> NumberOf(const StoreReader& reader, const std::string& name) {
   HEFT_ASSIGN_OR_RETURN(const auto value, reader.Get(Table::kCatalog, AsBytes(name)));
   if (!value) return absl::DataLossError("the catalogue does not have it");
@@ -62,7 +62,7 @@ absl::Status ReadLeaving(const StoreReader& reader, uint32_t number, ReplacedGal
   return damage;
 }
 
-// By its head, or by what its server has signed.
+// The id from its head, or from a receipt of its server.
 std::optional<GalleryId> IdOf(const ReplacedGallery& gallery) {
   if (gallery.head) return gallery.head->id;
   for (const ReceiptRecord& record : gallery.receipts) {
@@ -74,7 +74,7 @@ std::optional<GalleryId> IdOf(const ReplacedGallery& gallery) {
   return std::nullopt;
 }
 
-// What is damaged in one of them must not hide whom another, or the same one, has erased.
+// Damage in a gallery must not hide erasures, neither in another gallery nor in itself.
 void LookAtGallery(const std::shared_ptr<Store>& store, const StoreReader& reader,
                    const std::string& folder, const std::string& name, Replaced* replaced) {
   ReplacedGallery gallery;
@@ -146,7 +146,7 @@ absl::StatusOr<Replaced> LookAtReplaced(const std::string& folder) {
   for (const std::string& name : *names) {
     LookAtGallery(*store, **reader, folder, name, &replaced);
   }
-  // Who reads an older state holds it up; then it goes with the store's file.
+  // A reader of an older state may prevent it. Then the data goes with the store's file.
   if (AreDue(replaced)) (*store)->Scrub(*replaced.lock, WriterWait()).IgnoreError();
   return replaced;
 }

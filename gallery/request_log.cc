@@ -16,10 +16,10 @@ namespace {
 constexpr uint32_t kRequestLogVersion = 1;
 constexpr size_t kCheckSize = 8;
 constexpr size_t kRecordSize = sizeof(RequestId) + 8 + 8 + kCheckSize;
-// kFewForgotten: so many may stay in the file before it is written anew.
+// kFewForgotten: the most expired records that stay in the file before it is rewritten.
 constexpr size_t kFewForgotten = 256;
 
-// Prefix: what every file of ours begins with (base/envelope.h), without the size, which grows.
+// Prefix: the start of every file of ours (base/envelope.h), without the size, which grows.
 std::vector<uint8_t> Prefix() {
   std::vector<uint8_t> bytes = SealEnvelope(kRequestLogKind, kRequestLogVersion, {});
   bytes.resize(16);
@@ -35,7 +35,7 @@ void WriteRow(ByteWriter& writer, const TakenRow& taken) {
   writer.Raw(ByteSpan(HashBytes(record.bytes())).first(kCheckSize));
 }
 
-// ReadRow: nothing where the record is not what somebody wrote.
+// ReadRow: nothing if the record is not valid.
 std::optional<TakenRow> ReadRow(ByteSpan record) {
   const ByteSpan body = record.first(kRecordSize - kCheckSize);
   const Hash hash = HashBytes(body);
@@ -54,7 +54,7 @@ bool Meet(const TakenRow& a, const TakenRow& b) {
   return a.id == b.id && (a.row == b.row || a.row == kAllRows || b.row == kAllRows);
 }
 
-// What a writer that was killed leaves; for whoever holds the lock.
+// Removes temporary files of a killed writer. The caller holds the lock.
 void RemoveTemporaries(const std::string& file) {
   const std::filesystem::path path(file);
   const std::string begin = path.filename().string() + ".";

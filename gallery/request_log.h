@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The requests that a gallery's server has taken (kind RLOG, docs/formats.md), each until it
-// expires: what is recorded on the way and sent again is known. An append-only file beside the
+// expires, so that a recorded and repeated request is detected. An append-only file beside the
 // gallery, for any number of processes.
 #ifndef HEFT_GALLERY_REQUEST_LOG_H_
 #define HEFT_GALLERY_REQUEST_LOG_H_
@@ -22,11 +22,11 @@ namespace heft {
 
 inline constexpr std::string_view kRequestLogKind = "RLOG";
 
-// RequestId: of a signed file of a request, by its signer and nonce.
+// RequestId: identifies a request's signed file by its signer and nonce.
 using RequestId = std::array<uint8_t, 16>;
 RequestId RequestIdOf(const SignerKey& signer, const std::array<uint8_t, 16>& nonce);
 
-// TakenRow: a row of a signed file (kAllRows: all of them), and when the file's life ends.
+// TakenRow: a row of a signed file (kAllRows: all rows), and when the file expires.
 struct TakenRow {
   RequestId id{};
   uint64_t row = 0;
@@ -34,36 +34,36 @@ struct TakenRow {
   bool operator==(const TakenRow&) const = default;
 };
 
-// RequestRecords: what the bytes of a log hold. What was being written when the power went was
-// never answered: it is left out, and `torn` says that the file has to be written anew.
+// RequestRecords: the records in a log's bytes. A record that was cut off by a power failure was
+// never answered: it is left out, and `torn` says that the file must be rewritten.
 struct RequestRecords {
   std::vector<TakenRow> rows;
   bool torn = false;
 };
-// kDataLoss, also for damage anywhere but at the end.
+// kDataLoss, also for damage that is not at the end.
 absl::StatusOr<RequestRecords> ParseRequestLog(ByteSpan bytes, std::string_view what);
 std::vector<uint8_t> SerializeRequestLog(std::span<const TakenRow> rows);
 
-// RequestLog: of the gallery in a folder, where it makes `requests.heft` (mode 0600) and
+// RequestLog: for the gallery in a folder, where it creates `requests.heft` (mode 0600) and
 // `requests.lock`.
 class RequestLog {
  public:
-  // kMostRows: beyond them nothing is taken until some have expired. With a day for each
-  // (kLongestRequest) a server has to answer twelve a second to get there.
+  // kMostRows: with so many rows, no request is taken until some have expired. If each lives for a
+  // day (kLongestRequest), a server reaches this at twelve requests a second.
   static constexpr size_t kMostRows = size_t{1} << 20;
-  // kMostFiles: of one request.
+  // kMostFiles: the most files of a request.
   static constexpr size_t kMostFiles = 64;
 
   explicit RequestLog(const std::string& folder) : path_(folder + "/requests") {}
 
-  // Lock: nothing is taken while that lives.
+  // Lock: no request is taken while the result lives.
   absl::StatusOr<FileLock> Lock() const { return FileLock::Take(path_ + ".lock", 0600); }
   std::string File() const { return path_ + ".heft"; }
 
-  // Take: writes the rows of one request down and flushes them, unless one of them is there
-  // already; returns which. Rows whose time ended before `now`, by more than clocks may differ, are
-  // forgotten. One caller at a time: others, and other processes, wait. kResourceExhausted,
-  // kInvalidArgument for more than kMostFiles, kUnavailable, kDataLoss.
+  // Take: writes the rows of one request and flushes them, unless one of them exists; then it
+  // returns that one. Rows that expired before `now`, by more than clocks may differ, are deleted.
+  // One caller at a time; other threads and processes wait. kResourceExhausted, kInvalidArgument
+  // for more than kMostFiles, kUnavailable, kDataLoss.
   absl::StatusOr<std::optional<size_t>> Take(std::span<const TakenRow> request, uint64_t now) const;
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server remembers of requests: each row once, from whatever process, until its time is
-// over; and what is left of that after a crash.
+// The server's log of requests: it takes each row once, over all processes, until the row expires,
+// also after a crash.
 #include "gallery/request_log.h"
 
 #include <gmock/gmock.h>

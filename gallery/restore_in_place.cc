@@ -14,7 +14,7 @@
 namespace heft {
 namespace {
 
-// InPlace: a gallery, and what is known of how far it had come.
+// InPlace: a gallery, and its remembered generation.
 struct InPlace {
   std::string address;
   Age age;

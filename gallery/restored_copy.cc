@@ -14,7 +14,7 @@
 namespace heft {
 namespace {
 
-// The servers whose receipts count: those of the folders, and those that are trusted.
+// The servers whose receipts are accepted: those of the folders, and the trusted ones.
 absl::StatusOr<Trust> ReceiptSigners(std::span<const std::string> folders, const Trust* trusted) {
   Trust signers;
   const auto add = [&](const SignerKey& key) -> absl::Status {
@@ -66,11 +66,11 @@ absl::StatusOr<std::vector<Receipt>> ReadReceipts(const std::vector<std::string>
 
 namespace {
 
-// Erased: of one gallery, who is not to come back, and what is known of the others.
+// Erased: the erased people of one gallery, who must not return, and all known receipts.
 struct Erased {
   std::set<PersonId> persons;
-  std::vector<ReceiptRecord> receipts;  // to be kept; those that are due have none yet
-  const Gallery::Impl* now = nullptr;   // the gallery that is replaced, if it opens
+  std::vector<ReceiptRecord> receipts;  // to keep; due ones are not signed yet
+  const Gallery::Impl* now = nullptr;   // the replaced gallery, if it opens
 };
 
 Erased WhoWasErased(const Gallery::Impl& copy, const Replaced& replaced, const Age& age,
@@ -94,8 +94,8 @@ Erased WhoWasErased(const Gallery::Impl& copy, const Replaced& replaced, const A
   return erased;
 }
 
-// Whether this template stood in the gallery that is replaced: of somebody with several of them,
-// some may have been removed alone.
+// Whether this template is in the replaced gallery. A person's templates may have been removed one
+// by one.
 absl::StatusOr<bool> StoodThere(const Gallery::Impl* now, const Resident& resident) {
   if (now == nullptr) return false;
   HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, now->Find(resident.identity));
@@ -109,7 +109,7 @@ absl::StatusOr<bool> StoodThere(const Gallery::Impl* now, const Resident& reside
   return false;
 }
 
-// Positions in a copy of those who are not to come back; and of whom of them there is anything.
+// The positions of templates in the copy that must not return, and all people with remains in it.
 struct Returning {
   std::vector<uint64_t> positions;
   std::set<PersonId> persons;
@@ -132,9 +132,9 @@ absl::StatusOr<Returning> WhoWouldReturn(const Gallery::Impl& copy, const Erased
   return out;
 }
 
-// Ahead: the copy gets a generation that there never was, keeps the receipts that were given or are
-// due, and nothing waits in it: among them may be somebody who was erased after he was admitted.
-// Who would return gets a receipt when he has been removed again. `due`: whether some are.
+// Ahead: gives the copy a generation that did not exist before, stores signed and due receipts, and
+// rejects all pending enrolments: one may be of a person who was erased after its approval. A
+// person who would return gets a receipt when removed again. `due`: whether receipts are due.
 absl::Status Ahead(const Age& age, const Erased& erased, const std::set<PersonId>& returning,
                    GalleryChange* change, bool* due, uint64_t* rejected) {
   HEFT_ASSIGN_OR_RETURN(const auto waiting, change->before().Waiting());
@@ -170,7 +170,7 @@ absl::Status MakeOlder(const std::string& address, const Age& age, const Replace
   const auto ahead = [&](GalleryChange* change) {
     return Ahead(age, erased, returning.persons, change, &due, &result->rejected);
   };
-  copy = copy.Unread();  // who erases waits for readers
+  copy = copy.Unread();  // an erasing writer waits for readers
   if (returning.positions.empty()) {
     {
       HEFT_ASSIGN_OR_RETURN(GalleryChange change,

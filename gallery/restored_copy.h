@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// An older copy of a gallery that takes the place of a newer one (heft/gallery_admin.h, Restore):
-// erasure goes before it.
+// An older copy of a gallery that replaces a newer one (heft/gallery_admin.h, Restore). Erasures
+// still apply.
 #ifndef HEFT_GALLERY_RESTORED_COPY_H_
 #define HEFT_GALLERY_RESTORED_COPY_H_
 
@@ -17,29 +17,29 @@
 
 namespace heft {
 
-// kUnknownAhead: by how many generations a gallery of which nothing is remembered may have been
-// ahead of its copy.
+// kUnknownAhead: by how many generations a gallery may have been ahead of its copy, if no
+// generation is remembered.
 inline constexpr uint64_t kUnknownAhead = uint64_t{1} << 32;
 
 // Age: of a gallery in a copy.
 struct Age {
-  std::string older;           // why it is, or may be; empty: it is not
-  uint64_t newest_before = 0;  // generation that may have been
+  std::string older;           // why it is older, or may be; empty: it is not
+  uint64_t newest_before = 0;  // the latest possible generation
 };
 
-// ReadReceipts: files that a server of these folders signed, or one that is trusted.
+// ReadReceipts: receipts signed by a server of these folders, or by a trusted one.
 absl::StatusOr<std::vector<Receipt>> ReadReceipts(const std::vector<std::string>& folders,
                                                   const Trust* trusted,
                                                   const std::vector<std::vector<uint8_t>>& files);
 
-// MakeOlder: an older copy fit to take the place of the gallery, in one change: whoever was erased
-// since is erased again, nobody waits, and its generation is one that there never was. `receipts`:
-// what options.receipts say.
+// MakeOlder: prepares an older copy to replace the gallery, in one change. It erases again everyone
+// who was erased since, rejects pending enrolments, and sets a generation that did not exist
+// before. `receipts`: the parsed options.receipts.
 absl::Status MakeOlder(const std::string& address, const Age& age, const Replaced& replaced,
                        std::span<const Receipt> receipts, const RestoreOptions& options,
                        RestoreResult* result);
 
-// RestoreInPlace: of a database, which came back without us.
+// RestoreInPlace: for a database that was restored from a backup.
 absl::StatusOr<RestoreResult> RestoreInPlace(const Address& address, const RestoreOptions& options);
 
 }  // namespace heft

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which places of a gallery answer an identification. A place is a position, block * 2 slots + lane
-// * slots + slot; one that is free, or whose template is leaving, has expired or does not fit the
-// conditions of the request, does not answer: its score is nobody's business, or nobody's.
+// * slots + slot. A place does not answer if it is free, or if its template is leaving, has expired
+// or does not fit the request's conditions. Its score is then not used.
 #ifndef HEFT_GALLERY_RESTRICTION_H_
 #define HEFT_GALLERY_RESTRICTION_H_
 
@@ -14,28 +14,29 @@
 
 namespace heft {
 
-// PlaceSet: a set of places, a bit each.
+// PlaceSet: a set of places, one bit each.
 class PlaceSet {
  public:
   PlaceSet() = default;
-  // None: of `places` places, none is in the set. All: each is.
+  // None: none of `places` places is in the set. All: each of them is.
   static PlaceSet None(uint64_t places);
   static PlaceSet All(uint64_t places);
 
   void Add(uint64_t place) { bits_[place / 8] |= static_cast<uint8_t>(1 << place % 8); }
-  // AddRun: of the 64 places from `first`, a multiple of 64, those whose bits are set.
+  // AddRun: adds those of the 64 places from `first`, a multiple of 64, whose bits are set.
   void AddRun(uint64_t first, uint64_t places);
   void Remove(uint64_t place) { bits_[place / 8] &= static_cast<uint8_t>(~(1 << place % 8)); }
   bool Contains(uint64_t place) const { return bits_[place / 8] >> place % 8 & 1; }
 
   uint64_t places() const { return places_; }  // in the set or not
   uint64_t count() const;                      // in the set
-  // Whether one of [first, end) is in it, as far as there are such places.
+  // Whether a place of [first, end) is in the set. Places that do not exist are ignored.
   bool ContainsAny(uint64_t first, uint64_t end) const;
-  // The blocks of `per_block` places of which one is in it, rising.
+  // The blocks, of `per_block` places, that contain a place of the set, ascending.
   std::vector<uint64_t> Blocks(uint64_t per_block) const;
 
-  // Write: bit i % 8 of byte i / 8 is place i. Read: of so many places; it refuses a bit beyond.
+  // Write: bit i % 8 of byte i / 8 is place i. Read: a set of `places` places; it refuses a bit
+  // beyond.
   void Write(ByteWriter& writer) const { writer.Raw(bits_); }
   static PlaceSet Read(ByteReader& reader, uint64_t places);
 
@@ -46,15 +47,15 @@ class PlaceSet {
   std::vector<uint8_t> bits_;  // zero beyond places_
 };
 
-// Restriction: of an identification that some place does not answer.
+// Restriction: of an identification that not all places answer.
 struct Restriction {
   PlaceSet answering;
-  uint64_t time = 0;             // Unix seconds, by which it was seen what has expired
-  std::vector<Condition> where;  // that were asked for; empty: none
+  uint64_t time = 0;             // Unix seconds; templates that expire by then do not answer
+  std::vector<Condition> where;  // the request's conditions; may be empty
   bool operator==(const Restriction&) const = default;
 };
 void WriteRestriction(ByteWriter& writer, const Restriction& restriction);
-// ReadRestriction: of a gallery of so many places; it refuses a set of all of them.
+// ReadRestriction: of a gallery of `places` places; it refuses a set of all of them.
 Restriction ReadRestriction(ByteReader& reader, uint64_t places);
 
 }  // namespace heft

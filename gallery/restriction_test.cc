@@ -96,7 +96,7 @@ TEST(RestrictionTest, IsReadAsItWasWritten) {
     ReadRestriction(cut, 20);
     EXPECT_FALSE(cut.ok()) << size;
   }
-  // Nobody left out is no restriction; nobody there is one.
+  // A set of all places is no restriction; an empty set is one.
   for (const bool all : {true, false}) {
     some.answering = all ? PlaceSet::All(20) : PlaceSet::None(20);
     ByteWriter other;

@@ -192,7 +192,7 @@ void Restrict(const ckks::Context& context, Restriction restriction, EncryptedSc
 
 namespace {
 
-// SizeOf: about: enough that what is written is not moved as it grows.
+// SizeOf: an estimate, large enough that the written bytes are not moved as they grow.
 size_t SizeOf(const ckks::Context& context, const EncryptedScores& scores) {
   size_t size = size_t{64} << 10;  // the norm, and all that is small
   for (const std::string& identity : scores.identities) size += 1 + identity.size();

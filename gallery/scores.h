@@ -21,7 +21,7 @@
 
 namespace heft {
 
-// One ciphertext of scores and which slots of it answer.
+// One ciphertext of scores, and its slots that answer.
 struct ScoreReply {
   struct Answer {
     uint32_t slot = 0;
@@ -31,25 +31,25 @@ struct ScoreReply {
   };
   std::vector<Answer> answers;
   ckks::Ciphertext scores;
-  // In place of `scores`, of identifications alone: in all replies of a file, or in none.
+  // Replaces `scores`, only in identifications: in all replies of a file, or in none.
   std::optional<ckks::ShortCiphertext> brief;
 
-  // Full: `scores`, or what `brief` is lengthened to.
+  // Full: `scores`, or `brief` lengthened.
   ckks::Ciphertext Full(const ckks::Context& context) const;
 };
 
-// NormForm: what a reply says of its probe's norm. kNone: nothing, and nothing is decided by it.
+// NormForm: a reply's statement of its probe's norm. kNone: none, and nothing may be decided.
 // kProof: a proof (fusion/norm_proof.h).
 enum class NormForm : uint8_t { kNone = 0, kProof = 1 };
 
-// ReplyOrigin: which gallery a reply was made from, and what its random choices follow from
+// ReplyOrigin: the gallery that a reply was made from, and the source of its random choices
 // (heft/audit.h).
 struct ReplyOrigin {
   GalleryId gallery{};
   uint64_t generation = 0;
   Digest root{};        // of that generation; zeros: unknown
   Digest nonce{};       // of the seed
-  Digest commitment{};  // to the seed; zeros: the choices cannot be made again
+  Digest commitment{};  // to the seed; zeros: cannot be recomputed
   bool operator==(const ReplyOrigin&) const = default;
 };
 
@@ -58,25 +58,25 @@ struct EncryptedScores {
   ckks::ParamsId params_id{};
   ckks::KeyId key_id{};
   ModelId model_id{};
-  // Of the probe, as its samples say: bit i is Model::modalities[i]. Decides which thresholds
-  // apply.
+  // The probe's modalities, as its samples declare them: bit i is Model::modalities[i]. Selects the
+  // thresholds.
   uint32_t modalities = 0;
   std::string probe;    // label of the probe, as the client gave it
   std::string claimed;  // verification: the claimed identity
-  // Identification: of every place of the gallery, empty for those that do not answer; or none
-  // where the server left the names out. Verification: the claimed identity alone.
+  // Identification: the identity of every place of the gallery, empty for places that do not
+  // answer; or none if the server left the names out. Verification: only the claimed identity.
   std::vector<std::string> identities;
   uint64_t templates = 0;  // identification: places of the gallery
-  // Identification: none where every place answers.
+  // Identification: none if every place answers.
   std::optional<Restriction> restriction;
-  // Identification: one a block of which a place answers, in their order (ReplyBlocks).
+  // Identification: one per block with an answering place, in their order (ReplyBlocks).
   std::vector<ScoreReply> replies;
-  // |z|^2 of the probe as it was matched (fusion/norm_proof.h): nothing is decided without it.
+  // z|^2 of the probe as it was matched (fusion/norm_proof.h). Nothing may be decided without it.
   NormForm norm_form = NormForm::kNone;
   ckks::Ciphertext norm;  // empty for kNone
   ReplyOrigin origin;
 
-  // Of an identification: whether a place answers, and how many do.
+  // Of an identification: whether a place answers, and how many places do.
   bool Answers(uint64_t place) const {
     return !restriction || restriction->answering.Contains(place);
   }
@@ -85,24 +85,24 @@ struct EncryptedScores {
   }
 };
 
-// ReplyBlocks: of an identification, the blocks whose scores its replies are.
+// ReplyBlocks: the blocks whose scores an identification's replies contain.
 std::vector<uint64_t> ReplyBlocks(const ckks::Context& context, const EncryptedScores& scores);
 // IdentificationAnswers: the places of block `block` that answer. They are not sent.
 std::vector<ScoreReply::Answer> IdentificationAnswers(const ckks::Context& context, uint64_t block,
                                                       const EncryptedScores& scores);
 
-// Restrict: of an identification with all names and the replies of all blocks, leaves out those of
-// places that do not answer. A set of all places leaves everything as it is.
+// Restrict: leaves out names and replies of places that do not answer, in an identification with
+// all names and the replies of all blocks. A set of all places changes nothing.
 void Restrict(const ckks::Context& context, Restriction restriction, EncryptedScores* scores);
 
 std::vector<uint8_t> SerializeScores(const ckks::Context& context, const EncryptedScores& scores);
 // WriteScores: the same, appended; returns its hash.
 Hash WriteScores(ByteWriter& writer, const ckks::Context& context, const EncryptedScores& scores);
 // kFailedPrecondition for other parameters, kDataLoss for damaged bytes and for a probe without any
-// modality. Whether its modalities are the model's is left to the caller.
+// modality. The caller must check that its modalities are the model's.
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
                                             std::string_view what);
-// OriginOf: of a reply whose parameters are not known here; it stands at the end.
+// OriginOf: reads the origin, at the end of a reply, without the reply's parameters.
 absl::StatusOr<ReplyOrigin> OriginOf(ByteSpan reply, std::string_view what);
 
 }  // namespace heft

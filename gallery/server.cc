@@ -221,7 +221,7 @@ absl::StatusOr<Server> Server::CreateFrom(const Model& model, const KeyFile& eva
 
 namespace {
 
-// Of what is in the files: who asks again may sign again.
+// A digest of the files' contents without signatures: a repeated request may have a new signature.
 Digest WhatIsBrought(std::span<const SampleFile> files) {
   std::vector<ByteSpan> bytes;
   for (const SampleFile& file : files) {

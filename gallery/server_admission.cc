@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enrolment: what is brought waits in quarantine, where nothing matches it, until the key owner has
-// seen its norms and said so (server_release.cc).
+// Enrolment: a template stays pending in quarantine, where it is not matched, until the key owner
+// has seen its norm and approved it (server_release.cc).
 #include <algorithm>
 #include <set>
 
@@ -133,8 +133,8 @@ absl::StatusOr<EnrolResult> ParseResult(ByteSpan bytes) {
   return result;
 }
 
-// What of an enrolment would make it another one. Not when it expires: in so many days from now is
-// another time when somebody asks again.
+// The parts of an enrolment that identify it. The expiry is not one: "in so many days" means
+// another time in a repeated request.
 Digest DigestOfRequest(const EnrolOptions& options, const Digest& files) {
   ByteWriter writer;
   writer.String(options.identity);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server's random choices follow from, and the same reply once more (heft/audit.h).
+// The seeds of a server's random choices, and the recomputation of a reply (heft/audit.h).
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -46,7 +46,7 @@ absl::StatusOr<SeedFile> ParseSeed(ByteSpan bytes, std::string_view what) {
   return out;
 }
 
-// The reply in a signed one, of a server that is trusted, however old.
+// The content of a signed reply from a trusted server, whatever its age.
 absl::StatusOr<SignedFile> OpenReply(ByteSpan bytes, const Trust& trust, std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const SignedFile unasked, ReadSigned(bytes, what));
   Expected expected;
@@ -57,7 +57,7 @@ absl::StatusOr<SignedFile> OpenReply(ByteSpan bytes, const Trust& trust, std::st
   return OpenSigned(bytes, trust, expected, what);
 }
 
-// Asked: the samples of a request, and which row of them was asked about, or kAllRows.
+// Asked: the samples of a request, and the row that was asked about, or kAllRows.
 struct Asked {
   SampleSet samples;
   uint64_t row = 0;
@@ -92,7 +92,7 @@ std::vector<uint8_t> BytesOf(const ckks::Context& context, const ckks::Ciphertex
   return writer.Take();
 }
 
-// What differs between what a server said and what comes of the same.
+// The difference between a server's reply and the recomputed one.
 std::string Difference(const ckks::Context& context, const EncryptedScores& said,
                        const EncryptedScores& made) {
   if (said.modalities != made.modalities) {
@@ -158,7 +158,7 @@ absl::StatusOr<EncryptedScores> Server::Impl::Repeat(const Gallery::Impl& galler
   options.relinearise = std::ranges::none_of(
       said.replies, [](const ScoreReply& reply) { return reply.scores.size() == 3; });
   if (said.restriction) options.where = said.restriction->where;
-  // Without a restriction nobody had expired.
+  // Without a restriction no template had expired.
   const bool verification = said.kind == ScoreKind::kVerification;
   const uint64_t time =
       verification ? issued : (said.restriction ? said.restriction->time : uint64_t{0});
@@ -198,11 +198,11 @@ absl::StatusOr<std::vector<uint8_t>> RevealSeed(const std::string& gallery, cons
 std::vector<size_t> ChooseForAudit(size_t replies, size_t one_in) {
   std::vector<size_t> order(replies);
   std::iota(order.begin(), order.end(), size_t{0});
-  // Rounded up, whatever one_in.
+  // Rounded up, for any one_in.
   const size_t count = one_in == 0 ? replies : replies / one_in + (replies % one_in == 0 ? 0 : 1);
   Csprng rng;
   for (size_t i = 0; i < count; ++i) {
-    // 2^-40 from uniform, for as many replies as anybody has.
+    // Within 2^-40 of uniform, for any realistic number of replies.
     std::swap(order[i], order[i + rng.U64() % (replies - i)]);
   }
   order.resize(count);
@@ -241,8 +241,8 @@ absl::StatusOr<AuditFinding> AuditReply(const Server& server, const Gallery& cop
     return Wrong("it was seen at another time than it was made what has expired");
   }
   if (!said.restriction && said.kind == ScoreKind::kIdentification) {
-    // It says that nobody had expired. Somebody may have between its making and its signature, of
-    // many at once.
+    // The reply says that no template had expired. One may have expired between the reply's making
+    // and its signature, in a large batch.
     constexpr uint64_t kSlack = 3600;
     const uint64_t before = file.statement.issued - std::min(file.statement.issued, kSlack);
     HEFT_ASSIGN_OR_RETURN(const auto restriction, gallery.Restricted(before, {}));
@@ -278,7 +278,7 @@ absl::StatusOr<AuditFinding> AuditGallery(const Server& server, const Gallery& c
   Expected expected;
   expected.roles = {Role::kKeyOwner};
   expected.kind = kAdmissionKind;
-  expected.now = unasked.statement.issued;  // what was signed stays so
+  expected.now = unasked.statement.issued;  // the signature stays valid
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, OpenSigned(state, trust, expected, what));
   HEFT_ASSIGN_OR_RETURN(const Admission admission, ParseAdmission(file.file, what));
   if (admission.gallery != copy.id()) return Refused(what, "it is of another gallery");

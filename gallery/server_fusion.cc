@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a server fuses: the samples of a request, or their mean, for enrolment, verification and
+// Fusion at the server: the samples of a request, or their mean, for enrolment, verification and
 // identification.
 #include <memory>
 #include <optional>
@@ -120,7 +120,7 @@ absl::StatusOr<ProvenProbe> Server::Impl::FuseProbe(const SampleSet& samples,
   if (samples.fused() || !rings_.thin()) {
     HEFT_ASSIGN_OR_RETURN(out.z, FuseTemplate(samples, present, inputs.samples));
   } else {
-    // A projection is all that it needs: the key owner normalises.
+    // A projection is enough: the key owner normalises.
     HEFT_ASSIGN_OR_RETURN(const ckks::Ciphertext projected,
                           Project(samples, present, inputs.samples));
     HEFT_ASSIGN_OR_RETURN(out.z, ToMatchingRing(rings_, keys_->ring_switch, projected));

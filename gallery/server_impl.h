@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Server::Impl: the server on parsed objects. What serves enrolment and verification, and what
-// serves identification, is each made when it is first asked for.
+// Server::Impl: the server on parsed objects. The parts for enrolment and verification, and those
+// for identification, are made at their first use.
 #ifndef HEFT_GALLERY_SERVER_IMPL_H_
 #define HEFT_GALLERY_SERVER_IMPL_H_
 
@@ -31,7 +31,7 @@ class GalleryChange;  // gallery/change.h
 // Called with (done, total); returns false to stop, which ends the call with kCancelled.
 using ProgressFunction = std::function<bool(size_t, size_t)>;
 
-// The encrypted samples of one probe or enrolment: one file a modality, in any order. A modality
+// The encrypted samples of one probe or enrolment: one file per modality, in any order. A modality
 // without a file counts as missing.
 class SampleSet {
  public:
@@ -46,14 +46,14 @@ class SampleSet {
   const SampleReader* modality(size_t index) const { return by_modality_[index]; }
   size_t modalities() const { return by_modality_.size(); }
   SampleEncoding encoding() const { return encoding_; }
-  // Whether the samples are encrypted for bulk enrolment, which is then all that they are good for.
+  // Whether the samples are encrypted for bulk enrolment. They then have no other use.
   bool bulk() const { return encoding_ == SampleEncoding::kBulk; }
-  // Fused by the client: the file stands in the place of the first modality.
+  // Fused by the client: the file is at the first modality.
   bool fused() const { return encoding_ == SampleEncoding::kFused; }
-  // Projected by the client, whole or modality by modality: any vector fits any set of modalities.
+  // Projected by the client, as a whole or by modality: any vector fits any set of modalities.
   bool projected() const { return fused() || encoding_ == SampleEncoding::kPartial; }
   SampleUse use() const { return use_; }  // of projected ones
-  // Which modalities the samples have, as they say: bit i for Model::modalities[i].
+  // The modalities that the samples declare: bit i for Model::modalities[i].
   uint32_t present() const;
 
  private:
@@ -65,12 +65,12 @@ class SampleSet {
   SampleUse use_ = SampleUse::kEnrolment;
 };
 
-// SampleRows: one row a modality, -1 where it is missing.
+// SampleRows: one row per modality, -1 if it is missing.
 using SampleRows = std::vector<int64_t>;
 struct Combination;  // gallery/combinations.h
 
-// ProbeInputs: what a fuser takes: a ciphertext a modality, empty where it is missing, each the sum
-// of so many samples.
+// ProbeInputs: the input of a fuser: a ciphertext per modality, empty if it is missing, each the
+// sum of so many samples.
 struct ProbeInputs {
   std::vector<ckks::Ciphertext> modalities;
   size_t samples = 1;
@@ -83,13 +83,13 @@ struct BatchEnrolment {
   TemplateBatch batch;
 };
 
-// Draw: what the random choices of one reply follow from, and what the reply says of it.
+// Draw: the source of one reply's random choices, and the reply's statement of it.
 struct Draw {
   ReplyOrigin origin;
   std::optional<ReplySeed> seed;  // none: the operating system's randomness
-  uint64_t time = 0;              // Unix seconds, by which templates have expired
+  uint64_t time = 0;              // Unix seconds, for the expiry of templates
 
-  // From: a reply from this gallery is what it is for.
+  // From: sets the origin to this gallery.
   void From(const Gallery::Impl& gallery);
   // The secret factor of the norm's proof.
   std::optional<double> NormFactor() const;
@@ -108,23 +108,23 @@ class Server::Impl {
   static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model, RingKeys keys);
 
   const Rings& rings() const { return rings_; }
-  // Of gallery and replies.
+  // For gallery and replies.
   const Instance& instance() const { return rings_.matching; }
   const Model& model() const { return model_; }
   const RingKeys& ring_keys() const { return *keys_; }
-  // Of gallery and replies; of the ring in which samples are enrolled.
+  // For gallery and replies; and for the ring of enrolment.
   const ckks::EvaluationKeys& keys() const { return keys_->matching; }
   const ckks::EvaluationKeys& enrolment_keys() const {
     return rings_.thin() ? keys_->enrolment : keys_->matching;
   }
   GalleryBinding binding() const { return BindingOf(instance(), model_, keys().key_id); }
-  // kFailedPrecondition where the keys for enrolment are missing.
+  // kFailedPrecondition if the enrolment keys are missing.
   absl::StatusOr<const Fuser*> EnrolmentFuser(size_t samples = 1) const;
 
   // Parses the files of one probe or enrolment.
   absl::StatusOr<SampleSet> Read(std::vector<SampleFile> files) const;
 
-  // The fused templates of a sample set with their identities. kInvalidArgument where labels are
+  // The fused templates of a sample set with their identities. kInvalidArgument if labels are
   // missing or row counts differ.
   absl::StatusOr<std::vector<Enrolment>> FuseAll(const SampleSet& samples,
                                                  const EnrolOptions& options,
@@ -132,13 +132,13 @@ class Server::Impl {
   // The same for samples encrypted for bulk enrolment.
   absl::StatusOr<BatchEnrolment> FuseBulk(const SampleSet& samples, const EnrolOptions& options,
                                           const ProgressFunction& progress = {}) const;
-  // The template of one combination of samples, or of sums of `count`, pointers as
-  // Fuser::Project's: what AddToBlock takes.
+  // The template of one combination of samples, or of sums of `count`, as AddToBlock takes it.
+  // Pointers as in Fuser::Project.
   absl::StatusOr<ckks::Ciphertext> FuseTemplate(const SampleSet& samples,
                                                 std::span<const ckks::Ciphertext* const> modalities,
                                                 size_t count = 1) const;
-  // Fuses the row asked for of each file, or their mean, for verification: what PrepareMaskedProbe
-  // takes, with the proof of its norm.
+  // Fuses the requested row of each file, or their mean, for verification: the input of
+  // PrepareMaskedProbe, with its norm proof.
   absl::StatusOr<ProvenProbe> FuseProbe(const SampleSet& samples, const ProbeOptions& options,
                                         std::optional<double> sigma = {}) const;
 
@@ -150,7 +150,7 @@ class Server::Impl {
                                          const EnrolOptions& options,
                                          const ProgressFunction& progress = {},
                                          const Digest& files = {}) const;
-  // What was answered to an enrolment of this idempotency key, if there was one.
+  // The stored answer to an enrolment with this idempotency key, if any.
   absl::StatusOr<std::optional<EnrolResult>> EnrolledBefore(const std::string& directory,
                                                             const EnrolOptions& options,
                                                             const Digest& files) const;
@@ -163,68 +163,68 @@ class Server::Impl {
   absl::StatusOr<EncryptedScores> Identify(const Gallery::Impl& gallery, const SampleSet& samples,
                                            const ProbeOptions& options,
                                            const ProgressFunction& progress = {}) const;
-  // Fused: a probe as it was matched with one gallery, for the next: draw, and what followed from
-  // it.
+  // Fused: a probe after its match with one gallery, to reuse for the next: the draw and its
+  // results.
   struct Fused {
     std::string directory;  // of the galleries whose draw it is
     std::optional<Draw> draw;
     TiledCiphertexts tiles;  // none: not fused yet
     ckks::Ciphertext norm;
   };
-  // Identify in one gallery after the other: those of one folder have a draw in common, and so the
-  // fused probe.
+  // Identify in one gallery after the other. Galleries of one folder share a draw, and so the fused
+  // probe.
   absl::StatusOr<EncryptedScores> IdentifyNext(const Gallery::Impl& gallery,
                                                const SampleSet& samples,
                                                const ProbeOptions& options, Fused* fused,
                                                const ProgressFunction& progress = {}) const;
-  // The same for every sample of the files, in passes of up to 64 probes that read the gallery once
-  // each. `use` takes the replies in the order of the rows; its error ends the call.
+  // The same for every sample of the files, in passes of up to 64 probes that each read the gallery
+  // once. `use` takes the replies in the order of the rows; its error ends the call.
   absl::Status IdentifyAll(
       const Gallery::Impl& gallery, const SampleSet& samples, const ProbeOptions& options,
       const std::function<absl::Status(size_t row, const EncryptedScores&)>& use,
       const ProgressFunction& progress = {}) const;
-  // Asked: one of several probes, of anybody.
+  // Asked: one of several probes, of any callers.
   struct Asked {
     const SampleSet* samples;
     const ProbeOptions* options;
   };
-  // Identify of each, in passes of up to 64 that have `where` and `relinearise` in common.
+  // Identify for each, in passes of up to 64 with equal `where` and `relinearise`.
   std::vector<absl::StatusOr<EncryptedScores>> IdentifyTogether(const Gallery::Impl& gallery,
                                                                 std::span<const Asked> asked) const;
-  // 1:1: scores against the claimed identity's templates only, or against its stand-in
+  // 1:1: scores against the templates of the claimed identity only, or against its stand-in
   // (gallery/stand_in.h).
   absl::StatusOr<EncryptedScores> Verify(const Gallery::Impl& gallery, const SampleSet& samples,
                                          const std::string& identity,
                                          const ProbeOptions& options) const;
-  // The same with choices that are given: the same reply, bit for bit, for the same.
+  // The same with given choices: equal choices give the same reply, bit for bit.
   absl::StatusOr<EncryptedScores> IdentifyAs(const Gallery::Impl& gallery, const SampleSet& samples,
                                              const ProbeOptions& options, const Draw& draw,
                                              const ProgressFunction& progress = {}) const;
   absl::StatusOr<EncryptedScores> VerifyAs(const Gallery::Impl& gallery, const SampleSet& samples,
                                            const std::string& identity, const ProbeOptions& options,
                                            const Draw& draw) const;
-  // NewDraw: of a new reply (server_audit.cc). Without an audit key in the gallery's folder it has
-  // no seed.
+  // NewDraw: for a new reply (server_audit.cc). It has no seed if the gallery's folder has no audit
+  // key.
   absl::StatusOr<Draw> NewDraw(const Gallery::Impl& gallery) const;
-  // The same reply once more, from the seed that it is said to have.
+  // Recomputes a reply from its stated seed.
   absl::StatusOr<EncryptedScores> Repeat(const Gallery::Impl& gallery, const SampleSet& samples,
                                          const EncryptedScores& said, uint64_t row,
                                          const ReplySeed& seed, uint64_t issued) const;
 
  private:
   Impl() = default;
-  // The samples of these rows, added up.
+  // The sum of the samples of these rows.
   absl::StatusOr<ProbeInputs> ReadSum(const SampleSet& samples,
                                       std::span<const SampleRows> rows) const;
-  // The row that is asked for, or the sum of all.
+  // The requested row, or the sum of all.
   absl::StatusOr<ProbeInputs> ReadProbe(const SampleSet& samples,
                                         const ProbeOptions& options) const;
-  // kInvalidArgument for samples of which the server takes no mean.
+  // kInvalidArgument for samples that the server cannot average.
   static absl::Status CheckAverage(const SampleSet& samples);
   static absl::StatusOr<std::unique_ptr<Impl>> Create(const Model& model, Rings rings,
                                                       RingKeys keys);
   absl::Status CheckEnrolmentKeys() const;
-  // With the proofs of their norms.
+  // With their norm proofs.
   absl::StatusOr<QuarantinedEnrolment> Prove(std::vector<Enrolment> fused,
                                              const ProgressFunction& progress) const;
   absl::StatusOr<QuarantinedEnrolment> Prove(BatchEnrolment bulk) const;
@@ -233,29 +233,29 @@ class Server::Impl {
                                                    const ProgressFunction& progress) const;
   absl::StatusOr<QuarantinedEnrolment> ReadQuarantined(const Gallery::Impl& gallery,
                                                        const Digest& digest) const;
-  // Those templates of an enrolment that are admitted; a batch stretch by stretch.
+  // Adds the approved templates of an enrolment; a batch stretch by stretch.
   absl::Status AdmitEntry(GalleryChange* change, QuarantinedEnrolment e,
                           const std::vector<bool>& admitted) const;
-  // The same, of templates whose names may be taken, or that take others' places.
+  // The same for templates whose names may be enrolled already, or that replace others.
   struct Admitting;
   absl::Status Join(QuarantinedEnrolment e, const std::vector<bool>& admitted,
                     Admitting* so_far) const;
-  // kFailedPrecondition unless the samples are for this server's key and this use; verification's
-  // is that of enrolment.
+  // kFailedPrecondition unless the samples are for this server's key and this use. Verification's
+  // use is that of enrolment.
   absl::Status CheckUse(const SampleSet& samples, SampleUse use) const;
-  // z of one row, of a set that is not fused, in the enrolment ring.
+  // z of one row of a set that is not fused, in the enrolment ring.
   absl::StatusOr<ckks::Ciphertext> Project(const SampleSet& samples,
                                            std::span<const ckks::Ciphertext* const> modalities,
                                            size_t count) const;
-  // kFailedPrecondition unless the samples may be enrolled, and the keys for it are there.
+  // kFailedPrecondition unless the samples may be enrolled and the keys for it exist.
   absl::Status CheckEnrolable(const SampleSet& samples, const EnrolOptions& options) const;
-  // The digest of the samples of one row a modality.
+  // The digest of one row of samples per modality.
   SampleDigest DigestOf(const SampleSet& samples, const SampleRows& rows) const;
-  // The template of one row a modality, or of the mean of several such samples.
+  // The template of one row per modality, or of the mean of several.
   absl::StatusOr<ckks::Ciphertext> FuseRows(const SampleSet& samples,
                                             std::span<const SampleRows> rows) const;
   absl::StatusOr<Enrolment> Fuse(const SampleSet& samples, const Combination& of) const;
-  // A probe of an identification: projected by the prober, or by clients.
+  // A probe of an identification, projected by the prober or by clients.
   absl::StatusOr<ProvenProbe> FuseToIdentify(const SampleSet& samples, const ProbeInputs& inputs,
                                              std::optional<double> sigma) const;
   absl::StatusOr<const ProbeFuser*> Prober(size_t samples = 1) const;
@@ -264,10 +264,10 @@ class Server::Impl {
     TiledCiphertexts tiles;
     EncryptedScores reply;
   };
-  // Fuse: of a Fused with a draw, tiles and norm.
+  // Fuse: sets tiles and norm of a Fused that has a draw.
   absl::Status Fuse(const ProbeFuser& prober, const SampleSet& samples, const ProbeOptions& options,
                     Fused* fused) const;
-  // Match: Identify of a Fused with a draw, which is fused if it is not.
+  // Match: Identify with a Fused that has a draw. Fuses it if necessary.
   absl::StatusOr<EncryptedScores> Match(const Gallery::Impl& gallery, const SampleSet& samples,
                                         const ProbeOptions& options, Fused* fused,
                                         const ProgressFunction& progress) const;
@@ -279,18 +279,19 @@ class Server::Impl {
                                         const SampleSet& samples, const ProbeOptions& options,
                                         const Draw& draw,
                                         const std::optional<Restriction>& restriction) const;
-  // The scores of all these probes, which have restriction and form in common, into their replies:
-  // the gallery is read once. `step` is called after each few blocks; its error ends the call.
+  // Writes the scores of all these probes, which have the same restriction and form, into their
+  // replies. The gallery is read once. `step` is called after every few blocks; its error ends the
+  // call.
   absl::Status MatchPass(const Gallery::Impl& gallery, const ProbeFuser& prober, bool relinearise,
                          std::span<PreparedProbe> probes,
                          const std::function<absl::Status()>& step) const;
-  // IdentifyTogether of at most 64 alike.
+  // IdentifyTogether of at most 64 equal ones.
   void IdentifyAlike(const Gallery::Impl& gallery, std::span<const Asked> asked,
                      std::span<absl::StatusOr<EncryptedScores>* const> replies) const;
-  // Blocks of these numbers, pinned.
+  // Blocks with these numbers, pinned.
   absl::StatusOr<std::vector<PinnedBlock>> ReadBlocks(const Gallery::Impl& gallery,
                                                       std::span<const uint64_t> blocks) const;
-  // The scores of these blocks, into replies.
+  // Writes the scores of these blocks into replies.
   absl::Status MatchRun(const Gallery::Impl& gallery, const ProbeFuser& prober,
                         const TiledCiphertexts& probe, bool relinearise,
                         std::span<const uint64_t> blocks, std::span<ScoreReply> replies) const;
@@ -301,7 +302,7 @@ class Server::Impl {
   Rings rings_;
   std::unique_ptr<RingKeys> keys_;
   mutable std::mutex mutex_;  // of all below
-  // By how many samples they take the mean of.
+  // By the number of samples in the mean.
   mutable std::map<size_t, std::unique_ptr<Fuser>> fusers_;
   mutable std::map<size_t, std::unique_ptr<ProbeFuser>> probers_;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the server's source files share.
+// Shared by the server's source files.
 #ifndef HEFT_GALLERY_SERVER_INTERNAL_H_
 #define HEFT_GALLERY_SERVER_INTERNAL_H_
 
@@ -17,18 +17,18 @@
 
 namespace heft::internal {
 
-// kCancelled if the progress function wants to stop.
+// kCancelled if the progress function returns false.
 absl::Status Report(const ProgressFunction& progress, size_t done, size_t total);
 
-// The first file; all must have as many samples, or the error says `what`.
+// The first file. All must have equally many samples; otherwise the error says `what`.
 absl::StatusOr<const SampleReader*> FirstOfEqualFiles(const SampleSet& samples,
                                                       std::string_view what);
 
 // Pointers to one row's ciphertexts, nullptr for an absent modality.
 std::vector<const ckks::Ciphertext*> Present(const std::vector<ckks::Ciphertext>& row);
 
-// CheckJoining: an identity of `known` gets no further template unless the registrar says so. Gives
-// those whose templates so far go.
+// CheckJoining: an identity in `known` gets another template only with the registrar's
+// authorisation. Returns the identities whose earlier templates are removed.
 absl::StatusOr<std::set<std::string>> CheckJoining(const GalleryId& gallery,
                                                    const std::set<std::string>& known,
                                                    std::span<const WaitingTemplate> templates,

@@ -191,7 +191,7 @@ absl::StatusOr<EncryptedScores> Server::Impl::Match(const Gallery::Impl& gallery
   const std::vector<uint64_t> blocks = ReplyBlocks(*instance().context, reply);
   const size_t threads = static_cast<size_t>(std::max(1, ThreadCount()));
   const std::vector<BlockRun> runs = BlockRuns(blocks.size(), threads);
-  // Between passes all threads wait for the last one, who may have to share his core.
+  // Between passes all threads wait for the slowest one, which may share its core.
   const size_t runs_a_pass = kRunsBetweenReports * threads;
   for (size_t start = 0; start < runs.size(); start += runs_a_pass) {
     const auto pass = std::span(runs).subspan(start, std::min(runs_a_pass, runs.size() - start));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way out of quarantine: what waits, for the key owner, and what his answer lets into the
-// gallery.
+// The way out of quarantine: pending enrolments, for the key owner, and activation of those that it
+// has approved.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -20,13 +20,13 @@ using internal::Report;
 
 namespace {
 
-// kWidestGap: rejected samples of a batch between two that join the gallery together. Their places
-// are then free for others. More of them would waste room, so what comes behind is moved there by
-// itself; that takes gamma rotations.
+// kWidestGap: the most consecutive rejected samples inside a part of a batch that joins the gallery
+// at once. Their places are free afterwards. Wider gaps would waste room, so the samples behind one
+// are moved separately; that takes gamma rotations.
 constexpr size_t kWidestGap = 64;
 
-// Indices [first, end) of samples of a batch, without wide gaps; the first and the last are
-// admitted.
+// Indices [first, end) of samples of a batch, without wide gaps. The first and the last are
+// approved.
 struct Stretch {
   size_t first, end;
 };
@@ -49,7 +49,7 @@ absl::StatusOr<QuarantinedEnrolment> ReadEntry(const Rings& rings, const Gallery
   return ParseQuarantined(rings, binding, bytes, "an enrolment that waits");
 }
 
-// PendingOf: the enrolments that come first, within the limit; one at least.
+// PendingOf: the first enrolments within the limit, at least one.
 absl::StatusOr<AdmissionRequest> PendingOf(const Server::Impl& server, const Gallery::Impl& gallery,
                                            const PendingLimit& limit) {
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(server.instance(), server.binding()));
@@ -139,8 +139,8 @@ struct Server::Impl::Admitting {
   std::vector<ErasedItem> erased;    // of those whose templates were replaced
 };
 
-// Some of an entry's templates join. Somebody else of their name may have been admitted since they
-// were brought; of those alone who join: whoever is rejected replaces nobody.
+// Adds the approved templates of an entry. Their identities may have been enrolled by others since
+// they were brought. Only approved templates replace earlier ones.
 absl::Status Server::Impl::Join(QuarantinedEnrolment e, const std::vector<bool>& admitted,
                                 Admitting* so_far) const {
   GalleryChange& change = *so_far->change;
@@ -207,8 +207,7 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
   HEFT_RETURN_IF_ERROR(change.Commit());
   result.templates = change.head().live;
   result.blocks = change.infos().size();
-  // What cannot be overwritten now, because somebody reads, is with the next erasure: the admission
-  // has happened.
+  // If readers prevent the overwriting now, the next erasure does it. The admission is complete.
   if (signer) FinishReceipts(&change, *signer).status().IgnoreError();
   return result;
 }

@@ -33,7 +33,7 @@ absl::Status CheckAllowed(const GalleryId& gallery, const std::vector<std::strin
                             identities[0], "the authorisation");
 }
 
-// Enrolments of these identities that wait.
+// Rejects the pending enrolments of these identities. Returns their number.
 absl::StatusOr<size_t> RejectWaiting(GalleryChange* change, const std::set<std::string>& whose) {
   HEFT_ASSIGN_OR_RETURN(const auto waiting, change->before().Waiting());
   size_t rejected = 0;
@@ -52,12 +52,12 @@ absl::StatusOr<size_t> RejectWaiting(GalleryChange* change, const std::set<std::
   return rejected;
 }
 
-// Commits; where somebody is gone (`anybody`), now or since receipts are due, overwrites what is
-// left of him, and signs receipts.
+// Commits. If templates are gone (`anybody`), or receipts are due, overwrites deleted data and
+// signs receipts.
 template <typename Result>
 absl::Status Finish(GalleryChange* change, std::span<const ErasedItem> items, bool anybody,
                     const std::string& gallery, Result* result) {
-  // Before anything has happened: what cannot be signed for is not done.
+  // Loads the signing key first: nothing is removed if it cannot be signed for.
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(gallery));
   HEFT_RETURN_IF_ERROR(PutReceipt(change, items));
   HEFT_RETURN_IF_ERROR(change->Commit());
@@ -70,7 +70,7 @@ absl::Status Finish(GalleryChange* change, std::span<const ErasedItem> items, bo
   return absl::OkStatus();
 }
 
-// Removes what stands at these positions.
+// Removes the templates at these positions.
 absl::StatusOr<RemoveResult> RemoveAll(const Server::Impl& server, GalleryChange* change,
                                        const std::string& gallery,
                                        std::span<const uint64_t> positions, size_t rejected) {
@@ -90,7 +90,7 @@ absl::StatusOr<RemoveResult> RemoveAll(const Server::Impl& server, GalleryChange
   return result;
 }
 
-// Positions of a gallery's templates of which `which` says so.
+// Positions of a gallery's templates that satisfy `which`.
 template <typename Which>
 absl::StatusOr<std::vector<uint64_t>> Positions(GalleryChange* change, const Which& which) {
   std::vector<uint64_t> positions;

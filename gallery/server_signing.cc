@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's signature: who asked, for the first time, and what a reply says of itself.
+// The server's signature: requests taken once, and statements of replies.
 #include <map>
 #include <mutex>
 #include <optional>
@@ -24,10 +24,10 @@
 namespace heft {
 namespace {
 
-// kOutside: the name in server.pub of a key that is not in the folder.
+// kOutside: the name in server.pub of a key that is kept outside the folder.
 constexpr char kOutside[] = "outside";
 
-// OutsideSigners: of this process, by the folder of their stores.
+// OutsideSigners: those of this process, by the folder of their stores.
 struct OutsideSigners {
   std::mutex mutex;
   std::map<std::string, std::pair<SignerKey, OutsideSigner>> by_folder;
@@ -37,7 +37,7 @@ struct OutsideSigners {
   }
 };
 
-// Show: the public half, for those who are to believe it.
+// Show: writes the public half, for its verifiers.
 absl::Status Show(const std::string& folder, const SignerKey& key) {
   const std::string text = absl::StrCat(HexString(key), " ", kOutside, "\n");
   const auto known = ReadTextFile(folder + "/server.pub", 4096);
@@ -45,7 +45,7 @@ absl::Status Show(const std::string& folder, const SignerKey& key) {
   return WriteFileAtomic(folder + "/server.pub", text);
 }
 
-// CheckInside: a key that signed before the one that is elsewhere does not sign any more.
+// CheckInside: fails if the server signs with a key outside the folder (server.pub says so).
 absl::Status CheckInside(const std::string& folder) {
   const auto known = ReadTextFile(folder + "/server.pub", 4096);
   if (!known.ok() || known->find(absl::StrCat(" ", kOutside, "\n")) == known->npos) {
@@ -58,19 +58,19 @@ absl::Status CheckInside(const std::string& folder) {
 }
 
 absl::Status MakeSigner(const std::string& folder, const std::string& path) {
-  // Two servers that start at once must not each have a key. Not the store's lock: who changes the
-  // gallery may need the key.
+  // Two servers that start at once must share one key. This is not the store's lock, because a
+  // writer of the gallery may need the key.
   HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder + "/server.lock", 0644));
   if (FileExists(path)) return absl::OkStatus();
   HEFT_RETURN_IF_ERROR(CheckInside(folder));
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, SigningKey::Generate());
-  // The public half first: a key that is there has its other file.
+  // The public half first: if a key exists, so does its public half.
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/server.pub",
                                        absl::StrCat(HexString(key.public_key()), " server\n")));
   return key.Save(path);
 }
 
-// Who remembers a request has to know until when.
+// A request that is remembered must have an end.
 absl::Status CheckLife(const Statement& statement, const std::string& name) {
   const uint64_t last = UnixTime() + kClockSkew + kLongestRequest;
   if (statement.expires != 0 && statement.expires <= last) return absl::OkStatus();
@@ -79,8 +79,7 @@ absl::Status CheckLife(const Statement& statement, const std::string& name) {
       " seconds: sign it anew with an end (heft encrypt --valid-for)"));
 }
 
-// CheckThere: a gallery of which nobody can say whether it is there, as its database is away, is
-// not said to be none.
+// CheckThere: if the gallery's database is not reachable, the gallery is not reported as missing.
 absl::Status CheckThere(const std::string& gallery) {
   const absl::Status opened = Gallery::Impl::Open(gallery).status();
   if (!absl::IsNotFound(opened)) return opened;
@@ -137,14 +136,14 @@ absl::StatusOr<Request> ReadRequest(std::span<const SampleFile> files, const Tru
                                        .audience = server},
                                       file.name);
     HEFT_RETURN_IF_ERROR(opened.status());
-    // A file of another kind is no request, whatever its life.
+    // A file of another kind is no request, even if it expires.
     HEFT_RETURN_IF_ERROR(CheckSampleKind(opened->file, file.name));
     if (request.client != SignerKey{} && request.client != opened->signer) {
       return absl::FailedPreconditionError(absl::StrCat(
           file.name, ": signed by another than the first file: a request is one client's"));
     }
     if (request.client == SignerKey{}) request.nonce = opened->statement.nonce;
-    // Without trust the name of a signer is its own word, and anybody could sign anew.
+    // Without trust, a signer's name is only its own claim, and anyone could sign again.
     if (trust == nullptr) continue;
     request.client = opened->signer;
     HEFT_RETURN_IF_ERROR(CheckLife(opened->statement, file.name));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server through its file formats: keys, samples, gallery, scores; and what it says to wrong
+// The server through its file formats: keys, samples, gallery, scores; and its errors for wrong
 // input.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

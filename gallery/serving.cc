@@ -13,7 +13,7 @@ namespace {
 
 bool Given(const KeyFile& keys) { return keys.expanded != nullptr || !keys.bytes.empty(); }
 
-// The same keys without their signature, and who made it.
+// The same keys without their signature, and the signer.
 absl::StatusOr<SignerKey> CheckOne(const Trust* trust, const std::string& kind, KeyFile* keys) {
   if (trust == nullptr) return SignerKey{};
   const Expected expected = {.roles = {Role::kKeyOwner}, .kind = kind};

@@ -12,7 +12,7 @@
 namespace heft {
 namespace {
 
-// A bucket that was made, if nobody has ever been in it.
+// A bucket that was made, if it has never had a template.
 absl::StatusOr<GalleryId> TakeEmpty(const Server& server, const std::string& bucket) {
   HEFT_RETURN_IF_ERROR(
       Inside::Of(server).OpenGallery(bucket, /*create=*/false).status());  // that it fits

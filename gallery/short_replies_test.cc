@@ -89,7 +89,7 @@ TEST_F(ShortRepliesTest, AnIdentificationsAreShort) {
   const EncryptedScores scores = Parse(brief);
   ASSERT_TRUE(scores.replies[0].brief.has_value());
   EXPECT_EQ(scores.replies[0].brief->form, rings_->matching.plan.matching.reply_form);
-  // What is promised: five bytes a score.
+  // The documented size: five bytes per score.
   EXPECT_LE(scores.replies[0].brief->packed.size() + 32, 5 * context().n());
   EXPECT_EQ(SerializeScores(context(), scores), brief);
   ProbeOptions options;

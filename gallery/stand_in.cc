@@ -43,7 +43,7 @@ absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& g
   const std::string whom = HexString(gallery.id()) + identity;
   KeyedHash(raw, key, "place", whom);
   std::memcpy(&place, raw.data(), sizeof(place));
-  // A position, and from there on the first where somebody stands.
+  // A position, or the first one behind it that has a template.
   uint64_t borrowed_at = JumpHash(place, gallery.places());
   HEFT_ASSIGN_OR_RETURN(const std::shared_ptr<const Roster> roster, gallery.ReadRoster());
   for (size_t tried = 1; roster->Name(borrowed_at, time).empty(); ++tried) {

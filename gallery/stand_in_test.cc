@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A verification of somebody who is not enrolled: a reply like any other, and no score that a
-// threshold accepts.
+// Verification of an identity that is not enrolled: the reply looks like any other, and no
+// threshold accepts its score.
 #include "gallery/stand_in.h"
 
 #include <gmock/gmock.h>

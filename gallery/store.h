@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Store: where galleries are kept. Named, ordered tables of bytes under transactions: one writer at
-// a time, who waits for his turn, and any number of readers, who never wait and each see one state.
-// Above this line nobody knows files: a database server implements the same.
+// Store: where galleries are kept. It has named, ordered tables of bytes, and transactions. One
+// writer works at a time; other writers wait. Any number of readers each see one state and never
+// wait. Code above this interface does not depend on files: a database server implements it too.
 //
 // Several galleries share a store: the keys of all tables but kCatalog start with a gallery's
 // number (gallery/records.h).
@@ -23,17 +23,17 @@ namespace heft {
 
 enum class Table : uint8_t {
   kCatalog = 0,  // names of galleries
-  kHead,         // of each gallery what all of it has in common
+  kHead,         // what is common to a gallery
   kBlocks,       // checkpoints: sums of templates
-  kBlockInfo,    // of each block what is small
-  kRoster,       // who stands where, by runs of positions
-  kNames,        // where identities stand, by keyed hashes
+  kBlockInfo,    // the small facts about each block
+  kRoster,       // the template at each position, by runs of positions
+  kNames,        // positions of identities, by keyed hashes
   kSamples,      // digests of enrolled samples
-  kJournal,      // fused templates that may be taken back exactly
-  kFolds,        // which of them joined their blocks together
-  kQuarantine,   // enrolments that nobody has admitted
-  kWaiting,      // of each of them what is small
-  kFree,         // positions to be filled again
+  kJournal,      // fused templates that can be taken back exactly
+  kFolds,        // which entries joined their blocks together
+  kQuarantine,   // pending enrolments
+  kWaiting,      // the small facts about each pending enrolment
+  kFree,         // positions that can be filled again
   kExchanges,    // renewals that the key owner has been asked for
   kReceipts,     // of removals
   kRequests,     // idempotency keys of changes, with their results
@@ -41,8 +41,8 @@ enum class Table : uint8_t {
 inline constexpr size_t kTables = 15;
 std::string_view TableName(Table table);
 
-// kValueAlignment: every value of kLongValue bytes and more begins at an address that is
-// kValueOffset modulo this, so that what follows a header of the right length is aligned for the
+// kValueAlignment: every value of at least kLongValue bytes begins at an address that is
+// kValueOffset modulo this. So the data behind a header of the right length is aligned for the
 // kernels without a copy.
 inline constexpr size_t kValueAlignment = 64;
 inline constexpr size_t kValueOffset = 16;
@@ -50,34 +50,34 @@ inline constexpr size_t kLongValue = 1024;
 // kMostKey: bytes of a key, at least 1.
 inline constexpr size_t kMostKey = 255;
 
-// StoreReader: one state of a store. Any number of threads.
+// StoreReader: one state of a store. Any number of threads can use it.
 class StoreReader {
  public:
   virtual ~StoreReader() = default;
-  // Get: nothing where there is no such key. The bytes stay as they are for as long as the reader
-  // lives; a StoreWriter's until its next change. kDataLoss where the store is damaged.
+  // Get: nothing if the key does not exist. The bytes stay valid while the reader lives, or until
+  // the next change of a StoreWriter. kDataLoss if the store is damaged.
   virtual absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const = 0;
-  // Scan: the entries of keys >= `from` in the order of their bytes, until `use` returns false.
-  // Bytes as Get's. `use` must not call the reader.
+  // Scan: the entries with keys >= `from`, in byte order, until `use` returns false. The bytes are
+  // valid as in Get. `use` must not call the reader.
   virtual absl::Status Scan(Table table, ByteSpan from,
                             const std::function<bool(ByteSpan key, ByteSpan value)>& use) const = 0;
 };
 
-// StoreWriter: a transaction. Reads see its own changes. Without Commit nothing has happened.
-// Ended, by Commit or the destructor, by the thread that began it. Until then what was put may be
-// in memory.
+// StoreWriter: a transaction. Its reads see its own changes. Without Commit it changes nothing. The
+// thread that began it ends it, by Commit or the destructor. Until then the values put may be in
+// memory.
 class StoreWriter : public StoreReader {
  public:
   virtual absl::Status Put(Table table, ByteSpan key, ByteSpan value) = 0;
-  // Delete: no error where there is none.
+  // Delete: no error if the key does not exist.
   virtual absl::Status Delete(Table table, ByteSpan key) = 0;
-  // Commit: all or nothing, durable when it returns OK; the writer is good for nothing afterwards.
-  // kUnavailable where the disk refuses, with what to do: then the store is as before.
+  // Commit: all or nothing, durable when it returns OK. The writer cannot be used afterwards.
+  // kUnavailable if the disk fails, with what to do; the store is then unchanged.
   virtual absl::Status Commit() = 0;
 };
 
-// StoreLock: whoever holds it is the only one who writes, in this process and all others, over as
-// many transactions as he likes. Released when destroyed, or when the process ends.
+// StoreLock: only the holder of the lock can write, among all processes, in any number of
+// transactions. Released when destroyed, or when the process ends.
 class StoreLock {
  public:
   virtual ~StoreLock() = default;
@@ -85,7 +85,7 @@ class StoreLock {
 
 struct StoreStatistics {
   uint64_t bytes = 0;       // on disk
-  uint64_t live_bytes = 0;  // of what the newest state reaches
+  uint64_t live_bytes = 0;  // that the newest state uses
   uint64_t readers = 0;     // that hold a state, in all processes
 };
 
@@ -95,52 +95,53 @@ class Store {
 
   // Read: the newest state. Never waits.
   virtual absl::StatusOr<std::unique_ptr<StoreReader>> Read() const = 0;
-  // Lock: waits for others who write, up to `wait`; then kUnavailable. kFailedPrecondition in a
-  // store that was opened for reading.
+  // Lock: waits for other writers, up to `wait`, then kUnavailable. kFailedPrecondition in a store
+  // that was opened for reading.
   virtual absl::StatusOr<std::unique_ptr<StoreLock>> Lock(absl::Duration wait) = 0;
-  // Write: a transaction, one at a time, under the caller's lock, which outlives it.
+  // Write: a transaction, one at a time, under the caller's lock. The lock must outlive it.
   virtual absl::StatusOr<std::unique_ptr<StoreWriter>> Write(const StoreLock& lock) = 0;
 
-  // Scrub: of all that was deleted or replaced by committed transactions nothing is left on the
-  // disk when it returns OK, but that keys may, next to values of kLongValue bytes and more. Waits
-  // up to `wait` for readers who still see it; then kUnavailable, and it is to be called again.
-  // Under the caller's lock, with no transaction open. A store of which Remains says that something
-  // is left has done what it can: nobody can read it through the store any more.
+  // Scrub: when it returns OK, nothing is left on the disk that committed transactions deleted or
+  // replaced. Exception: keys beside values of at least kLongValue bytes may remain. Waits up to
+  // `wait` for readers that still see such data; then kUnavailable, and the caller must call it
+  // again. Call it under the lock, with no transaction open. If Remains says that data is left,
+  // Scrub has done all it can, and the data cannot be read through the store.
   virtual absl::Status Scrub(const StoreLock& lock, absl::Duration wait) = 0;
 
-  // Copy: the newest state into an empty folder, a store like this one, durable when it returns OK;
-  // readers and writers go on. kCancelled if `progress`, called with (bytes done, all), returns
-  // false: then nothing is left of the copy. kAlreadyExists, kUnavailable.
+  // Copy: copies the newest state into an empty folder, as a store of the same kind, durable when
+  // it returns OK. Readers and writers continue. kCancelled if `progress`, called with (bytes done,
+  // all), returns false; then the copy is deleted. kAlreadyExists, kUnavailable.
   virtual absl::Status Copy(const std::string& folder,
                             const std::function<bool(uint64_t, uint64_t)>& progress) const = 0;
 
-  // Final: whether what a writer has committed stays so; not where it is part of a transaction of
-  // the caller's, who may still roll it back.
+  // Final: whether a commit is final. It is not inside a caller's transaction, which may still be
+  // rolled back.
   virtual bool Final() const { return true; }
 
-  // Remains: what Scrub leaves, where, and for how long: a sentence for people; empty: nothing.
+  // Remains: a sentence for people that says what Scrub leaves, where, and for how long. Empty if
+  // it leaves nothing.
   virtual std::string Remains() const { return {}; }
 
   virtual absl::StatusOr<StoreStatistics> Statistics() const = 0;
 
-  // Check: whether the newest state holds together, whatever is in it: its tables, not its long
-  // values. kDataLoss, saying where not.
+  // Check: checks that the tables of the newest state are consistent, but not long values.
+  // kDataLoss says where they are not.
   virtual absl::Status Check() const = 0;
 };
 
 enum class StoreMode { kRead, kWrite, kCreate };
 
-// OpenStore: the store in a folder (gallery/store_lmdb.cc), or of another kind, which this program
-// has been told of (gallery/store_scheme.h): "postgres:SERVICE". Cheap when the process has it open
-// already, and all who do share one. kNotFound if there is none (kCreate: makes it, and the
-// folder), kDataLoss where it is damaged, kFailedPrecondition for one of a later version,
-// kUnavailable where the system refuses (permissions, a read-only file system with kWrite, too many
-// readers), each with what to do.
+// OpenStore: the store in a folder (gallery/store_lmdb.cc), or of another registered kind
+// (gallery/store_scheme.h), as "postgres:SERVICE". All users in a process share one open store, so
+// a second call is cheap. kNotFound if there is none (kCreate creates it and the folder). kDataLoss
+// if it is damaged, kFailedPrecondition if its version is later. kUnavailable if the system refuses
+// (permissions, a read-only file system with kWrite, too many readers). Each error says what to do.
 absl::StatusOr<std::shared_ptr<Store>> OpenStore(const std::string& folder, StoreMode mode);
-// StoreExists: whether OpenStore with kRead would find one; also where it cannot say now.
+// StoreExists: whether OpenStore with kRead would find one. True also if this cannot be determined
+// now.
 bool StoreExists(const std::string& folder);
 
-// MemoryStore: for tests: the same promises, kept in memory, for as long as it lives (Copy:
+// MemoryStore: for tests. It keeps the same promises in memory, while it lives (Copy:
 // kUnimplemented).
 std::shared_ptr<Store> MemoryStore();
 

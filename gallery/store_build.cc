@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// New stores, empty ones and copies: they come into being whole, or not at all.
+// New stores, empty ones and copies: they are created completely or not at all.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,10 +17,10 @@
 namespace heft {
 namespace {
 
-// kStep: bytes copied in one transaction; so much memory LMDB takes.
+// kStep: bytes copied in one transaction, which LMDB keeps in memory.
 constexpr uint64_t kStep = uint64_t{1} << 26;
 
-// Fill: the entries of `from`; under them `progress` is called with bytes done, of `all`.
+// Fill: copies the entries of `from`, and calls `progress` with the bytes done, of `all`.
 absl::Status Fill(const std::shared_ptr<LmdbEnvironment>& environment, const StoreReader& from,
                   uint64_t all, const std::function<bool(uint64_t, uint64_t)>& progress) {
   uint64_t done = 0, step = 0;
@@ -58,7 +58,7 @@ absl::Status Fill(const std::shared_ptr<LmdbEnvironment>& environment, const Sto
   return commit();
 }
 
-// Removal: of a file that has not been given its name.
+// Removal: deletes a file that has not got its name.
 struct Removal {
   ~Removal() {
     if (!path.empty()) unlink(path.c_str());
@@ -83,7 +83,7 @@ absl::Status Build(const std::string& folder, const StoreReader* from, uint64_t 
   return SyncDirectory(folder);
 }
 
-// IsEmpty: but for what a copy leaves that was killed.
+// IsEmpty: ignores leftovers of a killed copy.
 bool IsEmpty(const std::string& folder) {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {

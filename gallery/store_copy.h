@@ -10,7 +10,7 @@
 
 namespace heft {
 
-// CopyStore: a state of any store, of about so many bytes, into a folder: Store::Copy.
+// CopyStore: copies a state of any store, of about so many bytes, into a folder: Store::Copy.
 absl::Status CopyStore(const std::string& folder, const StoreReader& from, uint64_t bytes,
                        const std::function<bool(uint64_t, uint64_t)>& progress);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stores that are damaged, cut off, of another version, or where nobody may write: what is said,
-// and that nobody crashes. What may crash runs in a child.
+// Stores that are damaged, cut off, of another version, or not writable: each gives its error and
+// no crash. Code that may crash runs in a child process.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ class StoreDamageTest : public ::testing::Test {
         .write(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
 
-  // Use: everything that may be done with a store, as far as it goes.
+  // Use: every operation on a store, until one fails.
   absl::Status Use(bool check) const {
     HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(Folder(), StoreMode::kWrite));
     if (check) HEFT_RETURN_IF_ERROR(store->Check());
@@ -68,7 +68,7 @@ class StoreDamageTest : public ::testing::Test {
     for (size_t i = 0; i < kTables; ++i) {
       HEFT_RETURN_IF_ERROR(
           reader->Scan(static_cast<Table>(i), {}, [](ByteSpan key, ByteSpan value) {
-            volatile uint8_t sum = 0;  // every byte is there
+            volatile uint8_t sum = 0;  // reads every byte
             for (const uint8_t byte : key) sum = sum + byte;
             for (const uint8_t byte : value) sum = sum + byte;
             return true;
@@ -93,7 +93,7 @@ class StoreDamageTest : public ::testing::Test {
   std::vector<uint8_t> good_;
 };
 
-// Flipped bytes anywhere: nobody crashes, whether or not he has the whole store checked first.
+// Flipped bytes anywhere cause no crash, with or without a check of the whole store.
 TEST_F(StoreDamageTest, FlippedBytes) {
   uint64_t random = 1;
   const auto draw = [&](size_t below) {
@@ -102,7 +102,7 @@ TEST_F(StoreDamageTest, FlippedBytes) {
     random ^= random << 17;
     return (random >> 20) % below;
   };
-  // Pages with entries, by what is unused in them, and the two that say what is in the file.
+  // Pages with entries, by their unused bytes, and the two meta pages.
   std::vector<size_t> pages = {0, 1};
   PageWalk walk(good_, kPage);
   walk.unused = [&](uint64_t at, size_t) { pages.push_back(at / kPage); };
@@ -131,7 +131,7 @@ TEST_F(StoreDamageTest, ATruncatedFile) {
     Write({good_.begin(), good_.begin() + size});
     const auto store = OpenStore(Folder(), StoreMode::kRead);
     if (store.ok()) {
-      // Free pages may be missing at the end.
+      // Free pages at the end may be missing.
       EXPECT_EQ(UseInChild(true), 0) << size;
       continue;
     }
@@ -170,7 +170,7 @@ TEST_F(StoreDamageTest, SomethingElse) {
   EXPECT_FALSE(StoreExists(Folder()));
 }
 
-// Few descriptors, and little address space.
+// Few descriptors and little address space.
 TEST_F(StoreDamageTest, Limits) {
   const auto limited = [&](int what, rlim_t limit) {
     const pid_t child = fork();
@@ -188,7 +188,7 @@ TEST_F(StoreDamageTest, Limits) {
     EXPECT_EQ(waitpid(child, &status, 0), child);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   };
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take all addresses
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they use all addresses
   EXPECT_EQ(limited(RLIMIT_AS, rlim_t{1} << 30), 0);
 #endif
   for (rlim_t files = 3; files < 9; ++files) {
@@ -214,8 +214,8 @@ TEST_F(StoreDamageTest, TooManyReaders) {
   EXPECT_TRUE(store->Read().ok());
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they take all addresses
-// Of two processes one may map little; the other writes more than that.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they use all addresses
+// The reading process can map little memory; the other one writes more than that.
 TEST_F(StoreDamageTest, AStoreGrowsBeyondTheMapOfOneWhoReadsIt) {
   int to_child[2], from_child[2];
   ASSERT_EQ(pipe2(to_child, O_CLOEXEC) + pipe2(from_child, O_CLOEXEC), 0);

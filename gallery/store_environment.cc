@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// LMDB's environments, one of a store in a process, and their transactions.
+// LMDB's environments, one per store in a process, and their transactions.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,8 +22,8 @@ std::optional<LmdbEnvironment::Id> FileId(const std::string& path) {
   return LmdbEnvironment::Id(info.st_dev, info.st_ino);
 }
 
-// Registry: the stores that this process has open. A child after fork has one of its own: LMDB's
-// locks are the parent's.
+// Registry: the stores that this process has open. A forked child has its own, because LMDB's locks
+// belong to the parent.
 class Registry {
  public:
   using Id = LmdbEnvironment::Id;
@@ -40,7 +40,7 @@ class Registry {
     return *registry;
   }
 
-  // Find: the store that is open, or what `make` makes. Waits for one that is being closed.
+  // Find: the open store, or the result of `make`. Waits for a store that is being closed.
   absl::StatusOr<std::shared_ptr<LmdbEnvironment>> Find(const Id& id, const std::string& folder,
                                                         const Make& make) {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -48,7 +48,7 @@ class Registry {
       if (auto environment = it->second.environment.lock()) return environment;
       closed_.wait(lock);
     }
-    // LMDB's table of readers goes by the path, whatever file is there now.
+    // LMDB finds its table of readers by the path, even if another file is there now.
     const std::string lock_path = absl::StrCat(StorePath(folder), "-lock");
     for (const auto& [other, entry] : open_) {
       if (entry.readers.has_value() && entry.readers == FileId(lock_path))
@@ -59,7 +59,7 @@ class Registry {
     return environment;
   }
 
-  // Close: while nobody opens it.
+  // Close: while no thread opens it.
   void Close(const Id& id, const std::function<void()>& close) {
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -119,7 +119,7 @@ LmdbEnvironment::LmdbEnvironment(std::string path, std::string folder, LmdbFile:
 
 LmdbEnvironment::~LmdbEnvironment() {
   if (getpid() != process_) {
-    // A child's copy: what closing would do to locks and readers is the parent's to do.
+    // In a forked child: closing would release the parent's locks and readers.
     (void)file_.release();
     for (auto& file : retired_) (void)file.release();
     return;
@@ -136,8 +136,8 @@ LmdbEnvironment::~LmdbEnvironment() {
   }
 }
 
-// OpenFile: for writing, wherever that can be: whoever opens the store next may want it, and LMDB
-// has a file open only once.
+// OpenFile: for writing if possible: the next user may want to write, and LMDB opens a file only
+// once in a process.
 absl::Status LmdbEnvironment::OpenFile() {
   const bool read_only = access(path_.c_str(), W_OK) != 0;
   mode_ = read_only ? LmdbFile::Mode::kRead : LmdbFile::Mode::kWrite;
@@ -145,28 +145,27 @@ absl::Status LmdbEnvironment::OpenFile() {
   return absl::OkStatus();
 }
 
-// InUse: whether a state is held. Then no file is closed, not even another one: with it LMDB would
-// forget all readers of this process.
+// InUse: whether a state is held. Then no file is closed, not even another one: LMDB would forget
+// all readers of this process with it.
 bool LmdbEnvironment::InUse() const {
   return (file_ != nullptr && file_->transactions != 0) ||
          std::ranges::any_of(retired_, [](const auto& file) { return file->transactions != 0; });
 }
 
-// Reopen: after a failure of the disk in the last write of a commit LMDB takes no more
-// transactions.
+// Reopen: LMDB takes no more transactions after a disk failure in the last write of a commit.
 absl::Status LmdbEnvironment::Reopen() {
   std::unique_lock<std::shared_mutex> alone(opening_);
   MDB_txn* txn = nullptr;
   if (file_ != nullptr) {
     const int rc = mdb_txn_begin(file_->env(), nullptr, MDB_RDONLY, &txn);
     if (rc == 0) mdb_txn_abort(txn);
-    if (rc != MDB_PANIC) return absl::OkStatus();  // another thread was here
+    if (rc != MDB_PANIC) return absl::OkStatus();  // another thread has done it
     if (!InUse()) {
       retired_.clear();
       file_ = nullptr;
     } else {
-      // Its states are still read, so another one is opened beside it. This lock tells LMDB not to
-      // begin a table of readers anew; closing it would let go of LMDB's own.
+      // Its states are still read, so another file is opened beside it. This lock tells LMDB not to
+      // start a new table of readers; closing it would release LMDB's own lock.
       if (guard_ < 0) guard_ = open(absl::StrCat(path_, "-lock").c_str(), O_RDWR | O_CLOEXEC);
       struct flock shared = {};
       shared.l_type = F_RDLCK;
@@ -181,7 +180,7 @@ absl::Status LmdbEnvironment::Reopen() {
   return OpenFile();
 }
 
-// Grow: for a file that another process has let grow beyond our map.
+// Grow: for a file that another process has grown beyond our map.
 absl::Status LmdbEnvironment::Grow() {
   std::unique_lock<std::shared_mutex> alone(opening_);
   if (InUse()) return LmdbError("read", folder_, MDB_MAP_RESIZED);
@@ -252,7 +251,7 @@ LmdbTransaction::LmdbTransaction(LmdbTransaction&& other) noexcept
       writes_(other.writes_) {}
 
 LmdbTransaction::~LmdbTransaction() {
-  // A child's copy: the reader that LMDB would strike out is the parent's.
+  // In a forked child: the reader that LMDB would remove is the parent's.
   if (txn_ == nullptr || getpid() != environment_->process_) return;
   mdb_txn_abort(txn_);
   --file_->transactions;

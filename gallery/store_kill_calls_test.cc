@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A commit that is cut short by a kill after each of the calls that it makes.
+// A commit is cut short by a kill after each of its system calls.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -14,8 +14,8 @@
 namespace heft {
 namespace {
 
-// A writer who is killed after any of its calls, beside others who have the store open: whoever
-// has the lock next reads what he is about to change.
+// A writer is killed after any of its calls, while others have the store open. The next holder of
+// the lock reads the data that it is about to change.
 TEST(StoreKillCallsTest, AWriterIsKilledAfterEveryCall) {
   const auto put = [](Store& store, std::string_view value) -> absl::Status {
     HEFT_ASSIGN_OR_RETURN(const auto lock, store.Lock(absl::Seconds(60)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that write to one store and are killed at any time: what they were told is committed is
-// there. HEFT_STORE_KILLS=N: so many of them, 40 without it.
+// Processes that write to one store are killed at any time: every acknowledged commit is there.
+// HEFT_STORE_KILLS=N: the number of kills, 40 by default.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -22,13 +22,13 @@ namespace {
 constexpr absl::Duration kLong = absl::Seconds(120);
 
 std::string Name(int writer, int i) { return absl::StrCat("writer ", writer, " key ", i); }
-// Value: of the number of a change; some are long.
+// Value: for a change's number; some are long.
 std::string Value(int writer, int change) {
   return std::string(change % 5 == 0 ? 3000 + change % 7 * 9000 : 60, 'a' + change % 20) +
          absl::StrCat(" ", writer, " ", change);
 }
 
-// Life: changes two entries at a time, tells of each commit, and scrubs now and then; until killed.
+// Life: changes two entries at a time, reports each commit, and sometimes scrubs, until killed.
 void Life(const std::string& folder, int writer, int from, int acknowledged) {
   for (int change = from;; ++change) {
     const auto store = OpenStore(folder, StoreMode::kWrite);
@@ -67,7 +67,7 @@ class StoreKillTest : public ::testing::Test {
     return {child, ends[0]};
   }
 
-  // End: kills it; the last change that it was told of, or `before`.
+  // End: kills it. Returns the last change that it reported, or `before`.
   static int End(const Writer& writer, int before) {
     kill(writer.process, SIGKILL);
     int status = 0;
@@ -78,8 +78,8 @@ class StoreKillTest : public ::testing::Test {
     return before;
   }
 
-  // Check: of a writer's entries each is the newest that was acknowledged for it, or, of one of
-  // them, the next; in both tables the same.
+  // Check: each entry of a writer is the newest that it reported, or, for one of them, the next;
+  // equal in both tables.
   void Check(const StoreReader& reader, int writer, int last) const {
     for (int i = 0; i < 9; ++i) {
       int newest = last - (last - i + 9 * 1000) % 9;
@@ -116,7 +116,7 @@ TEST_F(StoreKillTest, NothingAcknowledgedIsLost) {
       last[w] = End(process, last[w]);
       ++done;
     }
-    // A change that was not acknowledged may be there: it is taken for done.
+    // A change that was not reported may be there: it counts as done.
     const auto store = OpenStore(folder_ / "store", StoreMode::kWrite);
     ASSERT_TRUE(store.ok()) << store.status();
     const absl::Status whole = (*store)->Check();

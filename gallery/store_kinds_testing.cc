@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kinds of stores that need nothing but this library.
+// The kinds of stores that need only this library.
 #include "gallery/store_testing.h"
 
 namespace heft::store_testing {

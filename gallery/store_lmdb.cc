@@ -13,7 +13,7 @@
 namespace heft {
 namespace {
 
-// LmdbLock: `owner` says of which store in this process it is.
+// LmdbLock: `owner` names the store in this process that it belongs to.
 class LmdbLock : public StoreLock {
  public:
   LmdbLock(FileLock lock, std::shared_ptr<LmdbEnvironment> owner)
@@ -45,8 +45,8 @@ class LmdbStore : public Store {
     HEFT_RETURN_IF_ERROR(environment_->CheckPlace());
     // Readers that were killed would keep pages from being used again.
     environment_->CheckReaders();
-    // Of a commit in which a writer was killed LMDB tells readers only when the next one begins:
-    // what is read from here on is what that one changes.
+    // If a writer was killed in a commit, LMDB shows that commit to readers only when the next
+    // transaction begins. Beginning one makes readers see the state that the writer will change.
     if (!environment_->writing) HEFT_RETURN_IF_ERROR(environment_->Begin(true).status());
     return std::make_unique<LmdbLock>(std::move(lock), environment_);
   }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store in LMDB: what its sources share. A folder holds
+// The store in LMDB: declarations shared by its sources. A folder contains
 //
 //   store.mdb       the tables: LMDB's named databases, and a record of the store's own version
-//   store.mdb-lock  LMDB's: who reads which state, in all processes
-//   lock            held by whoever writes
+//   store.mdb-lock  LMDB's table of readers and their states, over all processes
+//   lock            held by the writer
 //
-// A value of kLongValue bytes and more fills whole pages, at least two, behind LMDB's header of 16
-// bytes: value, zeros, its length as 8 bytes. So it begins at kValueOffset modulo kValueAlignment,
-// and no byte of its pages is left from what they were before.
+// A value of at least kLongValue bytes fills whole pages, at least two, behind LMDB's header of 16
+// bytes: the value, zeros, its length as 8 bytes. So it begins at kValueOffset modulo
+// kValueAlignment, and nothing of the pages' earlier contents is left.
 //
-//   LmdbFile         store.mdb as LMDB has it open                        store_lmdb_file.cc
-//   LmdbEnvironment  it, shared by all who have it open in this process   store_environment.cc
-//   LmdbTransaction  a state of it, or the next                           store_environment.cc
-//   LmdbReader, LmdbWriter  them, as a Store's                            store_transactions.cc
+//   LmdbFile         store.mdb, opened by LMDB                            store_lmdb_file.cc
+//   LmdbEnvironment  the file, shared by all its users in this process    store_environment.cc
+//   LmdbTransaction  one state of the file, or the next state             store_environment.cc
+//   LmdbReader, LmdbWriter  a transaction, with the interface of Store    store_transactions.cc
 #ifndef HEFT_GALLERY_STORE_LMDB_H_
 #define HEFT_GALLERY_STORE_LMDB_H_
 
@@ -39,20 +39,20 @@
 
 namespace heft {
 
-// kMostReaders: states that may be held at a time, in all processes.
+// kMostReaders: states that may be held at the same time, over all processes.
 inline constexpr unsigned kMostReaders = 1024;
-// kMostValue: LMDB has 32 bits for a length.
+// kMostValue: LMDB's lengths have 32 bits.
 inline constexpr size_t kMostValue = size_t{1} << 31;
 
 std::string StorePath(const std::string& folder);  // FOLDER/store.mdb
 
-// LmdbError: what LMDB's or the system's error `rc` means for the store in `folder`, and what to
-// do.
+// LmdbError: explains error `rc`, LMDB's or the system's, for the store in `folder`, and says what
+// to do.
 absl::Status LmdbError(std::string_view action, const std::string& folder, int rc);
 absl::Status DamagedStore(const std::string& folder, std::string_view why);
 absl::Status ReplacedStore(const std::string& folder);
 
-// FileMap: a file's bytes, as long as it is now.
+// FileMap: the bytes of a file, with its present length.
 class FileMap {
  public:
   static absl::StatusOr<FileMap> Make(int fd);
@@ -66,12 +66,11 @@ class FileMap {
   ByteSpan bytes_;
 };
 
-// LmdbFile: kBuild: a new file that nobody else knows: no locks, durable only after Sync.
+// LmdbFile. kBuild: a new file that no other process uses, without locks, durable only after Sync.
 class LmdbFile {
  public:
   enum class Mode { kRead, kWrite, kBuild };
-  // `path`: of the file; `folder`: for messages. kNotFound, kDataLoss, kFailedPrecondition,
-  // kUnavailable.
+  // `folder` is for messages. kNotFound, kDataLoss, kFailedPrecondition, kUnavailable.
   static absl::StatusOr<std::unique_ptr<LmdbFile>> Open(const std::string& path,
                                                         const std::string& folder, Mode mode);
   ~LmdbFile();
@@ -83,18 +82,18 @@ class LmdbFile {
   MDB_dbi names() const { return names_; }  // LMDB's table of tables
   size_t page() const { return page_; }
   int descriptor() const;
-  // Meta: of a state; kAborted where others have committed twice since.
+  // Meta: the meta page of a state. kAborted after two later commits by others.
   absl::StatusOr<MetaPage> Meta(uint64_t state) const;
-  // CheckPages: that the pages of a state hold together; all of them, or those that LMDB needs to
-  // find the others. kAborted where others have committed twice meanwhile.
+  // CheckPages: checks that the pages of a state are consistent: all of them, or those that LMDB
+  // reads to find the others. kAborted after two later commits by others.
   absl::Status CheckPages(MDB_txn* txn, bool all) const;
-  // Map: the file's pages in LMDB's map, as far as it goes now. InMap: whether a value lies there,
-  // or would, if the file were longer.
-  bool mapped() const { return base_ != nullptr; }  // not while it is being made
+  // Map: the file's pages in LMDB's map, at its present size. InMap: whether a value is in the map,
+  // or would be if the file were longer.
+  bool mapped() const { return base_ != nullptr; }  // false while it is being built
   ByteSpan Map() const;
   bool InMap(const uint8_t* begin) const;
 
-  // How many transactions are open.
+  // The number of open transactions.
   std::atomic<int> transactions = 0;
 
  private:
@@ -113,53 +112,54 @@ class LmdbFile {
   MDB_dbi names_ = 0;
   std::array<MDB_dbi, kTables> tables_ = {};
   size_t page_ = 0;
-  const uint8_t* base_ = nullptr;  // of LMDB's map
+  const uint8_t* base_ = nullptr;  // the start of LMDB's map
 };
 
 class LmdbTransaction;
 
-// LmdbEnvironment: LMDB wants a file opened once in a process, so all who open a store share one.
+// LmdbEnvironment: LMDB requires that a process opens a file once, so all its users share one.
 class LmdbEnvironment : public std::enable_shared_from_this<LmdbEnvironment> {
  public:
   using Id = std::pair<dev_t, ino_t>;  // of the file
 
   static absl::StatusOr<std::shared_ptr<LmdbEnvironment>> Open(const std::string& folder);
-  // Build: for a file that is being made.
+  // Build: for a file that is being built.
   static absl::StatusOr<std::shared_ptr<LmdbEnvironment>> Build(const std::string& path,
                                                                 const std::string& folder);
   ~LmdbEnvironment();
 
   absl::StatusOr<LmdbTransaction> Begin(bool write);
-  // CheckPlace: kFailedPrecondition where the file that has the store's name is another one by now.
+  // CheckPlace: kFailedPrecondition if the store's path now names another file.
   absl::Status CheckPlace() const;
   const std::string& folder() const { return folder_; }
   bool writable() const { return mode_ != LmdbFile::Mode::kRead; }
 
-  // Reader: a state that somebody holds.
+  // Reader: a state that is held.
   struct Reader {
     pid_t pid;
     uint64_t state;
   };
   std::vector<Reader> Readers();
-  // Of a file that is being made: Flush: begins to write what there is; Sync: until it is written.
+  // For a file that is being built. Flush starts writing the data; Sync waits until it is written.
   void Flush();
   absl::Status Sync();
-  // CheckReaders: forgets those whose process is no more.
+  // CheckReaders: forgets readers whose process has ended.
   void CheckReaders();
 
-  // Under the writer's lock, for Scrub (store_scrub.cc):
-  // Pages: as far as they are known after the commit of `state`; 0: they are not.
+  // Under the writer's lock, for Scrub (store_scrub.cc).
+  // Pages: the known pages after the commit of `state`; 0: unknown.
   struct Pages {
     uint64_t state = 0, scrubbed = 0;
-    std::vector<bool> kept;   // by number: in use, and clean, when last scrubbed, and ever since
-    std::vector<bool> wiped;  // free, and zeros, when last scrubbed, and ever since
+    std::vector<bool> kept;   // by number: in use and clean since the last scrub
+    std::vector<bool> wiped;  // free and zeros since the last scrub
   };
   Pages pages;
-  // Buffers: LMDB holds at most so many. Scrubs: those of the store up to which they were dropped.
+  // The most buffers that LMDB holds. Scrubs: the store's count of scrubs when they were last
+  // dropped.
   static constexpr size_t kFewBuffers = 64;
   size_t buffers = kFewBuffers;
   std::optional<uint64_t> scrubs;
-  // A StoreWriter is there.
+  // Whether a StoreWriter exists.
   std::atomic<bool> writing = false;
 
  private:
@@ -172,20 +172,20 @@ class LmdbEnvironment : public std::enable_shared_from_this<LmdbEnvironment> {
 
   const std::string path_, folder_;
   const pid_t process_;
-  std::optional<Id> id_;  // once others may find it
+  std::optional<Id> id_;  // once others can find it
   LmdbFile::Mode mode_;
 
-  // Held shared where a transaction begins, alone where the file is opened anew.
+  // Held shared while a transaction begins, exclusively while the file is opened again.
   std::shared_mutex opening_;
   std::unique_ptr<LmdbFile> file_;
-  // Files after a failure, whose states are still read. LMDB must not close one while another of
-  // the same store is open.
+  // Files whose states are still read after a failure. LMDB must not close a file while another one
+  // of the same store is open.
   std::vector<std::unique_ptr<LmdbFile>> retired_;
   int guard_ = -1;
 };
 
-// LmdbTransaction: ends when destroyed; by the thread that began it, if it writes. A copy of it
-// that fork has made does nothing.
+// LmdbTransaction: ends when destroyed. A writing one must be destroyed by the thread that began
+// it. The copy in a forked child does nothing.
 class LmdbTransaction {
  public:
   LmdbTransaction(LmdbTransaction&& other) noexcept;
@@ -196,7 +196,7 @@ class LmdbTransaction {
   bool writes() const { return writes_; }
   const LmdbFile& file() const { return *file_; }
   LmdbEnvironment& environment() const { return *environment_; }
-  // Commit: 0, or LMDB's error. Not to be used afterwards.
+  // Commit: 0, or LMDB's error. The transaction cannot be used afterwards.
   int Commit();
 
  private:
@@ -210,12 +210,12 @@ class LmdbTransaction {
   bool writes_;
 };
 
-// LmdbPages: the pages of the state that a transaction began with. LMDB trusts them, so they are
-// checked before it looks into them.
+// LmdbPages: the pages of the state that a transaction began with. LMDB does not check pages, so
+// this checks them before LMDB reads them.
 class LmdbPages {
  public:
   explicit LmdbPages(const LmdbTransaction& transaction);
-  // Check: those that it needs for `key`. kDataLoss.
+  // Check: the pages that LMDB reads for `key`. kDataLoss.
   absl::StatusOr<PageWalk::Path> Check(Table table, ByteSpan key);
 
  private:
@@ -227,7 +227,7 @@ class LmdbPages {
   std::array<std::optional<PageTree>, kTables> trees_;
 };
 
-// LmdbReader: a lock of its own around LMDB's cursors, so that any number of threads may use it.
+// LmdbReader: has its own lock around LMDB's cursors, so any number of threads can use it.
 class LmdbReader : public StoreReader {
  public:
   explicit LmdbReader(LmdbTransaction transaction);
@@ -267,30 +267,30 @@ class LmdbWriter : public StoreWriter {
   std::optional<LmdbTransaction> transaction_;
   const std::string folder_;
   const std::function<void()> done_;
-  const std::thread::id thread_ = std::this_thread::get_id();  // LMDB's lock is its own
+  const std::thread::id thread_ = std::this_thread::get_id();  // LMDB's lock belongs to it
   mutable std::mutex mutex_;
-  // Values that this transaction has put lie anywhere: copies, aligned, until the next change.
+  // LMDB may put this transaction's values at any address: aligned copies, until the next change.
   mutable std::vector<std::vector<uint8_t>> aligned_;
   absl::Status failure_;
   size_t changes_ = 0, free_pages_ = 0;
   mutable LmdbPages pages_;
 };
 
-// PagesCommitted: LmdbEnvironment::Pages after the commit of a transaction (store_scrub.cc).
+// PagesCommitted: updates LmdbEnvironment::Pages after a commit (store_scrub.cc).
 void PagesCommitted(LmdbEnvironment& environment, uint64_t state);
-// BeginClean: drops LMDB's buffers where another process has scrubbed the store since; 0, or LMDB's
+// BeginClean: drops LMDB's buffers if another process has scrubbed the store since. 0, or LMDB's
 // error.
 int BeginClean(LmdbEnvironment& environment, const LmdbTransaction& transaction);
 // ScrubStore: Store::Scrub.
 absl::Status ScrubStore(LmdbEnvironment& environment, absl::Duration wait);
 
-// OpenFolderStore, FolderStoreExists: as OpenStore and StoreExists, of a folder.
+// OpenFolderStore, FolderStoreExists: as OpenStore and StoreExists, for a folder.
 absl::StatusOr<std::shared_ptr<Store>> OpenFolderStore(const std::string& folder, StoreMode mode);
 bool FolderStoreExists(const std::string& folder);
 
-// LockStore: the writer's lock of the store in `folder`, whether or not there is one yet, in the
-// order in which they come who wait for it (gallery/writer_queue.h). Somebody before this one who
-// does not take it for `patience`, because he is suspended, is not waited for.
+// LockStore: the writer's lock of the store in `folder`, which need not exist yet. Waiting writers
+// get it in order of arrival (gallery/writer_queue.h). A writer that is next but does not take the
+// lock for `patience` (it is suspended) is passed over.
 absl::StatusOr<FileLock> LockStore(const std::string& folder, absl::Duration wait,
                                    absl::Duration patience = absl::Milliseconds(250));
 // CreateStore: an empty store, unless there is one (store_build.cc).

@@ -18,7 +18,7 @@
 namespace heft {
 namespace {
 
-// The version of what is in the tables' shape, not of what galleries write into them.
+// The version of the tables' form, not of the galleries' data in them.
 constexpr std::string_view kVersionKey = "heft store";
 constexpr uint8_t kStoreVersion = 1;
 
@@ -105,7 +105,7 @@ absl::Status LmdbError(std::string_view action, const std::string& folder, int r
   }
 }
 
-// CheckFile: before LMDB maps a file, that it says what is in it.
+// CheckFile: checks the file's header before LMDB maps it.
 absl::Status LmdbFile::CheckFile(const std::string& path) const {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return LmdbError("open", folder_, errno);

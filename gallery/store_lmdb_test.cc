@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store in a folder: what only that can be asked for.
+// The store in a folder: tests that apply only to it.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -77,7 +77,7 @@ TEST_F(LmdbStoreTest, AReaderOutlivesItsStore) {
   EXPECT_EQ(Get(*reader, Table::kBlocks, "a"), Text(Long(9000, 1)));
 }
 
-// Eight processes, each of which adds one to a number ten times.
+// Eight processes. Each adds one to a number ten times.
 TEST_F(LmdbStoreTest, ManyProcesses) {
   const auto store = Make();
   std::vector<pid_t> children;
@@ -109,7 +109,7 @@ TEST_F(LmdbStoreTest, AChildOpensItAnew) {
   ASSERT_TRUE(Put(*store, Table::kHead, "a", AsBytes("1")).ok());
   std::shared_ptr<StoreReader> reader = *store->Read();
   EXPECT_EQ(InChild([&] {
-              reader = nullptr;  // the parent's, who has it still
+              reader = nullptr;  // the parent's, which still holds it
               return store->Read().status().code() == absl::StatusCode::kFailedPrecondition &&
                      Put(*Make(), Table::kHead, "a", AsBytes("2")).ok();
             }),
@@ -119,7 +119,7 @@ TEST_F(LmdbStoreTest, AChildOpensItAnew) {
   EXPECT_EQ(Get(*store, Table::kHead, "a"), "2");
 }
 
-// Readers and writers that are killed leave nothing behind that others would wait for.
+// Readers and writers that are killed leave nothing that others would wait for.
 TEST_F(LmdbStoreTest, KilledProcesses) {
   const auto store = Make();
   ASSERT_TRUE(Put(*store, Table::kHead, "a", AsBytes("1")).ok());
@@ -173,8 +173,8 @@ TEST_F(LmdbStoreTest, ACopyThatIsEndedIsGone) {
   EXPECT_TRUE(std::filesystem::is_empty(folder_ / "empty"));
 }
 
-// A store that is put in place of one that is open: nobody writes to what is no more, or reads the
-// new one by the old one's table of readers.
+// Another store replaces an open one: no writer writes to the old file, and no reader of the new
+// one uses the old table of readers.
 TEST_F(LmdbStoreTest, AnotherStoreInItsPlace) {
   auto store = Make();
   ASSERT_TRUE(Put(*store, Table::kHead, "a", AsBytes("1")).ok());

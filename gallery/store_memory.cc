@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MemoryStore: tables that are copied when they change, values that are shared by all states.
+// MemoryStore: tables are copied when they change; all states share values.
 #include <algorithm>
 #include <array>
 #include <condition_variable>
@@ -14,7 +14,7 @@
 namespace heft {
 namespace {
 
-// Value: its bytes begin where a store's do.
+// Value: its bytes are aligned as in any store.
 class Value {
  public:
   explicit Value(ByteSpan bytes) : room_(bytes.size() + kValueAlignment), size_(bytes.size()) {
@@ -30,7 +30,7 @@ class Value {
 };
 
 using Entries = std::map<std::string, std::shared_ptr<const Value>>;
-// State: tables are shared by the states that have them alike.
+// State: equal tables are shared between states.
 using State = std::array<std::shared_ptr<const Entries>, kTables>;
 
 std::string Key(ByteSpan key) { return {key.begin(), key.end()}; }
@@ -52,13 +52,13 @@ absl::Status ScanOf(const State& state, Table table, ByteSpan from,
   return absl::OkStatus();
 }
 
-// Shared: of a store and those who use it.
+// Shared: by a store and its users.
 struct Shared {
   std::mutex mutex;
   std::condition_variable unlocked;
   bool locked = false, writing = false;
   std::shared_ptr<const State> state;
-  std::vector<std::weak_ptr<const State>> before;  // of which readers may have some
+  std::vector<std::weak_ptr<const State>> before;  // some may have readers
   std::condition_variable read;
   int readers = 0;
 };
@@ -197,8 +197,7 @@ class MemoryStoreImpl : public Store {
     shared_->writing = true;
     return std::make_unique<MemoryWriter>(shared_, *shared_->state);
   }
-  // Scrub: memory that is let go of is nobody's, so there is nothing to wipe; readers are waited
-  // for as in a store that has.
+  // Scrub: freed memory needs no wiping. It waits for readers as other stores do.
   absl::Status Scrub(const StoreLock& lock, absl::Duration wait) override {
     HEFT_RETURN_IF_ERROR(CheckLock(lock));
     std::unique_lock<std::mutex> guard(shared_->mutex);

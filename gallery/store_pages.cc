@@ -58,9 +58,9 @@ absl::StatusOr<MetaPage> ReadMeta(ByteSpan page) {
   return meta;
 }
 
-// Node: of a page that has been checked.
+// Node: of a checked page.
 struct PageWalk::Node {
-  uint64_t page = 0;  // that it is on
+  uint64_t page = 0;  // its page
   uint16_t flags = 0;
   uint64_t child = 0;  // of a branch
   uint32_t size = 0;   // of the value
@@ -75,7 +75,7 @@ absl::Status PageWalk::Damaged(uint64_t number, std::string_view why) const {
   return absl::DataLossError(absl::StrCat("page ", number, " ", std::string(why)));
 }
 
-// Begin: what may be reached of a state is in the file.
+// Begin: all pages that a state may reach must be in the file.
 void PageWalk::Begin(const MetaPage& meta) {
   pages_ = meta.last_page + 1;
   const uint64_t there = std::min<uint64_t>(pages_, map_.size() / page_size_);
@@ -94,7 +94,7 @@ absl::Status PageWalk::Walk(const MetaPage& meta) {
   return absl::OkStatus();
 }
 
-// CheckTree: LMDB does with a tree what its flags say; ours have none of their own.
+// CheckTree: LMDB treats a tree as its flags say; our trees have no flags of their own.
 absl::Status PageWalk::CheckTree(const PageTree& tree, Kind kind) const {
   constexpr uint16_t kKinds = 0x7e, kNumbers = 0x08;  // of keys and values; keys are numbers
   if (tree.root != kNone && (tree.depth < 1 || tree.depth > kMostDepth)) {
@@ -187,7 +187,7 @@ absl::Status PageWalk::Page(uint64_t number, size_t depth, Kind kind) {
   return depth > 1 ? Children(number, depth, kind) : Nodes(number, depth, kind);
 }
 
-// Children: of a branch. Each begins with the key that stands here, unless that was deleted.
+// Children: of a branch. Each begins with its key in the branch, unless that was deleted.
 absl::Status PageWalk::Children(uint64_t number, size_t depth, Kind kind) {
   const size_t nodes = (Load<uint16_t>(map_, number * page_size_ + 12) - kHeader) / 2;
   const std::optional<ByteSpan> end = end_;
@@ -258,13 +258,13 @@ absl::Status PageWalk::Leaf(const Node& node, Kind kind) {
   return kind == Kind::kFree ? FreePages(node, value) : absl::OkStatus();
 }
 
-// CheckOverflow: how many pages the value takes.
+// CheckOverflow: the number of pages of the value.
 absl::StatusOr<uint64_t> PageWalk::CheckOverflow(const Node& node, Kind kind) const {
   const uint64_t first = Load<uint64_t>(map_, node.at);
   const uint64_t needed = (kHeader + uint64_t{node.size} + page_size_ - 1) / page_size_;
   HEFT_RETURN_IF_ERROR(CheckRange(first, needed));
   const size_t at = first * page_size_;
-  // LMDB leaves a list that was shortened in one transaction the pages that it had.
+  // A list that was shortened in one transaction keeps its pages in LMDB.
   const uint64_t count = Load<uint32_t>(map_, at + 12);
   if (Load<uint64_t>(map_, at) != first || Load<uint16_t>(map_, at + 10) != kOverflow ||
       count < needed || (kind != Kind::kFree && count > needed)) {
@@ -338,7 +338,7 @@ absl::StatusOr<PageWalk::Path> PageWalk::FindPath(const PageTree& tree, ByteSpan
   HEFT_RETURN_IF_ERROR(CheckOnce(number, tree.depth, Kind::kTable));
   for (size_t depth = tree.depth;; --depth) {
     const size_t nodes = (Load<uint16_t>(map_, number * page_size_ + 12) - kHeader) / 2;
-    // The first key of a branch is none: it comes before all.
+    // The first key of a branch is empty: it sorts before all others.
     size_t low = depth > 1 ? 1 : 0, high = nodes;
     while (low < high) {
       const size_t i = (low + high) / 2;

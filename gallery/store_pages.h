@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pages of a store's file, as LMDB 0.9 lays them out on a 64-bit little-endian machine, read
-// without LMDB, which trusts them: to see whether they hold together, and what is left in them that
-// nothing refers to.
+// The pages of a store's file, as LMDB 0.9 lays them out on a 64-bit little-endian machine. They
+// are read without LMDB, which does not check them. This finds damage, and remains that nothing
+// refers to.
 //
 //   meta page, 0 and 1    16 bytes, magic and version (u32), address, size of the map (u64), two
 //                         trees (of free pages, of names), last page, state
@@ -12,10 +12,10 @@
 //   node                  length of the value or number of a page (48 bits for the latter), flags,
 //                         length of the key (u16), key, value; a value that does not fit is the
 //                         number of its first overflow page
-//   overflow pages        as a page, with their count (u32) in place of the free space; then the
-//   value
+//   overflow pages        as a page, but with their count (u32) where the free space is;
+//                         then the value
 //
-// Of each state two metas are kept; a page that either reaches is never written over by LMDB.
+// Two metas keep the last two states. LMDB never overwrites a page that either reaches.
 #ifndef HEFT_GALLERY_STORE_PAGES_H_
 #define HEFT_GALLERY_STORE_PAGES_H_
 
@@ -32,7 +32,7 @@
 namespace heft {
 
 struct PageTree {
-  uint32_t page_size = 0;  // of the first tree alone
+  uint32_t page_size = 0;  // in the first tree only
   uint16_t flags = 0, depth = 0;
   uint64_t branch_pages = 0, leaf_pages = 0, overflow_pages = 0, entries = 0, root = 0;
 };
@@ -42,44 +42,42 @@ struct MetaPage {
   PageTree free_pages, names;
 };
 
-// ReadMeta: of page 0 or 1 of a file of pages of so many bytes, or where it begins (`page_size` 0,
-// for page 0). kDataLoss, without the store's name, as all errors here.
+// ReadMeta: the meta from page 0 or 1 of a file; for page 0, its beginning is enough. kDataLoss,
+// without the store's name, as for all errors here.
 absl::StatusOr<MetaPage> ReadMeta(ByteSpan page);
 
-// PageWalk: over all pages that a state reaches. Pages are looked at once, whatever the number of
-// states walked. Everything is checked that LMDB takes for granted about pages looked into.
+// PageWalk: a walk over all pages that a state reaches. Each page is read once, even over several
+// states. It checks everything that LMDB assumes about these pages.
 class PageWalk {
  public:
-  // `map`: the file; `page_size`: a power of two, from 4096.
+  // `map`: the file. `page_size`: a power of two, at least 4096.
   PageWalk(ByteSpan map, size_t page_size);
 
-  // Leaf: whether a table's leaf is to be looked into, by its number; all are without it.
+  // Leaf: whether to read a table's leaf, by its page number. Without it, all are read.
   std::function<bool(uint64_t)> leaf;
-  // Unused: called for bytes, by offset in the file and length, of pages looked into, that nothing
-  // refers to.
+  // Unused: called with offset and length of bytes in read pages that nothing refers to.
   std::function<void(uint64_t, size_t)> unused;
-  // Stale: called with a table's name and the bounds of a subtree of short entries, `from` of which
-  // is a key that is no more, and stands in a branch alone. Of leaves looked into.
+  // Stale: called with a table's name and the bounds of a subtree of short entries. Its key `from`
+  // was deleted and remains only in a branch. For leaves that are read.
   std::function<void(ByteSpan table, ByteSpan from, std::optional<ByteSpan> to)> stale;
-  // Free: called with a state, and the pages that it left free.
+  // Free: called with a state, and the pages that it freed.
   std::function<void(uint64_t, std::span<const uint64_t>)> free;
-  // Strict: that a page is reached twice, or is free too, and keys out of order are errors. For one
-  // state alone.
+  // Strict: it is an error if a page is reached twice or is also free, or if keys are out of order.
+  // Only for a walk over one state.
   bool strict = false;
 
   absl::Status Walk(const MetaPage& meta);
 
-  // Find: a tree by its name, of a state. FindPath: checks the pages that LMDB looks into for
-  // `key`, and those beside them, into which it looks where it changes something. Pages are checked
-  // once.
+  // Find: a state's tree with this name. FindPath: checks the pages that LMDB reads for `key`, and
+  // the pages beside them, which LMDB reads when it makes changes. Each page is checked once.
   absl::StatusOr<PageTree> Find(const MetaPage& meta, std::string_view name);
   struct Path {
     size_t entries = 0;            // of keys >= `key` in its leaf
-    std::optional<ByteSpan> next;  // what the keys of the next leaf begin with, if there is one
+    std::optional<ByteSpan> next;  // first bytes of the next leaf's keys, if there is one
   };
   absl::StatusOr<Path> FindPath(const PageTree& tree, ByteSpan key);
 
-  // Reached: by number, the pages reached so far.
+  // Reached: the pages reached so far, by number.
   const std::vector<bool>& reached() const { return reached_; }
 
  private:
@@ -99,7 +97,7 @@ class PageWalk {
   absl::Status Overflow(const Node& node, Kind kind);
   absl::Status FreePages(const Node& node, ByteSpan value);
   absl::Status CheckRange(uint64_t first, uint64_t count) const;
-  // Reach: false if the pages have been reached already.
+  // Reach: false if the pages were reached before.
   absl::StatusOr<bool> Reach(uint64_t first, uint64_t count);
   absl::Status Damaged(uint64_t number, std::string_view why) const;
 
@@ -108,8 +106,8 @@ class PageWalk {
   uint64_t pages_ = 0;  // of the state
   std::vector<bool> reached_;
   std::vector<uint8_t> last_key_;
-  // Of a table that is walked: its name, where the subtree ends, and, of the subtree that was
-  // walked last, its first key, if that was looked at and its leaf has no long values.
+  // The table in the walk: its name, the end of the subtree, and the first key of the last subtree,
+  // if that was read and its leaf has no long values.
   ByteSpan table_;
   std::optional<ByteSpan> end_, first_key_;
   uint64_t entries_ = 0;

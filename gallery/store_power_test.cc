@@ -173,7 +173,7 @@ class Cuts {
     pending_.clear();
   }
 
-  // Open: what is there afterwards.
+  // Open: opens the store as it is afterwards.
   std::shared_ptr<Store> Open(const std::vector<uint8_t>& image) const {
     const std::string path = absl::StrCat(folder_, "/store.mdb");
     const int fd = open(path.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
@@ -190,8 +190,8 @@ class Cuts {
   std::vector<const Event*> pending_;
 };
 
-// At every write and every sync of a life of 60 changes and some scrubs: what was acknowledged is
-// there, nothing is there by half, and the store goes on.
+// At every write and every sync of a life of 60 changes and some scrubs: acknowledged changes are
+// there, none is there by half, and the store can still be used.
 TEST_F(StorePowerTest, PowerLossAtEveryWrite) {
   const char* const given = std::getenv("HEFT_STORE_CUTS");
   const uint32_t cuts = given == nullptr ? 5 : std::atoi(given);

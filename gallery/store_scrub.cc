@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Store::Scrub. LMDB never writes over a page in use, so a value that is deleted stays where it
-// was: in pages that are free now, and in the free space of pages of small entries. LMDB also keeps
-// buffers of pages in memory, and writes later pages from them with what their free space held.
+// Store::Scrub. LMDB never overwrites a page in use, so a deleted value stays where it was: in
+// pages that are free now, and in the free space of pages of small entries. LMDB also keeps buffers
+// of pages in memory, and writes later pages from them together with the old contents of their free
+// space. And its branches repeat keys, which stay there when their entries are deleted.
 //
-// And its branches repeat keys, which stay there when their entries go.
-//
-// So: the buffers are let go; one more transaction makes both of LMDB's metas forget the state
-// before; once nobody reads that, zeros go over its free pages, and over the free space of pages in
-// use. No byte that any state refers to is written, so that a crash at any time harms nothing.
-// Where a branch holds a key that is no more, the entries below are taken out and put back, and all
-// of it is done again.
+// So Scrub drops the buffers. One more transaction makes both of LMDB's metas forget the earlier
+// state. When that state has no readers, Scrub writes zeros over its free pages and over the free
+// space of pages in use. It writes no byte that any state refers to, so a crash at any time harms
+// nothing. If a branch contains a deleted key, Scrub takes the entries below it out, puts them
+// back, and starts again.
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,12 +31,12 @@ bool IsZero(ByteSpan bytes) {
          (bytes[0] == 0 && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
-// Eraser writes zeros over what is not zero yet.
+// Eraser writes zeros over bytes that are not zero.
 class Eraser {
  public:
   Eraser(ByteSpan map, int fd) : map_(map), fd_(fd) {}
 
-  // Add: `size` bytes at `at`, as far as the file goes.
+  // Add: `size` bytes at `at`, up to the end of the file.
   void Add(uint64_t at, size_t size) {
     if (at >= map_.size()) return;
     size = std::min<uint64_t>(size, map_.size() - at);
@@ -72,7 +71,7 @@ class Eraser {
 
 MDB_val ScrubsKey() { return {kScrubsKey.size(), const_cast<char*>(kScrubsKey.data())}; }
 
-// Scrubs: how many there were of this store.
+// Scrubs: the number of scrubs of this store.
 uint64_t Scrubs(const LmdbTransaction& transaction) {
   MDB_val key = ScrubsKey(), value;
   uint64_t scrubs = 0;
@@ -83,7 +82,7 @@ uint64_t Scrubs(const LmdbTransaction& transaction) {
   return scrubs;
 }
 
-// PutScrubs: where in memory it stands now.
+// PutScrubs: `place`: the address of the record in memory.
 int PutScrubs(MDB_txn* txn, MDB_dbi names, uint64_t scrubs, const void** place) {
   MDB_val key = ScrubsKey(), value = {sizeof(scrubs), &scrubs};
   int rc = mdb_put(txn, names, &key, &value, 0);
@@ -92,10 +91,10 @@ int PutScrubs(MDB_txn* txn, MDB_dbi names, uint64_t scrubs, const void** place) 
   return rc;
 }
 
-// DropBuffers: has LMDB free the buffers that it would write pages from. The commit of a nested
-// transaction frees the buffers of pages that both have changed, and takes new ones from the list
-// of those that were used, as long as there are any. So there are no more when memory comes back
-// that was freed before.
+// DropBuffers: makes LMDB free the buffers from which it would write pages. The commit of a nested
+// transaction frees the buffers of pages that both transactions have changed. It takes new ones
+// from the list of used buffers until that is empty. So no buffer is left that the system could
+// return with old contents.
 int DropBuffers(const LmdbTransaction& transaction, uint64_t scrubs, size_t most) {
   MDB_txn* const parent = transaction.get();
   const MDB_dbi names = transaction.file().names();
@@ -116,7 +115,7 @@ int DropBuffers(const LmdbTransaction& transaction, uint64_t scrubs, size_t most
   return rc;
 }
 
-// WaitForReaders: until nobody reads a state before `state`.
+// WaitForReaders: waits until no reader has a state before `state`.
 bool WaitForReaders(LmdbEnvironment& environment, uint64_t state, absl::Duration wait) {
   const absl::Time end = absl::Now() + wait;
   while (true) {
@@ -128,8 +127,8 @@ bool WaitForReaders(LmdbEnvironment& environment, uint64_t state, absl::Duration
   }
 }
 
-// NextState: one more transaction; no page that the state before the newest has left is reached by
-// a meta afterwards. The newest state, before it.
+// NextState: commits one more transaction. Then no meta reaches a page that the state before the
+// newest has freed. Returns the newest state before it.
 absl::StatusOr<uint64_t> NextState(LmdbEnvironment& environment) {
   HEFT_ASSIGN_OR_RETURN(LmdbTransaction transaction, environment.Begin(true));
   const NoFileSizeSignal no_signal;
@@ -146,7 +145,7 @@ absl::StatusOr<uint64_t> NextState(LmdbEnvironment& environment) {
   return state - 1;
 }
 
-// Stale: entries of a table, from a key that stands in its branches and was deleted.
+// Stale: entries of a table, from a deleted key that its branches still contain.
 struct Stale {
   Table table;
   std::vector<uint8_t> from;
@@ -162,7 +161,7 @@ void AddStale(ByteSpan name, ByteSpan from, std::optional<ByteSpan> to, std::vec
   }
 }
 
-// Renew: takes such entries out and puts them back, so that LMDB makes the branch anew.
+// Renew: takes such entries out and puts them back, so that LMDB writes the branch again.
 absl::Status Renew(LmdbEnvironment& environment, const std::vector<Stale>& all) {
   HEFT_ASSIGN_OR_RETURN(LmdbTransaction transaction, environment.Begin(true));
   LmdbWriter writer(std::move(transaction), [] {});
@@ -185,7 +184,7 @@ absl::Status Renew(LmdbEnvironment& environment, const std::vector<Stale>& all) 
   return writer.Commit();
 }
 
-// Sweep: the free pages of the newest state but one, and the free space of pages in use.
+// Sweep: erases the free pages of the newest state but one, and the free space of pages in use.
 absl::Status Sweep(LmdbEnvironment& environment, const LmdbFile& file, uint64_t state,
                    std::vector<Stale>& stale) {
   HEFT_ASSIGN_OR_RETURN(const FileMap file_map, FileMap::Make(file.descriptor()));
@@ -283,7 +282,7 @@ absl::StatusOr<std::vector<Stale>> ScrubOnce(LmdbEnvironment& environment, absl:
         absl::StrCat("what was deleted from the store in ", environment.folder(),
                      " is still read: it stays on the disk until it is scrubbed again"));
   }
-  // Held, so that the file stays open.
+  // Held to keep the file open.
   HEFT_ASSIGN_OR_RETURN(const LmdbTransaction transaction, environment.Begin(false));
   std::vector<Stale> stale;
   const absl::Status swept = Sweep(environment, transaction.file(), state, stale);
@@ -304,7 +303,7 @@ absl::Status ScrubStore(LmdbEnvironment& environment, absl::Duration wait) {
     state = mdb_txn_id(newest.get());
   }
   if (environment.pages.scrubbed == state) return absl::OkStatus();  // nothing since
-  // Once, but where branches hold keys that were deleted; then twice as a rule.
+  // Once; as a rule twice if branches contain deleted keys.
   constexpr int kMostTimes = 8;
   for (int i = 1;; ++i) {
     HEFT_ASSIGN_OR_RETURN(const auto stale, ScrubOnce(environment, end));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is left in the store's file of what was deleted.
+// Remains of deleted data in the store's file.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using namespace store_testing;
 
-// ScrubTest: what is in the store's file, read as bytes.
+// ScrubTest: reads the store's file as bytes.
 class ScrubTest : public LmdbStoreTest {
  protected:
   std::string File() const { return *ReadTextFile(Folder() + "/store.mdb"); }
@@ -53,8 +53,8 @@ TEST_F(ScrubTest, OfALongValueNothingIsLeft) {
   EXPECT_EQ(Get(*store, Table::kBlocks, "stays"), Text(Long(2'000'000, 8)));
 }
 
-// Small entries, of which LMDB leaves copies in the free space of pages in use, and in memory, from
-// where they come back with later pages.
+// LMDB leaves copies of small entries in the free space of pages in use, and in memory, from where
+// they return with later pages.
 TEST_F(ScrubTest, OfSmallEntriesNothingIsLeft) {
   const auto store = Make();
   const auto name = [](size_t i) { return absl::StrCat("secret name ", 10'000 + i); };
@@ -93,7 +93,7 @@ TEST_F(ScrubTest, OfSmallEntriesNothingIsLeft) {
   }
 }
 
-// The buffers are another process's.
+// The buffers belong to another process.
 TEST_F(ScrubTest, AProcessThatHasWrittenItBringsNothingBack) {
   const auto store = Make();
   const auto change = [&](bool there) {
@@ -137,7 +137,7 @@ TEST_F(ScrubTest, WaitsForReaders) {
   EXPECT_EQ(Get(*newest, Table::kBlocks, "a"), Text(Long(100'000, 2)));
 }
 
-// Whatever the order of changes, scrubs, other processes and transactions that are not committed.
+// Any order of changes, scrubs, other processes and uncommitted transactions.
 TEST_F(ScrubTest, ManyChanges) {
   const auto store = Make();
   uint32_t random = 1;
@@ -145,7 +145,7 @@ TEST_F(ScrubTest, ManyChanges) {
     random = random * 1664525u + 1013904223u;
     return (random >> 8) % below;
   };
-  std::map<std::string, std::string> there;  // what should be
+  std::map<std::string, std::string> there;  // the expected entries
   std::vector<std::string> gone;
   for (int step = 0; step < 150; ++step) {
     const auto lock = *store->Lock(kLong);
@@ -185,7 +185,7 @@ TEST_F(ScrubTest, ManyChanges) {
   }
 }
 
-// LMDB's branches repeat keys, and keep those that are deleted.
+// LMDB's branches repeat keys, and keep deleted ones.
 TEST_F(ScrubTest, OfKeysNothingIsLeft) {
   const auto store = Make();
   constexpr size_t kMany = 6000;  // three levels

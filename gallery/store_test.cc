@@ -147,7 +147,7 @@ TEST_P(StoreTest, LongValuesAreAligned) {
   check(**store_->Read());
 }
 
-// What a transaction puts of what it has read is not what it overwrites meanwhile.
+// A transaction can put bytes that it has read, while it overwrites their source.
 TEST_P(StoreTest, WritesWhatItReads) {
   ASSERT_TRUE(Change(*store_, [&](StoreWriter& w) -> absl::Status {
                 HEFT_RETURN_IF_ERROR(w.Put(Table::kBlocks, AsBytes("a"), Long(2000, 1)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of stores share.
+// Shared by tests of stores.
 #ifndef HEFT_GALLERY_STORE_TESTING_H_
 #define HEFT_GALLERY_STORE_TESTING_H_
 
@@ -22,7 +22,7 @@ inline constexpr absl::Duration kLong = absl::Seconds(60);
 
 inline std::string Text(ByteSpan bytes) { return {bytes.begin(), bytes.end()}; }
 
-// Long: bytes that their seed decides, no eight of them alike.
+// Long: bytes from a seed; no eight of them are equal to another eight.
 inline std::vector<uint8_t> Long(size_t size, uint32_t seed) {
   std::vector<uint8_t> bytes(size);
   uint64_t state = seed * 0x9E3779B97F4A7C15 + 1;
@@ -70,7 +70,7 @@ inline std::vector<std::string> Keys(const StoreReader& reader, Table table,
   return keys;
 }
 
-// InChild: what another process does, made by a fork; its exit status.
+// InChild: runs an action in a forked process; returns its exit status.
 inline int InChild(const std::function<bool()>& action) {
   const pid_t child = fork();
   if (child == 0) _exit(action() ? 0 : 1);
@@ -79,8 +79,8 @@ inline int InChild(const std::function<bool()>& action) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// StoreKind: a kind of store, with which the suite (store_test.cc) is run. A program with the suite
-// defines StoreKinds. `make` returns nothing where this machine lacks what the kind needs.
+// StoreKind: a kind of store, for which the suite (store_test.cc) runs. A program with the suite
+// defines StoreKinds. `make` returns nothing if this machine lacks something that the kind needs.
 struct StoreKind {
   std::string name;
   std::function<std::shared_ptr<Store>(const std::string& folder)> make;

@@ -35,7 +35,7 @@ struct View {
     return DamagedStore(transaction.environment().folder(),
                         absl::StrCat(std::string(TableName(table)), ", ", std::string(why)));
   }
-  // Value: what was put, of what is stored.
+  // Value: the value as it was put, from its stored form.
   absl::StatusOr<ByteSpan> Value(Table table, const MDB_val& stored) const {
     const ByteSpan bytes = Bytes(stored);
     if (transaction.file().InMap(bytes.data())) {

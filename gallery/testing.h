@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A disk that fails, for tests. To be included by one file of a program.
+// A failing disk, for tests. Included by one file of a program.
 #ifndef HEFT_GALLERY_TESTING_H_
 #define HEFT_GALLERY_TESTING_H_
 
@@ -8,8 +8,8 @@
 
 #include <cerrno>
 
-// The disk refuses the n-th flush: these stand in for the C library's in this program, and in
-// LMDB's library, which makes a store's changes durable by them.
+// The disk fails the n-th flush. These functions replace the C library's in this program, and in
+// LMDB's library, which makes a store's changes durable with them.
 static int g_flushes = 0, g_failing_flush = 0;
 static int Flush(long number, int fd) {
   if (++g_flushes == g_failing_flush) {

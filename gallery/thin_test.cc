@@ -136,7 +136,7 @@ class ThinGalleryTest : public ::testing::Test {
   const std::string folder_ = temporary_ / "gallery";
 };
 
-// What is promised of the worst score, and half of the step to which scores are rounded.
+// The promised bound of the worst score, and half of the step to which scores are rounded.
 constexpr double kTolerance = 2e-3 + kScoreStep / 2;
 
 TEST_F(ThinGalleryTest, OneGalleryServesAllPlacesOfFusion) {
@@ -322,7 +322,7 @@ TEST_F(ThinGalleryTest, WhatDoesNotBelongTogetherIsRefused) {
             Code::kFailedPrecondition);
   EXPECT_EQ(searcher->Enrol(folder_, ann(Fuse::kServer, enrol)).status().code(),
             Code::kFailedPrecondition);
-  // What was projected by another model is not this one's vector.
+  // A vector that another model projected does not fit this model.
   Model other = *model_;
   other.projection[0] += 0.01;
   const auto stranger = Client::Create(other, owner_->EncryptionKey());

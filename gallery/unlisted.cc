@@ -10,10 +10,10 @@
 namespace heft {
 namespace {
 
-// Keys of a table that are deleted at once.
+// The keys of a table that are deleted at once.
 constexpr size_t kKeys = 4096;
 
-// Whether there was anything.
+// Returns whether there were any keys.
 absl::StatusOr<bool> Clear(StoreWriter& writer, Table table, uint32_t number) {
   std::vector<StoreKey> keys;
   bool any = false;
@@ -30,7 +30,7 @@ absl::StatusOr<bool> Clear(StoreWriter& writer, Table table, uint32_t number) {
   return any;
 }
 
-// One more than the last that has a name.
+// The number after the last one with a name.
 absl::StatusOr<uint32_t> NextNumber(const StoreReader& reader) {
   uint32_t number = 1;
   HEFT_RETURN_IF_ERROR(reader.Scan(Table::kCatalog, {}, [&](ByteSpan, ByteSpan value) {
@@ -78,7 +78,7 @@ absl::Status CheckNotListed(const StoreReader& reader, const GalleryId& id,
     HEFT_ASSIGN_OR_RETURN(const auto bytes, reader.Get(Table::kHead, HeadKey(number)));
     const auto head = bytes ? ParseHead(*bytes, "a gallery's head")
                             : absl::DataLossError("a gallery's head is missing");
-    if (!head.ok() || head->id != id) continue;  // what is damaged stops nobody else
+    if (!head.ok() || head->id != id) continue;  // damage stops no other gallery
     return absl::AlreadyExistsError(absl::StrCat("this gallery is there already, as ", listed));
   }
   return absl::OkStatus();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Galleries that are made in several transactions, since they are too large for one: their rows are
-// under a number that no name in the catalogue has, until the last transaction gives it one. What
-// somebody left who was ended before is taken away by the next who wants the number.
+// Galleries that are made in several transactions, because they are too large for one. Their rows
+// are under a number without a name in the catalogue until the last transaction names it. The next
+// user of the number deletes the rows of an interrupted attempt.
 #ifndef HEFT_GALLERY_UNLISTED_H_
 #define HEFT_GALLERY_UNLISTED_H_
 
@@ -18,8 +18,8 @@ namespace heft {
 // kStepBytes: of a transaction, which is in memory until it is committed.
 inline constexpr uint64_t kStepBytes = uint64_t{1} << 26;
 
-// FreeNumber: one that no gallery has, and of which the store has nothing any more. DropUnlisted:
-// what the store had of it; false where that was nothing.
+// FreeNumber: a number without a gallery and without rows in the store. DropUnlisted: deletes the
+// rows of such a number; false if it has none.
 absl::StatusOr<uint32_t> FreeNumber(StoreWriter& writer);
 absl::StatusOr<bool> DropUnlisted(StoreWriter& writer);
 // ListGallery: gives a number a name.

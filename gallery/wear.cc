@@ -22,7 +22,7 @@ WearCosts WearCostsOf(const Instance& matching) {
 }
 
 bool MayAdd(const WearCosts& costs, const BlockWear& block, double clean, double cost) {
-  // Sums of thousands of equal numbers end a little beside their product.
+  // Sums of thousands of equal numbers differ slightly from their product.
   constexpr double kRounding = 1e-9;
   const double exposure = block.wear + cost - std::min(block.least_clean, clean);
   return exposure <= (costs.bound - costs.reserve) * (1 + kRounding);

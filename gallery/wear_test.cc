@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A million additions and removals by the numbers of gallery/wear.h: nobody is exposed to
-// more than the bound, and no space is lost.
+// A million additions and removals with the formulae of gallery/wear.h: no template's exposure
+// exceeds the bound, and no space is lost.
 #include "gallery/wear.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ TEST(WearTest, AFullBlockOfSingleAdditionsIsWhatErrorsPredict) {
     block.wear = positions * (costs.addition + costs.exchange);
     EXPECT_NEAR(Margin(costs, block), 0, 1e-9);
     EXPECT_EQ(Margin(costs, {}), 1);
-    // By ones, half of a block; by sixteens, as a journal is folded, all of it.
+    // One by one, half of a block; by sixteens, as a journal is folded, all of it.
     for (const uint32_t call : {1, 16}) {
       const double cost = AdditionVariance(matching.params(), matching.plan, call);
       uint32_t added = 0;
@@ -45,7 +45,7 @@ TEST(WearTest, AFullBlockOfSingleAdditionsIsWhatErrorsPredict) {
       EXPECT_GE(added, call == 1 ? positions / 2 : positions);
       EXPECT_GE(Margin(costs, block), 0.5 - 1e-6);
     }
-    // The products' error has the templates' own, and the probe's, beside this.
+    // The error of the products also contains that of the templates and of the probe.
     const double predicted = ProductError(matching.params(), matching.plan, false);
     EXPECT_LT(std::sqrt(2 * costs.bound) * matching.plan.matching.probe_length, predicted);
     EXPECT_LT(costs.exchange, costs.addition / 15);
@@ -56,24 +56,24 @@ TEST(WearTest, AFullBlockOfSingleAdditionsIsWhatErrorsPredict) {
 
 TEST(WearTest, NoiseOfAPositionIsThatSinceItWasClean) {
   const WearCosts costs = {.addition = 1, .exchange = 0.25, .bound = 12, .reserve = 2};
-  // Nine additions, none of them taken out: the tenth one's position has their noise too.
+  // Nine additions, none taken back: the position of the tenth has their noise too.
   const BlockWear block = {.wear = 9, .least_clean = 9};
   EXPECT_TRUE(MayAdd(costs, block, 0, 1));
   EXPECT_FALSE(MayAdd(costs, block, -0.5, 1));
   EXPECT_FALSE(MayAdd(costs, {.wear = 9, .least_clean = -0.5}, 0, 1));
-  // Somebody with an exposure of 3 moves to a new block, which has had one exchange.
+  // A template with an exposure of 3 moves to a new block, which has had one exchange.
   const double clean = MovedClean(costs, 9, 6, 0.25);
   EXPECT_DOUBLE_EQ(0.25 - clean, 3.25);
   EXPECT_DOUBLE_EQ(Margin(costs, {.wear = 0.25, .least_clean = clean}), 1 - 3.25 / 12);
 }
 
-// A gallery of people who come and go.
+// A gallery that people join and leave.
 class Population {
  public:
   Population(const WearCosts& costs, uint32_t positions)
       : costs_(costs), positions_(positions), blocks_(1, Block(positions)) {}
 
-  // Into the open block, which settles when it has taken enough.
+  // Adds to the open block, which settles after enough additions.
   void Add() {
     Block& open = blocks_[0];
     const uint32_t position = open.used++;
@@ -88,7 +88,7 @@ class Population {
     }
   }
 
-  // Somebody leaves by an exchange of his own, or, from the open block, by taking back what he was.
+  // A person leaves by an exchange or, in the open block, by taking back the contribution.
   void Remove(size_t i) {
     const Person person = people_[i];
     Block& block = blocks_[person.block];
@@ -105,8 +105,8 @@ class Population {
     if (i < people_.size()) blocks_[people_[i].block].person[people_[i].position] = i;
   }
 
-  // The emptiest block, where the others have room for all of it, and some more, so that not each
-  // removal moves somebody.
+  // Empties the emptiest block if the others have room for all of it and for some more, so that not
+  // every removal moves a person.
   void Compact() {
     size_t emptiest = 0, room = 0;
     for (size_t b = 1; b < blocks_.size(); ++b) {
@@ -128,7 +128,7 @@ class Population {
   size_t people() const { return people_.size(); }
   size_t blocks() const { return blocks_.size(); }
   uint64_t exchanges() const { return exchanges_; }
-  // The largest exposure of all, also of those who have left.
+  // The largest exposure, including that of people who have left.
   double Worst() {
     for (const Person& p : people_) Note(blocks_[p.block], p.position);
     return worst_;
@@ -160,7 +160,7 @@ class Population {
     ++exchanges_;
     block.wear += costs_.exchange;
   }
-  // Everybody in block `from` moves to free positions of other settled blocks, or of a new one.
+  // Moves all of block `from` to free positions of other settled blocks, or of a new one.
   void Empty(size_t from) {
     std::vector<uint32_t> waiting;
     for (uint32_t p = 0; p < positions_; ++p) {
@@ -190,7 +190,7 @@ class Population {
   double worst_ = 0;
 };
 
-// The same where additions fill what others have left, while they may, and nobody moves but when
+// The same, except that additions fill freed positions while they may, and people move only when
 // two blocks are half empty.
 class InPlace {
  public:
@@ -210,14 +210,14 @@ class InPlace {
     Block& block = blocks_[person.block];
     worst_ = std::max(worst_, block.wear - person.clean);
     block.residents.erase(block.residents.find(person.clean));
-    // All that are free are clean but for the exchange.
+    // All free positions are clean except for the exchange.
     block.free_clean = block.wear;
     block.wear += costs_.exchange;
     ++exchanges_;
     people_[i] = people_.back();
     people_.pop_back();
   }
-  // Two blocks that are half empty become a new one.
+  // Joins two half-empty blocks into a new one.
   void Compact() {
     std::vector<size_t> sparse;
     for (size_t b = 0; b + 1 < blocks_.size() && sparse.size() < 2; ++b) {
@@ -275,12 +275,12 @@ class InPlace {
 
 class MillionTest : public ::testing::TestWithParam<const char*> {};
 
-// A million changes; the largest share of blocks in those that as many people fill.
+// A million changes. Returns the largest ratio of blocks to those that the people would fill.
 template <typename Gallery>
 double Million(Gallery& gallery, uint32_t positions) {
   std::mt19937_64 random(5);
-  // It grows, stays as it is for long, shrinks to a third, and grows again: so many of the changes
-  // that come are additions.
+  // The share of additions: the gallery grows, keeps its size for long, shrinks to a third, and
+  // grows again.
   const auto share = [](uint64_t i) {
     if (i < 100'000) return 0.8;
     if (i >= 700'000 && i < 750'000) return 0.1;
@@ -322,7 +322,7 @@ TEST_P(MillionTest, SettlingLosesNoSpace) {
   const double worst = Report("settling", GetParam(), gallery, costs, space);
   EXPECT_LT(worst, 1);
   EXPECT_GT(worst, kSettleAfter * costs.addition / costs.bound);
-  // An open block, one that is not full, and what compaction leaves free.
+  // The open block, a block that is not full, and the room that compaction leaves.
   EXPECT_LT(space, 1.7);
 }
 

@@ -50,7 +50,7 @@ absl::Status WriterQueue::TakeTicket() {
   struct flock door = Range(F_WRLCK, kDoor, 1);
   while (fcntl(fd_, F_OFD_SETLKW, &door) != 0) {
     if (errno == EINTR) continue;
-    // A file system that has no such locks: whoever comes first is first.
+    // The file system has no such locks: the order is not kept.
     if (errno == EINVAL || errno == ENOLCK || errno == EOPNOTSUPP) return absl::OkStatus();
     return Failed();
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// WriterQueue: those who wait for a store's lock, in the order in which they came, in all
-// processes. Each holds a lock on a byte of its own in a file, its ticket; who has none before him
-// is next. Whoever is killed holds nothing any more, so nothing has to be cleared away after him.
-// Nothing is written to the file.
+// WriterQueue: the writers of all processes that wait for a store's lock, in order of arrival. Each
+// holds a lock on its own byte of a file, its ticket. A writer with no earlier ticket is next. The
+// system releases the ticket of a killed process, so no cleaning is needed. Nothing is written to
+// the file.
 #ifndef HEFT_GALLERY_WRITER_QUEUE_H_
 #define HEFT_GALLERY_WRITER_QUEUE_H_
 
@@ -16,16 +16,17 @@ namespace heft {
 
 class WriterQueue {
  public:
-  // Join: at the end. The file is made if need be (mode 0600). kUnavailable.
+  // Join: enters the queue at its end. Creates the file if it does not exist (mode 0600).
+  // kUnavailable.
   static absl::StatusOr<WriterQueue> Join(const std::string& path);
   WriterQueue(WriterQueue&& other) noexcept
       : fd_(std::exchange(other.fd_, -1)), ticket_(other.ticket_) {}
   WriterQueue& operator=(WriterQueue&&) = delete;
-  // Leaves it.
+  // Leaves the queue.
   ~WriterQueue();
 
   uint64_t ticket() const { return ticket_; }
-  // IsNext: whether nobody who came before still waits.
+  // IsNext: whether no earlier ticket is held.
   absl::StatusOr<bool> IsNext() const;
 
  private:

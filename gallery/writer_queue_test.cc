@@ -61,8 +61,7 @@ TEST_F(WriterQueueTest, WhoIsKilledIsNotWaitedFor) {
   EXPECT_TRUE(*queue.IsNext());
 }
 
-// Those who wait for a store get it in the order in which they came, and who has just had it comes
-// last.
+// Waiting threads get the store in the order of their arrival; one that has just had it comes last.
 TEST_F(WriterQueueTest, StoresAreLockedInTurn) {
   constexpr int kWaiting = 6;
   std::optional<FileLock> held = *LockStore(folder_.path(), absl::Seconds(60));

@@ -30,10 +30,10 @@ namespace {
 constexpr std::string_view kMagic = "HEFTBLB1";
 constexpr size_t kHeader = 80;
 static_assert(kHeader % kValueAlignment == kValueOffset);
-// A file is touched where it was not for so long, and a leftover of a process that was killed
-// removed after so long.
+// A file is touched if that was not done for kTouch. A killed process's leftover is removed after
+// kLeftover.
 constexpr absl::Duration kTouch = absl::Minutes(1), kLeftover = absl::Minutes(10);
-// kMostMapped: maps of a process; the system allows 65530 in all.
+// kMostMapped: maps of a process; the system allows 65530 in total.
 constexpr size_t kMostMapped = 30'000;
 constexpr std::string_view kTemporary = ".part";
 
@@ -59,7 +59,7 @@ bool WriteAll(int fd, ByteSpan bytes) {
   return true;
 }
 
-// HashOf: of a file's name; nothing where it is another's.
+// HashOf: the hash in a file's name; nothing for another name.
 std::optional<Hash> HashOf(std::string_view name) {
   Hash hash;
   std::string raw;
@@ -77,7 +77,7 @@ struct File {
   absl::Time touched;
 };
 
-// FilesIn: of the cache; what a killed process has left is removed.
+// FilesIn: the cache's files. Removes leftovers of killed processes.
 std::vector<File> FilesIn(const std::string& folder) {
   std::vector<File> files;
   DIR* const directory = opendir(folder.c_str());
@@ -100,7 +100,7 @@ std::vector<File> FilesIn(const std::string& folder) {
   return files;
 }
 
-// Overwrite: a file that has no name any more.
+// Overwrite: overwrites a file that has no name any more.
 absl::Status Overwrite(int fd, uint64_t size, const std::string& path) {
   const std::vector<uint8_t> zeros(std::min<uint64_t>(size, 1 << 20));
   for (uint64_t done = 0; done < size;) {
@@ -124,7 +124,7 @@ std::shared_ptr<const Blob> Blob::Copied(ByteSpan bytes) {
 
 absl::StatusOr<std::shared_ptr<BlobCache>> BlobCache::Open(const std::string& folder,
                                                            uint64_t most) {
-  // Where it cannot be made, blobs are in memory alone.
+  // Without the folder, blobs are in memory only.
   const size_t slash = folder.rfind('/');
   if (slash != folder.npos && slash > 0) MakeDirectories(folder.substr(0, slash)).IgnoreError();
   (void)mkdir(folder.c_str(), 0700);
@@ -159,8 +159,8 @@ void BlobCache::Remember(const Hash& hash, std::shared_ptr<const Blob> blob, uin
   }
 }
 
-// FindMapped: what this process has mapped, as long as the file is there. One that was wiped has no
-// name any more, so that no zeros are taken for the value when the same comes back.
+// FindMapped: a map of this process, while its file exists. A wiped file has no name any more, so
+// its zeros are not taken for the value if the same value returns.
 std::shared_ptr<const Blob> BlobCache::FindMapped(const Hash& hash, uint64_t size) {
   const auto stamp = FileStampOf(Path(hash));
   bool touch = false;
@@ -255,8 +255,8 @@ absl::Status BlobCache::Write(const Hash& hash, ByteSpan bytes) {
   return failed;
 }
 
-// MakeRoom: those go first that were used longest ago. Other processes add too, so all is counted
-// anew after a sixteenth of what there may be.
+// MakeRoom: removes the least recently used files first. Other processes add files too, so all are
+// counted again after a sixteenth of the limit was added.
 void BlobCache::MakeRoom(uint64_t size) {
   const std::lock_guard<std::mutex> lock(mutex_);
   added_ += size;
@@ -285,7 +285,7 @@ absl::Status BlobCache::Wipe(const std::function<bool(const Hash&)>& live) {
       if (const auto it = mapped_.find(hash); it != mapped_.end()) Forget(it);
     }
     const std::string path = folder_ + "/" + file.name;
-    // Of two who wipe at a time one finds nothing.
+    // Of two concurrent wipes, one finds nothing.
     const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0 && errno == ENOENT) continue;
     absl::Status wiped;

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// BlobCache: long values of a database beside the server, in files that processes share and map.
-// They are named by the hash of what they hold, so none is ever stale: which of them a state has,
-// the database says. What was fetched is held against its hash before it is kept, and a file
-// against its checksum when a process maps it first; what does not fit is removed, and fetched
-// anew.
+// BlobCache: a cache for a database's long values, in files that processes share and map. A file is
+// named by the hash of its value, so it is never stale; the database says which hashes a state has.
+// A fetched value is compared with its hash before it is stored, and a file with its checksum when
+// a process first maps it. A damaged file is removed, and its value fetched again.
 //
-// A file is 80 bytes, so that the value begins as the store promises (kValueOffset modulo
-// kValueAlignment), and the value: "HEFTBLB1", the value's length, its hash, its checksum (XXH3)
-// and the header's own, zeros. Of a crash or another's hand the checksum tells; whoever may write
-// as this user may do worse.
+// A file has a header of 80 bytes and the value, so that the value is aligned as the store promises
+// (kValueOffset modulo kValueAlignment). The header: "HEFTBLB1", the value's length, its hash, its
+// checksum (XXH3), the header's own checksum, zeros. The checksum detects damage by crashes and
+// others. It does not protect against a process that may write as this user.
 #ifndef HEFT_POSTGRES_BLOB_CACHE_H_
 #define HEFT_POSTGRES_BLOB_CACHE_H_
 
@@ -28,7 +27,7 @@
 
 namespace heft {
 
-// Blob: bytes that begin where a store's long values do, mapped from a file or in memory.
+// Blob: bytes with the alignment of a store's long values, mapped from a file or in memory.
 class Blob {
  public:
   // Copied: in memory.
@@ -42,25 +41,25 @@ class Blob {
   const std::shared_ptr<const void> memory_;
 };
 
-// BlobCache: any number of threads, and of processes with caches in the same folder.
+// BlobCache: for any number of threads, and of processes with caches in the same folder.
 class BlobCache {
  public:
-  // Open: at most about `most` bytes in the folder, which is made, for this user alone.
-  // kFailedPrecondition for a folder that is another's or that others may write to. Where it cannot
-  // be written, what is in it serves, and nothing is added.
+  // Open: keeps at most about `most` bytes in the folder, which is created for this user only.
+  // kFailedPrecondition if another user owns the folder or may write to it. If it is not writable,
+  // its files are used and none is added.
   static absl::StatusOr<std::shared_ptr<BlobCache>> Open(const std::string& folder, uint64_t most);
 
-  // Find: nothing where it is not there.
+  // Find: nothing if it is not in the cache.
   std::shared_ptr<const Blob> Find(const Hash& hash, uint64_t size);
-  // Keep: what was fetched. kDataLoss where that has another hash. In memory alone where the folder
-  // does not take it.
+  // Keep: stores a fetched value. kDataLoss if its hash differs. The value is in memory only if the
+  // folder cannot take it.
   absl::StatusOr<std::shared_ptr<const Blob>> Keep(const Hash& hash, ByteSpan bytes);
-  // Wipe: files of blobs that `live` does not know are overwritten and removed. Of a blob that
-  // nobody reads any more. kUnavailable where the system refuses.
+  // Wipe: overwrites and removes files of blobs for which `live` is false. No reader may need them.
+  // kUnavailable if the system refuses.
   absl::Status Wipe(const std::function<bool(const Hash&)>& live);
 
   struct Use {
-    uint64_t found = 0, kept = 0;  // in all, by this process
+    uint64_t found = 0, kept = 0;  // in total, by this process
     uint64_t damaged = 0;          // files that were removed
     uint64_t refused = 0;          // not kept: no room, or no permission
   };
@@ -86,9 +85,9 @@ class BlobCache {
   const uint64_t most_;
   mutable std::mutex mutex_;
   std::map<Hash, Mapped> mapped_;
-  std::list<Hash> turns_;  // those that were asked for last stand first
+  std::list<Hash> turns_;  // the most recently used first
   uint64_t mapped_bytes_ = 0;
-  std::optional<uint64_t> in_files_;  // bytes, when last counted, and what was added since
+  std::optional<uint64_t> in_files_;  // bytes at the last count, and added since
   uint64_t added_ = 0;
   Use use_;
 };

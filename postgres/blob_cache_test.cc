@@ -107,13 +107,13 @@ TEST_F(BlobCacheTest, StaysWithinItsBound) {
   }
   ExpectIs(cache->Find(hashes.back(), 100'000), Long(100'000, 19));
   EXPECT_EQ(cache->Find(hashes.front(), 100'000), nullptr);
-  // Larger than all of it: in memory alone.
+  // Larger than the limit: in memory only.
   const auto large = Long(1'100'000, 1);
   ExpectIs(*cache->Keep(HashBytes(large), large), large);
   EXPECT_EQ(cache->Find(HashBytes(large), large.size()), nullptr);
 }
 
-// What somebody holds stays when its file goes.
+// A held blob stays valid when its file is removed.
 TEST_F(BlobCacheTest, EvictedAndWipedBlobsStayForWhoeverHasThem) {
   const auto cache = Open(500'000);
   const auto held = *cache->Keep(hash_, bytes_);
@@ -123,13 +123,13 @@ TEST_F(BlobCacheTest, EvictedAndWipedBlobsStayForWhoeverHasThem) {
   ExpectIs(held, bytes_);
 }
 
-// Another process has wiped a blob, and the same comes back: no zeros of a map are taken for it.
+// Another process wipes a blob, and the same value returns: zeros of a map are not taken for it.
 TEST_F(BlobCacheTest, WipedBlobsAreGoneForAll) {
   const auto cache = Open(), others = Open();
   const auto kept = Long(70'000, 3);
   ASSERT_TRUE(cache->Keep(hash_, bytes_).ok());
   ASSERT_TRUE(cache->Keep(HashBytes(kept), kept).ok());
-  // A second name shows what becomes of the bytes.
+  // A second name shows the file's bytes afterwards.
   std::filesystem::create_hard_link(PathOf(hash_), folder_ / "second");
   ASSERT_TRUE(others->Wipe([&](const Hash& hash) { return hash == HashBytes(kept); }).ok());
   EXPECT_FALSE(FileExists(PathOf(hash_)));
@@ -148,7 +148,7 @@ TEST_F(BlobCacheTest, ServesWhereTheFolderTakesNothing) {
   ExpectIs(*(*cache)->Keep(hash_, bytes_), bytes_);
   EXPECT_EQ((*cache)->Find(hash_, bytes_.size()), nullptr);
   EXPECT_EQ((*cache)->use().refused, 1);
-  // A limit for files stands in for a full disk.
+  // A limit on file size simulates a full disk.
   EXPECT_EQ(InChild([&] {
               const rlimit limit = {50'000, 50'000};
               if (setrlimit(RLIMIT_FSIZE, &limit) != 0) return false;
@@ -170,13 +170,13 @@ TEST_F(BlobCacheTest, IsThisUsersAlone) {
   std::filesystem::create_directory_symlink(Folder(), folder_ / "link");
   ASSERT_EQ(chmod(Folder().c_str(), 0700), 0);
   EXPECT_FALSE(BlobCache::Open(folder_ / "link", kMuch).ok());
-  // A file that others may write to is not believed.
+  // A file that others may write to is not used.
   ASSERT_TRUE(Open()->Keep(hash_, bytes_).ok());
   ASSERT_EQ(chmod(PathOf(hash_).c_str(), 0666), 0);
   EXPECT_EQ(Open()->Find(hash_, bytes_.size()), nullptr);
 }
 
-// Threads and processes that fill, evict and wipe one folder: each sees the right bytes or none.
+// Threads and processes fill, evict and wipe one folder. Each sees the right bytes or none.
 TEST_F(BlobCacheTest, ManyAtATime) {
   constexpr uint32_t kBlobs = 12;
   const auto work = [&](uint32_t seed) {

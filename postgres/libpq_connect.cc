@@ -13,7 +13,7 @@
 namespace heft {
 namespace {
 
-// kAnswer: how long a server that has let us in may take for a statement without work.
+// kAnswer: how long a connected server may take for a statement without work.
 constexpr absl::Duration kAnswer = absl::Seconds(5);
 
 }  // namespace
@@ -26,8 +26,8 @@ std::string MessageOf(const PGconn* connection) {
 }
 
 absl::StatusOr<LibpqConnection> ConnectToService(const std::string& service) {
-  // A server that does not answer is given up, and the next of the service's hosts is asked: the
-  // system's own patience is a quarter of an hour, and two hours for one that owes an answer.
+  // A server that does not answer is given up for the next of the service's hosts. The system's own
+  // timeouts are a quarter of an hour, and two hours for a missing answer.
   const std::array<std::pair<const char*, const char*>, 8> parameters = {
       {{"service", service.c_str()},
        {"connect_timeout", "5"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connections through libpq, and which server they lead to.
+// Connections through libpq, and the server that they lead to.
 #ifndef HEFT_POSTGRES_LIBPQ_CONNECT_H_
 #define HEFT_POSTGRES_LIBPQ_CONNECT_H_
 
@@ -21,18 +21,18 @@ struct ClearResult {
 };
 using LibpqResult = std::unique_ptr<PGresult, ClearResult>;
 
-// ConnectToService: waits for each of the service's hosts for some seconds. kUnavailable, with what
-// to do.
+// ConnectToService: waits some seconds for each of the service's hosts. kUnavailable, with what to
+// do.
 absl::StatusOr<LibpqConnection> ConnectToService(const std::string& service);
 
-// kServerStarted: SQL for a text by which a server is told from its standbys and from what it was
-// before it was restarted.
+// kServerStarted: SQL for a text that distinguishes a server from its standbys and from itself
+// before a restart.
 inline constexpr char kServerStarted[] =
     "pg_catalog.to_char(pg_catalog.pg_postmaster_start_time() AT TIME ZONE 'UTC', 'J SSSS US')";
-// ServerOf: that text, where the service leads now. kUnavailable.
+// ServerOf: that text, for the server to which the service leads now. kUnavailable.
 absl::StatusOr<std::string> ServerOf(const std::string& service);
 
-// MessageOf: of the connection's last error, on one line.
+// MessageOf: the connection's last error, on one line.
 std::string MessageOf(const PGconn* connection);
 
 }  // namespace heft

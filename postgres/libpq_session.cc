@@ -19,9 +19,9 @@
 namespace heft {
 namespace {
 
-// kTick: how often a wait looks whether somebody has interrupted the program.
+// kTick: how often a wait checks for an interrupt of the program.
 constexpr int kTickMilliseconds = 100;
-// kAskAgain: after it, for a lock that another has.
+// kAskAgain: the pause between attempts to take a lock.
 constexpr absl::Duration kAskAgain = absl::Milliseconds(20);
 
 using Result = LibpqResult;
@@ -41,7 +41,7 @@ class LibpqSession : public SqlSession {
         this);
   }
   ~LibpqSession() override {
-    // A child's copy: what PQfinish would tell the server is the parent's to tell.
+    // In a forked child: PQfinish would tell the parent's server to end the session.
     if (getpid() != process_) return;
     PQfreeCancel(cancel_);
     PQfinish(connection_);
@@ -97,10 +97,10 @@ class LibpqSession : public SqlSession {
   std::map<std::string, std::string, std::less<>> prepared_;  // names, by statement
 };
 
-// Begun: what holds for all of the session.
+// Begun: settings for the whole session.
 absl::Status LibpqSession::Begun() {
-  // No function or table of another schema is taken for ours. Whoever has turned the wait for the
-  // disk off has not meant galleries.
+  // No function or table of another schema is used instead of ours. Commits wait for the disk even
+  // if the database's default is not to.
   HEFT_ASSIGN_OR_RETURN(
       const Result result,
       Simple(absl::StrCat("SELECT ", kServerStarted,
@@ -133,15 +133,14 @@ absl::Status LibpqSession::LostNow() {
       absl::StrCat("the connection to the database is lost: ", MessageOf(connection_)));
 }
 
-// LedElsewhere: where the service leads to a server that is not this session's, ours has been
-// replaced, hangs, and will not say so.
+// LedElsewhere: whether the service leads to another server. Then ours hangs and was replaced.
 bool LibpqSession::LedElsewhere() const {
   const absl::StatusOr<std::string> now = ServerOf(service_);
   return now.ok() && *now != server_;
 }
 
-// WaitFor: the socket; whoever interrupts the program cancels what the server does for it. But no
-// commit: a server that is to stop waiting for its standby says that it has committed.
+// WaitFor: waits for the socket. An interrupt of the program cancels the server's work for it,
+// except a commit: a server that stops waiting for its standby says that it has committed.
 absl::Status LibpqSession::WaitFor(short events) {
   absl::Time ask = absl::Now() + silence_;
   while (true) {
@@ -174,7 +173,7 @@ absl::Status LibpqSession::Flush() {
     const int left = PQflush(connection_);
     if (left < 0) return LostNow();
     if (left == 0) return absl::OkStatus();
-    // The server may have to say something before it reads on.
+    // The server may need to send before it reads on.
     HEFT_RETURN_IF_ERROR(WaitFor(POLLIN | POLLOUT));
     if (PQconsumeInput(connection_) == 0) return LostNow();
   }
@@ -189,11 +188,11 @@ absl::Status LibpqSession::Error(const PGresult* result) {
   return SqlStateError(state, message);
 }
 
-// Results: the last one of all that was sent; an error, if any was one. All are taken, also where
-// the program is interrupted: the session goes on.
+// Results: the last result of the statements sent, or an error if any failed. All are read, even
+// after an interrupt, so that the session can continue.
 absl::StatusOr<Result> LibpqSession::Results() {
   absl::Status status = Flush();
-  // Of a message that is sent in part the rest cannot be taken back.
+  // The rest of a partly sent message cannot be taken back.
   if (!status.ok()) lost_ = true;
   Result last;
   while (!lost_) {
@@ -269,15 +268,15 @@ absl::StatusOr<SqlRows> LibpqSession::Execute(std::string_view statement,
 absl::Status LibpqSession::Begin(Mode mode) {
   if (mode == Mode::kWrite)
     return Simple("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE").status();
-  // The first statement decides which state is seen; and readers can be counted.
+  // The first statement fixes the state that is seen. The lock makes readers countable.
   return Simple(absl::StrCat("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "
                              "SELECT pg_advisory_xact_lock_shared(",
                              kSqlLockClass, ", ", kSqlLockReader, ")"))
       .status();
 }
 
-// Commit: a warning says that the server has not waited for its standbys: what it has alone may be
-// lost with it.
+// Commit: a warning says that the server has not waited for its standbys, so the commit may be lost
+// with this server.
 absl::Status LibpqSession::Commit(absl::Duration wait) {
   warning_.clear();
   committing_ = true;
@@ -294,8 +293,8 @@ absl::Status LibpqSession::Commit(absl::Duration wait) {
   return absl::AbortedError("the transaction had failed before, and was taken back");
 }
 
-// Asks again and again: a statement that waits holds a snapshot meanwhile, and whoever has the lock
-// may be scrubbing, which waits for all that see what was deleted.
+// Polls: a waiting statement would hold a snapshot, and the holder of the lock may be scrubbing,
+// which waits for all that see deleted data.
 absl::Status LibpqSession::Lock(absl::Duration wait) {
   const absl::Time end = absl::Now() + wait;
   const std::string ask =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sessions through libpq, of a service of pg_service.conf: host, database, role, password file and
-// certificates are the service's, none of them on a command line.
+// Sessions through libpq, for a service of pg_service.conf. Host, database, role, password file and
+// certificates are those of the service; none is on a command line.
 #ifndef HEFT_POSTGRES_LIBPQ_SESSION_H_
 #define HEFT_POSTGRES_LIBPQ_SESSION_H_
 
@@ -10,10 +10,10 @@
 
 namespace heft {
 
-// kSilence: a session that waits for its server for so long asks where the service leads now, and
-// is lost where that is another server: ours has been replaced while it hangs.
+// kSilence: after waiting this long for its server, a session asks where the service leads now. If
+// that is another server, ours hangs and was replaced, so the session is lost.
 inline constexpr absl::Duration kSilence = absl::Seconds(10);
-// ConnectByService: a connection of its own. After a fork a child leaves the parent's alone.
+// ConnectByService: a new connection. After a fork, the child does not use the parent's.
 absl::StatusOr<std::unique_ptr<SqlSession>> ConnectByService(const std::string& service,
                                                              absl::Duration silence = kSilence);
 

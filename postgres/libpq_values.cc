@@ -9,9 +9,9 @@
 namespace heft {
 namespace {
 
-// Of pg_type, which never changes.
+// From pg_type; they never change.
 constexpr Oid kBytea = 17, kBigint = 20, kText = 25, kByteaArray = 1001, kBigintArray = 1016;
-// kMostBytes: PostgreSQL takes a gigabyte in a value, and less in a message.
+// kMostBytes: PostgreSQL takes a gigabyte in a value, but less in a message.
 constexpr size_t kMostBytes = size_t{1000} << 20;
 
 void AddInteger(std::vector<uint8_t>& out, uint64_t value, int bytes) {

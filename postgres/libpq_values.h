@@ -13,7 +13,8 @@
 
 namespace heft {
 
-// LibpqParameters: what PQsendQueryPrepared takes; its arrays point into the caller's memory.
+// LibpqParameters: the parameters of PQsendQueryPrepared. Its arrays point into the caller's
+// memory.
 class LibpqParameters {
  public:
   explicit LibpqParameters(std::span<const SqlParameter> parameters);
@@ -22,7 +23,7 @@ class LibpqParameters {
   const char* const* values() const { return values_.data(); }
   const int* lengths() const { return lengths_.data(); }
   const int* formats() const { return formats_.data(); }
-  // kInvalidArgument for what is too long to be sent.
+  // kInvalidArgument if a value is too long to be sent.
   const absl::Status& status() const { return status_; }
 
  private:
@@ -31,11 +32,11 @@ class LibpqParameters {
   std::vector<Oid> types_;
   std::vector<const char*> values_;
   std::vector<int> lengths_, formats_;
-  std::vector<std::vector<uint8_t>> made_;  // what has another form on the wire
+  std::vector<std::vector<uint8_t>> made_;  // values with another form on the wire
   absl::Status status_;
 };
 
-// SqlStateError: what an error of PostgreSQL means (SqlSession): by its code, five characters.
+// SqlStateError: the status for an error code of PostgreSQL, five characters (SqlSession).
 absl::Status SqlStateError(std::string_view state, std::string_view message);
 
 }  // namespace heft

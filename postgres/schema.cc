@@ -10,11 +10,11 @@
 namespace heft {
 namespace {
 
-// kPatience: two who make the tables wait for each other no longer.
+// kPatience: the longest wait for another process that makes the tables.
 constexpr absl::Duration kPatience = absl::Seconds(60);
 
-// CheckOwner: whoever may make schemas in a database may have made this one, and what he has in it
-// is run by whoever uses it. A superuser is a member of everybody, so he is asked for his own.
+// CheckOwner: any role that may create schemas could have created this one, and its contents run
+// with the rights of each user. A superuser is a member of every role, so its own role is compared.
 absl::Status CheckOwner(SqlSession& session) {
   HEFT_ASSIGN_OR_RETURN(
       const SqlRows rows,
@@ -79,7 +79,7 @@ absl::Status MakeSqlSchema(SqlSession& session) {
   HEFT_RETURN_IF_ERROR(session.Lock(kPatience));
   const auto make = [&]() -> absl::Status {
     HEFT_ASSIGN_OR_RETURN(const bool there, FindSqlSchema(session));
-    // All or nothing: statements that are sent together are one transaction.
+    // All or nothing: statements sent together are one transaction.
     return there ? absl::OkStatus() : session.Run(SqlSchemaText());
   };
   const absl::Status made = make();

@@ -1,13 +1,14 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The store's tables (gallery/store.h) in PostgreSQL, schema `heft`, version 1. One text, which the
--- store on libpq runs where there is none and the extension's script begins with.
+-- The store's tables (gallery/store.h) in PostgreSQL, schema `heft`, version 1. The store on libpq
+-- runs this text in a database without the tables; the extension's script begins with it.
 --
--- A table of the store is a table here: an entry's value, if it is short, or the hash of a blob.
--- Keys are compared as bytes. Values are ciphertexts and hashes, which do not compress: EXTERNAL.
+-- Each table of the store is a table here: it has an entry's value, if that is short, or the hash
+-- of a blob. Keys are compared as bytes. Values are ciphertexts and hashes, which do not compress:
+-- EXTERNAL.
 
 CREATE SCHEMA heft;
 
--- One row: what all of the store has in common. Whoever writes holds this row.
+-- One row: facts common to all of the store. A writer locks this row.
 CREATE TABLE heft.store (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   version bigint NOT NULL,      -- of this schema
@@ -15,21 +16,21 @@ CREATE TABLE heft.store (
   generation bigint NOT NULL    -- committed transactions
 );
 
--- Who has committed lately: where a connection is lost in a commit, whoever asked for it looks here.
+-- Recent commits. If a connection is lost in a commit, the writer looks up its result here.
 CREATE TABLE heft.commits (
   token uuid PRIMARY KEY DEFAULT gen_random_uuid(),
   made timestamptz NOT NULL DEFAULT now()
 );
 CREATE INDEX commits_made ON heft.commits (made);
 
--- Long values, by the 32 bytes of their BLAKE2b hash: never changed, so a cache of them is never stale.
+-- Long values, by the 32 bytes of their BLAKE2b hash. They never change, so a cache is never stale.
 CREATE TABLE heft.blobs (
   hash bytea PRIMARY KEY CHECK (length(hash) = 32),
   uses bigint NOT NULL CHECK (uses >= 0),  -- entries that name it; none: it goes with the commit
   bytes bytea NOT NULL
 );
 ALTER TABLE heft.blobs ALTER COLUMN bytes SET STORAGE EXTERNAL;
--- Room in a page for the next version of a row: `uses` changes in place.
+-- Room in a page for a row's next version: `uses` changes in place.
 ALTER TABLE heft.blobs SET (fillfactor = 70);
 
 CREATE TABLE heft.catalog (

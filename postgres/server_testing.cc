@@ -31,7 +31,7 @@ constexpr absl::Duration kPatience = absl::Seconds(60);
   std::abort();
 }
 
-// Spawn: a program as a user that is not root, which ends with this one.
+// Spawn: starts a program as a user that is not root. It ends with this process.
 pid_t Spawn(const std::vector<std::string>& arguments, const std::string& log) {
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
@@ -52,7 +52,7 @@ pid_t Spawn(const std::vector<std::string>& arguments, const std::string& log) {
 
 std::string LogOf(const std::string& path) { return ReadTextFile(path).value_or("no log"); }
 
-// ChildrenOf: processes that a process has started.
+// ChildrenOf: the child processes of a process.
 std::vector<pid_t> ChildrenOf(pid_t parent) {
   std::vector<pid_t> children;
   std::ifstream list(absl::StrCat("/proc/", parent, "/task/", parent, "/children"));
@@ -93,7 +93,7 @@ bool ThrowAwayServer::Answers() const { return PQping(Conninfo("postgres").c_str
 void ThrowAwayServer::Start() {
   const std::string log = folder_ / "log";
   const absl::Time end = absl::Now() + kPatience;
-  // One that was killed leaves memory behind, until the last of its processes has noticed.
+  // A killed server leaves shared memory until its last process has noticed.
   while (absl::Now() < end) {
     server_ =
         Spawn({absl::StrCat(kPrograms, "postgres"), "-D", folder_ / "data", "-c",
@@ -112,7 +112,7 @@ void ThrowAwayServer::Start() {
 }
 
 void ThrowAwayServer::Kill() {
-  // Stopped, it starts no others meanwhile.
+  // Stopped, so that it starts no others meanwhile.
   kill(server_, SIGSTOP);
   const std::vector<pid_t> children = ChildrenOf(server_);
   kill(server_, SIGKILL);

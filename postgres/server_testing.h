@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: a PostgreSQL server of their own, in a temporary folder, on a socket in it.
+// For tests: a PostgreSQL server of their own in a temporary folder, on a socket in it.
 #ifndef HEFT_POSTGRES_SERVER_TESTING_H_
 #define HEFT_POSTGRES_SERVER_TESTING_H_
 
@@ -13,11 +13,11 @@
 
 namespace heft::postgres_testing {
 
-// ServerIsInstalled: or the tests are left out, saying so.
+// ServerIsInstalled: if false, the tests are skipped with a message.
 bool ServerIsInstalled();
 
-// ThrowAwayServer: it ends with this object, and with this process whatever ends that. As root it
-// runs as "nobody", as PostgreSQL asks.
+// ThrowAwayServer: ends with this object, or with this process, however that ends. As root it runs
+// as an unprivileged user, since PostgreSQL refuses root.
 class ThrowAwayServer {
  public:
   ThrowAwayServer();
@@ -26,16 +26,17 @@ class ThrowAwayServer {
   ThrowAwayServer& operator=(const ThrowAwayServer&) = delete;
 
   void Start();
-  // Kill: SIGKILL for the server and all of its processes.
+  // Kill: SIGKILL for the server and all its processes.
   void Kill();
-  // Signal: to all of them: SIGSTOP, SIGCONT.
+  // Signal: to all of them, as SIGSTOP, SIGCONT.
   void Signal(int signal);
-  // NewDatabase: empty, and a service of the same name ($PGSERVICEFILE) that leads to it.
+  // NewDatabase: an empty database, and a service of the same name ($PGSERVICEFILE) that leads to
+  // it.
   std::string NewDatabase();
-  // NewServiceBefore: a service that leads to this server, and where it does not answer to where
-  // another service leads, which is SharedServer()'s.
+  // NewServiceBefore: a service that leads to this server or, if it does not answer, to the server
+  // of the other service, which is SharedServer()'s.
   std::string NewServiceBefore(const std::string& service);
-  // Sql: by another session, as the role that owns everything. False where it fails.
+  // Sql: runs statements in another session, as the role that owns everything. False if they fail.
   bool Sql(const std::string& service, const std::string& statements);
   std::string Ask(const std::string& service, const std::string& statement);
 
@@ -48,7 +49,7 @@ class ThrowAwayServer {
   int databases_ = 0;
 };
 
-// SharedServer: one for all tests of the program.
+// SharedServer: one server for all tests of the program.
 ThrowAwayServer& SharedServer();
 
 }  // namespace heft::postgres_testing

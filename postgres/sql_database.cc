@@ -10,7 +10,7 @@
 namespace heft {
 namespace {
 
-// kMostWaiting: sessions that are kept for the next who needs one.
+// kMostWaiting: the most idle sessions that are kept for reuse.
 constexpr size_t kMostWaiting = 8;
 
 }  // namespace

@@ -19,13 +19,14 @@ absl::StatusOr<Hash> HashOf(const std::optional<ByteSpan>& bytes) {
   return hash;
 }
 
-// Aligned: long values lie where the store promises; short ones may lie in the rows' memory.
+// Aligned: copies long values to an address that the store promises; short ones may stay in the
+// rows' memory.
 std::shared_ptr<const Blob> Aligned(ByteSpan bytes, const std::shared_ptr<const void>& memory) {
   if (bytes.size() >= kLongValue) return Blob::Copied(bytes);
   return std::make_shared<Blob>(bytes, memory);
 }
 
-// Statement: made once of each table.
+// Statement: made once per table.
 template <typename Make>
 const std::string& Statement(Table table, const Make& make) {
   static const auto* const all = [&] {
@@ -110,7 +111,7 @@ absl::StatusOr<Hash> SqlEntries::AddBlob(ByteSpan bytes) {
   return hash;
 }
 
-// ReleaseBlobs: what entries of these keys name is used once less.
+// ReleaseBlobs: decreases the uses of the blobs that entries with these keys name.
 absl::Status SqlEntries::ReleaseBlobs(Table table, SqlBytesArray keys) {
   const std::string& release = Statement(table, [](const std::string& name) {
     return absl::StrCat("WITH old AS (SELECT hash, count(*) AS n FROM ", name,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SqlEntries: the store's tables as rows: entries by key, read in one transaction, and written.
+// SqlEntries: reads and writes entries of the store's tables as rows, in one transaction.
 #ifndef HEFT_POSTGRES_SQL_ENTRIES_H_
 #define HEFT_POSTGRES_SQL_ENTRIES_H_
 
@@ -18,34 +18,36 @@
 
 namespace heft {
 
-// SqlEntry: its bytes, or which blob has them.
+// SqlEntry: the value, or the blob that has it.
 struct SqlEntry {
   std::shared_ptr<const Blob> value;
   Hash hash{};
   uint64_t size = 0;
 };
 
-// SqlEntries: one thread at a time.
+// SqlEntries: for one thread at a time.
 class SqlEntries {
  public:
-  // Without a cache blobs are in memory alone.
+  // Without a cache, blobs are in memory only.
   SqlEntries(SqlSession* session, std::shared_ptr<BlobCache> cache)
       : session_(session), cache_(std::move(cache)) {}
   SqlSession& session() const { return *session_; }
 
-  // Read: up to `most` entries of keys >= `from` (alone: of that key), in order, to `use`.
+  // Read: calls `use` for up to `most` entries with keys >= `from`, in order. `alone`: only that
+  // key.
   absl::Status Read(Table table, ByteSpan from, size_t most, bool alone,
                     const std::function<void(ByteSpan key, SqlEntry entry)>& use) const;
-  // Fetch: the bytes of an entry, of the cache or the database. kDataLoss where it is not there.
+  // Fetch: the bytes of an entry, from the cache or the database. kDataLoss if they are missing.
   absl::StatusOr<std::shared_ptr<const Blob>> Fetch(const SqlEntry& entry) const;
-  // Of the first half alone: what the cache has; and what the database has, kept there.
+  // FindCached: the first half of Fetch, from the cache. FetchBlob: from the database into the
+  // cache.
   std::shared_ptr<const Blob> FindCached(const SqlEntry& entry) const;
   absl::StatusOr<std::shared_ptr<const Blob>> FetchBlob(const Hash& hash) const;
 
-  // Changes: of one table, by key: a value, or nothing, to delete it.
+  // Changes: of one table, by key: a value, or nullptr to delete it.
   using Changes = std::map<std::string, std::shared_ptr<const Blob>, std::less<>>;
   absl::Status Write(Table table, const Changes& changes);
-  // DropUnused: blobs that this transaction's changes have left without an entry.
+  // DropUnused: deletes blobs that no entry uses after this transaction's changes.
   absl::Status DropUnused();
 
  private:
@@ -54,8 +56,8 @@ class SqlEntries {
 
   SqlSession* const session_;
   const std::shared_ptr<BlobCache> cache_;
-  std::set<Hash> added_;     // not in the cache: the transaction may not be committed
-  std::set<Hash> released_;  // some of whose uses have gone
+  std::set<Hash> added_;     // not in the cache: the transaction may fail
+  std::set<Hash> released_;  // that lost some of their uses
 };
 
 }  // namespace heft

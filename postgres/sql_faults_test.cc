@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of the store where connections are lost, the server is killed, and several write.
+// The store when connections are lost, the server is killed, and several processes write.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ using postgres_testing::SharedServer;
 using postgres_testing::SqlStoreTest;
 using ::testing::HasSubstr;
 
-// In a commit whoever waits for this standby waits for ever: his transaction is on the disk.
+// A commit that waits for this standby waits for ever; its transaction is on the disk.
 constexpr char kNobody[] = "ALTER SYSTEM SET synchronous_standby_names = 'nobody'";
 constexpr char kWaiting[] =
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND "
@@ -38,7 +38,7 @@ constexpr char kCancelAll[] =
 
 class SqlFaultsTest : public SqlStoreTest {
  protected:
-  // Set: a setting of the server, for all who begin a commit from here on.
+  // Set: a setting of the server, for all commits that begin from here on.
   void Set(const std::string& statement) {
     ASSERT_TRUE(Sql(statement));
     ASSERT_TRUE(Sql("SELECT pg_reload_conf()"));
@@ -46,7 +46,7 @@ class SqlFaultsTest : public SqlStoreTest {
   void TearDown() override {
     if (store_ != nullptr) Set("ALTER SYSTEM RESET ALL");
   }
-  // BeforeCommits: a commit stops before anything of it is decided.
+  // BeforeCommits: a commit stops before any of it is decided.
   void BeforeCommits() {
     ASSERT_TRUE(
         Sql("CREATE FUNCTION wait_long() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM "
@@ -72,7 +72,7 @@ TEST_F(SqlFaultsTest, OfACommitThatWasMadeTheOutcomeIsFound) {
   EXPECT_EQ(Get(*store_, Table::kHead, "key"), "value");
 }
 
-// A server that is told to wait no longer for its standby says that it has committed, and warns.
+// A server that is told to stop waiting for its standby says that it has committed, and warns.
 TEST_F(SqlFaultsTest, ACommitThatNoStandbyHasIsNotMade) {
   for (const bool comes : {true, false}) {
     store_ = *Open(StoreMode::kWrite, comes ? absl::Seconds(60) : absl::Milliseconds(500));
@@ -95,7 +95,7 @@ TEST_F(SqlFaultsTest, ACommitThatNoStandbyHasIsNotMade) {
   EXPECT_TRUE(PutOne().ok());
 }
 
-// What it had written before it was killed is there, and nowhere else.
+// The data that it wrote before it was killed exists, and nowhere else.
 TEST_F(SqlFaultsTest, AServerThatComesBackWithoutItsStandbyIsNotBelieved) {
   store_ = *Open(StoreMode::kWrite, absl::Seconds(3));
   ASSERT_TRUE(Sql(kNobody) && Sql("SELECT pg_reload_conf()"));
@@ -127,7 +127,7 @@ TEST_F(SqlFaultsTest, WhoeverInterruptsACommitIsNotToldThatItWasNotMade) {
   EXPECT_TRUE(PutOne().ok());
 }
 
-// As a primary that hangs and is replaced: nobody closes its connections.
+// Like a primary that hangs and is replaced: its connections stay open.
 TEST_F(SqlFaultsTest, WhoeverWaitsForAServerThatHangsAsksForAnother) {
   postgres_testing::ThrowAwayServer first;
   const std::string two = first.NewServiceBefore(service_);
@@ -144,7 +144,7 @@ TEST_F(SqlFaultsTest, WhoeverWaitsForAServerThatHangsAsksForAnother) {
 }
 
 TEST_F(SqlFaultsTest, TheServerIsKilledAfterACommitWasMade) {
-  // Under one lock: the transactions after it go on.
+  // Under one lock, later transactions continue.
   const auto lock = *store_->Lock(kLong);
   ASSERT_TRUE(Sql(kNobody) && Sql("SELECT pg_reload_conf()"));
   ASSERT_TRUE(Until("SHOW synchronous_standby_names", "nobody"));
@@ -221,20 +221,20 @@ TEST_F(SqlFaultsTest, ALostTransactionIsNotCommittedInPart) {
   const auto lock = *store_->Lock(kLong);
   auto writer = *store_->Write(*lock);
   ASSERT_TRUE(writer->Put(Table::kHead, AsBytes("a"), AsBytes("1")).ok());
-  EXPECT_EQ(Keys(*writer, Table::kHead).size(), 1);  // it is in the database by now
+  EXPECT_EQ(Keys(*writer, Table::kHead).size(), 1);  // it is in the database now
   ASSERT_TRUE(Sql(kEndAll));
   EXPECT_FALSE(writer->Get(Table::kHead, AsBytes("b")).ok());
   EXPECT_EQ(writer->Put(Table::kHead, AsBytes("b"), AsBytes("2")).code(),
             absl::StatusCode::kUnavailable);
   EXPECT_EQ(writer->Commit().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(Get(*store_, Table::kHead, "a"), "none");
-  // Nobody has written meanwhile, so the lock is taken anew.
+  // No other writer has written meanwhile, so the lock is taken again.
   writer = *store_->Write(*lock);
   EXPECT_TRUE(writer->Put(Table::kHead, AsBytes("c"), AsBytes("3")).ok());
   EXPECT_TRUE(writer->Commit().ok());
 }
 
-// Whoever has lost the lock does not write over what another has written under it.
+// A process that has lost the lock does not overwrite another's changes under it.
 TEST_F(SqlFaultsTest, ALostLockIsNotTakenForOnesOwn) {
   const auto lock = *store_->Lock(kLong);
   ASSERT_TRUE(Sql(kEndAll));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// SqlHold: the store's lock, and what is left of it where a connection is lost.
+// SqlHold: the store's lock, and its recovery after a lost connection.
 #include <algorithm>
 #include <utility>
 
@@ -39,7 +39,7 @@ SqlHold::~SqlHold() {
   database_->Done(std::move(session_));
 }
 
-// Retake: the server ends what was the lost session's before another has its lock.
+// Retake: the server ends the lost session's work before another session gets its lock.
 absl::Status SqlHold::Retake(absl::Duration wait) {
   session_.reset();
   HEFT_ASSIGN_OR_RETURN(
@@ -58,9 +58,9 @@ absl::StatusOr<SqlSession*> SqlHold::Session() {
       "the connection was lost, and others have written since: begin again");
 }
 
-// Find: a token that is there may be so on this server alone, which died before its standbys had
-// the commit, and has come back. So the token is written once more: what is acknowledged after it
-// has it before it.
+// Find: the token may exist only on this server, if it died before its standbys had the commit, and
+// has come back. So the token is written once more: when that commit is acknowledged, all earlier
+// ones are durable too.
 absl::StatusOr<bool> SqlHold::Find(ByteSpan token, absl::Duration wait) {
   HEFT_RETURN_IF_ERROR(session_->Begin(SqlSession::Mode::kWrite));
   const std::vector<SqlParameter> parameters = {token};

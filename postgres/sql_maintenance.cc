@@ -16,7 +16,7 @@ namespace {
 
 constexpr absl::Duration kSweepStep = absl::Milliseconds(50);
 
-// OfTables: `make` of each table of entries, with `between`.
+// OfTables: `make` of each table of entries, separated by `between`.
 template <typename Make>
 std::string OfTables(std::string_view between, const Make& make) {
   std::string all;
@@ -44,7 +44,7 @@ std::string AllTables() {
                       OfTables(", ", [](const std::string& name) { return name; }));
 }
 
-// Ours: the tables, and those behind them that hold what is long.
+// Ours: the tables, and the TOAST tables behind them.
 std::string Ours() {
   return absl::StrCat(
       "WITH named AS (SELECT c.oid, c.reltoastrelid FROM pg_class c WHERE c.oid = ANY ('{",
@@ -53,9 +53,9 @@ std::string Ours() {
       "WHERE reltoastrelid <> 0) ");
 }
 
-// Vacuum: how many rows that were deleted some transaction still sees. VACUUM tells it itself, once
-// what this session has deleted is counted; giving room back to the disk it would wait for readers.
-// Where it was not let near a table, that one's last was before this one began.
+// Vacuum: how many deleted rows are still seen by some transaction. VACUUM reports it, after this
+// session's deletions are counted. Returning room to the disk would wait for readers. If it lacks
+// the right to VACUUM a table, that table's last VACUUM was before this one began.
 absl::StatusOr<int64_t> Vacuum(SqlSession& session) {
   HEFT_ASSIGN_OR_RETURN(
       const auto start,

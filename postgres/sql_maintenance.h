@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is asked of a database as a whole.
+// Operations on a database as a whole.
 #ifndef HEFT_POSTGRES_SQL_MAINTENANCE_H_
 #define HEFT_POSTGRES_SQL_MAINTENANCE_H_
 
@@ -8,11 +8,11 @@
 
 namespace heft {
 
-// ScrubDatabase: Store::Scrub, as far as a database goes (StoreErasure::kFreed): no transaction
-// sees what was deleted, VACUUM has freed it, and the cache has overwritten its files.
+// ScrubDatabase: Store::Scrub, within a database's limits (StoreErasure::kFreed): no transaction
+// sees deleted data, VACUUM has freed it, and the cache has overwritten its files.
 absl::Status ScrubDatabase(SqlHold& hold, absl::Duration wait);
 absl::StatusOr<StoreStatistics> DatabaseStatistics(SqlSession& session);
-// CheckDatabase: whether each blob that entries name is there, and is named as often as it says.
+// CheckDatabase: whether each blob that entries name exists and has the right count of uses.
 absl::Status CheckDatabase(SqlSession& session);
 
 }  // namespace heft

@@ -2,13 +2,13 @@
 // The store of gallery/store.h in a database's tables (postgres/schema.sql), over sessions of any
 // kind.
 //
-//   SqlDatabase  a database as this process has it open: sessions, cache      sql_database.cc
-//   SqlReader, SqlWriter  transactions, as a Store's                          sql_transactions.cc
+//   SqlDatabase  a database opened by this process: sessions, cache           sql_database.cc
+//   SqlReader, SqlWriter  transactions, with the interface of Store           sql_transactions.cc
 //   SqlStore     the Store                                                    sql_store.cc
 //
-// Whoever holds the store's lock holds a session with it, and writes in that session: with the
-// connection the lock is lost and the transaction with it, so that no two write. Where it is lost
-// between transactions, the lock is taken anew, if nobody has written meanwhile.
+// The holder of the store's lock writes in the session that has the lock. If the connection is
+// lost, so are lock and transaction; two writers never write at once. If it is lost between
+// transactions, the lock is taken again, unless another writer has written meanwhile.
 #ifndef HEFT_POSTGRES_SQL_STORE_H_
 #define HEFT_POSTGRES_SQL_STORE_H_
 
@@ -27,25 +27,25 @@ namespace heft {
 
 struct SqlOptions {
   std::string name;                  // of the database, in messages: "postgres:prod"
-  std::shared_ptr<BlobCache> cache;  // none: blobs are read from the database each time
-  // How long a server that has gone is waited for where it is to say what has become of a commit.
+  std::shared_ptr<BlobCache> cache;  // none: each read of a blob goes to the database
+  // How long to wait for a lost server to report the result of a commit.
   absl::Duration patience = absl::Seconds(60);
 };
 
-// SqlDatabase: shared by all stores, readers and writers of a process. Any number of threads.
+// SqlDatabase: shared by all stores, readers and writers of a process. For any number of threads.
 class SqlDatabase {
  public:
-  // Open: kNotFound where there are no tables, but with kCreate, which makes them.
+  // Open: kNotFound without tables, except with kCreate, which makes them.
   static absl::StatusOr<std::shared_ptr<SqlDatabase>> Open(SqlConnect connect, StoreMode mode,
                                                            SqlOptions options);
   const SqlOptions& options() const { return options_; }
-  // Named: an error of this database, with its name.
+  // Named: the error with the name of this database.
   absl::Status Named(const absl::Status& status) const;
-  // Session: `first` of which has worked. One that waits for somebody may have been lost since it
-  // was used; then all that wait are dropped, and one that is new begins.
+  // Session: a session after `first` has succeeded in it. An idle session may have been lost since
+  // its last use; then all idle ones are dropped, and a new one is opened.
   absl::StatusOr<std::unique_ptr<SqlSession>> Session(
       const std::function<absl::Status(SqlSession&)>& first) const;
-  // Done: a session that is in no transaction, for the next.
+  // Done: returns a session without a transaction, for reuse.
   void Done(std::unique_ptr<SqlSession> session) const;
 
  private:
@@ -59,11 +59,11 @@ class SqlDatabase {
   mutable std::vector<std::unique_ptr<SqlSession>> waiting_;
 };
 
-// OpenSqlStore: kCreate makes the tables where there are none. kNotFound, kUnavailable,
-// kPermissionDenied, kFailedPrecondition (tables of another version).
+// OpenSqlStore: kCreate makes missing tables. kNotFound, kUnavailable, kPermissionDenied,
+// kFailedPrecondition (tables of another version).
 absl::StatusOr<std::shared_ptr<Store>> OpenSqlStore(SqlConnect connect, StoreMode mode,
                                                     SqlOptions options);
-// Of a database that is open. kRead: Lock is refused.
+// For a database that is open. With kRead, Lock is refused.
 std::shared_ptr<Store> SqlStoreOf(std::shared_ptr<SqlDatabase> database, StoreMode mode);
 
 }  // namespace heft

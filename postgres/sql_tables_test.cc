@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store's tables in a database: their making, blobs in them and in the cache, erasure, copies.
+// The store's tables in a database: making them, blobs in them and in the cache, erasure, copies.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ TEST_F(SqlTablesTest, OfAnotherVersionAreRefused) {
   EXPECT_THAT(other.ToString(), HasSubstr("version 2"));
 }
 
-// Whoever may make schemas makes this one first, with what he likes in it.
+// A role that may create schemas creates this one first, with any contents.
 TEST_F(SqlTablesTest, OfAnotherRoleAreRefused) {
   ASSERT_TRUE(Sql("CREATE ROLE mallory; ALTER SCHEMA heft OWNER TO mallory"));
   const absl::Status others = Open(StoreMode::kCreate).status();
@@ -72,7 +72,7 @@ TEST_F(SqlTablesTest, OpenedForReadingNothingIsWritten) {
   EXPECT_TRUE(reading->Read().ok());
 }
 
-// A blob is there for as long as an entry names it, and once for all that do.
+// A blob exists while an entry names it, and once for all of these.
 TEST_F(SqlTablesTest, BlobsAreSharedAndGoWithTheirLastUse) {
   const auto one = Long(100'000, 1), two = Long(100'000, 2);
   ASSERT_TRUE(Put(*store_, Table::kBlocks, "a", one).ok());
@@ -102,7 +102,7 @@ TEST_F(SqlTablesTest, BlobsAreSharedAndGoWithTheirLastUse) {
   EXPECT_TRUE(store_->Check().ok()) << store_->Check();
 }
 
-// Of values around the bound, and of many changes in one transaction.
+// Values around the limit, and many changes in one transaction.
 TEST_F(SqlTablesTest, LargeTransactions) {
   ASSERT_TRUE(
       Change(*store_, [](StoreWriter& w) -> absl::Status {
@@ -132,7 +132,7 @@ TEST_F(SqlTablesTest, TheCacheIsNeverAskedForWhatItIsNot) {
   ASSERT_TRUE(Put(*store_, Table::kBlocks, "a", two).ok());
   EXPECT_EQ(Get(*store_, Table::kBlocks, "a"), Text(two));
   EXPECT_EQ(Get(*before, Table::kBlocks, "a"), Text(one)) << "its state names another blob";
-  // Nothing of a transaction that is not committed.
+  // An uncommitted transaction leaves nothing.
   {
     const auto lock = *store_->Lock(kLong);
     const auto writer = *store_->Write(*lock);
@@ -195,7 +195,7 @@ TEST_F(SqlTablesTest, ScrubWaitsForReadersAndWipesTheCache) {
   EXPECT_EQ(Ask("SELECT sum(n_dead_tup) FROM pg_stat_all_tables WHERE schemaname = 'heft'"), "0");
 }
 
-// A role that may read and write, and owns nothing.
+// A role that may read and write, but owns nothing.
 TEST_F(SqlTablesTest, ScrubSaysWhereItMayNot) {
   ASSERT_TRUE(Sql(absl::StrCat("CREATE ROLE user_of_", service_,
                                " LOGIN; GRANT USAGE ON SCHEMA heft TO user_of_", service_,
@@ -253,7 +253,7 @@ TEST_F(SqlTablesTest, SessionsSayWhatIsWrong) {
   const absl::Status nowhere = ConnectByService("no such service").status();
   EXPECT_EQ(nowhere.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(nowhere.ToString(), HasSubstr("pg_service.conf"));
-  // Who has turned the wait for the disk off has not meant galleries.
+  // Commits wait for the disk even if the database's default is not to.
   ASSERT_TRUE(Sql(absl::StrCat("ALTER DATABASE ", service_, " SET synchronous_commit = off")));
   const auto durable = *ConnectByService(service_);
   const auto rows = durable->Execute("SELECT current_setting('synchronous_commit')");

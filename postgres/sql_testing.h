@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tests of the store in PostgreSQL share: a store in a database of its own.
+// Shared by tests of the store in PostgreSQL: a store in a database of its own.
 #ifndef HEFT_POSTGRES_SQL_TESTING_H_
 #define HEFT_POSTGRES_SQL_TESTING_H_
 
@@ -23,7 +23,7 @@ class SqlStoreTest : public ::testing::Test {
     cache_ = *BlobCache::Open(CacheFolder(), uint64_t{64} << 20);
     store_ = *Open(StoreMode::kCreate);
   }
-  // Open: as another process would, with sessions of its own.
+  // Open: as another process would, with its own sessions.
   absl::StatusOr<std::shared_ptr<Store>> Open(StoreMode mode,
                                               absl::Duration patience = absl::Seconds(60)) const {
     SqlOptions options;
@@ -35,7 +35,7 @@ class SqlStoreTest : public ::testing::Test {
   std::string CacheFolder() const { return folder_ / "blobs"; }
   bool Sql(const std::string& statements) { return SharedServer().Sql(service_, statements); }
   std::string Ask(const std::string& statement) { return SharedServer().Ask(service_, statement); }
-  // Until: `statement` says `answer`; false where it never does.
+  // Until: waits until `statement` returns `answer`; false if it never does.
   bool Until(const std::string& statement, const std::string& answer) {
     for (int i = 0; i < 1000; ++i) {
       if (Ask(statement) == answer) return true;

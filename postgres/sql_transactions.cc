@@ -9,11 +9,11 @@
 namespace heft {
 namespace {
 
-// kFollowing: entries that are read with the one that is asked for, where they are small and are
-// asked for in their order. kPage: entries of a scan, at most.
+// kFollowing: entries read together with the requested one, if they are small and requested in
+// order. kPage: the most entries read at once in a scan.
 constexpr size_t kFollowing = 512, kFirstPage = 64, kPage = 2048;
-// kMostChanged: bytes of changes that are kept before they are sent. kMostSqlValue: PostgreSQL
-// takes a gigabyte, and less of it in a message.
+// kMostChanged: bytes of changes that are buffered before they are sent. kMostSqlValue: PostgreSQL
+// takes a gigabyte, but less in a message.
 constexpr size_t kMostChanged = size_t{64} << 20, kMostSqlValue = size_t{900} << 20;
 
 absl::Status CheckFrom(ByteSpan from) {
@@ -21,7 +21,7 @@ absl::Status CheckFrom(ByteSpan from) {
                                  : absl::InvalidArgumentError("a key is too long");
 }
 
-// After: the least key above this one.
+// After: the least key greater than this one.
 std::string After(ByteSpan key) {
   std::string after(key.begin(), key.end());
   after.push_back('\0');
@@ -39,7 +39,7 @@ absl::StatusOr<Page> ReadPage(const SqlEntries& entries, Table table, ByteSpan f
   return page;
 }
 
-// ScanPages: `read` gives the next page from a key on, `use` takes an entry.
+// ScanPages: `read` returns the next page from a key on; `use` takes an entry.
 absl::Status ScanPages(ByteSpan from,
                        const std::function<absl::StatusOr<Page>(ByteSpan, size_t)>& read,
                        const std::function<absl::StatusOr<bool>(std::string&, SqlEntry&)>& use) {
@@ -78,7 +78,7 @@ SqlReader::~SqlReader() {
   database_->Done(std::move(session_));
 }
 
-// Find: blocks are asked for one after the other, and their entries are small.
+// Find: reads ahead, since blocks are requested in order and their entries are small.
 absl::StatusOr<std::optional<SqlEntry>> SqlReader::Find(Table table, ByteSpan key) const {
   auto& known = known_[static_cast<size_t>(table)];
   const std::string text(key.begin(), key.end());
@@ -89,7 +89,7 @@ absl::StatusOr<std::optional<SqlEntry>> SqlReader::Find(Table table, ByteSpan ke
   };
   if (auto entry = look()) return entry;
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (auto entry = look()) return entry;  // another thread was here
+  if (auto entry = look()) return entry;  // read by another thread meanwhile
   const bool ahead = table == Table::kBlocks;
   HEFT_RETURN_IF_ERROR(entries_.Read(
       table, key, ahead ? kFollowing : 1, !ahead, [&](ByteSpan found, SqlEntry entry) {
@@ -148,20 +148,20 @@ absl::Status SqlWriter::CheckOpen() const {
   return absl::FailedPreconditionError("this transaction has ended: begin another");
 }
 
-// Fail: what has failed in part is not committed.
+// Fail: a transaction that failed in part is not committed.
 absl::Status SqlWriter::Fail(const absl::Status& status) const {
   if (!status.ok() && failure_.ok()) failure_ = hold_->database().Named(status);
   return failure_;
 }
 
-// Begin: with the first read or write of the database. Whoever writes holds the store's row, also
-// where the lock was passed by.
+// Begin: at the first read or write of the database. A writer locks the store's row, even if the
+// lock was bypassed.
 absl::Status SqlWriter::Begin() const {
   if (entries_) return absl::OkStatus();
   const auto begin = [&]() -> absl::Status {
     HEFT_ASSIGN_OR_RETURN(SqlSession * session, hold_->Session());
     absl::Status begun = session->Begin(SqlSession::Mode::kWrite);
-    if (!begun.ok() && session->Lost()) {  // since it was used last
+    if (!begun.ok() && session->Lost()) {  // lost since its last use
       HEFT_ASSIGN_OR_RETURN(session, hold_->Session());
       begun = session->Begin(SqlSession::Mode::kWrite);
     }
@@ -261,7 +261,7 @@ absl::Status SqlWriter::Delete(Table table, ByteSpan key) {
 absl::Status SqlWriter::Flush(Table table) const {
   SqlEntries::Changes& changes = changes_[static_cast<size_t>(table)];
   HEFT_RETURN_IF_ERROR(Fail(entries_->Write(table, changes)));
-  // Those that are cleared here may still be read: until the next change.
+  // Values cleared here can still be read until the next change.
   for (auto& [key, value] : changes) {
     if (value != nullptr) read_.push_back(std::move(value));
   }
@@ -269,7 +269,7 @@ absl::Status SqlWriter::Flush(Table table) const {
   return absl::OkStatus();
 }
 
-// CommitNow: with the token by which it is found where the connection is lost.
+// CommitNow: writes a token, by which the commit is found if the connection is lost.
 absl::Status SqlWriter::CommitNow() {
   SqlRows token;
   const auto prepare = [&]() -> absl::Status {
@@ -287,7 +287,7 @@ absl::Status SqlWriter::CommitNow() {
   const absl::Status committed = session.Commit();
   if (!committed.ok() && !session.Lost()) return committed;
   if (!committed.ok()) {
-    entries_.reset();  // the session goes
+    entries_.reset();  // drop the session
     HEFT_ASSIGN_OR_RETURN(const bool there, hold_->Resolve(*token.at(0, 0)));
     if (!there) {
       return absl::UnavailableError(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transactions of the store in a database, and the lock under which it is written.
+// Transactions of the store in a database, and the writer's lock.
 #ifndef HEFT_POSTGRES_SQL_TRANSACTIONS_H_
 #define HEFT_POSTGRES_SQL_TRANSACTIONS_H_
 
@@ -17,8 +17,7 @@
 
 namespace heft {
 
-// SqlReader: what was read stays, for as long as it lives: values in its memory, blobs in the
-// cache's maps.
+// SqlReader: values stay valid while it lives: in its memory, or as maps of the cache.
 class SqlReader : public StoreReader {
  public:
   static absl::StatusOr<std::unique_ptr<StoreReader>> Begin(
@@ -35,31 +34,31 @@ class SqlReader : public StoreReader {
 
   const std::shared_ptr<const SqlDatabase> database_;
   std::unique_ptr<SqlSession> session_;
-  mutable std::mutex mutex_;  // of the session
+  mutable std::mutex mutex_;  // for the session
   const SqlEntries entries_;
   mutable std::mutex known_mutex_;
-  // What was looked up, and what follows it.
+  // Entries that were read, and those behind them.
   mutable std::array<std::map<std::string, SqlEntry, std::less<>>, kTables> known_;
   mutable std::map<Hash, std::shared_ptr<const Blob>> blobs_;
 };
 
-// SqlHold: the store's lock, with the session that has it.
+// SqlHold: the store's lock, and the session that has it.
 class SqlHold {
  public:
   static absl::StatusOr<std::shared_ptr<SqlHold>> Take(std::shared_ptr<const SqlDatabase> database,
                                                        absl::Duration wait);
   ~SqlHold();
-  // Session: that has the lock, also where it had to be taken anew: kUnavailable where somebody has
-  // written meanwhile.
+  // Session: the session with the lock, taken again if it was lost. kUnavailable if another writer
+  // has written meanwhile.
   absl::StatusOr<SqlSession*> Session();
   const SqlDatabase& database() const { return *database_; }
   // Generation: of the store's tables after the last transaction under this lock.
   int64_t generation() const { return generation_; }
   void Committed() { ++generation_; }
-  // Resolve: what has become of a commit in which the connection was lost: whether its token is
-  // there, and durable. kUnknown where the server does not say so in time.
+  // Resolve: whether a commit, in which the connection was lost, has succeeded: its token exists
+  // and is durable. kUnknown if the server does not answer in time.
   absl::StatusOr<bool> Resolve(ByteSpan token);
-  // A StoreWriter is there.
+  // Whether a StoreWriter exists.
   std::atomic<bool> writing = false;
 
  private:
@@ -72,7 +71,8 @@ class SqlHold {
   int64_t generation_ = 0;
 };
 
-// SqlWriter: changes are kept until there are many, a table is scanned, or the transaction ends.
+// SqlWriter: changes are buffered until there are many, a table is scanned, or the transaction
+// ends.
 class SqlWriter : public StoreWriter {
  public:
   explicit SqlWriter(std::shared_ptr<SqlHold> hold) : hold_(std::move(hold)) {}
@@ -96,7 +96,7 @@ class SqlWriter : public StoreWriter {
   const std::shared_ptr<SqlHold> hold_;
   mutable std::mutex mutex_;
   bool open_ = true;
-  mutable absl::Status failure_;               // of the transaction: it has no future
+  mutable absl::Status failure_;               // of the transaction; it cannot commit
   mutable std::optional<SqlEntries> entries_;  // of a transaction that has begun
   mutable std::array<SqlEntries::Changes, kTables> changes_;
   mutable size_t changed_bytes_ = 0;

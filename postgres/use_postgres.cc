@@ -31,8 +31,7 @@ absl::StatusOr<uint64_t> CacheBytes(uint64_t given) {
       absl::StrCat("HEFT_BLOB_CACHE_BYTES is \"", text, "\": give a number of bytes"));
 }
 
-// Databases: those that somebody has open in this process, by service; a child of a fork opens its
-// own.
+// Databases: those open in this process, by service. A forked child opens its own.
 class Databases {
  public:
   absl::StatusOr<std::shared_ptr<Store>> Open(const std::string& service, const std::string& local,
@@ -40,7 +39,7 @@ class Databases {
     const std::lock_guard<std::mutex> lock(mutex_);
     std::weak_ptr<SqlDatabase>& known = open_[{getpid(), service}];
     if (auto database = known.lock()) return SqlStoreOf(std::move(database), mode);
-    // The server's files are its user's alone.
+    // Only the server's user may read its files.
     HEFT_RETURN_IF_ERROR(MakeDirectories(local.substr(0, local.rfind('/'))));
     (void)mkdir(local.c_str(), 0700);
     HEFT_RETURN_IF_ERROR(MakeDirectories(local));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Galleries at "postgres:SERVICE" (docs/gallery.md, "In PostgreSQL"), for programs that know them.
+// Galleries at "postgres:SERVICE" (docs/gallery.md, "In PostgreSQL"), for programs that support
+// them.
 #ifndef HEFT_POSTGRES_USE_POSTGRES_H_
 #define HEFT_POSTGRES_USE_POSTGRES_H_
 
@@ -7,10 +8,10 @@
 
 namespace heft {
 
-// kBlobCacheBytes: for each service, unless $HEFT_BLOB_CACHE_BYTES says another number.
+// kBlobCacheBytes: for each service, unless $HEFT_BLOB_CACHE_BYTES is set.
 inline constexpr uint64_t kBlobCacheBytes = uint64_t{64} << 30;
 
-// UsePostgres: from here on this process opens such stores; `cache`: bytes of each one's cache.
+// UsePostgres: enables such stores in this process. `cache`: bytes of each store's cache.
 void UsePostgres(uint64_t cache = 0);
 
 }  // namespace heft

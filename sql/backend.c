@@ -121,7 +121,7 @@ HeftJob* RunJob(const HeftCall* call, const HeftSettings* settings, const HeftRi
   }
   PG_CATCH();
   {
-    // The job's thread first: nobody asks any more.
+    // The job's thread first: then there are no more requests.
     ErrorData* error;
     MemoryContextSwitchTo(result);
     error = CopyErrorData();

@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// The backend's side of jobs (sql/bridge.h): it serves their requests, and takes its interrupts
-// meanwhile. postgres.h goes before this.
+// The backend's side of jobs (sql/bridge.h): it serves their requests, and handles its interrupts
+// meanwhile. Include postgres.h before this.
 #ifndef HEFT_SQL_BACKEND_H_
 #define HEFT_SQL_BACKEND_H_
 
 #include "sql/bridge.h"
 
-// Of a call: who owns the tables, with whose rights requests are served; and whether what it reads
-// is the state that the calling query sees, or the newest.
+// HeftRights: the owner of the tables, with whose rights a call's requests are served, and whether
+// the call reads the state that the calling query sees, or the newest.
 typedef struct HeftRights {
   Oid owner;
   bool changes;
   const char* gallery;  // that is called
 } HeftRights;
 
-// RunJob: the job, done; its error is thrown, as those of the database and the interrupts are. The
-// memory of its result goes with the current memory context.
+// RunJob: the finished job. Its error, database errors and interrupts are thrown. The memory of its
+// result is freed with the current memory context.
 HeftJob* RunJob(const HeftCall* call, const HeftSettings* settings, const HeftRights* rights);
 
 // ServeRequest (sql/requests.c).
 void ServeRequest(HeftRequest* request, const HeftRights* rights);
-// EndSubtransactions: of a call that failed, those that it began, without effect.
+// EndSubtransactions: rolls back the subtransactions that a failed call began.
 void EndSubtransactions(void);
-// ForgetSnapshots: lets go of those that a call has taken.
+// ForgetSnapshots: releases the snapshots that a call has taken.
 void ForgetSnapshots(void);
 
-// Changed: that this transaction has changed the store, and whether it has: what it then reads is
-// no state that anybody signs.
+// NoteChange: records that this transaction has changed the store. HasChanged: whether it has. Then
+// no state that it reads may be signed.
 void NoteChange(void);
 bool HasChanged(void);
 

@@ -31,8 +31,8 @@ class BackendStore : public Store {
   absl::StatusOr<std::unique_ptr<StoreWriter>> Write(const StoreLock& lock) override {
     return store_->Write(lock);
   }
-  // A receipt of erasure says what is so. Here the caller's transaction is open yet, and may still
-  // be rolled back.
+  // A receipt states a completed erasure, but the caller's transaction is still open and may be
+  // rolled back.
   absl::Status Scrub(const StoreLock&, absl::Duration) override {
     return absl::UnavailableError(
         "the transaction is not committed yet: afterwards `heft-server gallery compact` overwrites "

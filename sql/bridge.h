@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// All that the two sides of the extension know of each other. PostgreSQL's side is C (*.c): its
-// errors jump over stack frames, which in C++ is undefined. HEFT's side is C++ (*.cc), knows
-// nothing of PostgreSQL, and runs in threads of its own, in which no signal is delivered: a *job*.
-// What a job needs of the database it asks for by a *request*, which the backend's own thread
-// serves while it waits for the job. So no frame of C++ is ever on the stack of a call to
-// PostgreSQL, and no thread but the backend's own calls it.
+// The interface between the two sides of the extension. PostgreSQL's side is C (*.c): its errors
+// jump over stack frames, which is undefined in C++. HEFT's side is C++ (*.cc), does not use
+// PostgreSQL, and runs in its own threads, which receive no signals: a *job*. If a job needs
+// something of the database, it sends a *request*, which the backend's own thread serves while it
+// waits for the job. So no frame of C++ is ever on the stack of a call to PostgreSQL, and only the
+// backend's own thread calls it.
 #ifndef HEFT_SQL_BRIDGE_H_
 #define HEFT_SQL_BRIDGE_H_
 
@@ -26,7 +26,7 @@ typedef enum HeftType {
   HEFT_INTEGER_ARRAY,
 } HeftType;
 
-// HeftValue: `integer` also of a boolean; `data` bytes, or the `size` HeftValues of an array.
+// HeftValue. `integer`: also a boolean. `data`: bytes, or the `size` HeftValues of an array.
 typedef struct HeftValue {
   HeftType type;
   int64_t integer;
@@ -34,12 +34,12 @@ typedef struct HeftValue {
   size_t size;
 } HeftValue;
 
-// --- Requests: of a job to the backend.
+// --- Requests: from a job to the backend.
 typedef enum HeftRequestKind {
   HEFT_STATEMENT,
   HEFT_TAKE_SNAPSHOT,  // into `snapshot`
   HEFT_DROP_SNAPSHOT,
-  HEFT_BEGIN,  // a subtransaction, whose depth goes into `depth`
+  HEFT_BEGIN,  // a subtransaction; its depth is stored in `depth`
   HEFT_COMMIT,
   HEFT_ROLL_BACK,
   HEFT_LOCK,  // the store's; `depth`: milliseconds to wait; `refused` if others have it
@@ -50,15 +50,15 @@ typedef struct HeftRequest {
   const char* sql;  // ends with 0
   const HeftValue* parameters;
   int count;
-  void* snapshot;  // of a statement: what it sees, and it changes nothing; NULL: the newest state
+  void* snapshot;  // a statement's snapshot; it changes nothing; NULL: the newest state
   int depth;
   bool refused;
 } HeftRequest;
 
-// heft_request_row: a row of what a statement returned. False: no memory for it.
+// heft_request_row: adds a row that a statement returned. False if memory is exhausted.
 bool heft_request_row(HeftRequest* request, const HeftValue* values, int count);
 
-// --- Jobs: of the backend.
+// --- Jobs of the backend.
 typedef enum HeftWork {
   HEFT_CREATE_GALLERY,
   HEFT_ENROL,
@@ -72,7 +72,7 @@ typedef enum HeftWork {
   HEFT_SERVER_KEY,
 } HeftWork;
 
-// HeftCall: what a function was called with; memory is the caller's until heft_job_started.
+// HeftCall: the arguments of a function. The caller keeps the memory until heft_job_started.
 typedef struct HeftCall {
   HeftWork work;
   const char* gallery;  // its name
@@ -85,11 +85,11 @@ typedef struct HeftCall {
   HeftValue key;  // an idempotency key
   int64_t expires;
   bool flag;                   // identities in the reply
-  const HeftValue* galleries;  // names of many: `gallery` is the first
+  const HeftValue* galleries;  // of many; `gallery` is the first
   int galleries_count;
 } HeftCall;
 
-// HeftSettings: of the session; strings are the caller's for the call.
+// HeftSettings: of the session. The caller keeps the strings during the call.
 typedef struct HeftSettings {
   const char* state_directory;
   const char* database;  // its name
@@ -99,25 +99,24 @@ typedef struct HeftSettings {
 } HeftSettings;
 
 typedef struct HeftJob HeftJob;
-// heft_job_start: NULL where the system has no memory or makes no thread. The process has one job
-// at a time.
+// heft_job_start: NULL if the system has no memory or no thread. The process has one job at a time.
 HeftJob* heft_job_start(const HeftCall* call, const HeftSettings* settings);
-// heft_job_descriptor: readable whenever a job has something to say; < 0: the system has none.
+// heft_job_descriptor: readable when a job has a request or has ended. < 0: the system has none.
 int heft_job_descriptor(void);
 void heft_job_quiet(void);                 // what was said is read
 HeftRequest* heft_job_next(HeftJob* job);  // NULL: nothing is asked now
 void heft_job_answer(HeftJob* job, HeftRequest* request);
 bool heft_job_done(HeftJob* job);
-// heft_job_end: stops it, waits for its thread, frees it. Any time; NULL is none.
+// heft_job_end: stops the job, waits for its thread, frees it. At any time; NULL is ignored.
 void heft_job_end(HeftJob* job);
 
-// Of one that is done. heft_job_error: NULL: it went well. `state`: five characters of SQLSTATE.
+// For a finished job. heft_job_error: NULL after success. `state`: five characters of SQLSTATE.
 const char* heft_job_error(const HeftJob* job, const char** state);
 size_t heft_job_rows(const HeftJob* job);
 const HeftValue* heft_job_row(const HeftJob* job, size_t row, size_t* columns);
 
-// heft_check: whether bytes are what a type takes, by HEFT's own readers; otherwise why not, in
-// `error` of `size` bytes.
+// heft_check: whether HEFT's own readers accept bytes as this type. If not, `error` of `size` bytes
+// says why.
 typedef enum HeftKind {
   HEFT_IS_SAMPLE,
   HEFT_IS_TEMPLATE,
@@ -130,7 +129,7 @@ typedef enum HeftKind {
 } HeftKind;
 bool heft_check(HeftKind kind, const void* data, size_t size, char* error, size_t error_size);
 
-// heft_bucket_of: which bucket an identity belongs into; < 0: `buckets` is no number of buckets.
+// heft_bucket_of: the bucket of an identity; < 0 if `buckets` is no valid number of buckets.
 int heft_bucket_of(const char* identity, size_t size, int buckets);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 
 -- --- Buckets: a sharded gallery is a fixed number of ordinary galleries, each on one of several
--- nodes (docs/scale.md). What a node knows of those that it has; the map is the router's
+-- nodes (docs/scale.md). This is a node's record of its own buckets; the router has the map
 -- (sql/router/).
 
 -- The bucket of an identity, from 0 (BucketOf, include/heft/shards.h).
@@ -8,7 +8,7 @@ CREATE FUNCTION heft.heft_bucket(identity text, buckets integer) RETURNS integer
   AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE
   SET search_path = pg_catalog, pg_temp;
 
--- The gallery that is bucket 7 of visitors: visitors.007 (BucketAddress).
+-- The name of the gallery that is bucket 7 of visitors: visitors.007 (BucketAddress).
 CREATE FUNCTION heft.heft_bucket_name(gallery text, bucket integer) RETURNS text
   LANGUAGE sql STRICT IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
   AS $$ SELECT gallery || '.' || lpad(bucket::text, 3, '0') $$;
@@ -18,22 +18,22 @@ CREATE TABLE heft.buckets (
   bucket integer NOT NULL,
   buckets integer NOT NULL CHECK (buckets BETWEEN 1 AND 1000),
   name text NOT NULL UNIQUE REFERENCES heft.galleries ON DELETE CASCADE,
-  -- serving: here alone it is changed. While it moves it is changed nowhere: leaving, on the old
-  -- node, and ready, on the new one, answer probes; coming is not all here yet.
+  -- A bucket changes only where it is serving. During a move it changes nowhere: leaving (on the
+  -- old node) and ready (on the new one) answer probes; coming is not complete yet.
   state text NOT NULL DEFAULT 'serving' CHECK (state IN ('serving', 'leaving', 'coming', 'ready')),
-  move uuid,  -- the last one, of which alone a step is taken
+  move uuid,  -- the last one; only its steps are taken
   PRIMARY KEY (gallery, bucket),
   CHECK (bucket >= 0 AND bucket < buckets),
   CHECK (name = heft.heft_bucket_name(gallery, bucket))
 );
--- Who sees the gallery sees of which it is a part.
+-- A caller that may see a bucket's gallery sees the bucket's row.
 ALTER TABLE heft.buckets ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenants ON heft.buckets
   USING (EXISTS (SELECT 1 FROM heft.galleries g WHERE g.name = buckets.name))
   WITH CHECK (state = 'serving' AND EXISTS (SELECT 1 FROM heft.galleries g WHERE g.name = buckets.name));
 
--- Names of the galleries that are these buckets, in their order; an error unless all of them are
--- here and answer. In the state that the calling query sees.
+-- Names of the galleries that are these buckets, in their order, in the state that the calling
+-- query sees. An error unless all of them are here and answer.
 CREATE FUNCTION heft.heft_bucket_names(gallery text, wanted integer[]) RETURNS text[]
   LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -52,15 +52,14 @@ BEGIN
   RETURN names;
 END $$;
 
--- Values that came as one: PL/Proxy sends an array as text, which takes longer than the rest of it.
+-- Several values sent as one: PL/Proxy sends arrays as text, which takes longer than all the rest.
 CREATE FUNCTION heft.heft_pieces(joined bytea, lengths integer[]) RETURNS bytea[]
   LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp AS $$
   SELECT array_agg(substr(joined, (1 + behind - length)::integer, length) ORDER BY n)
   FROM (SELECT length, n, sum(length) OVER (ORDER BY n) AS behind
         FROM unnest(lengths) WITH ORDINALITY l (length, n)) pieces $$;
 
--- The gallery that a person belongs into, which must be this bucket: a router of another mind is
--- not believed.
+-- The gallery of a person's bucket, which must be this one: it does not rely on the router.
 CREATE FUNCTION heft.heft_bucket_for(gallery text, bucket integer, identity text) RETURNS text
   LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -75,7 +74,8 @@ BEGIN
   RETURN its;
 END $$;
 
--- Makes these buckets of a gallery, empty. Again: what was made before stays, if it is the same.
+-- Creates these buckets of a gallery, empty. A repeated call keeps existing ones, if they are
+-- equal.
 CREATE FUNCTION heft.heft_buckets_create(
     gallery text, buckets integer, wanted integer[], model heft.heft_model,
     evaluation_keys heft.heft_keys, trust text, enrolment_keys heft.heft_keys, tenant name,

@@ -1,8 +1,8 @@
 
--- --- Buckets that move: a node's part of it (sql/router/moves.sql has the whole). The owner's alone,
--- as copying is. Each step may be taken again.
+-- --- Moving buckets: a node's part (sql/router/moves.sql has the whole). Only for the owner, as
+-- copying is. Each step may be repeated.
 
--- The store's number of a gallery, as its keys begin, and the first one behind them.
+-- The store's number of a gallery, as its keys begin, and the next number.
 CREATE FUNCTION heft.heft_keys_of(name text, OUT first bytea, OUT behind bytea)
   LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT int4send(n), int4send(n + 1) FROM (
@@ -19,15 +19,15 @@ CREATE FUNCTION heft.heft_entry_tables() RETURNS SETOF text
     AND EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'key')
   ORDER BY c.relname $$;
 
--- Nobody changes anything in this store until the transaction ends: the lock is for those who wait
--- for it, the row for those who do not ask.
+-- Stops all changes in this store until the transaction ends: the lock stops writers that wait for
+-- it, the row those that do not.
 CREATE FUNCTION heft.heft_stop_writers() RETURNS void
   LANGUAGE sql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
   SELECT pg_advisory_xact_lock(1212499540, 1);
   UPDATE heft.store SET generation = generation + 1 $$;
 
--- All that a gallery is made of, whatever its number in this store: the same on two nodes where one
--- is a copy. Blocks by their hashes.
+-- All data of a gallery, independent of its number in this store: equal for a copy on another node.
+-- Blocks by their hashes.
 CREATE FUNCTION heft.heft_digest(name text) RETURNS bytea
   LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -48,7 +48,7 @@ BEGIN
   RETURN digest;
 END $$;
 
--- Of a bucket here: its state, and its digest if it is in the store.
+-- For a bucket here: its state, and its digest if it is in the store.
 CREATE FUNCTION heft.heft_bucket_state(gallery text, bucket integer, OUT state text, OUT digest bytea)
   LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
   SELECT b.state, CASE WHEN k.first IS NOT NULL THEN heft.heft_digest(b.name) END
@@ -57,8 +57,8 @@ CREATE FUNCTION heft.heft_bucket_state(gallery text, bucket integer, OUT state t
     AND b.bucket = heft_bucket_state.bucket
   LEFT JOIN heft.heft_keys_of(b.name) k ON true $$;
 
--- A step of a move: from one of the states `before` to `after`, or it has been taken. What is still
--- on its way of a move that was given up is not taken any more.
+-- A step of a move, from one of the states `before` to `after`; no effect if it was taken before.
+-- Delayed steps of a cancelled move are refused.
 CREATE FUNCTION heft.heft_bucket_becomes(gallery text, bucket integer, move uuid, before text[], after text)
   RETURNS void LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -78,7 +78,7 @@ BEGIN
   UPDATE heft.buckets b SET state = after, move = heft_bucket_becomes.move WHERE b.name = its;
 END $$;
 
--- What another node needs to have a bucket, and that it is to come.
+-- All that another node needs for the bucket that will come.
 CREATE FUNCTION heft.heft_bucket_files(gallery text, bucket integer,
     OUT buckets integer, OUT tenant name, OUT trust text, OUT model bytea,
     OUT evaluation_keys bytea, OUT enrolment_keys bytea)
@@ -109,8 +109,8 @@ BEGIN
     VALUES (gallery, bucket, buckets, its, 'coming', move);
 END $$;
 
--- Takes a bucket that has left, or will not come, out of this store, if it is what `digest` says
--- (NULL: whatever it is). Other galleries' blocks stay.
+-- Deletes a bucket that has left, or will not come, from this store, if it has this `digest` (NULL:
+-- any). Other galleries' blocks stay.
 CREATE FUNCTION heft.heft_bucket_drop(gallery text, bucket integer, move uuid, states text[], digest bytea)
   RETURNS void LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -123,7 +123,7 @@ BEGIN
   PERFORM heft.heft_stop_writers();
   SELECT b.state, b.move INTO now_is FROM heft.buckets b WHERE b.name = its FOR UPDATE;
   IF now_is.state IS NULL THEN
-    RETURN;  -- it was before
+    RETURN;  -- done before
   END IF;
   SELECT k.first, k.behind INTO from_key, to_key FROM heft.heft_keys_of(its) k;
   IF NOT now_is.state = ANY (states) OR now_is.move IS DISTINCT FROM heft_bucket_drop.move THEN

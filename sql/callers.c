@@ -75,7 +75,7 @@ static bool Finds(SPIPlanPtr* plan, const char* query, const char* text) {
   return found;
 }
 
-// The policies of heft.galleries say whom he may see.
+// The policies of heft.galleries decide which galleries the caller may see.
 static void CheckVisible(const char* gallery) {
   static SPIPlanPtr plan = NULL;
   if (Finds(&plan, "SELECT 1 FROM heft.galleries WHERE name = $1", gallery)) return;
@@ -96,8 +96,7 @@ static void CheckTenant(const HeftValue* tenant) {
                   errmsg("there is no role \"%s\", or you are no member of it", role)));
 }
 
-// A request is answered once, by each gallery that it is put to. `galleries`: many, of which those
-// before `i` were looked at.
+// Each gallery answers a request once. `galleries`: those before `i` were checked.
 static void CheckOnce(const HeftValue* galleries, int i) {
   if (i >= MOST_GALLERIES)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functions of the extension (sql/functions.sql): arguments in, results out. What a gallery is
-// called, and whether the caller may see it, the caller's own rights decide (sql/callers.c).
+// The functions of the extension (sql/functions.sql): arguments in, results out. The caller's own
+// rights decide which gallery it may name (sql/callers.c).
 // clang-format off: it goes before all others
 #include "postgres.h"
 // clang-format on
@@ -259,7 +259,7 @@ PGDLLEXPORT Datum heft_bucket(PG_FUNCTION_ARGS) {
   PG_RETURN_INT32(bucket);
 }
 
-// --- What the types take: each true, or the error that says why not.
+// --- Checks of the types: true, or an error that says why not.
 static bool Check(FunctionCallInfo fcinfo, HeftKind kind) {
   char error[512];
   const HeftValue value = BytesOf(PG_GETARG_DATUM(0));

@@ -1,12 +1,13 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the extension has above the store's tables (postgres/schema.sql): who may use which gallery,
+-- The extension's objects above the store's tables (postgres/schema.sql): rights to galleries,
 -- files by their fingerprints, types, functions, and roles that may call them. docs/postgres.md.
 
--- The store's tables are the owner's alone: functions read and write them with his rights, after
--- the caller's own have said which gallery he may name. Who may read a table reads every tenant's.
+-- Only the owner can use the store's tables. Functions read and write them with the owner's rights,
+-- after the caller's own rights have decided which gallery it may name. A reader of a table could
+-- read the rows of every tenant.
 REVOKE ALL ON ALL TABLES IN SCHEMA heft FROM PUBLIC;
 
--- A dump brings the row of the store that it is of, in place of the one that is made here.
+-- A dump contains the row of its store, which replaces the one that is made here.
 CREATE FUNCTION heft.replace_store() RETURNS trigger LANGUAGE plpgsql
   SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -17,14 +18,14 @@ REVOKE ALL ON FUNCTION heft.replace_store() FROM PUBLIC;
 CREATE TRIGGER replace_store BEFORE INSERT ON heft.store
   FOR EACH ROW EXECUTE FUNCTION heft.replace_store();
 
--- Models and public keys, by what they hold.
+-- Models and public keys, by their fingerprints.
 CREATE TABLE heft.files (
   fingerprint bytea PRIMARY KEY GENERATED ALWAYS AS (sha256(bytes)) STORED,
   bytes bytea NOT NULL
 );
 ALTER TABLE heft.files ALTER COLUMN bytes SET STORAGE EXTERNAL;
 
--- Galleries: whose they are, and what serves them.
+-- Galleries: their tenants and their servers' files.
 CREATE TABLE heft.galleries (
   name text PRIMARY KEY CHECK (name ~ '^[a-z0-9._-]{1,64}$'),
   tenant name NOT NULL,  -- a role: its members see the gallery, and nobody else
@@ -39,7 +40,7 @@ CREATE POLICY tenants ON heft.galleries
   USING (EXISTS (SELECT 1 FROM pg_catalog.pg_roles r
                  WHERE r.rolname = tenant AND pg_catalog.pg_has_role(r.oid, 'MEMBER')));
 
--- --- Types: bytes that HEFT's own readers have read.
+-- --- Types: bytes that HEFT's own readers have accepted.
 CREATE FUNCTION heft.heft_is_sample(bytea) RETURNS boolean
   AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
 CREATE FUNCTION heft.heft_is_template(bytea) RETURNS boolean
@@ -66,7 +67,7 @@ CREATE DOMAIN heft.heft_keys AS bytea CHECK (heft.heft_is_keys(VALUE));
 CREATE DOMAIN heft.heft_request AS bytea CHECK (heft.heft_is_request(VALUE));
 CREATE DOMAIN heft.heft_admission AS bytea CHECK (heft.heft_is_admission(VALUE));
 
--- --- Functions. What they return of the types above is made here, and not read again.
+-- --- Functions. Their results of the types above are made here, so they are not checked again.
 CREATE FUNCTION heft.heft_create_gallery(
     gallery text, model heft.heft_model, evaluation_keys heft.heft_keys, trust text,
     enrolment_keys heft.heft_keys DEFAULT NULL, tenant name DEFAULT current_user)
@@ -96,8 +97,8 @@ CREATE FUNCTION heft.heft_identify(
   RETURNS bytea
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
 
--- Of many galleries at once, which have their model, their keys and their trust file in common: a
--- reply each, in their order.
+-- For many galleries at once, with the same model, keys and trust file: one reply each, in their
+-- order.
 CREATE FUNCTION heft.heft_identify_many(
     galleries text[], probe heft.heft_probe[], conditions text[] DEFAULT '{}',
     identities boolean DEFAULT true,
@@ -126,7 +127,7 @@ CREATE FUNCTION heft.heft_stats(
 CREATE FUNCTION heft.heft_server_key(gallery text) RETURNS text
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
 
--- --- Who may call them: roles that others are granted. A tenant's own role says which galleries.
+-- --- Rights: roles that are granted to callers. A tenant's own role selects the galleries.
 DO $$
 DECLARE
   role text;
@@ -141,7 +142,7 @@ END $$;
 REVOKE ALL ON ALL FUNCTIONS IN SCHEMA heft FROM PUBLIC;
 GRANT USAGE ON SCHEMA heft TO heft_enroller, heft_prober, heft_admin;
 GRANT SELECT ON heft.galleries TO heft_enroller, heft_prober, heft_admin;
--- What the types ask.
+-- Checks of the types.
 GRANT EXECUTE ON FUNCTION
   heft.heft_is_sample(bytea), heft.heft_is_template(bytea), heft.heft_is_probe(bytea),
   heft.heft_is_reply(bytea), heft.heft_is_model(bytea), heft.heft_is_keys(bytea),
@@ -163,7 +164,7 @@ GRANT EXECUTE ON FUNCTION
   heft.heft_remove(text, text[], bytea)
   TO heft_admin;
 
--- A dump has all of it.
+-- A dump contains all of it.
 DO $$
 DECLARE
   name text;

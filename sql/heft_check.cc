@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What types and buckets ask, which needs no job: a pure function of what is given.
+// Checks of types and buckets, which need no job: pure functions of their arguments.
 #include <algorithm>
 #include <cstring>
 

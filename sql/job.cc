@@ -136,7 +136,7 @@ void HeftJob::Answer(heft::sql::Asked* request) {
   answered_.notify_all();
 }
 
-// Stop: whoever waits for an answer leaves; a request that is being served is not looked at again.
+// Stop: ends all waits for an answer. A request that is being served is not used again.
 void HeftJob::Stop() {
   const std::lock_guard<std::mutex> lock(mutex_);
   stopped_ = true;

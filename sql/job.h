@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HeftJob: work in a thread of its own, in which no signal is delivered, and the requests by which
-// it and the threads that help it ask the backend for what the database has (sql/bridge.h).
+// HeftJob: work in its own thread, which receives no signals, and the requests of it and its
+// helping threads to the backend for data of the database (sql/bridge.h).
 #ifndef HEFT_SQL_JOB_H_
 #define HEFT_SQL_JOB_H_
 
@@ -22,12 +22,12 @@
 
 namespace heft::sql {
 
-// Field: of a result.
+// Field: one field of a result.
 struct Null {};
 using Field = std::variant<Null, int64_t, bool, std::string, std::vector<uint8_t>>;
 using Record = std::vector<Field>;
 
-// Asked: with what was answered.
+// Asked: a request with its answer.
 struct Asked : HeftRequest {
   SqlRows rows;
   bool failed = false;  // no memory for the rows
@@ -40,27 +40,27 @@ struct HeftJob {
  public:
   using Work = std::function<absl::Status(HeftJob& job)>;
 
-  // Start: throws what std::thread throws.
+  // Start: throws the exceptions of std::thread.
   explicit HeftJob(Work work);
   ~HeftJob();  // stops, and waits
   HeftJob(const HeftJob&) = delete;
   HeftJob& operator=(const HeftJob&) = delete;
 
-  // Of the job's threads. Ask: until the backend has answered; kCancelled where it does not any
-  // more. Stopped: whether the job is to end.
+  // For the job's threads. Ask: waits for the backend's answer; kCancelled if the backend has
+  // stopped answering. Stopped: whether the job must end.
   absl::Status Ask(heft::sql::Asked* request);
   bool Stopped() const { return stopped_.load(); }
   void Return(heft::sql::Record record) { records_.push_back(std::move(record)); }
-  // Current: the process' job; nullptr: none. Its number no other has.
+  // Current: the process' job; nullptr if there is none. Each job has a different number.
   static HeftJob* Current();
   uint64_t number() const { return number_; }
 
-  // Of the backend.
+  // For the backend.
   heft::sql::Asked* Next();
   void Answer(heft::sql::Asked* request);
   bool Done() const { return done_.load(); }
   void Stop();
-  // Of one that is done.
+  // For a finished job.
   const absl::Status& status() const { return status_; }
   const std::vector<std::vector<HeftValue>>& values() const { return values_; }
   const std::string& message() const { return message_; }
@@ -83,7 +83,7 @@ struct HeftJob {
 
 namespace heft::sql {
 
-// Catching: what `work` returns; what it throws as an error.
+// Catching: the result of `work`; an exception becomes an error.
 absl::Status Catching(const std::function<absl::Status()>& work);
 
 }  // namespace heft::sql

@@ -126,7 +126,7 @@ static SPIPlanPtr PlanOf(const HeftRequest* request) {
   return plan;
 }
 
-// A value as PostgreSQL sends it in binary; `room` holds what is not in memory already.
+// A value in PostgreSQL's binary form; `room` holds a value that is not in memory already.
 static HeftValue SentValue(Datum datum, Oid type, uint8* room) {
   HeftValue value = {HEFT_BYTES, 0, room, 0};
   switch (type) {

@@ -27,8 +27,8 @@ absl::StatusOr<std::shared_ptr<const TrustedServer>> Make(const Model& model, Tr
   return std::make_shared<const TrustedServer>(std::move(server));
 }
 
-// Expand: keys of this name, in a file that backends share; without it they are parsed. Nothing of
-// it is an error: what is there is believed only if this user wrote it.
+// Expand: the keys of this name, in a file that backends share; without it they are parsed. It
+// never fails the call: an existing file is used only if this user wrote it.
 std::optional<ExpandedKeys> Expand(const Model& model, const std::string& folder,
                                    const std::string& name, ByteSpan bytes) {
   if (folder.empty() || bytes.empty()) return std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Servers: of galleries in this database, each with the model and the keys that its row in
-// heft.galleries names by their fingerprints: loaded once a backend.
+// Servers of galleries in this database. A gallery's row in heft.galleries names model and keys by
+// their fingerprints. Each backend loads them once.
 #ifndef HEFT_SQL_SERVERS_H_
 #define HEFT_SQL_SERVERS_H_
 
@@ -13,20 +13,20 @@
 
 namespace heft::sql {
 
-// GalleryFiles: what a gallery is created with. Views.
+// GalleryFiles: the files with which a gallery is created. Views.
 struct GalleryFiles {
   ByteSpan model, evaluation_keys, enrolment_keys;
   std::string trust;
 };
-// MakeServer: kFailedPrecondition, kDataLoss for what nobody signed whom `trust` lists, or what
-// does not go together.
+// MakeServer: kFailedPrecondition or kDataLoss for files that no signer in `trust` has signed, or
+// that do not fit each other.
 absl::StatusOr<std::shared_ptr<const TrustedServer>> MakeServer(const GalleryFiles& files);
 
-// FindServer: of a gallery that is created. `folder`: for expanded keys.
+// FindServer: the server of an existing gallery. `folder`: for expanded keys.
 absl::StatusOr<std::shared_ptr<const TrustedServer>> FindServer(SqlSession& session,
                                                                 const std::string& gallery,
                                                                 const std::string& folder);
-// RegisterGallery: its row and its files, in a transaction of the session's.
+// RegisterGallery: stores its row and its files, in a transaction of the session.
 absl::Status RegisterGallery(SqlSession& session, const std::string& gallery,
                              const std::string& tenant, const GalleryFiles& files);
 

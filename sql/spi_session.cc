@@ -16,7 +16,7 @@ namespace {
 HeftValue ValueOf(ByteSpan bytes) { return {HEFT_BYTES, 0, bytes.data(), bytes.size()}; }
 HeftValue ValueOf(int64_t integer) { return {HEFT_INTEGER, integer, nullptr, 0}; }
 
-// Parameters: as the backend takes them.
+// Parameters: in the backend's form.
 class Parameters {
  public:
   explicit Parameters(std::span<const SqlParameter> parameters) {
@@ -105,7 +105,7 @@ class SpiSession : public SqlSession {
     const HeftJob* const current = HeftJob::Current();
     return current == nullptr || current->number() != number_;
   }
-  // What the backend executes is ended by the backend's own interrupts alone.
+  // Only the backend's own interrupts end its statements.
   void Interrupt() override { interrupted_ = true; }
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SpiSession: a SqlSession of the backend in which the process' job runs. Its reading transaction
-// is a snapshot, its writing one a subtransaction of the caller's. An error of the database ends
-// the job: the caller gets it as it is, with its SQLSTATE.
+// SpiSession: a SqlSession of the backend that runs the process' job. Its reading transaction is a
+// snapshot, its writing one a subtransaction of the caller's. A database error ends the job; the
+// caller gets it unchanged, with its SQLSTATE.
 #ifndef HEFT_SQL_SPI_SESSION_H_
 #define HEFT_SQL_SPI_SESSION_H_
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What each function does, in its job.
+// The work of each function, in its job.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -23,7 +23,7 @@
 namespace heft::sql {
 namespace {
 
-// Call: what a function was called with, in the job's own memory.
+// Call: a function's arguments, in the job's own memory.
 struct Call {
   HeftWork work;
   std::string gallery, address;
@@ -62,13 +62,13 @@ Call CallOf(const HeftCall& call) {
   return out;
 }
 
-// Integers: a field each.
+// Integers: one field each.
 template <typename... T>
 Record Integers(T... values) {
   return {Field(static_cast<int64_t>(values))...};
 }
 
-// Files: as the library takes them, and names them in errors.
+// Files: in the library's form, with names for errors.
 std::vector<SampleFile> FilesOf(Call* call) {
   std::vector<SampleFile> files;
   for (std::vector<uint8_t>& bytes : call->files) {
@@ -87,7 +87,7 @@ absl::StatusOr<std::shared_ptr<const TrustedServer>> ServerOf(const std::string&
   return FindServer(*session, gallery, LocalFolder() + "/keys");
 }
 
-// RequestOf: the request that a call brings.
+// RequestOf: the request of a call.
 absl::StatusOr<IncomingRequest> RequestOf(const Call& call, const TrustedServer& server,
                                           const std::vector<SampleFile>& files, uint64_t row) {
   HEFT_ASSIGN_OR_RETURN(SigningKey signer, GallerySigner(call.address));
@@ -161,7 +161,7 @@ absl::StatusOr<ProbeOptions> ProbeOptionsOf(const Call& call) {
   return options;
 }
 
-// CheckUndamaged: of a gallery that was matched.
+// CheckUndamaged: for a gallery that was matched.
 absl::Status CheckUndamaged(const Gallery& gallery) {
   const auto damaged = DamagedBlocks(gallery);
   if (damaged.empty()) return absl::OkStatus();
@@ -182,7 +182,7 @@ absl::Status Verify(Call* call, HeftJob& job) {
   return absl::OkStatus();
 }
 
-// CheckAlike: that galleries have in common what serves them.
+// CheckAlike: checks that galleries have the same model, keys and trust file.
 absl::Status CheckAlike(const Call& call, const TrustedServer* server) {
   for (const std::string& name : call.galleries) {
     HEFT_ASSIGN_OR_RETURN(const auto its, ServerOf(name));
@@ -193,8 +193,8 @@ absl::Status CheckAlike(const Call& call, const TrustedServer* server) {
   return absl::OkStatus();
 }
 
-// Identify: one probe, and a reply of each of the galleries, or of the one, all of one state of the
-// database. It is one request, which is answered once, in all of them.
+// Identify: one probe, with a reply of each gallery, all of one state of the database. It is one
+// request, which all of them together answer once.
 absl::Status Identify(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
   HEFT_RETURN_IF_ERROR(CheckAlike(*call, server.get()));

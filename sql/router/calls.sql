@@ -1,8 +1,8 @@
 
--- --- What people call. An answer is whole, or there is none: HF001 where a node does not answer,
--- HF002 where a bucket is not where the map says, or answers twice, or is another gallery.
+-- --- The public calls. An answer is complete, or the call fails: HF001 if a node does not answer,
+-- HF002 if a bucket is not where the map says, answers twice, or is another gallery.
 
--- An error of PL/Proxy's as one of ours; those of the nodes stay as they are.
+-- Raises an error of PL/Proxy as one of ours; errors of the nodes are unchanged.
 CREATE FUNCTION heft_router.raise_again(state text, message text) RETURNS void
   LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -15,7 +15,7 @@ BEGIN
   RAISE EXCEPTION '%', message USING ERRCODE = state;
 END $$;
 
--- As many answers as there are buckets: of a node that leaves one out nobody else would say so.
+-- There must be as many answers as buckets: this detects a node that leaves one out.
 CREATE FUNCTION heft_router.check_answers(answers bigint, wanted integer, gallery text) RETURNS void
   LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -25,9 +25,9 @@ BEGIN
   END IF;
 END $$;
 
--- Makes a gallery of so many buckets, on all nodes in turn or those that are named. Returns the
--- shard list (docs/formats.md), which the key owner is to have. Again, after a failure: what some
--- node has made already stays.
+-- Creates a gallery of so many buckets, on all nodes alternately or on the named ones. Returns the
+-- shard list (docs/formats.md) for the key owner. After a failure, a repeated call keeps buckets
+-- that exist.
 CREATE FUNCTION heft_router.heft_create_gallery(
     gallery text, buckets integer, model bytea, evaluation_keys bytea, trust text,
     enrolment_keys bytea DEFAULT NULL, tenant name DEFAULT current_user, nodes text[] DEFAULT NULL)
@@ -133,7 +133,7 @@ EXCEPTION WHEN OTHERS THEN
   PERFORM heft_router.raise_again(SQLSTATE, SQLERRM);
 END $$;
 
--- Of each bucket, what waits there: each is a request of its own for the key owner.
+-- The pending enrolments of each bucket; each is a separate request to the key owner.
 CREATE FUNCTION heft_router.heft_pending(gallery text, OUT bucket integer, OUT request bytea)
   RETURNS SETOF record LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -187,7 +187,7 @@ EXCEPTION WHEN OTHERS THEN
   PERFORM heft_router.raise_again(SQLSTATE, SQLERRM);
 END $$;
 
--- A row a bucket: where it is, what is in it, and the public half of the key that signs there.
+-- One row per bucket: its place, its contents, and the public half of the key that signs there.
 CREATE FUNCTION heft_router.heft_stats(gallery text,
     OUT bucket integer, OUT node text, OUT gallery_id text, OUT generation bigint,
     OUT templates bigint, OUT leaving bigint, OUT waiting bigint, OUT blocks bigint,
@@ -211,8 +211,8 @@ EXCEPTION WHEN OTHERS THEN
   PERFORM heft_router.raise_again(SQLSTATE, SQLERRM);
 END $$;
 
--- --- Who may call them: as on the nodes, where the caller is known by the same name unless a
--- node's conninfo says otherwise.
+-- --- Rights: as on the nodes. A caller has the same name there, unless a node's conninfo sets
+-- another.
 REVOKE ALL ON ALL TABLES IN SCHEMA heft_router FROM PUBLIC;
 REVOKE ALL ON ALL ROUTINES IN SCHEMA heft_router, plproxy FROM PUBLIC;
 GRANT USAGE ON SCHEMA heft_router, plproxy TO heft_enroller, heft_prober, heft_admin;

@@ -1,14 +1,14 @@
 
--- --- A bucket moves to another node, whole, while probes are answered:
+-- --- Moves a whole bucket to another node while probes are answered:
 --
---   CALL heft_router.heft_move('visitors', 7, 'node-c');     the old node changes it no more
+--   CALL heft_router.heft_move('visitors', 7, 'node-c');     the old node stops changing it
 --   heft-server gallery import --from postgres:node-b:visitors.007 \
---     --gallery postgres:node-c:visitors.007                 the copy, from wherever
---   CALL heft_router.heft_moved('visitors', 7);              the new node has it
+--     --gallery postgres:node-c:visitors.007                 the copy, from any machine
+--   CALL heft_router.heft_moved('visitors', 7);              the new node takes over
 --
--- From the first step on until the last nobody changes it: so both copies are the same whenever two
--- nodes answer for it. Whatever ends in the middle is called again, or called off, by
--- heft_move_abort, as long as the old node has not dropped it. Superusers' work.
+-- Between the first and the last step the bucket does not change, so both copies are equal whenever
+-- two nodes answer for it. An interrupted step can be repeated. heft_move_abort cancels the move,
+-- until the old node has dropped the bucket. Only superusers may do this.
 
 CREATE FUNCTION heft_router.on_node_state(i_gallery text, i_bucket integer, i_node integer,
     OUT state text, OUT digest bytea)
@@ -50,7 +50,7 @@ CREATE FUNCTION heft_router.on_node_drop(i_gallery text, i_bucket integer, i_nod
   SELECT heft.heft_bucket_drop(i_gallery, i_bucket, i_move, i_states, i_digest)::text;
 $$;
 
--- The bucket's row, which nobody else moves meanwhile.
+-- The bucket's row, locked against other moves.
 CREATE FUNCTION heft_router.moving(i_gallery text, i_bucket integer)
   RETURNS heft_router.buckets LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -82,7 +82,7 @@ BEGIN
   END IF;
 END $$;
 
--- The new node knows what comes; the old one changes it no more.
+-- Announces the bucket to the new node; the old one stops changing it.
 CREATE FUNCTION heft_router.move_prepare(i_gallery text, i_bucket integer) RETURNS void
   LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -95,7 +95,7 @@ BEGIN
   PERFORM heft_router.on_node_becomes(i_gallery, i_bucket, its.node, its.move, '{serving}', 'leaving');
 END $$;
 
--- The copy is compared, entry by entry, and answers from the moment in which the map names it.
+-- Compares the copy entry by entry. It answers from the moment in which the map names it.
 CREATE FUNCTION heft_router.move_switch(i_gallery text, i_bucket integer) RETURNS void
   LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -123,8 +123,8 @@ BEGIN
   UPDATE heft_router.galleries SET version = version + 1 WHERE name = i_gallery;
 END $$;
 
--- Waits for the calls that may have looked at the map before it was switched, no longer than a call
--- may take: whoever comes to the old node afterwards is told to call again (HF002).
+-- Waits for calls that may have read the map before the switch, for at most the time that a call
+-- may take. Later calls to the old node are told to call again (HF002).
 CREATE FUNCTION heft_router.wait_for_earlier() RETURNS void
   LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -139,7 +139,7 @@ BEGIN
   END LOOP;
 END $$;
 
--- The old one goes, and only then the new one may be changed.
+-- The old node drops the bucket; only then may the new one be changed.
 CREATE FUNCTION heft_router.move_end(i_gallery text, i_bucket integer) RETURNS void
   LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -155,8 +155,8 @@ BEGIN
   UPDATE heft_router.buckets SET moved_from = NULL WHERE gallery = i_gallery AND bucket = i_bucket;
 END $$;
 
--- The old node has it again, unless it has dropped it already; what comes later of the steps that
--- were taken finds it so.
+-- Gives the bucket back to the old node, unless it has been dropped there. Delayed steps of the
+-- cancelled move then find it so.
 CREATE FUNCTION heft_router.move_back(i_gallery text, i_bucket integer) RETURNS void
   LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -181,7 +181,8 @@ BEGIN
     WHERE gallery = i_gallery AND bucket = i_bucket;
 END $$;
 
--- Each step is committed before the next: what the nodes do is not part of a transaction here.
+-- Each step is committed before the next, because work on the nodes is not part of a transaction
+-- here.
 CREATE PROCEDURE heft_router.heft_move(gallery text, bucket integer, node text)
   LANGUAGE plpgsql AS $$
 BEGIN

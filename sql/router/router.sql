@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: Apache-2.0
 -- heft_router: sharded galleries (docs/scale.md). A gallery is a fixed number of buckets, each an
--- ordinary gallery on one node; here stands which node has which, and calls go through PL/Proxy to
--- the nodes that they concern, all at once. This database sees ciphertexts, and holds none.
+-- ordinary gallery on one node. The map says which node has which bucket. Calls go through PL/Proxy
+-- to their nodes, all at once. This database sees ciphertexts, and stores none.
 \echo Use "CREATE EXTENSION heft_router" to load this file. \quit
 
 CREATE SCHEMA heft_router;
 
 -- --- The map.
 CREATE TABLE heft_router.nodes (
-  number integer PRIMARY KEY CHECK (number >= 0),  -- PL/Proxy's: without a gap
+  number integer PRIMARY KEY CHECK (number >= 0),  -- PL/Proxy's: without gaps
   name text NOT NULL UNIQUE CHECK (name ~ '^[a-z0-9._-]{1,64}$'),
   conninfo text NOT NULL CHECK (conninfo !~* '(password|://)')  -- those are in ~/.pgpass
 );
--- One row. PL/Proxy looks at it before each call, and connects anew where it has changed.
+-- One row. PL/Proxy reads it before each call, and reconnects after a change.
 CREATE TABLE heft_router.cluster (
   one boolean PRIMARY KEY DEFAULT true CHECK (one),
   version integer NOT NULL,
@@ -46,7 +46,7 @@ ALTER TABLE heft_router.buckets ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenants ON heft_router.buckets
   USING (EXISTS (SELECT 1 FROM heft_router.galleries g WHERE g.name = gallery));
 
--- --- What PL/Proxy asks. A node's number is its partition's.
+-- --- PL/Proxy's configuration. A node's number is its partition's.
 CREATE SCHEMA plproxy;
 CREATE FUNCTION plproxy.get_cluster_version(cluster text) RETURNS integer
   LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
@@ -55,10 +55,10 @@ CREATE FUNCTION plproxy.get_cluster_config(cluster text, OUT key text, OUT val t
   RETURNS SETOF record LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
   AS $$ SELECT 'modular_mapping', '1' UNION ALL
         SELECT 'query_timeout', timeout::text FROM heft_router.cluster $$;
--- What an address says stands last, and holds. PL/Proxy looks at its query_timeout only when some node
--- says something: so a node ends what waits for a lock there, and a machine that is gone is noticed. But
--- no node ends a call by its statement_timeout: PL/Proxy takes that (57014) for the caller's wish,
--- cancels what has ended already, and waits for that without end.
+-- The address is the last option, so it prevails. PL/Proxy checks its query_timeout only when a
+-- node sends something: so a node ends a wait for a lock itself, and a lost machine is noticed. But
+-- no node ends a call by its statement_timeout: PL/Proxy takes that (57014) for the caller's
+-- cancellation, cancels finished calls, and waits for that without end.
 CREATE FUNCTION plproxy.get_cluster_partitions(cluster text) RETURNS SETOF text
   LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp
   AS $$ SELECT 'connect_timeout=10 keepalives_idle=10 keepalives_interval=5 keepalives_count=3 '
@@ -79,11 +79,12 @@ CREATE FUNCTION heft_router.heft_change_node(name text, conninfo text) RETURNS i
   UPDATE heft_router.nodes n SET conninfo = heft_change_node.conninfo
     WHERE n.name = heft_change_node.name RETURNING number $$;
 
--- --- Calls of nodes. `i_nodes` says for each of `i_buckets` where it is: each node is called once,
--- with those that it has.
+-- --- Calls of nodes. `i_nodes` has the node of each of `i_buckets`. Each node is called once, with
+-- its buckets.
 
--- The cluster of a gallery that the caller sees, and if its tenant is given, of that one: whoever calls
--- what follows past the map is asked as well, and by nobody else where nodes are called as one user.
+-- The cluster of a gallery that the caller may see and, if a tenant is given, of that tenant. It
+-- also checks callers that use the functions below without the map. If nodes are called as one
+-- user, it is the only check.
 CREATE FUNCTION heft_router.cluster_of(i_gallery text, i_tenant name DEFAULT NULL) RETURNS text
   LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
@@ -188,7 +189,7 @@ CREATE FUNCTION heft_router.on_node_remove(
     heft.heft_bucket_for(i_gallery, i_bucket, i_identity), ARRAY[i_identity], i_authorisation) r;
 $$;
 
--- --- Where the buckets of a gallery are, that the caller may see.
+-- --- The places of the buckets of a gallery that the caller may see.
 CREATE FUNCTION heft_router.places_of(
     i_gallery text, OUT buckets integer[], OUT ids text[], OUT nodes integer[])
   LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$

@@ -104,7 +104,7 @@ done
 server_lives "cancelled and terminated"
 answers "cancelled and terminated"
 
-# --- No memory: the backend's address space ends a little above what it has.
+# --- No memory: the backend may use little more address space than it has.
 {
   echo '#!/usr/bin/env bash'
   declare -f as_server
@@ -172,7 +172,7 @@ sql -c "SET heft.writer_wait = 1" -c "SELECT heft.heft_enrol('main', $(pair enro
   die "two wrote at once"
 grep -q "lock timeout" "$work/error" || die "$(cat "$work/error")"
 wait "$first"
-# The state that a query sees is one: a repeatable read does not write over what it has not seen.
+# A query sees one state: a repeatable read does not overwrite changes that it has not seen.
 waiting="$(number waiting)"
 {
   echo "BEGIN ISOLATION LEVEL REPEATABLE READ;"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A gallery that heft-server keeps in PostgreSQL, and the database's own backups: pg_dump into another
-# database; pgBackRest to a point between two changes, and to the end of the log. What comes back is
-# the same gallery, by its root, its receipts and its answers; one that went back in time answers
-# nobody until an operator has said so, and then whoever was erased is erased again.
+# A gallery that heft-server keeps in PostgreSQL, and the database's own backups: pg_dump into
+# another database; pgBackRest to a point between two changes, and to the end of the log. The
+# restored gallery is the same by its root, its receipts and its answers. One that went back in time
+# does not answer until an operator accepts it; then everyone who was erased since is erased again.
 #
 #   backups_test.sh BUILD_DIR
 set -euo pipefail
@@ -21,7 +21,7 @@ printf '[%s]\nhost=%s\nuser=dba\ndbname=%s\n' people "$work/run" people copy "$w
   >"$PGSERVICEFILE"
 sql -c "CREATE DATABASE people"
 
-# What of the server is in no database.
+# The server's files that are in no database.
 server_state="$work/server"
 server() {
   HEFT_STATE_DIR="$server_state" "$heft_server" "$@" --quiet --gallery "postgres:$service"
@@ -31,7 +31,7 @@ keys=(--model "$work/owner/model.heft" --keys "$work/owner/keys/evaluation.keys"
   --trust "$work/owner/keys/trust.heft")
 pair_of() { printf -- '--in\n%s\n--in\n%s\n' "$work/client/$1-$2-face.ct" "$work/client/$1-$2-voice.ct"; }
 
-# admit_row ROW: brought, and admitted by the key owner, who signs the state that he is shown.
+# admit_row ROW: enrols it; the key owner approves it and signs the state shown.
 admit_row() {
   local files
   mapfile -t files < <(pair_of enrolment "$1")
@@ -52,7 +52,7 @@ believe_server() {
     "$heft" trust add --quiet --trust "$work/owner/keys/trust.heft" --role server --key "$key" \
       --name "$service" >/dev/null
 }
-# remove_person PERSON: with a receipt, which is kept outside of the database.
+# remove_person PERSON: with a receipt, which is kept outside the database.
 remove_person() {
   server gallery remove "${keys[@]}" --identity "$1" --receipts "$work/receipts" --json |
     grep -q '"erased": 1' || die "$1 was not erased"
@@ -72,8 +72,8 @@ is_found() {
 }
 expect_found() { for row in "$@"; do is_found "$row" || die "the person of row $row is not found"; done; }
 expect_nobody() { for row in "$@"; do ! is_found "$row" || die "the person of row $row is found"; done; }
-# note NAME: what the gallery is, and who was erased from it; not how much disk its tables take, which a
-# database that was written anew has less of.
+# note NAME: records the gallery's facts and its erasures, without the disk space of its tables,
+# which is smaller in a restored database.
 note() {
   server gallery info --json | grep -v '"store_bytes"' >"$work/info-$1"
   server gallery receipts --json >"$work/receipts-$1"
@@ -87,7 +87,7 @@ expect_as_noted() {
   server gallery verify --model "$work/owner/model.heft" >/dev/null || die "$2: damaged"
 }
 
-# --- The log is archived, as whoever runs the database has it.
+# --- The log is archived as in a real installation.
 cat >"$work/pgbackrest.conf" <<CONF
 [global]
 repo1-path=$work/repository
@@ -136,7 +136,7 @@ note end
 expect_found 9 13
 expect_nobody 1 5
 
-# --- pg_dump: everything but the server's own folder, of which a copy is used.
+# --- pg_dump: everything except the server's own folder; a copy of that is used.
 "$pg_bin/pg_dump" -Fc -f "$work/dump" people
 sql -c "CREATE DATABASE copy"
 "$pg_bin/pg_restore" --exit-on-error -d copy "$work/dump" >"$work/restore.log" 2>&1 ||
@@ -150,7 +150,7 @@ expect_nobody 1 5
 service=people
 sql -c "DROP DATABASE copy"
 
-# --- To the end of the log: as if nothing had been.
+# --- To the end of the log: nothing differs.
 backrest check
 restore_to() {  # FOLDER OPTION...
   kill -INT "$server" 2>/dev/null && { wait "$server" || true; }
@@ -168,7 +168,7 @@ expect_as_noted end "to the end"
 expect_found 9 13
 expect_nobody 1 5
 
-# --- To the point between: the gallery of then, which answers nobody and takes nobody.
+# --- To the point between: the gallery of that time, which neither answers nor enrols.
 restore_to to-between --type=name --target=between --target-action=promote
 expect_as_noted between "to a point"
 refused() { grep -q "$1" "$work/said" || die "refused, but not so: $(cat "$work/said")"; }
@@ -180,7 +180,8 @@ server enrol "${keys[@]}" "${files[@]}" 2>"$work/said" && die "a gallery that wa
 refused "went back to an earlier state"
 server gallery remove "${keys[@]}" --identity 2 2>"$work/said" && die "somebody is removed from it"
 expect_as_noted between "after refusals"
-# A server that remembers nothing answers; the key owner, who has signed a later state, does not open.
+# A server without remembered generations answers. The key owner has signed a later state, so it
+# does not open the reply.
 forgetful="$work/forgetful"
 mkdir -m 700 "$forgetful"
 cp -R "$server_state/stores" "$forgetful/stores"
@@ -188,7 +189,7 @@ server_state="$forgetful" ask 9 || die "no answer: $(cat "$work/said")"
 decide "$work/reply" >/dev/null 2>"$work/said" && die "the key owner opens a reply of the past"
 refused older
 
-# --- What an operator does: the past is taken, whoever was erased since is erased first.
+# --- The operator accepts the older state; everyone who was erased since is erased first.
 server gallery restore 2>"$work/said" && die "an older state is taken without a word"
 refused "accept-older"
 mv "$server_state/stores/postgres/people/receipts" "$work/kept"
@@ -201,7 +202,7 @@ grep -q '"erased": 1' "$work/taken" || die "erased again: $(cat "$work/taken")"
 expect_found 9
 expect_nobody 1 5 13
 server gallery verify --model "$work/owner/model.heft" >/dev/null || die "damaged"
-# It goes on: who came since is brought again, and his samples are new to it.
+# It continues: people who came since are enrolled again, with samples that are new to it.
 admit_row 12
 expect_found 9 13
 expect_nobody 1 5

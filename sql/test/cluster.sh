@@ -1,16 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# For tests, to be sourced: a throw-away PostgreSQL in a folder of its own, on a socket in it, with
-# the extension as it was built, which is installed nowhere. It ends with this shell, whatever ends
-# that.
+# For tests, to source: a temporary PostgreSQL in its own folder, on a socket in it, with the built
+# extension, which is not installed. It ends with this shell in any case.
 #
 #   start_cluster BUILD_DIR    sets $work, $PGHOST, $PGUSER (superuser), $PGDATABASE, $state
 #   sql [PSQL OPTIONS]         psql, which stops at errors
 #   as ROLE [PSQL OPTIONS]     the same as another role
 
 readonly pg_bin=/usr/lib/postgresql/15/bin
-# as_server COMMAND...: takes this shell's place: for one of its own, ( ... ). The server does not run
-# as root.
+# as_server COMMAND...: replaces this shell, so call it in ( ... ). The server does not run as root.
 if ((EUID == 0)); then
   readonly pg_user=nobody
   as_server() { exec setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups --pdeathsig QUIT -- "$@"; }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The whole job through SQL: keys and samples of the real programs, enrolment, admission,
-# identification, verification and removal by psql, replies opened by `heft decrypt`; and the same by
-# heft-server on a gallery in a folder, which must come to the same.
+# The whole flow through SQL: keys and samples of the real programs, enrolment, approval,
+# identification, verification and removal by psql, replies opened by `heft decrypt`. Then the same
+# with heft-server on a gallery in a folder, with the same results.
 #
 #   flow_test.sh BUILD_DIR
 set -euo pipefail
@@ -59,13 +59,13 @@ awk -f "$work/same.awk" "$work/of-database.json" "$work/of-folder.json" ||
   die "database: $(cat "$work/of-database.json"); folder: $(cat "$work/of-folder.json")"
 grep -q '"identity": "1"' "$work/of-database.json" || die "whoever was asked for was not found"
 
-# --- 1:1, of a person who is there, and of another.
+# --- 1:1, with the person's own identity and with another.
 value_of "$work/verified" "heft.heft_verify('main', '1', $(pair enrolment 5))"
 value_of "$work/refused" "heft.heft_verify('main', '2', $(pair enrolment 5))"
 decide "$work/verified" | grep -q '"identity": "1"' || die "no verification"
 decide "$work/refused" >/dev/null
 
-# --- The same probe again on one connection: each time a reply of its own, which can be opened.
+# --- The same probe repeated on one connection: each reply differs and can be opened.
 sql -c "SELECT translate(encode(heft.heft_identify('main', $(pair identification 5)), 'base64'), E'\\n', '')
   FROM generate_series(1, 3)" >"$work/again"
 while read -r reply; do
@@ -73,11 +73,11 @@ while read -r reply; do
   decide "$work/again.ct" | grep -q '"identity": "1"' || die "a probe that is asked again is not decided"
 done <"$work/again"
 
-# --- Replies are values of the type, as they are.
+# --- Replies are values of the type, unchanged.
 sql -c "SELECT length(heft.heft_identify('main', $(pair identification 5))::heft.heft_reply) > 0" |
   grep -qx t || die "a reply is none"
 
-# --- Removal: exactly, while the journal has it.
+# --- Removal: exact while the journal has the entry.
 [[ "$(sql -c "SELECT removed, erased FROM heft.heft_remove('main', '{1}')")" == "1|1" ]] ||
   die "not removed"
 identify main 5 "$work/without"

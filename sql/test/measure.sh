@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures an identification through SQL against the library's own, on a gallery of gallery_bench's.
+# Measures identification through SQL against the library, on a gallery of gallery_bench.
 #
 #   measure.sh BUILD_DIR FOLDER [ROUNDS]
 set -euo pipefail

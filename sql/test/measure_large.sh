@@ -45,7 +45,7 @@ for ((i = 1; i < nodes; ++i)); do
   sql -c "SELECT heft_router.heft_add_node('node-$i', 'host=$PGHOST dbname=node-$i')" >/dev/null
 done
 copied="$(passed)"
-# On its node a bucket has the name that says of what it is, too.
+# On its node a bucket has a name that also names its gallery.
 for ((i = 0; i < nodes; ++i)); do
   printf -v bucket 'large.%03d' "$i"
   on "node-$i" -c "INSERT INTO heft.galleries (name, tenant, model, evaluation_keys, enrolment_keys, trust)

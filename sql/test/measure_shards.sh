@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures what a router and its fan-out add to a probe: galleries of shards_bench's, whole on one
-# node, and in 1, 2 and 4 buckets on so many nodes, and in 4 on one, each node a database of one server.
+# Measures the time that a router and its fan-out add to a probe. Galleries of shards_bench: whole
+# on one node; in 1, 2 and 4 buckets on as many nodes; and in 4 on one. Each node is a database of
+# one server.
 #
 #   measure_shards.sh BUILD_DIR FOLDER [ROUNDS]     FOLDER: of shards_bench make
-#   BEFORE=COMMAND: what to do when all is in its place, before anything is measured
+#   BEFORE=COMMAND: runs after the preparation, before the first measurement
 set -euo pipefail
 here="$(dirname -- "${BASH_SOURCE[0]}")"
 shared_buffers=256MB
@@ -29,7 +30,7 @@ for i in 0 1 2 3 4; do
   on "node-$i" -c "INSERT INTO heft.files (bytes) SELECT bytes FROM world.files WHERE name <> 'trust'"
 done
 
-# place NODE FROM NAME: a gallery, and what serves it.
+# place NODE FROM NAME: a gallery, and its server's files.
 place() {
   "$build/cli/heft-server" gallery import --quiet --from "$folder/gallery:$2" \
     --gallery "postgres:node-$1:$3" >/dev/null
@@ -37,7 +38,7 @@ place() {
     SELECT '$3', current_user, sha256($(file model)), sha256($(file evaluation)),
       sha256($(file enrolment)), convert_from($(file trust), 'UTF8')"
 }
-# bucket NAME COUNT BUCKET NODE FROM: the same, as a bucket that the router knows.
+# bucket NAME COUNT BUCKET NODE FROM: the same, as a bucket in the router's map.
 bucket() {
   local name id
   name="$1.00$3"
@@ -49,7 +50,7 @@ bucket() {
     -c "INSERT INTO heft_router.buckets (gallery, bucket, gallery_id, node) VALUES ('$1', $3, '$id', $4)"
 }
 
-# Here a gallery is a bucket twice: of four nodes, and of one.
+# Here a gallery is a bucket twice: on four nodes, and on one.
 sql -c "ALTER TABLE heft_router.buckets DROP CONSTRAINT buckets_gallery_id_key"
 place 0 whole whole
 bucket one 1 0 1 whole

@@ -99,7 +99,7 @@ for place in node-b:main.000 node-a:main.001; do
   HEFT_STATE_DIR="$work/mover" "$heft_server" gallery verify --gallery "postgres:$place" --model "$work/owner/model.heft" >"$work/verify.log" 2>&1 ||
     die "$place: $(cat "$work/verify.log")"
 done
-# Whoever waited is admitted there, and there people are enrolled.
+# Pending enrolments are approved there, and people are enrolled there.
 admit_sharded main
 enrol_sharded main 16
 admit_sharded main

@@ -11,7 +11,7 @@ source "$here/world.sh"
 [[ -f /usr/share/postgresql/15/extension/pgtap.control && -x /usr/bin/pg_prove ]] ||
   { echo "pgTAP is not installed: left out"; exit 77; }
 start_cluster "$1"
-# It is installed beside the server, where it is not looked for now.
+# It is installed beside the server, so it is copied to where the server looks now.
 mkdir -p "$work/destination/usr/share/postgresql/15/extension"
 cp /usr/share/postgresql/15/extension/pgtap* "$work/destination/usr/share/postgresql/15/extension/"
 make_world "$1"

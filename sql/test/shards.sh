@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# For tests, to be sourced after world.sh: nodes, each a database of this server, and a router, which
-# is the database of the world.
+# For tests, to source after world.sh: nodes, each a database of this server, and a router, which is
+# the database of the world.
 #
 #   need_plproxy                    leaves the test out where it is not installed
 #   make_router NODE...             databases of these names, and their router
@@ -10,8 +10,8 @@
 #   admit_sharded NAME              the key owner's part in it
 #   identify_sharded NAME ROW DIR   a reply of each bucket, by psql, into DIR/BUCKET
 #   verify_sharded NAME IDENTITY ROW OUT
-#   found_in DIR IDENTITY [NAME]    whether the key owner finds him in these replies, which must be the
-#                                   whole by the shard list of the gallery, main
+#   found_in DIR IDENTITY [NAME]    whether the key owner finds the identity in these replies, which
+#                                   must be complete by the shard list of the gallery (main)
 #   on NODE [PSQL OPTIONS]          psql on a node
 #   catching CALL, refused STATE CALL, answers     whether a call is refused, and how
 
@@ -27,7 +27,7 @@ on() {
 
 make_router() {
   local node
-  # It is installed beside the server, where it is not looked for now.
+  # It is installed beside the server, so it is copied to where the server looks now.
   cp /usr/share/postgresql/15/extension/plproxy* "$work/destination/usr/share/postgresql/15/extension/"
   sql -c "CREATE EXTENSION plproxy" -c "CREATE EXTENSION heft_router"
   for node in "$@"; do

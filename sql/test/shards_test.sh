@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A gallery in buckets on two nodes behind a router (sql/router/): enrolment, admission,
-# identification, verification and removal through it, opened by the key owner; and calls in which a
-# node is away, hangs, has lost a bucket or has another gallery in its place, none of which answers.
+# A gallery in buckets on two nodes behind a router (sql/router/): enrolment, approval,
+# identification, verification and removal through it, opened by the key owner. Calls fail if a node
+# is away, hangs, has lost a bucket, or has another gallery instead.
 #
 #   shards_test.sh BUILD_DIR
 set -euo pipefail
@@ -22,7 +22,7 @@ make_sharded main 4 dba
 [[ "$(sql -c "SELECT string_agg(n.name, ' ' ORDER BY bucket) FROM heft_router.buckets b JOIN heft_router.nodes n
   ON number = node")" == "node-a node-b node-a node-b" ]] || die "not in turn"
 
-# Who is enrolled where: by BLAKE2b of his name, as Python's hashlib says.
+# The bucket of each identity: by BLAKE2b of the name, as Python's hashlib computes it.
 for name in 0 1 zoë; do
   expected="$(python3 -c 'import hashlib, sys
 print(int.from_bytes(hashlib.blake2b(sys.argv[1].encode(), digest_size=32).digest()[:8], "little") % 4)' "$name")"

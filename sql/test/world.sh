@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# For tests, to be sourced after cluster.sh: a key owner and a client, played by the real programs, and
-# their files in the database, table world.files, for SQL to take.
+# For tests, to source after cluster.sh: a key owner and a client, played by the real programs, and
+# their files in the database, table world.files, for use in SQL.
 #
 #   make_owner BUILD [PROFILE]   $work/owner: model, keys, trust; with "wide" the model has 1,024
 #                                dimensions, and its profile is thin
@@ -128,7 +128,7 @@ admit() {
 
 identify() { value_of "$3" "heft.heft_identify('$1', $(pair identification "$2"))"; }
 
-# gallery_of REPLY: its id. There are several under the key, so a decision names the one that it means.
+# gallery_of REPLY: its id. Several galleries share the key, so a decision names one.
 gallery_of() { "$heft" trust check --json "$1" | sed -n 's/^ *"gallery": "\([0-9a-f]*\)",*$/\1/p'; }
 decide() {
   local how=("${@:2}")

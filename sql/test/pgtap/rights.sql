@@ -4,7 +4,7 @@
 BEGIN;
 SELECT plan(44);
 
--- Nobody but the owner has anything of the tables.
+-- Only the owner has any right to the tables.
 SELECT ok(NOT has_table_privilege(role, 'heft.' || name, 'SELECT, INSERT, UPDATE, DELETE'),
   role || ' has nothing of ' || name)
 FROM unnest(ARRAY['alice', 'mallory']) role,
@@ -61,8 +61,8 @@ RESET search_path;
 SELECT ok(:'believed'::boolean, 'an operator of hers');
 SELECT is(:'state'::text, '42704'::text, 'is not asked by the extension');
 
--- The order of writers is an advisory lock, which anybody may take unless it is taken from him
--- (docs/postgres.md, "Who may do what"); the extension does not ask for that right.
+-- The order of writers is an advisory lock, which every role may take unless that right is revoked
+-- (docs/postgres.md, "Who may do what"). The extension does not need the right.
 RESET ROLE;
 SELECT ok(bool_and(has_function_privilege('mallory', p.oid, 'EXECUTE')), 'PostgreSQL lets anybody lock')
 FROM pg_proc p WHERE proname ~ '^pg_(try_)?advisory_' AND proname !~ 'unlock' AND proargtypes = '23 23';

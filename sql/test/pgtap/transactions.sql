@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- Calls are part of the caller's transaction, all of them or nothing.
+-- Calls are part of the caller's transaction: all or nothing.
 BEGIN;
 SELECT plan(13);
 
@@ -28,7 +28,7 @@ SELECT throws_ok($$SELECT heft.heft_identify('main', pg_temp.probe('identificati
 ROLLBACK TO before;
 SELECT is(pg_temp.waiting(), 0::bigint, 'rolled back, it is gone');
 
--- Inside a block with a handler: what had been done is undone, what went before stays.
+-- Inside a block with a handler, the block's changes are undone; earlier ones stay.
 DO $$
 BEGIN
   PERFORM heft.heft_enrol('main', pg_temp.pair('enrolment-20'));

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- What the types take, and nothing else.
+-- The values that the types accept and refuse.
 BEGIN;
 SELECT plan(28);
 
@@ -47,14 +47,14 @@ SELECT throws_ok($$SELECT heft.heft_enrol('main', ARRAY[pg_temp.f('model')])$$, 
   'an argument is read before anything is done');
 SELECT throws_ok($$SELECT heft.heft_enrol('main', ARRAY[NULL]::heft.heft_sample[])$$, '22004', NULL,
   'NULL among samples');
--- A request is answered once, by each gallery.
+-- Each gallery answers a request once.
 SELECT throws_ok($$SELECT heft.heft_identify_many('{main, main}', ARRAY[pg_temp.f('identification-5-face'),
   pg_temp.f('identification-5-voice')])$$, '22023', 'galleries: "main" is there twice', 'a gallery twice');
 SELECT throws_ok($$SELECT heft.heft_identify_many(array_fill('main'::text, ARRAY[1000]) || (SELECT
   array_agg('main' || g) FROM generate_series(1, 1000) g), '{}')$$, '22023', NULL, 'a thousand times');
 SELECT throws_ok($$SELECT heft.heft_identify('main', ARRAY[pg_temp.f('identification-5-face'),
   pg_temp.f('identification-5-voice')], array_fill('a=b'::text, ARRAY[17]))$$, '22023', NULL, 'too many conditions');
--- What a caller sends is not written into the log at any length.
+-- A caller's input is not written into the log at full length.
 CREATE FUNCTION pg_temp.said(text) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM heft.heft_verify('main', $1, ARRAY[pg_temp.f('enrolment-0-face'), pg_temp.f('enrolment-0-voice')]);
