@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attacks that worked on version 0.1, on the real programs with default flags. Others are in
-// HostileClientTest and BudgetTest.
+// Attacks that worked on version 0.1, with the real programs and default flags. HostileClientTest
+// and BudgetTest have further attacks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ class AttacksTest : public ::testing::Test {
   static void SetUpTestSuite() { world_ = new World; }
   static void TearDownTestSuite() { delete world_; }
 
-  // A stranger's sample of each modality; samples 4i to 4i + 3 are one person's.
+  // One sample of each modality of a stranger. Samples 4i to 4i + 3 are of one person.
   static std::vector<Vectors> Stranger(size_t sample) {
     std::vector<Vectors> vectors;
     for (const Vectors& modality : world_->strangers()) vectors.push_back({modality[sample]});
@@ -46,7 +46,7 @@ class AttacksTest : public ::testing::Test {
   inline static World* world_ = nullptr;
 };
 
-// 0.1: a stranger's other sample verified as the victim, 0.787 in place of 0.280.
+// In 0.1, a stranger's second sample verified as the victim, with score 0.787 instead of 0.280.
 TEST_F(AttacksTest, AStrangerUnderAVictimsName) {
   const std::string& victim = world_->enrolled()[0];
   ASSERT_NE(Verify(Samples(1), victim), Outcome::kAccepted) << "he is a stranger";
@@ -55,10 +55,10 @@ TEST_F(AttacksTest, AStrangerUnderAVictimsName) {
   EXPECT_THAT(brought.err, HasSubstr("needs the registrar's authorisation"));
   EXPECT_TRUE(NobodyWaits());
   EXPECT_EQ(Verify(Samples(1), victim), Outcome::kRejected);
-  // Under a name of his own he may wait, and is not matched before the key owner has said so.
+  // A new name may wait, but it is not matched before the key owner approves it.
   ASSERT_EQ(world_->Bring(Samples(0), {"--identity", "stranger"}).exit_code, 0);
   EXPECT_NE(Verify(Samples(0), "stranger"), Outcome::kAccepted);
-  // Nor does anybody else get in under that name meanwhile.
+  // Another person cannot use that name meanwhile.
   const Finished second = world_->Bring(Samples(8), {"--identity", "stranger"});
   EXPECT_EQ(second.exit_code, kInput);
   EXPECT_THAT(second.err, HasSubstr("waits to be"));
@@ -68,7 +68,8 @@ TEST_F(AttacksTest, AStrangerUnderAVictimsName) {
   EXPECT_EQ(Verify(Samples(0), "stranger"), Outcome::kAccepted);
 }
 
-// 0.1: first for four of eight other people's probes, with scores to 2.000.
+// In 0.1, this template came first for four of eight other people's probes, with scores up to
+// 2.000.
 TEST_F(AttacksTest, ATemplateOfLengthTwo) {
   Attacker attacker(*world_);
   int number = 0;
@@ -89,7 +90,8 @@ TEST_F(AttacksTest, ATemplateOfLengthTwo) {
   EXPECT_EQ(Verify(attacker.LongTemplate(1), "mallory-1"), Outcome::kRejected);
 }
 
-// 0.1: "unknown identity", and another exit code. Somebody unknown is answered like anybody else.
+// In 0.1, the message was "unknown identity", with another exit code. An unknown identity now gets
+// the same kind of answer as an enrolled one.
 TEST_F(AttacksTest, AVerificationDoesNotTellWhoIsEnrolled) {
   std::vector<nlohmann::json> printed;
   std::vector<std::string> decided;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft audit-log verify, by the real programs.
+// heft audit-log verify, with the real programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

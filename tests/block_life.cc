@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A block's life with real ciphertexts: people join an open block, and leave it again exactly; they
-// settle in another block by exchanges with the key owner, and leave that by exchanges. At the end
-// all is decrypted: are errors what gallery/wear.h says of each position? Prints what it measured,
-// and the processor's time of each step; exits with 1 if errors are larger than predicted, or
-// somebody who has left is found.
+// The life of a block with real ciphertexts. People join an open block and leave it again without a
+// trace. They settle in another block, and leave it, by exchanges with the key owner. At the end
+// everything is decrypted, and the errors of each position are compared with the predictions of
+// gallery/wear.h. The program prints its measurements and the processor time of each step. It exits
+// with 1 if errors are larger than predicted, or if a removed person is found.
 //
 //   block_life [--changes N] [--settle N] [--profile NAME] [--gamma G]
 #include <algorithm>
@@ -52,7 +52,7 @@ void Must(const absl::Status& status) {
   if (!status.ok()) Die(status.ToString());
 }
 
-// Step: processor time of so many calls.
+// Step: the total processor time of so many calls.
 struct Step {
   const char* name;
   double milliseconds = 0;
@@ -78,7 +78,7 @@ class Life {
 
   bool Run() {
     for (size_t i = 0; i < options_.changes; ++i) {
-      // Half full at the end, with as many who have left.
+      // At the end the block is half full, and as many people have left.
       if (people_.empty() || random_() % 8 < 5) {
         Join();
       } else {
@@ -104,7 +104,7 @@ class Life {
   struct Person {
     std::vector<double> vector;
     ckks::Ciphertext fused;
-    size_t block;  // 0: the open one, 1: where people settle
+    size_t block;  // 0: the open block, 1: the block where people settle
     uint32_t position;
   };
 
@@ -148,7 +148,7 @@ class Life {
     if (++joined_ % options_.settle == 0) Settle();
   }
 
-  // Everybody in the open block goes to the other one, which is renewed with that.
+  // Moves everybody in the open block to the other block, which is thereby renewed.
   void Settle() {
     std::vector<Move> moves;
     for (uint32_t p = 0; p < positions(); ++p) {
@@ -193,7 +193,7 @@ class Life {
     if (i < people_.size()) blocks_[people_[i].block].person[people_[i].position] = i;
   }
 
-  // Into the last of `sources`, through the messages.
+  // Moves into the last of `sources`, through the messages.
   void Exchange(const std::vector<Block*>& sources, const std::vector<Move>& moves) {
     Block& target = *sources.back();
     const Seed seed = rng_.NewSeed();
@@ -229,7 +229,7 @@ class Life {
     }
   }
 
-  // Own: the variance that a template brings itself, as these are: fresh, and rotated once.
+  // Own: the variance that a template brings itself. These templates are fresh and rotated once.
   double Own() const {
     const ckks::Params& params = matching_.params();
     const double error =
@@ -279,10 +279,11 @@ class Life {
         "error over predicted: people %.3f, worst coordinate %.2f deviations; where nobody "
         "is %.3f\n",
         live, worst, empty);
-    // A rounding times the key is a product of two Gaussians: it exceeds t deviations with
-    // exp(-sqrt(2) t), and its square has five times its mean's square as variance; both
-    // coordinates of a slot share the key's factor. By chance less than one run in 10^9 exceeds
-    // these: the tail over all coordinates, six deviations of a mean over half as many.
+    // A rounding times the key is a product of two Gaussians. It exceeds t deviations with
+    // probability exp(-sqrt(2) t), and the variance of its square is five times the square of its
+    // mean. Both coordinates of a slot share the key's factor. The bounds are the tail over all
+    // coordinates, and six deviations of a mean over half as many. By chance fewer than one run in
+    // 10^9 exceeds them.
     const auto mean_bound = [](size_t n) {
       return 1.1 + 3 * std::sqrt(10.0 / std::max<size_t>(n, 1));
     };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model without thresholds: scores are available, decisions are refused with advice; and what
-// heft calibrate makes of it. Trained on people A, calibrated on people B, used by people C,
+// A model without thresholds gives scores, and refuses decisions with advice. heft calibrate adds
+// the thresholds. The model is trained on people A, calibrated on people B and used by people C,
 // through the programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class CalibrationTest : public ::testing::Test {
     delete work_;
   }
 
-  // A folder of people; those `tested` have no part in a training.
+  // Writes a folder of people. Those `tested` take no part in training.
   static void Divide(const std::string& name, int from, int to, bool tested) {
     std::vector<int> rows;
     for (int row = from * kSamples; row < to * kSamples; ++row) rows.push_back(row);
@@ -62,7 +62,7 @@ class CalibrationTest : public ::testing::Test {
     ASSERT_TRUE(WriteDataset((*work_)(name), part).ok());
   }
   static int RowOf(int person, int sample) { return (kFirstC + person) * kSamples + sample; }
-  // Files of a sample file a modality, of these rows.
+  // Encrypts these rows; returns a sample file for each modality.
   static std::vector<std::string> Encrypt(const std::vector<int>& rows, const std::string& name) {
     std::vector<std::string> files;
     for (const Modality& m : data_->modalities) {
@@ -75,7 +75,7 @@ class CalibrationTest : public ::testing::Test {
     }
     return files;
   }
-  // The server's reply to a sample; `more`: of "identify" or "verify".
+  // The server's reply to a sample. `more`: further options of "identify" or "verify".
   static std::string Ask(const std::string& verb, int row, const Args& more = {}) {
     const std::string out = (*work_)("owner/reply.ct");
     std::filesystem::remove(out);
@@ -128,14 +128,14 @@ TEST_F(CalibrationTest, WithoutThresholdsDecisionsAreRefusedAndScoresAreThere) {
     EXPECT_EQ(run.exit_code, kInput);
     EXPECT_THAT(run.err, HasSubstr("heft calibrate --data"));
   }
-  // A score of one's own is a decision by nothing that the model lacks.
+  // A decision at the caller's own threshold needs nothing that the model lacks.
   const nlohmann::json decided = Must(kHeft, Decrypt("bare.heft", claim, {"--threshold", "-1"}));
   EXPECT_EQ(decided["accept"], true) << decided;
   const Finished told = RunProgram(kHeft, {"inspect", (*work_)("owner/bare.heft")});
   EXPECT_THAT(told.out, HasSubstr("no decision tables"));
 }
 
-// Keys, samples and gallery are of the model before it was calibrated.
+// Keys, samples and gallery were made with the model before its calibration.
 TEST_F(CalibrationTest, ACalibratedModelDecidesOfTheSameGallery) {
   int right = 0, wrong = 0;
   for (int person = 0; person < 2 * kAsked; ++person) {
@@ -167,7 +167,7 @@ TEST_F(CalibrationTest, SaysWhatItDid) {
   EXPECT_EQ(again.Id(), trained.Id());
   EXPECT_NE(again.DecisionId(), trained.DecisionId());
   EXPECT_EQ(again.tables, ReadModel(w("owner/calibrated.heft")).tables);
-  // Few people: the warning is on stderr, and the file is written.
+  // With few people, the warning is on stderr and the file is written.
   Divide("few", kFirstB, kFirstB + 10, true);
   const Finished few = RunProgram(kHeft, {"calibrate", "--data", w("few"), "--model",
                                           w("owner/trained.heft"), "--out", w("owner/few.heft")});
@@ -191,7 +191,7 @@ TEST_F(CalibrationTest, RefusesWithoutLeavingAFile) {
     EXPECT_THAT(run.err, HasSubstr(why));
     EXPECT_FALSE(FileExists(w("owner/refused.heft"))) << data;
   }
-  // Of the folder that the model was trained on, people marked train are left out.
+  // In the folder that the model was trained on, people marked train are left out.
   const nlohmann::json others =
       Must(kHeft, {"calibrate", "--data", w("A"), "--model", w("owner/trained.heft"), "--out",
                    w("owner/others.heft")});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checking the server with its programs, on default flags: what the key owner has signed, replies
-// made again, and what each attack meets.
+// Checks of the server, through its programs with default flags: states that the key owner signed,
+// replies that are recomputed, and how each attack is stopped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 constexpr int kInput = 3, kFinding = 6;
 
-// owner/: model, keys; server/gallery: 20 people, admitted; client/face.ct: their faces again.
+// owner/: model, keys; server/gallery: 20 admitted people; client/face.ct: their faces again.
 class CheckingTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -37,7 +37,7 @@ class CheckingTest : public ::testing::Test {
       for (int i = name == std::string("face") ? 0 : 1; i < 60; i += 3) rows.push_back(i);
       const std::string npy = W(std::string(name) + ".npy");
       WriteRows(data, "face", rows, npy, npy + ".labels");
-      // Others have names of their own: nobody here is a registrar.
+      // Each further sample has a name of its own, since this test has no registrar.
       std::string names;
       for (size_t i = 0; i < rows.size(); ++i) names += "other " + std::to_string(i) + "\n";
       if (name == std::string("others")) Spill(npy + ".labels", names);
@@ -91,7 +91,7 @@ class CheckingTest : public ::testing::Test {
                  "--in", W(reply)},
                 rule);
   }
-  // What waits is admitted; where nothing does, the gallery's state is signed.
+  // Admits pending templates. If none is pending, signs the gallery's state.
   static void SignState(const std::string& gallery) {
     Must(kServer, Serve("pending", gallery, {"--out", W("pending.ct")}));
     Must(kHeft, {"admit", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"), "--in",
@@ -119,15 +119,15 @@ class CheckingTest : public ::testing::Test {
     EXPECT_EQ(run.out, "");
     EXPECT_THAT(run.err, HasSubstr(why));
   }
-  // Puts a block of one gallery into the place of another's, in the files of their stores.
+  // Puts a block of one gallery in another's place, in the files of their stores.
   static void SwapBlock(const std::string& from, const std::string& to) {
-    // A header; gamma ciphertexts of two polynomials, of two limbs, of 8192 residues.
+    // A header, then gamma ciphertexts of two polynomials with two limbs of 8192 residues.
     constexpr size_t kSize = 112 + 16 * 2 * 2 * 8192 * sizeof(uint32_t);
     const std::string theirs = Slurp(W(from + "/store.mdb"));
     std::string store = Slurp(W(to + "/store.mdb"));
     const size_t block = theirs.find("HGBK");
     ASSERT_NE(block, theirs.npos);
-    int swapped = 0;  // what was replaced is there, too
+    int swapped = 0;  // the replaced block is still there, too
     for (size_t at = store.find("HGBK"); at != store.npos; at = store.find("HGBK", at + kSize)) {
       store.replace(at, kSize, theirs, block, kSize);
       ++swapped;
@@ -151,13 +151,14 @@ TEST_F(CheckingTest, HonestRepliesAreRight) {
   Must(kHeft, Decrypt("scores.ct", {"--signed-gallery"}));
 }
 
-// Of a reply under conditions, that it says which, and who answered, is part of what is made again.
+// A reply under conditions says which conditions applied and which templates answered. The audit
+// recomputes this too.
 TEST_F(CheckingTest, HonestRepliesUnderConditionsAreRight) {
   Must(kServer, Serve("enrol", "sites", {"--in", W("others.ct"), "--metadata", "site=paris"}));
   Must(kServer, Serve("enrol", "sites", {"--in", W("face.ct"), "--metadata", "site=berlin"}));
   Believe(W("keys/trust.heft"), W("sites"));
   SignState("sites");
-  SignState("sites");  // that they are in it
+  SignState("sites");  // signs that the templates are in it
   const Args where = {"--where", "site=berlin"};
   Must(kServer, Join(Identify("sites", "berlin.ct"), where));
   Must(kServer,
@@ -168,7 +169,7 @@ TEST_F(CheckingTest, HonestRepliesUnderConditionsAreRight) {
   ASSERT_EQ(opened["candidates"].size(), 10u);
   EXPECT_EQ(opened["candidates"][0]["identity"], known_);
   EXPECT_EQ(opened["candidates"].dump().find("other "), std::string::npos) << "of another site";
-  // Nor does it pass for the reply to all of them.
+  // Nor does it pass for a reply of all templates.
   Must(kServer, Identify("sites", "all.ct"));
   Must(kServer,
        {"reveal", "--gallery", W("sites"), "--in", W("all.ct"), "--out", W("all.ct.seed")});
@@ -176,7 +177,7 @@ TEST_F(CheckingTest, HonestRepliesUnderConditionsAreRight) {
   ExpectWrong(Audit("sites", "berlin.ct", "all.ct.seed"), "not the one that the reply commits to");
 }
 
-// A client's condition that leaves one person: a claim in effect, and judged as one.
+// A client's condition that leaves one person is in effect a claim, and is judged as one.
 TEST_F(CheckingTest, AConditionThatLeavesOnePersonIsAClaim) {
   Must(kHeft, {"encrypt", "--model", W("model.heft"), "--key", W("keys/encryption.key"),
                "--modality", "face", "--in", W("face.npy"), "--row", "4", "--label", "one of rome",
@@ -223,7 +224,7 @@ TEST_F(CheckingTest, ASwappedBlock) {
   Refused(Identify("swapped", "none.ct"), "exchanged");
 }
 
-// Signed by the server's own key: it is the server that lies.
+// The reply is signed with the server's own key: the server itself lies.
 TEST_F(CheckingTest, AnAlteredReply) {
   const auto whole = ReadFile(W("scores.ct"));
   ASSERT_TRUE(whole.ok());
@@ -246,7 +247,7 @@ TEST_F(CheckingTest, AStateThatNobodyHasSigned) {
   ExpectWrong(Serve("audit", "stateless", {}), "has signed no state");
 }
 
-// With canaries required, another gallery than theirs is refused, by default flags from then on.
+// Once canaries are required, default flags refuse any gallery without them.
 TEST_F(CheckingTest, Canaries) {
   const auto made = Must(kHeft, {"canary", "--model", W("model.heft"), "--secret-key",
                                  W("keys/secret.key"), "--triples", "2", "--out", W("canaries")});
@@ -270,10 +271,10 @@ TEST_F(CheckingTest, Canaries) {
   for (const auto& candidate : good["candidates"]) {
     EXPECT_EQ(names.find(candidate["identity"].dump()), names.npos) << "a canary is shown";
   }
-  // Its answers are known, and none of them is a match to anybody.
+  // The answers of the canaries are known, and none matches a person.
   Must(kServer, Serve("identify", "watched", Join({"--out", W("known.ct")}, both("probe-1"))));
   EXPECT_EQ(Must(kHeft, Decrypt("known.ct")).count("refused"), 0u);
-  // Attack: the gallery without them, of a server that is believed.
+  // Attack: a trusted server uses the gallery without canaries.
   Enrol("elsewhere", "others.ct");
   Must(kServer, Identify("elsewhere", "elsewhere.ct"));
   const auto bad = Must(kHeft, Decrypt("elsewhere.ct"));
@@ -282,7 +283,7 @@ TEST_F(CheckingTest, Canaries) {
   std::filesystem::remove(W("keys/secret.key.canaries"));  // for the other tests
 }
 
-// After all others: the gallery goes on.
+// Runs after all other tests, because the gallery goes on.
 TEST_F(CheckingTest, ZAnOlderGallery) {
   Copy("gallery", "older");
   Enrol("gallery", "others.ct");

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The constant-time check: everything that touches a secret, run under valgrind with the secrets
-// marked as uninitialised (base/constant_time.h). memcheck reports every conditional jump and every
-// address that depends on them. What it does not see: instructions whose own time depends on their
-// operands (division on old machines), and code that the compiler turned into a conditional move,
-// which takes the same time either way.
+// The constant-time check: all code that touches a secret runs under valgrind, with secrets marked
+// as uninitialised (base/constant_time.h). memcheck reports every conditional jump and every
+// address that depends on them. It does not see instructions whose own time depends on their
+// operands (division on old machines). Nor does it see code that the compiler turned into a
+// conditional move, which takes the same time either way.
 //
 //   valgrind --error-exitcode=1 constant_time         must find nothing
-//   valgrind --error-exitcode=1 constant_time --leak  must find the branch and the look-up put
-//   there
+//   valgrind --error-exitcode=1 constant_time --leak  must find the planted branch and look-up
 #include "base/constant_time.h"
 
 #include <valgrind/memcheck.h>
@@ -29,15 +28,15 @@
 namespace heft {
 namespace {
 
-// A failed check ends the program: what follows would measure nothing.
+// Ends the program if a check fails, since later results would mean nothing.
 void Require(bool condition, const char* what) {
   if (condition) return;
   std::cerr << "constant_time: " << what << "\n";
   std::exit(2);
 }
 
-// Whether memcheck holds these bytes to be secret: a mark that was lost on the way would make every
-// check behind it empty.
+// Whether memcheck holds these bytes to be secret. If a mark is lost on the way, every later check
+// is empty.
 template <typename T>
 bool IsSecret(std::span<const T> values) {
   for (const T& v : values) {
@@ -48,7 +47,7 @@ bool IsSecret(std::span<const T> values) {
 
 template <typename T>
 void RequireSecret(std::span<const T> values, const char* what) {
-  // memcheck counts each of these questions as an error of ours unless told not to.
+  // Otherwise memcheck counts each of these questions as an error.
   VALGRIND_DISABLE_ERROR_REPORTING;
   const bool secret = IsSecret(values);
   VALGRIND_ENABLE_ERROR_REPORTING;
@@ -120,7 +119,7 @@ ckks::SecretKey Keys(const World& world, ckks::PublicKey* public_key,
   return std::move(*secret);
 }
 
-// The plaintext is as secret as the randomness; the ciphertext is public.
+// The plaintext is as secret as the randomness. The ciphertext is public.
 void EncryptAndDecrypt(const World& world) {
   const ckks::Context& context = *world.context;
   ckks::PublicKey public_key;
@@ -146,16 +145,16 @@ void EncryptAndDecrypt(const World& world) {
   for (const ckks::Ciphertext& c : {open, ckks::Expand(context, seeded), square}) {
     ckks::Plaintext opened = ckks::Decrypt(context, c, secret);
     RequireSecret<uint32_t>(opened.poly.values(), "a decryption lost its marks");
-    // Decoding: integers to centred doubles, then the transform to slots.
+    // Decoding: integers become centred doubles, then slots.
     std::vector<ckks::Complex> slots = world.encoder.Decode(opened);
-    Declassify(slots.data(), slots.size() * sizeof(slots[0]));  // the key owner's to see
+    Declassify(slots.data(), slots.size() * sizeof(slots[0]));  // the key owner may see them
     const double expected = c.size() == 3 ? 0.25 : 0.5;
     Require(std::abs(slots[0].real() - expected) < 1e-3, "the check computes something else");
   }
 }
 
-// A renewal of a block, of a server's choice: random ciphertexts. What is decrypted is as secret as
-// the key; the answer is public. Levels of one prime, and of two.
+// A renewal of a block of random ciphertexts, as a hostile server may choose them. The decrypted
+// values are as secret as the key, and the answer is public. Covers levels of one prime and of two.
 void Renew(size_t level_primes) {
   const auto params = ckks::Params::Create({.n = 1024,
                                             .data_bits = {30, 30, 28, 28, 28, 28},
@@ -184,7 +183,7 @@ void Renew(size_t level_primes) {
       }
     }
   }
-  // Through the library's own division by the special prime, clamps, transforms and encryption.
+  // Runs the library's own division by the special prime, clamps, transforms and encryption.
   const std::vector<Move> moves = {{0, 0, 0}, {0, 5, 600}, {0, 1023, 2}};
   const auto answer = RenewBlock(instance, *secret, {&source, 1}, moves);
   Require(answer.ok(), "no answer");
@@ -194,7 +193,7 @@ void Renew(size_t level_primes) {
   }
 }
 
-// What the check must find.
+// The leaks that the check must find.
 int Leak() {
   SecretRandomness random(4);
   const uint32_t secret = random.rng.U32();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Learning as its user meets it: heft train --folds and heft evaluate --folds on a small synthetic
-// data set, a model made for probes that lack a modality, and what a score means.
+// Learning as a user sees it: heft train --folds and heft evaluate --folds on a small synthetic
+// data set, a model for probes that lack a modality, and the meaning of a score.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,8 +28,8 @@ class CrossValidationTest : public ::testing::Test {
     const Workplace& w = *work_;
     Must(kHeft, {"synth", "--out", w("data"), "--jitter", "1", "--identities", "24", "--samples",
                  "3", "--dimensions", "24", "16"});
-    // Of weights alike: a modality that counts for next to nothing is next to nothing by itself,
-    // and drowns in the noise.
+    // The weights are equal: a modality with almost no weight would alone give almost no score, and
+    // noise would hide it.
     trained_ = new nlohmann::json(Must(kHeft, TrainArgs(w("data"), w("models"),
                                                         {"--folds", "3", "--drop-modality", "0.3",
                                                          "--modality-weights", "1", "1"})));
@@ -100,7 +100,7 @@ TEST_F(CrossValidationTest, EveryRowPlainAndEncryptedWithItsDifferences) {
   EXPECT_EQ(result.at("fusion").at("rivals").size(), 3u)
       << "best modality, concatenation and sum of scores";
 
-  // What training said in plain is the same.
+  // Training reported the same rates on plain vectors.
   const auto before = Rows(*trained_);
   EXPECT_FALSE(before.contains("fhe_aware_encrypted"));
   EXPECT_EQ(before.at("lda")["auroc"]["value"], rows.at("lda")["auroc"]["value"]);
@@ -221,7 +221,7 @@ class MeaningTest : public ::testing::Test {
     args.insert(args.end(), more.begin(), more.end());
     return args;
   }
-  // Claims to be the enrolled person, and asks for the score and a decision at FMR 1e-2.
+  // Claims to be the enrolled person, and asks for the score and for a decision at FMR 1e-2.
   Args Decide(const std::vector<std::string>& files) {
     Must(kServer,
          ServeArgs("verify", files, {"--identity", data_.labels[0], "--out", w_("score.ct")}));
@@ -229,8 +229,8 @@ class MeaningTest : public ::testing::Test {
     return {"decrypt", "--model",      w_("m.heft"), "--secret-key", w_("keys/secret.key"),
             "--in",    w_("score.ct"), "--scores",   "--fmr",        "1e-2"};
   }
-  // The score of probe row 1 without some modalities against template row 0, and the probe's |z|^2,
-  // normalised.
+  // The plain score of probe row 1 without the modalities `missing` against template row 0, and the
+  // probe's |z|^2; both normalised.
   std::pair<double, double> Plain(const std::vector<int>& missing) {
     const FeatureMatrix p = Eigen::Map<const FeatureMatrix>(
         model_.projection.data(), model_.gamma, model_.projection.size() / model_.gamma);
@@ -281,7 +281,7 @@ TEST_F(MeaningTest, ThresholdByNameWarningAndEvidence) {
   EXPECT_GT(calibration->slope, 0);
   EXPECT_NEAR(opened["candidates"][0]["log_likelihood_ratio"],
               calibration->LogLikelihoodRatio(score), 0.0051);
-  // The same for people, the warning on stderr.
+  // The same result as text, with the warning on stderr.
   const Finished run = RunProgram(kHeft, decide());
   EXPECT_EQ(run.exit_code, 0);
   EXPECT_THAT(run.err, HasSubstr("impostor comparisons"));

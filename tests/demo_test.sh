@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# scripts/demo on synthetic people: the first search accepts, every genuine claim and no impostor's
-# is accepted, and the report is there. The programs are those on $PATH.
+# Runs scripts/demo on synthetic people. The first search accepts, every genuine claim and no
+# impostor's is accepted, and the report exists. The programs are those on $PATH.
 set -euo pipefail
 root="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)"
 work="$(mktemp -d)"

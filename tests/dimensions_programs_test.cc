@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many fused dimensions by the real programs, from the keys of a model to the removal of a
+// Many fused dimensions with the real programs, from the keys of a model to the removal of a
 // template.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,7 +17,8 @@
 namespace heft::e2e {
 namespace {
 
-// What is concatenated, whose rows beyond 320 are zero; and a rotation of few dimensions into many.
+// Padded: concatenation of 320 dimensions, with zero rows beyond. Turned: a rotation of few
+// dimensions into many.
 Model Padded() { return experiment::ConcatenationModel({192, 128}, {0.8, 0.6}); }
 Model Random() { return experiment::OrthonormalModel({48, 24}, 1024, 3); }
 struct Case {
@@ -72,7 +73,7 @@ class DimensionsProgramsTest : public ::testing::TestWithParam<Case> {
     Encrypt("enrol", row);
     EnrolNow(Serve("enrol", "enrol"), W("keys/secret.key"));
   }
-  // The scores of what a server has answered; `rows`: of the templates that must be there.
+  // Checks the scores in a server's reply. `rows`: the rows of the templates that must be there.
   void ExpectScores(const std::string& reply, int probe, const std::vector<int>& rows) const {
     const auto opened = Must(kHeft, {"decrypt", "--model", W("model.heft"), "--secret-key",
                                      W("keys/secret.key"), "--in", W(reply), "--scores"});
@@ -98,10 +99,10 @@ class DimensionsProgramsTest : public ::testing::TestWithParam<Case> {
 
 TEST_P(DimensionsProgramsTest, FromKeysToARemoval) {
   Must(kServer, {"prepare-keys", "--model", W("model.heft"), "--keys", W("keys/evaluation.keys")});
-  // Samples of one identity stand side by side.
+  // Samples of one identity are adjacent rows.
   Enrol(0);
   Enrol(2);
-  AdmitWaiting(Serve("enrol", "enrol"), W("keys/secret.key"));  // signs what folding has made
+  AdmitWaiting(Serve("enrol", "enrol"), W("keys/secret.key"));  // signs folded templates
   Encrypt("probe", 1, {"--for", "identification"});
   Must(kServer, Serve("identify", "probe", {"--out", W("scores.ct")}));
   ExpectScores("scores.ct", 1, {0, 2});

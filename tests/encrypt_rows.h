@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients' files of a synthetic data set with two modalities, face and voice.
+// Sample files of clients, from a synthetic data set with two modalities, face and voice.
 #ifndef HEFT_TESTS_ENCRYPT_ROWS_H_
 #define HEFT_TESTS_ENCRYPT_ROWS_H_
 
@@ -9,14 +9,14 @@
 
 namespace heft::e2e {
 
-// SamplesFile: what EncryptRows calls it.
+// SamplesFile: the name of a file that EncryptRows writes.
 inline std::string SamplesFile(const Workplace& work, const std::string& keys,
                                const std::string& name, const std::string& modality) {
   return work(keys + "-" + name + "-" + modality + ".ct");
 }
 
-// EncryptRows: heft encrypt of data/ for model.heft, under the encryption key in the folder `keys`,
-// a file a modality; `more`: further options.
+// EncryptRows: runs heft encrypt on data/ for model.heft, with the encryption key in the folder
+// `keys`; writes a file for each modality. `more`: further options.
 inline void EncryptRows(const Workplace& work, const std::string& keys, const std::string& name,
                         const Args& more) {
   for (const std::string modality : {"face", "voice"}) {

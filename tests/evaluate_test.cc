@@ -73,7 +73,7 @@ TEST_F(EvaluateTest, EncryptedAgreesWithPlainAndAReportIsWritten) {
   EXPECT_EQ(pictures, 11u);
   const auto& decisions = result.at("decisions");
   ASSERT_EQ(decisions.at("comparisons").size(), 3u);
-  // FMR 1e-1 is within reach of the training people; what it came to stands with its interval.
+  // The training people suffice for FMR 1e-1; the measured rate has an interval.
   ASSERT_TRUE(decisions.at("comparisons")[0].contains("fmr")) << decisions.at("comparisons")[0];
   const auto& fmr = decisions.at("comparisons")[0].at("fmr");
   EXPECT_LE(fmr.at("lo").get<double>(), fmr.at("value").get<double>());
@@ -83,7 +83,7 @@ TEST_F(EvaluateTest, EncryptedAgreesWithPlainAndAReportIsWritten) {
   EXPECT_EQ(decisions.at("search_curves")[0].at("searches_of_strangers"), 20 * 3 * 4);
 }
 
-// What was measured, pair by pair: measured once more, it is the same.
+// Scores written pair by pair give the same rates when they are measured again.
 TEST_F(EvaluateTest, ScoresAreWrittenAndMeasuredAgain) {
   const Workplace& w = *work_;
   const nlohmann::json once = Must(kHeft, Arguments({"--scores", w("scores.csv")}));
@@ -108,7 +108,7 @@ TEST_F(EvaluateTest, ScoresAreWrittenAndMeasuredAgain) {
   const std::string html = Slurp(w("roc.html"));
   EXPECT_THAT(html, HasSubstr("Detection error trade-off"));
   EXPECT_TRUE(std::filesystem::exists(w("roc/det.svg")));
-  // Folds are splits of one table.
+  // The folds are splits of one table.
   Must(kHeft, TrainArgs(w("data"), w("folds"), {"--folds", "3"}));
   Must(kHeft, {"evaluate", "--data", w("data"), "--folds", "3", "--model", w("folds"), "--plain",
                "--replicates", "20", "--scores", w("folds.csv")});
@@ -150,7 +150,7 @@ TEST_F(EvaluateTest, RocRefusesWithOneLine) {
   EXPECT_THAT(together.err, HasSubstr("--scores does not go with --searches"));
 }
 
-// Made-up people like these, in galleries of all sizes.
+// Synthetic people like these, in galleries of all sizes.
 TEST_F(EvaluateTest, SearchesOfPeopleLikeThese) {
   const Workplace& w = *work_;
   const nlohmann::json result =
@@ -163,8 +163,8 @@ TEST_F(EvaluateTest, SearchesOfPeopleLikeThese) {
   EXPECT_TRUE(std::filesystem::exists(w("searches/galleries.svg")));
 }
 
-// Other people's lists over the synthetic people: the first sample is enrolled, every third person
-// is a stranger.
+// Lists of another study over the synthetic people: the first sample is enrolled, and every third
+// person is a stranger.
 TEST_F(EvaluateTest, RunsAProtocol) {
   const Workplace& w = *work_;
   std::string names, enrolling[2], probing[2];
@@ -211,7 +211,7 @@ TEST_F(EvaluateTest, RunsAProtocol) {
   EXPECT_THAT(unnamed.err, HasSubstr("names.txt"));
 }
 
-// What would be left out without a word, or found out after hours.
+// Input that would be left out silently, or found wrong only after hours, is refused at once.
 TEST_F(EvaluateTest, RefusesBeforeTheWork) {
   const Workplace& w = *work_;
   const std::pair<Args, const char*> cases[] = {
@@ -285,7 +285,7 @@ TEST_F(EvaluateTest, WrongInputIsRefusedWithOneLine) {
   }
 }
 
-// Whole jobs, one of them in a process of its own, which takes files as anybody's would.
+// Whole jobs. One runs in a process of its own, which takes files in the ordinary way.
 TEST(Bench, RunsEveryJob) {
   const nlohmann::json result =
       Must(kHeft, {"bench", "--iterations", "1", "--templates", "16", "--dimensions", "16", "12",

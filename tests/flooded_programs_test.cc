@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profile flooded by the real programs, from training to a flooded opening.
+// Profile flooded with the real programs, from training to a flooded opening.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ class FloodedProgramsTest : public ::testing::Test {
     for (int i = 0; i <= row; ++i) std::getline(lines, label);
     return label;
   }
-  // The score of the probe with row 0's template, in the clear.
+  // The score of the probe with row 0's template, on plain vectors.
   static double Expected() {
     const Model model = ReadModel(W("model.heft"));
     const Dataset data = *LoadDataset(W("data"));
@@ -99,7 +99,7 @@ TEST_F(FloodedProgramsTest, FromTrainingToAFloodedOpening) {
   EXPECT_EQ(Must(kHeft, Owner("budget", {}))["openings_under_key"], opened_before + 2);
 }
 
-// Projected by the client, in a gallery of its own.
+// Samples that the client projected, in a gallery of their own.
 TEST_F(FloodedProgramsTest, FusePartialEnrolsAndIdentifies) {
   for (const char* modality : {"face", "voice"}) {
     Encrypt(modality, "partial", {"--row", "0", "--fuse", "partial"});
@@ -119,11 +119,11 @@ TEST_F(FloodedProgramsTest, FusePartialEnrolsAndIdentifies) {
   EXPECT_NEAR(opened["candidates"][0]["score"].get<double>(), Expected(), kScoreNoise + kRounding);
 }
 
-// What cannot be flooded is not opened without, and is not charged.
+// A reply without room for flooding is not opened unflooded, and is not charged.
 TEST_F(FloodedProgramsTest, WhatHasNoRoomIsRefused) {
   Must(kServer, Serve("identify", "probe", {"--degree-two", "--out", W("degree-two.ct")}));
   Must(kServer, Serve("identify", "probe", {"--out", W("more.ct")}));
-  // But for what comes back with time.
+  // The budget, without the fields that change with time.
   const auto budget = [&] {
     auto all = Must(kHeft, Owner("budget", {}));
     for (auto& client : all["clients"]) client.erase("bits_left"), client.erase("full_at");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gallery's life by the real programs: heft-server gallery.
+// A gallery's life with the real programs: heft-server gallery.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,7 +83,7 @@ class GalleryCommandsTest : public ::testing::Test {
                      {"--identity", name, "--enrolment-keys", W(keys_ + "/enrolment.keys")}),
                 more);
   }
-  // Somebody is enrolled, and admitted.
+  // Enrols one person, and admits the template.
   static void Enrol(const std::string& gallery, const std::string& name, int row,
                     const Args& more = {}) {
     EnrolNow(AddArgs(gallery, name, row, more), W(keys_ + "/secret.key"));
@@ -94,7 +94,7 @@ class GalleryCommandsTest : public ::testing::Test {
     for (const auto& t : listed["templates"]) names.insert(t["identity"].get<std::string>());
     return names;
   }
-  // Who is found by a probe of this row, without a threshold.
+  // The names that a probe of this row finds, without a threshold.
   static std::multiset<std::string> Found(const std::string& gallery, int row,
                                           const Args& more = {}) {
     const Args probe = Encrypt("probe", row, {"--for", "identification"});
@@ -117,7 +117,7 @@ class GalleryCommandsTest : public ::testing::Test {
     return Must(kServer, Plain("info", gallery))["generation"];
   }
 
-  // The key owner's folder, and how clients sign.
+  // The key owner's folder, and the options with which clients sign.
   inline static std::string keys_ = "keys";
   inline static Args sign_;
   inline static Workplace* work_ = nullptr;
@@ -192,7 +192,7 @@ TEST_F(GalleryCommandsTest, WhoIsInNoJournalGoesWithTheKeyOwner) {
   EXPECT_EQ(done["leaving"], 0);
   EXPECT_EQ(done["receipts"], 1);
   EXPECT_THAT(Found("owner", 3), ElementsAre("bob"));
-  // Once.
+  // A renewal can be finished only once.
   const Finished again =
       RunProgram(kServer, Command("finish", "owner", {"--in", W("renewal.heft")}));
   EXPECT_EQ(again.exit_code, kInput);
@@ -297,14 +297,15 @@ TEST_F(GalleryCommandsTest, ErasureGoesBeforeRestore) {
   EXPECT_FALSE(fs::exists(W("kept.restoring")));
   Must(kServer, Plain("verify", "kept", {"--model", W("model.heft")}));
 
-  // Elsewhere, where nothing is left but what this user's folder remembers, and a receipt.
+  // Restores in another folder, where only this user's state folder and a receipt remember the
+  // removal.
   EXPECT_EQ(RunProgram(kServer, Plain("restore", "new", {"--from", W("monday")})).exit_code,
             kInput);
   const json anew =
       Must(kServer, Command("restore", "new", Join(accept, {"--receipts", gone["files"][0]})));
   EXPECT_EQ(anew["erased"], 1);
   EXPECT_THAT(Names("new"), ElementsAre("bob"));
-  // A gallery that grows on can be told from the copy.
+  // When the gallery grows, it can be told from the copy.
   Enrol("kept", "carl", 4);
   EXPECT_THAT(Found("kept", 1), UnorderedElementsAre("bob", "carl"));
 }
@@ -328,7 +329,7 @@ TEST_F(GalleryCommandsTest, SeveralGalleriesInAFolder) {
   Must(kServer, Plain("import", "other:guests", {"--from", W("visitors")}));
   Enrol("other:main", "dora", 6);  // makes its server's key
   EXPECT_THAT(Found("other:guests", 1), ElementsAre("ann"));
-  // One that has been changed since is newer than the export.
+  // A gallery that has changed since is newer than the export.
   Enrol("other:guests", "carl", 4);
   const Finished older = RunProgram(kServer, Plain("import", "third", {"--from", W("visitors")}));
   EXPECT_EQ(older.exit_code, kInput);

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes that change one gallery, one to three at a time, in every way that there is, and are
-// killed (SIGKILL) at any moment. After each such round somebody else opens the gallery: what was
-// acknowledged is there, once; what was cut short has happened whole or not at all, and asking
-// again makes it so once; templates decrypt to what they are, places where nobody stands to
-// nothing, names of who has gone are in no page; nobody waits for the dead.
+// One to three processes change one gallery in all possible ways, and are killed (SIGKILL) at
+// random moments. After each such round, another process opens the gallery and checks that:
+// - each acknowledged operation is there, once;
+// - each interrupted operation happened completely or not at all, and repeating it completes it;
+// - templates decrypt to their values, and empty places to zero;
+// - no page contains the name of a removed person;
+// - no process waits for a dead one.
 //
 //   gallery_kills [KILLS = 1000] [--seed N] [--seconds MOST] [--folder FOLDER]
 //   gallery_kills FAILURES --service SERVICE --disturb COMMAND [--tally FILE] ...
 //
-// The second kind: galleries are at postgres:SERVICE, and instead of writers the database fails.
-// COMMAND NUMBER makes it fail, returns when it is back, and may print what is to be counted, as
-// JSON; writers live until each has got on after that, and then are killed. Beside them somebody
-// identifies all the time (scripts/try-failovers). FILE takes a line for each failure after which
-// all was good; those that it has are not done again, and are counted.
+// In the second form, galleries are at postgres:SERVICE, and the database fails instead of the
+// writers. COMMAND NUMBER makes it fail and returns when it is back. It may print counts as JSON.
+// Writers live until each has progressed after the failure, and then are killed. Meanwhile a prober
+// identifies all the time (scripts/try-failovers). FILE gets a line for each failure after which
+// all checks passed. Failures that it already has are counted and not repeated.
 //
-// Prints what was done as JSON. Exits with 1 if anything was lost or half done, or wrong otherwise.
+// Prints its counts as JSON. Exits with 1 if a check fails.
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,7 +47,7 @@ namespace {
 
 using nlohmann::json;
 
-// kKillsAGallery: then the next one is started, by writers who are killed.
+// kKillsAGallery: after so many killed writers, the next gallery is started.
 constexpr size_t kKillsAGallery = 40;
 
 class Program {
@@ -87,7 +89,7 @@ class Program {
   }
 
  private:
-  // Patiently: again, where a database is away.
+  // Patiently: repeats an operation while the database is unavailable.
   template <typename Do>
   auto Patiently(const Do& something) {
     auto result = something();
@@ -112,7 +114,7 @@ class Program {
     if (options_.in_database()) Found();
   }
 
-  // Founders: they stay, whatever happens.
+  // Enrols the founders, who stay for the whole run.
   void Found() {
     for (Person person = 1; good_ && person <= kFounders; ++person) {
       const auto enrolled = Patiently([&] { return world_.Enrol(gallery_, {person}, 0); });
@@ -168,7 +170,7 @@ class Program {
     });
   }
 
-  // What this round counted is counted for good.
+  // Adds this round's counts to the total.
   void KeepCount() {
     Add(round_, &total_);
     if (good_ && !options_.tally.empty()) {
@@ -190,7 +192,7 @@ class Program {
     if (good_ && !again.empty()) Take(&Ledger::Check);
   }
 
-  // Looks, and has what is found checked.
+  // Looks at the gallery, and checks the result.
   template <typename Checker>
   bool Take(const Checker& checker) {
     const absl::StatusOr<View> view =
@@ -232,7 +234,7 @@ class Program {
     }
   }
 
-  // What was cut short is asked for again, as it was.
+  // Repeats an interrupted operation unchanged.
   void Repeat(const Operation& operation) {
     if (operation.Enrols()) {
       const Person first = operation.people.front();
@@ -252,7 +254,7 @@ class Program {
       if (!admitted.ok()) return Wrong("again: " + admitted.status().ToString());
       if (known || !enrolled->repeated) {
         for (const Person person : operation.people) {
-          // Of those who came together some may have been rolled back already.
+          // Of people enrolled together, some may have been rolled back already.
           if (ledger_.records().at(person).present || !known || !swept ||
               ledger_.records().at(person).waits) {
             ledger_.Enrolled({person});
@@ -277,7 +279,7 @@ class Program {
     }
   }
 
-  // All that is due is done: then of who has gone nothing is left.
+  // Completes all pending work, and checks that nothing of the removed people is left.
   void End() {
     if (!options_.in_database() && !Gallery::Impl::Exists(gallery_)) return;
     history_.clear();
@@ -366,7 +368,8 @@ int Main(const std::vector<std::string>& arguments) {
   }
   SetThreadCount(1);
   UsePostgres();
-  // How far galleries have come is remembered here, and by writers, not among what is a user's own.
+  // The last generations of galleries are kept here, also by the writers, not in the user's own
+  // state folder.
   const testing::TemporaryFolder temporary;
   setenv("HEFT_STATE_DIR", (temporary / "state").c_str(), 1);
   if (!options.folder.empty()) return Program(options, options.folder).Run() ? 0 : 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the golden files (tests/golden/README.md) hold: shared by the program that wrote them and
-// the test that reads them.
+// The contents of the golden files (tests/golden/README.md), shared by the program that wrote them
+// and the test that reads them.
 #ifndef HEFT_TESTS_GOLDEN_H_
 #define HEFT_TESTS_GOLDEN_H_
 
@@ -16,9 +16,9 @@ inline const std::vector<std::string> kIdentities = {"ann", "bob", "ann"};
 inline constexpr char kPassphrase[] = "golden files";
 inline constexpr char kClaimed[] = "ann";
 inline constexpr uint64_t kBudget =
-    20;  // of which one identification and one verification are used
+    20;  // an identification and a verification of this budget are used up
 
-// Of all entries of the journal.
+// The time of all entries of the journal.
 inline constexpr uint64_t kJournalTime = 1800000000;
 
 // DecidedModel: a model with all that decisions need (model-2.heft).
@@ -35,8 +35,8 @@ inline Model DecidedModel(Model model) {
   return model;
 }
 
-// The model, but for its approximation, which a fit may change in the last digits. gamma 2 keeps
-// the gallery's block small.
+// The model without its approximation, since a fit may change that in the last digits. gamma 2
+// keeps the gallery's block small.
 inline Model ModelWithoutApproximation() {
   Model model;
   model.modalities = {{"face", 4}, {"voice", 3}};
@@ -49,8 +49,8 @@ inline Model ModelWithoutApproximation() {
   return model;
 }
 
-// Bulk samples are of a model of their own, with a single dimension: a ciphertext a dimension is
-// large. A vector of one number is -1 or 1 when normalised.
+// Bulk samples have a model of their own with a single dimension, since each dimension needs a
+// large ciphertext. A normalised vector of one number is -1 or 1.
 inline Model BulkModel() {
   Model model = ModelWithoutApproximation();
   model.modalities = {{"finger", 1}};
@@ -60,11 +60,11 @@ inline Model BulkModel() {
 }
 inline const std::vector<std::vector<double>> kBulkRows = {{2}, {-3}, {0.5}};
 
-// Of means/metadata.heft.
+// The metadata of means/metadata.heft.
 inline const Metadata kMetadata = {{"site", "berlin"}, {"list", "night"}, {"list", "staff"}};
 inline constexpr uint64_t kExpires = kJournalTime + 1;
 
-// Of thin/restricted.ct: places 1 and 2 answer.
+// The restriction of thin/restricted.ct: places 1 and 2 answer.
 inline Restriction GoldenRestriction() {
   Restriction out = {PlaceSet::All(3), kJournalTime, {{"site", {"berlin", "paris"}}}};
   out.answering.Remove(0);
@@ -73,10 +73,11 @@ inline Restriction GoldenRestriction() {
   return out;
 }
 
-// Of the request that signed/identification.ct answers.
+// The row of the request that signed/identification.ct answers.
 inline constexpr uint64_t kRow = 1;
 
-// Vector of modality 0 or 1 of person 0, 1, 2. Person 0 is also the probe and the sample file.
+// The vector of modality 0 or 1 of person 0, 1 or 2. Person 0 is also the probe and the sample
+// file.
 inline std::vector<double> Vector(size_t modality, size_t person) {
   static const std::vector<double> all[2][3] = {{{3, 1, -2, 0.5}, {-1, 2, 2, 1}, {2, 1, -1, 1}},
                                                 {{1, -2, 2}, {0.5, 1, 3}, {1, -1, 2}}};

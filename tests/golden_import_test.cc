@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Imports that are ended on their way, and those that nobody may make.
+// Imports that are interrupted, and imports that are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class GoldenImportTest : public ::testing::Test {
   GoldenImportTest()
       : model_(*Model::Parse(*ReadFile(testing::SourcePath("tests/golden/model.heft")), "model")) {}
 
-  // Everything in a store that is no name of a gallery.
+  // The number of entries in a store, without names of galleries.
   static size_t Rows(const std::string& folder) {
     const auto store = *OpenStore(folder, StoreMode::kRead);
     const auto reader = *store->Read();
@@ -43,7 +43,7 @@ class GoldenImportTest : public ::testing::Test {
                       uint64_t step = 1) const {
     return ImportLegacyGallery(old_, to, model_, progress, step);
   }
-  // A store as it is after a crash in the middle of an import.
+  // A store after a crash in the middle of an import.
   std::string Crashed() const {
     std::string crashed = folder_ / "crashed";
     const absl::Status status = Import(folder_ / "crashing", [&](size_t done, size_t all) {
@@ -69,14 +69,14 @@ TEST_F(GoldenImportTest, WhatIsStoppedLeavesNothing) {
   const Gallery::Impl gallery = *Gallery::Impl::Open(to);
   EXPECT_EQ(gallery.size(), 3u);
   EXPECT_TRUE(gallery.CheckIntact().ok()) << gallery.CheckIntact();
-  // In one transaction it is the same.
+  // An import in one transaction gives the same result.
   const std::string at_once = folder_ / "at-once";
   ASSERT_TRUE(Import(at_once, {}, kStepBytes).ok());
   EXPECT_EQ(Gallery::Impl::Open(at_once)->identities(), gallery.identities());
   EXPECT_EQ(Rows(at_once), Rows(to));
 }
 
-// After a crash nobody sees what there was, and the next who makes a gallery takes it away.
+// The rest of a crashed import is invisible, and the next new gallery removes it.
 TEST_F(GoldenImportTest, WhatIsCutOffIsTakenAway) {
   const std::string to = Crashed();
   EXPECT_GT(Rows(to), 0u) << "transactions came before";
@@ -111,7 +111,7 @@ TEST_F(GoldenImportTest, NoGalleryIsInAStoreTwice) {
   const Progress progress(anything, "importing blocks"), stopped(nothing, "importing blocks");
   const auto again = ImportFromStore(gallery, to + ":two", progress);
   EXPECT_EQ(again.status().code(), absl::StatusCode::kAlreadyExists);
-  // Elsewhere it may be, whether or not it is stopped on the way there at first.
+  // Another store accepts the gallery, also after an import that was stopped.
   const std::string other = folder_ / "other";
   EXPECT_FALSE(ImportFromStore(gallery, other, stopped, 1).ok());
   EXPECT_EQ(Rows(other), 0u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden files with means (tests/golden/means/): a gallery's manifest and an enrolment that waited,
-// of a template that is the mean of two samples.
+// Golden files with means (tests/golden/means/): a gallery's manifest and a pending enrolment, of a
+// template that is the mean of two samples.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,8 +27,8 @@ class GoldenMeansTest : public ::testing::Test {
     EXPECT_TRUE(WriteFileAtomic(folder_ / "manifest.heft", Golden("means/manifest.heft")).ok());
     gallery_ = Ok(LegacyGallery::Read(folder_.path()));
   }
-  // The gallery's folder with a block, of which there is no golden file: of zeros, and in the
-  // manifest its hash and the root with it.
+  // The gallery's folder with a block of zeros, since there is no golden file of one. The manifest
+  // gets its hash and root.
   std::string WithABlock() const {
     ByteWriter block;
     WriteBinding(block, gallery_.binding);
@@ -68,7 +68,7 @@ class GoldenMeansTest : public ::testing::Test {
   QuarantinedEnrolment Waiting(const std::string& name = "means/waiting.heft") const {
     return Ok(ParseQuarantined(rings_, Binding(), Golden(name), name));
   }
-  // The template of Ann, of whom persons 0 and 2 are samples.
+  // The template of Ann: the mean of the samples of persons 0 and 2.
   std::vector<double> Mean() const {
     std::vector<std::vector<double>> mean;
     for (size_t m = 0; m < 2; ++m) {
@@ -126,7 +126,7 @@ TEST_F(GoldenMeansTest, WhatWaitedIsTheMean) {
   }
 }
 
-// A sample that stands in a mean is known when it comes again, by itself and for another name.
+// A sample in a mean is recognised when it is sent again, alone and under another name.
 TEST_F(GoldenMeansTest, SamplesInTheMeanAreKnown) {
   Csprng rng;
   const auto server = Ok(Server::Impl::Create(
@@ -142,7 +142,7 @@ TEST_F(GoldenMeansTest, SamplesInTheMeanAreKnown) {
   const absl::Status known =
       bring({{Golden("face.ct"), "face"}, {Golden("means/voice.ct"), "voice"}});
   EXPECT_EQ(known.code(), absl::StatusCode::kAlreadyExists) << known;
-  // The face alone is another sample.
+  // The face alone counts as another sample.
   EXPECT_TRUE(bring({{Golden("face.ct"), "face"}}).ok());
 }
 

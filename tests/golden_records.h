@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The records of tests/golden/records/, as they stand in a gallery's store (gallery/records.h):
-// shared by the program that wrote them and the test that reads them. tests/golden/read_golden.py
-// has the same values.
+// The records of tests/golden/records/, as a gallery's store holds them (gallery/records.h), shared
+// by the program that wrote them and the test that reads them. tests/golden/read_golden.py has the
+// same values.
 #ifndef HEFT_TESTS_GOLDEN_RECORDS_H_
 #define HEFT_TESTS_GOLDEN_RECORDS_H_
 
@@ -54,7 +54,7 @@ inline BlockInfo GoldenInfo() {
   return info;
 }
 
-// Ann at 0, who is a mean; one who leaves at 2.
+// Ann, whose template is a mean, is at 0. The person at 2 is leaving.
 inline Run GoldenRun() {
   Run run;
   Resident& ann = run[0];
@@ -76,7 +76,7 @@ inline Run GoldenRun() {
   return run;
 }
 
-// The same, of whom it is known since when he leaves.
+// The same run, with the time at which the person at 2 began to leave.
 inline Run GoldenRunLeft() {
   Run run = GoldenRun();
   run[2].left = kRecordTime + 3;
@@ -97,7 +97,7 @@ inline ReceiptRecord GoldenReceipt() {
   return {5, kRecordTime, kRecordTime + 1, {{{1}, 2}, {{3}, 1}}, {9, 8, 7}};
 }
 
-// Of people who were removed at different times.
+// Receipts of people who were removed at different times.
 inline ReceiptRecord GoldenReceiptTimes() {
   ReceiptRecord receipt = GoldenReceipt();
   receipt.items[0].removed = kRecordTime - 60;
@@ -108,7 +108,7 @@ inline WaitingRecord GoldenWaiting() { return {{"ann", "bob"}, {{1}, {2}, {3}}};
 
 inline BlockHeader GoldenBlock() { return {3, 5, 16, 0x0102030405060708, ResiduesHash(kResidues)}; }
 
-// Their files, by name.
+// The files of the records, by name.
 inline std::map<std::string, std::vector<uint8_t>> GoldenRecords() {
   return {{"head", SerializeHead(GoldenHead())},
           {"info", SerializeBlockInfo(GoldenInfo())},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden records (tests/golden/records/): what a gallery's store holds stays readable, and is
-// written as it was.
+// Golden records (tests/golden/records/): the records of a gallery's store stay readable, and are
+// written unchanged.
 #include "tests/golden_records.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,8 @@ TEST(GoldenRecordsTest, AreWrittenAsTheyWere) {
   for (const auto& [name, bytes] : GoldenRecords()) EXPECT_EQ(bytes, Golden(name)) << name;
 }
 
-// What is read is written alike (fuzz/records_fuzzer.cc), so that bytes stand for values.
+// A record that was read is written identically (fuzz/records_fuzzer.cc), so comparing bytes
+// compares values.
 TEST(GoldenRecordsTest, AreReadAsTheyWere) {
   EXPECT_EQ(SerializeHead(*ParseHead(Golden("head"), "head")), Golden("head"));
   EXPECT_EQ(ParseHead(Golden("head"), "head")->revoked, GoldenHead().revoked);
@@ -46,7 +47,7 @@ TEST(GoldenRecordsTest, AreReadAsTheyWere) {
   EXPECT_EQ(SerializeReceipt(*times), Golden("receipt-times"));
   EXPECT_EQ(times->items[0].removed, kRecordTime - 60);
   EXPECT_EQ(SerializeWaiting(*ParseWaiting(Golden("waiting"), "waiting")), Golden("waiting"));
-  // As it was written before it had a version.
+  // The form of this record before it had a version.
   EXPECT_EQ(SerializeWaiting(*ParseWaiting(Golden("waiting-1"), "waiting")), Golden("waiting"));
   EXPECT_EQ(ParseNamed(Golden("named"), "named")->places, (std::vector<uint64_t>{0, 65}));
   const std::vector<uint8_t> block = Golden("block");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden files of scores and of their openings: what they say, who signed it, what it was charged.
+// Golden files of scores and their openings: their values, their signers, and the charges.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,7 +57,8 @@ TEST_F(GoldenScoresTest, Journal) {
   EXPECT_GE(use.last_entry, kJournalTime);
 }
 
-// A key of version 0.1 goes on where its record stood, and a revoked one stays revoked.
+// The budget of a key of version 0.1 goes on where its record ended, and a revoked key stays
+// revoked.
 TEST_F(GoldenScoresTest, QueryBudgetsAreTakenIntoAJournal) {
   for (const std::string folder : {"", "renewed/"}) {
     const testing::TemporaryFolder copy;
@@ -98,7 +99,7 @@ TEST_F(GoldenScoresTest, Scores) {
   }
 }
 
-// What was signed is believed, for whoever is in the trust file, and opens.
+// A signed reply is accepted if the trust file lists its signer, and it can be opened.
 TEST_F(GoldenScoresTest, Signed) {
   const std::vector<uint8_t> text = Golden("signed/trust.heft");
   const Trust trust =
@@ -119,7 +120,7 @@ TEST_F(GoldenScoresTest, Signed) {
   EXPECT_THAT(std::string(owner.Open(bytes, "identification.ct").status().message()),
               ::testing::HasSubstr("than it is signed for"))
       << "the signature is taken, but it is that of another gallery";
-  // The manifest that the server had then.
+  // The server's manifest at that time.
   const testing::TemporaryFolder folder;
   ASSERT_TRUE(WriteFileAtomic(folder / "manifest.heft", Golden("signed/manifest.heft")).ok());
   const LegacyGallery gallery = Ok(LegacyGallery::Read(folder.path()));
@@ -127,14 +128,14 @@ TEST_F(GoldenScoresTest, Signed) {
   EXPECT_EQ(gallery.generation, file.statement.generation);
   EXPECT_EQ(gallery.identities.size(), kIdentities.size() + 1);
   EXPECT_TRUE(gallery.CheckRoot(instance_).ok()) << "it has none yet";
-  // The one from which it came had no id of its own yet, and the same by the rule for such; a store
-  // keeps it.
+  // The gallery that it came from had no id yet, and gets the same one by the rule for such
+  // galleries. A store keeps the id.
   const std::string renewed = testing::SourcePath("tests/golden/renewed/gallery");
   EXPECT_EQ(Ok(LegacyGallery::Read(renewed)).id, gallery.id);
   EXPECT_EQ(Ok(Gallery::Open(Imported(renewed))).id(), gallery.id);
 }
 
-// What checks a server: roots, seeds and commitments are what they were.
+// The files that check a server: roots, seeds and commitments have not changed.
 TEST_F(GoldenScoresTest, Audited) {
   const testing::TemporaryFolder folder;
   ASSERT_TRUE(WriteFileAtomic(folder / "manifest.heft", Golden("audited/manifest.heft")).ok());
@@ -168,7 +169,7 @@ TEST_F(GoldenScoresTest, Audited) {
   EXPECT_TRUE(careful.RequireCanaries(Golden("audited/canaries.heft"), "canaries").ok());
 }
 
-// A short reply of two rings: form, signs and both secrets mean what they meant.
+// A short reply of two rings: its form, signs and both secrets keep their meaning.
 TEST(GoldenThinTest, ShortReply) {
   const Model model = Ok(Model::Parse(Golden("thin/model.heft"), "model.heft"));
   const Rings rings = Ok(MakeRings(model));
@@ -197,7 +198,7 @@ TEST(GoldenThinTest, ShortReply) {
   }
   const ckks::Context& context = *rings.matching.context;
   EXPECT_EQ(SerializeScores(context, Ok(ParseScores(context, bytes, "identification.ct"))), bytes);
-  // The same where one of ann's templates does not answer.
+  // The same reply, where one of ann's templates does not answer.
   const std::vector<uint8_t> restricted = Golden("thin/restricted.ct");
   const EncryptedScores read = Ok(ParseScores(context, restricted, "restricted.ct"));
   EXPECT_EQ(read.restriction, GoldenRestriction());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of every format, written once (tests/golden/README.md), must stay readable for ever, and
-// mean what they meant: models, keys, samples and galleries. Openings and scores:
+// Files of every format, written once (tests/golden/README.md), must stay readable for ever and
+// keep their meaning: models, keys, samples and galleries. Openings and scores are in
 // golden_scores_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -136,7 +136,7 @@ TEST_F(GoldenTest, Galleries) {
   EXPECT_EQ(read.identities, kIdentities);
   EXPECT_EQ(read.generation, 1u);
   EXPECT_EQ(read.generations.size(), 1u);
-  // Nobody answers from it as it is.
+  // The old format itself cannot be used for replies.
   const absl::Status unread = Gallery::Impl::Open(old).status();
   EXPECT_EQ(unread.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(unread.message()), ::testing::HasSubstr("gallery import"));
@@ -152,7 +152,7 @@ TEST_F(GoldenTest, Galleries) {
   EXPECT_EQ(gallery.blocks(), 1u);
   EXPECT_EQ(Ok(gallery.ReadBlock(instance_, 0)), Ok(read.ReadBlock(instance_, 0)));
   EXPECT_TRUE(gallery.CheckIntact(&instance_).ok()) << gallery.CheckIntact(&instance_);
-  // Both modalities of person 0, the face from its file.
+  // Both modalities of person 0; the face comes from its file.
   std::vector<SampleReader> files;
   files.push_back(Ok(SampleReader::Parse(instance_.context, Golden("face.ct"), "face.ct")));
   const std::vector<std::vector<double>> voice = {Vector(1, 0)};
@@ -171,7 +171,7 @@ TEST_F(GoldenTest, Renewal) {
   const auto key = Ok(ParseRekeyingKey(context(), Golden("renewed/rekeying.key"), "rekeying.key"));
   EXPECT_EQ(key.from, secret_.key_id());
   EXPECT_EQ(key.to, next.key_id());
-  // The gallery that was moved then, and the old one, moved now.
+  // Compares the gallery that was moved then with the old one, moved now.
   const std::string then = Imported(renewed + "/gallery");
   EXPECT_EQ(Ok(Gallery::Impl::Open(then)).revoked_keys(),
             std::vector<ckks::KeyId>{secret_.key_id()});

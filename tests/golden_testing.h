@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of the golden files: how they are read, and the roles of the first key.
+// For tests of the golden files: functions that read them, and the roles of the first key.
 #ifndef HEFT_TESTS_GOLDEN_TESTING_H_
 #define HEFT_TESTS_GOLDEN_TESTING_H_
 
@@ -60,7 +60,7 @@ class GoldenTest : public ::testing::Test {
     return Ok(KeyOwner::Impl::Own(model_, Ok(ckks::SecretKey::FromCoefficients(
                                               context(), secret.key_id(), secret.coefficients()))));
   }
-  // A gallery of version 0.1, brought into a store of its own.
+  // Imports a gallery of version 0.1 into a store of its own; returns its folder.
   std::string Imported(const std::string& from) const {
     static int count = 0;
     const std::string to = folder_ / ("imported-" + std::to_string(++count));
@@ -68,7 +68,7 @@ class GoldenTest : public ::testing::Test {
     EXPECT_TRUE(status.ok()) << status;
     return to;
   }
-  // Person 0 against a gallery folder under `secret`.
+  // Matches person 0 against a gallery folder under `secret`.
   void ExpectGallery(const std::string& folder, const ckks::SecretKey& secret) const {
     Csprng rng;
     const auto server = Ok(Server::Impl::Create(
@@ -86,7 +86,7 @@ class GoldenTest : public ::testing::Test {
     ExpectScores(Ok(Owner(secret).Open(SerializeScores(context(), scores), "scores")),
                  {"ann", "bob"});
   }
-  // Best score of each identity against person 0.
+  // Checks the best score of each identity against person 0.
   void ExpectScores(const OpenedScores& opened, const std::vector<std::string>& identities) const {
     ASSERT_EQ(opened.candidates.size(), identities.size());
     for (const Candidate& c : opened.candidates) {

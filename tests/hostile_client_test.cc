@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client that sends ciphertexts which are well-formed as files and adversarial as ciphertexts. It
-// holds what any client holds: model, encryption key, and sample files seen before. What it sends
-// is refused with one line and exit code 3, or computed to an answer that the key owner can tell
-// from an honest one; nothing that others enrolled changes, and no program crashes.
+// A hostile client sends well-formed files with adversarial ciphertexts. It has the things that any
+// client has: model, encryption key, and sample files seen before. Its files are refused with one
+// line and exit code 3, or the key owner can tell the answer from an honest one. Enrolments of
+// others do not change, and no program crashes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,8 +32,8 @@ T Ok(absl::StatusOr<T> value) {
   return *std::move(value);
 }
 
-// owner/, client/ and server/ of one model; server/gallery holds three people, of whom "0" is the
-// victim; client/face.ct and voice.ct are the victim's probe.
+// owner/, client/ and server/ of one model. server/gallery holds three people; the victim is "0".
+// client/face.ct and voice.ct are the victim's probe.
 class HostileClientTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -98,7 +98,7 @@ class HostileClientTest : public ::testing::Test {
   static SampleReader Read(const std::string& path) {
     return Ok(SampleReader::Parse(instance_->context, Ok(ReadFile(path)), path));
   }
-  // The victim's face, changed, as a file of the client.
+  // The victim's face with a change, as a file of the client.
   static std::string Forged(const std::string& name, const std::function<void(Ciphertext*)>& change,
                             const std::string& label = "0") {
     const SampleReader honest = Read(W("client/face.ct"));
@@ -111,7 +111,7 @@ class HostileClientTest : public ::testing::Test {
     EXPECT_TRUE(WriteFileAtomic(path, writer.Finish()).ok());
     return path;
   }
-  // Every operation of the server must refuse the face; nothing changes.
+  // Every operation of the server must refuse this face and change nothing.
   static void ExpectRefused(const std::string& face, const std::vector<std::string>& texts) {
     const std::vector<std::string> samples = {face, W("client/voice.ct")};
     const auto before = Snapshot(work_->root());
@@ -128,8 +128,8 @@ class HostileClientTest : public ::testing::Test {
     }
     EXPECT_EQ(Snapshot(work_->root()), before) << face << ": files have changed";
   }
-  // The server cannot see what is wrong with the face. The key owner refuses its answers, by the
-  // proof of the norm: SECURITY.md says how seldom garbage passes.
+  // The server cannot see that the face is wrong. The key owner refuses the answers because of the
+  // proof of the norm; SECURITY.md says how seldom garbage passes.
   static void ExpectRejected(const std::string& face) {
     SCOPED_TRACE(face);
     const std::vector<std::string> samples = {face, W("client/voice.ct")};
@@ -170,7 +170,7 @@ TEST_F(HostileClientTest, ZeroAndTransparentCiphertexts) {
                          Zero(&c->parts[1]);
                        }),
                 {"not encrypted"});
-  // c0 is the plaintext, for all to read.
+  // c0 is the plaintext, which anybody can read.
   ExpectRefused(Forged("transparent", [](Ciphertext* c) { Zero(&c->parts[1]); }),
                 {"not encrypted"});
   ExpectRefused(Forged("transparent-limb",
@@ -188,7 +188,7 @@ TEST_F(HostileClientTest, OtherLevels) {
                [&](Ciphertext* c) { ASSERT_TRUE(ckks::DropLimbs(context(), c, *c, limbs).ok()); }),
         {"samples declared"});
   }
-  // Three parts.
+  // A ciphertext with three parts.
   ExpectRefused(Forged("three", [](Ciphertext* c) { c->parts.push_back(c->parts[1]); }),
                 {"samples declared"});
 }
@@ -206,7 +206,7 @@ TEST_F(HostileClientTest, ClaimsAboutNoiseAreNotBelieved) {
   };
   ASSERT_EQ(Ask("identify", HonestProbe())["accept"], true);
   const ckks::Noise honest = read("server/scores.ct").replies[0].scores.noise;
-  // The same reply, which is opened once.
+  // The same reply can be opened only once.
   Must(kServer, Serve("identify", {face, W("client/voice.ct")}, {"--out", W("server/scores.ct")}));
   const ckks::Noise forged = read("server/scores.ct").replies[0].scores.noise;
   EXPECT_EQ(honest.message, forged.message);
@@ -215,7 +215,7 @@ TEST_F(HostileClientTest, ClaimsAboutNoiseAreNotBelieved) {
 
 TEST_F(HostileClientTest, SwappedPolynomials) {
   ExpectRejected(Forged("swapped", [](Ciphertext* c) { std::swap(c->parts[0], c->parts[1]); }));
-  // One limb changed: residues that fit, but belong to no small integer.
+  // One limb is changed: its residues are in range, but belong to no small integer.
   ExpectRejected(Forged("limb", [](Ciphertext* c) {
     for (uint32_t& v : c->parts[0].limb(1)) v = (v + 1) % context().modulus(1).value();
   }));
@@ -244,20 +244,22 @@ TEST_F(HostileClientTest, EncryptedUnderAnotherKeyThatIsNotNamed) {
 }
 
 TEST_F(HostileClientTest, VectorsThatAreNotOfUnitLength) {
-  // The larger makes |z|^2 about 5e8, half of what does not wrap: far outside whatever the noise.
+  // The larger factor makes |z|^2 about 5e8, half of the bound at which it wraps. That is far
+  // outside the interval for any noise.
   for (const int64_t factor : {20, -30000}) {
     ExpectRejected(
         Forged("length", [&](Ciphertext* c) { ckks::MultiplyInteger(context(), c, *c, factor); }));
   }
 }
 
-// Unsigned files carry no freshness: a replayed one is as good as the first time (SECURITY.md,
-// "Signatures"). What must hold is that replays change nothing for others.
+// Unsigned files carry no freshness: a replayed file is as good as the first (SECURITY.md,
+// "Signatures"). Replays must change nothing for others.
 TEST_F(HostileClientTest, ReplayedFiles) {
   work_->Copy("server/gallery", "server/replayed");
   nlohmann::json first = Ask("verify", HonestProbe(), {"--identity", "0"});
   nlohmann::json second = Ask("verify", HonestProbe(), {"--identity", "0"});
-  // The noise over other people's scores is drawn anew; rounding it moves this one by 1e-6 or so.
+  // The noise over other people's scores is drawn anew. Its rounding moves this score by about
+  // 1e-6.
   nlohmann::json& score = second["candidates"][0]["score"];
   EXPECT_NEAR(score, first["candidates"][0]["score"], 1.5e-3);
   score = first["candidates"][0]["score"];
@@ -265,7 +267,8 @@ TEST_F(HostileClientTest, ReplayedFiles) {
     (*opened)["candidates"][0].erase("scores_left");
   }
   EXPECT_EQ(second, first);
-  // Enrolled again: recognised. Under another name, what was not enrolled before: a template.
+  // A repeated enrolment is recognised. Samples that were not enrolled before become a template
+  // under another name.
   const std::vector<std::string> enrolled = {W("client/enrol-face.ct"), W("client/enrol-voice.ct")};
   const Finished resent =
       RunProgram(kServer, Serve("enrol", enrolled, {"--quiet"}, "server/replayed"));
@@ -288,7 +291,7 @@ TEST_F(HostileClientTest, ReplayedFiles) {
   const auto again = Ask("verify", HonestProbe(), {"--identity", "0"}, "server/replayed");
   EXPECT_NEAR(again["candidates"][0]["score"], first["candidates"][0]["score"],
               kScoreNoise + kRounding);
-  // One modality in the place of another.
+  // One modality is sent as another.
   const SampleReader face = Read(W("client/face.ct"));
   SampleHeader as_voice = face.header();
   as_voice.modality = "voice";
@@ -298,8 +301,7 @@ TEST_F(HostileClientTest, ReplayedFiles) {
   ExpectRefused(W("client/face-as-voice.ct"), {"dimension"});
 }
 
-// Attack on version 0.1: garbage that is enrolled spoils a block, and the scores of everybody in
-// it.
+// An attack on version 0.1: enrolled garbage spoiled a block and the scores of everybody in it.
 TEST_F(HostileClientTest, GarbageIsNotAdmitted) {
   work_->Copy("server/gallery", "server/spoilt");
   const std::string garbage = Forged(

@@ -144,7 +144,7 @@ Attacker::Slots Attacker::Scaled(std::span<const double> z, ckks::Complex factor
   return slots;
 }
 
-// So long that the norm, or one of its multiples under a likely factor, comes round to 1.
+// A vector so long that its norm, or a multiple of it by a likely factor, wraps round to 1.
 Attacker::Slots Attacker::Wrapped() {
   const double range = NormProofRange(rings_.matching.params(), rings_.matching.plan);
   const double sigma = kLeastNormFactor + (kLargestNormFactor - kLeastNormFactor) *
@@ -154,7 +154,7 @@ Attacker::Slots Attacker::Wrapped() {
   return Scaled(Direction(), std::sqrt(1 + wraps * range / multiple));
 }
 
-// What `heft encrypt` makes of vectors, of people or not, and what can be done to that.
+// Probes that `heft encrypt` makes, of people's vectors or others, and changes of its files.
 std::vector<ProbeKind> Attacker::PeoplesKinds() {
   const auto encrypted = [this](const Row& row) {
     return
@@ -192,7 +192,7 @@ std::vector<ProbeKind> Attacker::PeoplesKinds() {
   };
 }
 
-// What a client of its own making says it has fused.
+// Probes that a modified client declares as fused.
 std::vector<ProbeKind> Attacker::ForgedKinds() {
   const auto fused = [this](const std::function<Slots()>& make) {
     return [this, make](SampleUse use, size_t count) { return Fused(use, count, make); };
@@ -210,7 +210,7 @@ std::vector<ProbeKind> Attacker::ForgedKinds() {
          return Changed(Fused(use, count, [this] { return Scaled(Direction(), 1); }), Randomise);
        }},
       {"wrapped on purpose", Stopped::kByProof, false, "", fused([this] { return Wrapped(); })},
-      // Complex values are made real where the proof is; what is left may be of any length.
+      // The proof makes complex values real. The remaining vector may have any length.
       {"complex, fused", Stopped::kByScore, false, "", fused([this] {
          return Scaled(Direction(), {1.5, 1.2});
        })},

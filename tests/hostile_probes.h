@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an attacker makes who has the model, the encryption key, a client's signing key, samples of
-// strangers, and code of his own.
+// Probes of an attacker who has the model, the encryption key, a client's signing key, samples of
+// strangers, and own code.
 #ifndef HEFT_TESTS_HOSTILE_PROBES_H_
 #define HEFT_TESTS_HOSTILE_PROBES_H_
 
@@ -15,20 +15,20 @@
 
 namespace heft::e2e {
 
-// What has to stop a kind of attack.
+// Stopped: the check that has to stop a kind of attack.
 enum class Stopped {
-  kAlways,   // server or key owner, whatever chance does
+  kAlways,   // server or key owner, without regard to chance
   kByProof,  // the proof of the norm, which one of 1,800 may pass (SECURITY.md)
   kByScore,  // the threshold, at its false match rate
 };
 
-// ProbeKind: how its files are made, `count` samples each. `alone`: the server turns away a whole
-// file for one of them, so each attempt is a file of its own.
+// ProbeKind: a function that makes files with `count` samples each. `alone`: the server refuses a
+// whole file for one such sample, so each attempt is a file of its own.
 struct ProbeKind {
   std::string name;
   Stopped stopped = Stopped::kByScore;
   bool alone = false;
-  // What the refusal of those says that are always stopped.
+  // The text of the refusal, for kinds that are always stopped.
   std::string reason;
   std::function<std::vector<Bytes>(SampleUse use, size_t count)> make;
 };
@@ -38,10 +38,10 @@ class Attacker {
   explicit Attacker(const World& world);
 
   std::vector<ProbeKind> Kinds();
-  // A template that a client says it has fused, and that is of another length than 1.
+  // A template that a client declares as fused, with a length other than 1.
   std::vector<Bytes> LongTemplate(double length);
-  // Somebody's name in a reply exchanged for another's of the same length, and all checksums made
-  // anew, as anybody can.
+  // Replaces a name in a reply by another one of the same length and recomputes all checksums, as
+  // anybody can.
   static Bytes Relabelled(const Bytes& reply, const std::string& from, const std::string& to);
   size_t Random(size_t below) { return random_() % below; }
 
@@ -57,17 +57,16 @@ class Attacker {
   Slots Scaled(std::span<const double> z, ckks::Complex factor) const;
   size_t Stranger() { return Random(world_.strangers()[0].size()); }
 
-  // Vectors of each modality, a row for each of `count` samples.
+  // The vectors of each modality, with a row for each of `count` samples.
   using Row = std::function<std::vector<std::vector<float>>()>;
   std::vector<Vectors> Rows(size_t count, const Row& row);
   std::vector<std::vector<float>> OfPeople(size_t face, size_t voice) const;
   std::vector<std::vector<float>> RandomVectors();
   std::vector<std::vector<float>> OneFeature();
   std::vector<Bytes> Strangers(SampleUse use, size_t count, const std::string& keys = "keys");
-  // The same files with every ciphertext changed, said to be under the owner's key.
+  // The same files with every ciphertext changed, declared as encrypted under the owner's key.
   std::vector<Bytes> Changed(std::vector<Bytes> files, const Change& change) const;
-  // A file that claims to be fused by a client, with the values of `make` over and over in each
-  // sample's slots.
+  // A file that is declared as fused by a client. Each sample's slots repeat the values of `make`.
   std::vector<Bytes> Fused(SampleUse use, size_t count, const std::function<Slots()>& make);
 
   const World& world_;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hostile probes by the thousand, through the real programs with default flags: how often is one
-// accepted? Prints a table, and JSON where it is asked to; exits with 1 if a kind is accepted, or
-// only not refused, more often than chance allows at the rates that are claimed.
+// Sends thousands of hostile probes through the real programs with default flags, and counts how
+// often one is accepted. Prints a table, and JSON if asked. Exits with 1 if a kind is accepted, or
+// not refused, more often than chance allows at the claimed rates.
 //
 //   hostile_suite [--verifications N] [--identifications N] [--confidence P] [--json FILE]
 //
-// Attempts in all, dealt evenly to kinds and to the rates 1e-2 and 1e-3: false match rates of
-// verifications, false positive identification rates of identifications. The bound is the one-sided
-// quantile P of a binomial, 0.99.
+// N: the total number of attempts, divided evenly among the kinds and the rates 1e-2 and 1e-3.
+// These are false match rates of verifications and false positive identification rates of
+// identifications. The bound is the one-sided quantile P of a binomial, by default 0.99.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -36,7 +36,7 @@ constexpr std::array<double, 2> kRates = {1e-2, 1e-3};
 // kProofMisses: how often a vector that wraps passes the proof of its norm (SECURITY.md).
 constexpr double kProofMisses = 4e-4;
 
-// The most of `attempts` that a rate explains.
+// Allowed: the largest number of accepted attempts that a rate explains.
 size_t Allowed(size_t attempts, double rate, double confidence) {
   double term = std::pow(1 - rate, static_cast<double>(attempts)), sum = term;
   size_t k = 0;
@@ -48,7 +48,7 @@ size_t Allowed(size_t attempts, double rate, double confidence) {
   return k;
 }
 
-// Tally: what became of the attempts of one kind in one mode, at one rate.
+// Tally: the outcomes of one kind of attempt in one mode, at one rate.
 struct Tally {
   size_t turned_away = 0, refused = 0, rejected = 0, accepted = 0;
   std::string why;  // one of the reasons
@@ -116,14 +116,14 @@ class Suite {
   static constexpr std::array<const char*, 3> kReasons = {"taken before", "opened before",
                                                           "signature is false"};
 
-  // Of an honest probe, accepted: what somebody on the way may have kept. A second one's reply was
-  // never opened.
+  // Recording: files of accepted honest probes that an eavesdropper may have kept. The reply of a
+  // second probe was never opened.
   struct Recording {
     std::vector<std::string> request;
     std::string opened, unopened;
   };
 
-  // Genuine probes must be accepted, or refusals of the others would say nothing.
+  // Genuine probes must be accepted; otherwise refusals of the others prove nothing.
   void Record() {
     for (const bool verify : {false, true}) {
       for (size_t person = 0; person < kVictims; ++person) {
@@ -180,7 +180,7 @@ class Suite {
     }
   }
 
-  // What is stopped for a reason of its own would be stopped for nothing.
+  // A probe that is stopped for another reason does not test this check.
   static void CheckReason(const Fate& fate, const std::string& reason) {
     const bool out = fate.outcome == Outcome::kTurnedAway || fate.outcome == Outcome::kRefused;
     if (out && fate.why.find(reason) == std::string::npos) {
@@ -214,9 +214,9 @@ class Suite {
     }
   }
 
-  // Judge: the tallies of one mode at one rate, added to `rows`; whether chance explains all of
-  // them. Kinds that the threshold or the proof has to stop are judged together, as few attempts
-  // of one say little, and one direction may suit more people than another.
+  // Judge: adds the tallies of one mode at one rate to `rows`; returns whether chance explains all
+  // of them. Kinds that the threshold or the proof has to stop are judged together: few attempts of
+  // one kind say little, and one direction may suit more people than another.
   bool Judge(const std::vector<ProbeKind>& kinds, bool verify, size_t rate,
              nlohmann::json* rows) const {
     Tally scored, proven;
@@ -258,7 +258,7 @@ class Suite {
     return good;
   }
 
-  // Report: of what there is so far, into the file if there is to be one.
+  // Report: the results so far; also writes them to the file, if one is set.
   nlohmann::json Report(const std::vector<ProbeKind>& kinds) const {
     nlohmann::json json = {{"enrolled", World::kEnrolled},
                            {"confidence", options_.confidence},

@@ -39,7 +39,7 @@ void Die(const std::string& what) {
 }
 
 World::World() {
-  // The key owner's state is this run's own.
+  // The key owner's state folder belongs to this run alone.
   setenv("HEFT_STATE_DIR", (*this)("state").c_str(), 1);
   MakePeople();
   MakeKeys();
@@ -59,8 +59,8 @@ std::string World::New(const std::string& name) {
   return (*this)("files/" + std::to_string(files_++) + "-" + name);
 }
 
-// Enrolled people and strangers are those of the test split: the model was learned from others and
-// its thresholds fitted to others again.
+// Enrolled people and strangers are of the test split: the model was trained on other people, and
+// its thresholds were fitted to others again.
 void World::MakePeople() {
   Run(kHeft, {"synth", "--out", (*this)("data"), "--jitter", "1", "--identities", "400",
               "--samples", "4", "--dimensions", "96", "64"});
@@ -70,7 +70,7 @@ void World::MakePeople() {
   const Dataset data = Ok(LoadDataset((*this)("data")));
   own_.resize(data.modalities.size());
   strangers_.resize(data.modalities.size());
-  std::string last;  // of those who are enrolled
+  std::string last;  // of the enrolled people
   for (size_t row = 0; row < data.labels.size(); ++row) {
     const std::string& label = data.labels[row];
     if (data.split[row] != Split::kTest || label == last) continue;
@@ -99,7 +99,7 @@ void World::MakeKeys() {
   std::filesystem::create_directory((*this)("files"));
 }
 
-// By way of the quarantine: brought by a client, admitted by the key owner, released by the server.
+// Enrols through the quarantine: a client brings, the key owner admits, the server releases.
 void World::Enrol() {
   std::string labels;
   for (const std::string& name : enrolled_) labels += name + "\n";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files that are longer than any of their kind: refused before they are read. They are holes, and
+// Files that are longer than any valid file are refused before they are read. They are sparse, and
 // take no room on the disk.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ class HugeFilesTest : public ::testing::Test {
     args.insert(args.end(), more.begin(), more.end());
     return WithRow(args);
   }
-  // With less memory than the file is long.
+  // Runs the program with less memory than the file is long.
   static void Refused(const char* program, Args args, const std::string& file) {
     const std::string limit = kMemoryReserved ? "" : "ulimit -v 900000 && ";
     args.insert(args.begin(), {"-c", limit + "exec \"$0\" \"$@\"", program});
@@ -71,7 +71,7 @@ TEST_F(HugeFilesTest, AClientsSamples) {
       Refused(kServer, Serve(subcommand, W("model.heft"), W("keys/evaluation.keys"), file), file);
     }
   }
-  // The operator's own limit.
+  // A limit that the operator sets.
   const std::string two = Huge("two.ct", 2);
   Refused(kServer,
           Serve("identify", W("model.heft"), W("keys/evaluation.keys"), two,

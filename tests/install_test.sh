@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs a build into a temporary folder and builds and runs a program elsewhere that finds it
+# Installs a build into a temporary folder. Then builds and runs a program elsewhere that finds it
 # with find_package(heft). Run by CTest.
 #
 #   tests/install_test.sh CMAKE BUILD_DIR SOURCE_DIR GENERATOR CXX_COMPILER CXX_FLAGS
 #
-# CXX_FLAGS: what the build was made with; a sanitizer must be in the program too.
+# CXX_FLAGS: the flags of the build; the program needs the same sanitizer.
 set -euo pipefail
 cmake="$1" build="$2" source="$3" generator="$4" compiler="$5" flags="$6"
 work="$(mktemp -d)"
@@ -21,14 +21,14 @@ for program in server_side server_side_static owner_side owner_side_static learn
   "$work/build/$program"
 done
 
-# With pkg-config alone.
+# The same with pkg-config alone.
 libraries="$(dirname "$(find "$work/prefix" -name libheft.so)")"
 PKG_CONFIG_PATH="$libraries/pkgconfig" pkg-config --cflags --libs heft_server >"$work/flags"
 # shellcheck disable=SC2046,SC2086  # flags are words
 "$compiler" $flags "$source/tests/install/server_side.cc" $(cat "$work/flags") -o "$work/by_pkg_config"
 LD_LIBRARY_PATH="$libraries" "$work/by_pkg_config"
 
-# In C, where it was built (HEFT_BUILD_C).
+# The same in C, if the C interface was built (HEFT_BUILD_C).
 if [[ -f "$libraries/pkgconfig/heft_c.pc" ]]; then
   "$work/build/c_server_side"
   "$work/build/c_owner_side"
@@ -47,7 +47,7 @@ if [[ -f "$libraries/pkgconfig/heft_c.pc" ]]; then
   grep 'heft_key_owner_generate' "$work/refused" >/dev/null
 fi
 
-# What a server links must not know a secret key, seen from outside too.
+# The server's library must not know a secret key, which is checked from outside too.
 for file in "$work/build/server_side_static" "$libraries/libheft_server.so" "$libraries/libheft_server.a" \
   "$libraries/libheft_c_server.so"; do
   if nm -C "$file" 2>/dev/null | grep -E 'SecretKey|ckks::Decrypt'; then
@@ -56,7 +56,7 @@ for file in "$work/build/server_side_static" "$libraries/libheft_server.so" "$li
   fi
 done
 
-# A shared library shows what its headers declare: nothing of the rooms behind them.
+# A shared library shows the functions that its headers declare, and no internal ones.
 for library in libheft.so libheft_server.so; do
   if nm -DC --defined-only "$libraries/$library" | grep -E 'heft::(ckks|ring|seal|internal|experiment|paper|bench)::'; then
     echo "$library shows internal symbols" >&2

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that are interrupted, or killed, at any moment: what they leave is what was there
-// before, or all of what they were to write.
+// Programs that are interrupted or killed at any moment leave the previous state, or their complete
+// output.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -44,7 +44,7 @@ class InterruptTest : public ::testing::Test {
                  "6", "--dimensions", "24", "16"});
     Must(kHeft, TrainArgs(w("data"), w("model.heft")));
     Must(kHeft, {"keygen", "--model", w("model.heft"), "--out", w("keys")});
-    // One sample of each of nine people, and 400 pairs of one.
+    // One sample of each of nine people, and 400 pairs of one person.
     const Dataset data = *LoadDataset(w("data"));
     for (int person = 0; person < 9; ++person) Encrypt(data, {6 * person}, Name(person));
     std::vector<int> rows(20);
@@ -120,11 +120,10 @@ TEST_F(InterruptTest, EnrolmentLeavesTheGalleryAsItWas) {
   EXPECT_EQ(Templates(gallery), 1u);
 }
 
-// After a kill everything that was there is, and nothing that a writer was about to say is half
-// there.
+// After a kill the previous data is complete, and no part of an interrupted write is visible.
 class KillTest : public InterruptTest {
  protected:
-  // `before`, with one template, and `admitted`, where a second one waits and may come in.
+  // `before` has one template. In `admitted`, a second one waits and may be released.
   static void SetUpTestSuite() {
     InterruptTest::SetUpTestSuite();
     EnrolNow(Enrol(W("before"), Name(0)), SecretKey());
@@ -155,7 +154,7 @@ class KillTest : public InterruptTest {
     }
     return n;
   }
-  // Nothing of a killed writer is left beside the store.
+  // A killed writer leaves no files beside the store.
   static void ExpectTidy(const std::string& gallery) {
     std::set<std::string> files;
     for (const auto& entry : std::filesystem::directory_iterator(gallery)) {
@@ -165,8 +164,8 @@ class KillTest : public InterruptTest {
               (std::set<std::string>{"audit.key", "lock", "server.key", "server.lock", "server.pub",
                                      "state.heft", "store.mdb", "store.mdb-lock"}));
   }
-  // A killed enrolment: the gallery has what it had; the sample waits or does not, and further ones
-  // are taken.
+  // After a killed enrolment, the gallery has its previous templates. The sample waits or does not,
+  // and further samples are accepted.
   static void ExpectSound(const std::string& gallery, size_t before) {
     const Finished inspected = RunProgram(kServer, {"inspect", gallery, "--json"});
     if (inspected.exit_code == 0) {
@@ -186,7 +185,7 @@ class KillTest : public InterruptTest {
 
 TEST_F(KillTest, AtAnyMomentOfAnEnrolment) {
   const std::string gallery = W("killed");
-  // Enrolling one template is quick, so that these delays fall all over it.
+  // Enrolling one template is quick, so these delays cover all of it.
   for (const bool first : {true, false}) {
     for (const int milliseconds : {5, 40, 80, 130, 200}) {
       SCOPED_TRACE(milliseconds);
@@ -204,8 +203,8 @@ TEST_F(KillTest, AtAnyMomentOfAnEnrolment) {
   }
 }
 
-// As soon as a first one's folder holds so many files, or another one's store is written to, and a
-// little later.
+// Kills as soon as the folder of a first enrolment holds so many files, or when a later enrolment
+// writes to the store, and a little later.
 TEST_F(KillTest, WhileAnEnrolmentIsWritten) {
   const std::string gallery = W("killed-writing");
   const auto written = [&] {
@@ -230,7 +229,7 @@ TEST_F(KillTest, WhileAnEnrolmentIsWritten) {
   }
 }
 
-// The release of what was admitted is all or nothing, and can be said again.
+// A release of admitted templates takes effect completely or not at all, and can be repeated.
 TEST_F(KillTest, WhileTheAdmittedComeIn) {
   const std::string gallery = W("killed-release");
   for (const int milliseconds : {5, 20, 40, 60, 80, 100, 130, 160, 200, 300}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What openings tell of a secret key comes to an end, with a warning at half of it, and heft rekey
-// goes on: through the programs. The openings before are entries that the key's own journal takes.
+// The information about a secret key that openings may reveal is bounded. There is a warning at
+// half of the bound, and heft rekey goes on. Uses the programs; earlier openings are entries that
+// the key's own journal accepts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -47,7 +48,7 @@ class KeyBoundTest : public ::testing::Test {
     args.insert(args.end(), more.begin(), more.end());
     return RunProgram(kHeft, args);
   }
-  // The journal takes an opening that can tell so many bits of the key.
+  // Adds an opening to the journal that may reveal so many bits of the key.
   void Tell(uint64_t bits) {
     const Model model = ReadModel(w_("model.heft"));
     const auto rings = MakeRings(model);
@@ -82,7 +83,7 @@ TEST_F(KeyBoundTest, OpeningsEndAndRekeyGoesOn) {
   EXPECT_EQ(warned.exit_code, 0) << warned.err;
   EXPECT_THAT(warned.err, HasSubstr("this key is used up by half"));
   EXPECT_THAT(warned.err, HasSubstr("heft rekey"));
-  // A score tells a bit at most, and there is less than one left.
+  // A score reveals at most one bit, and less than one is left.
   Tell(kKeyBits - kKeyBits / 2 - 1);
   const Finished score = Decide({"--scores", "--quiet"});
   EXPECT_EQ(score.exit_code, kBudget);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sample of each modality by the package, for module_test.sh.
+// Makes a sample of each modality with the package, for module_test.sh.
 //
-//   node make_files.mjs PACKAGE WORLD VECTORS_FOLDER OUT ROW USE      writes OUT-face.ct and OUT-voice.ct
+//   node make_files.mjs PACKAGE WORLD VECTORS_FOLDER OUT ROW USE
+//
+// It writes OUT-face.ct and OUT-voice.ct.
 import {readFileSync, writeFileSync} from 'node:fs';
 import {join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';

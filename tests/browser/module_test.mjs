@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The module and the package in Node, held against the native library (native_side.cc): the same bytes from the same
-// randomness, files that decrypt, golden files, errors, and what happens without randomness.
+// Compares the module and the package in Node with the native library (native_side.cc): the same
+// bytes from the same randomness, files that decrypt, golden files, errors, and a missing source of
+// randomness.
 //
-//   node module_test.mjs --package FOLDER --native native_side --heft heft --golden tests/golden --world FOLDER
+//   node module_test.mjs --package FOLDER --native native_side --heft heft --golden tests/golden
+//     --world FOLDER
 //
-// The world (module_test.sh): PROFILE/{model.heft, encryption.key, secret.key, trust.heft}, face.npy, voice.npy.
+// The world (module_test.sh): PROFILE/{model.heft, encryption.key, secret.key, trust.heft},
+// face.npy, voice.npy.
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
 import {readFileSync, writeFileSync} from 'node:fs';
@@ -30,7 +33,8 @@ const rows = Object.fromEntries(kModalities.map((name) => [name, rowsOf(readFile
 const vector = (name, row) => rows[name].values.slice(row * rows[name].dimension, (row + 1) * rows[name].dimension);
 const filesOf = (profile) => ({model: readFileSync(world(profile, 'model.heft')), encryptionKey: readFileSync(world(profile, 'encryption.key'))});
 
-// rejects: with a HeftError of that kind, whose text says so.
+// rejects: fails unless the promise rejects with a HeftError of that kind whose text matches
+// `message`.
 const rejects = (promise, kind, message = /./) => assert.rejects(promise, (error) => {
   assert.ok(error instanceof HeftError, String(error.stack));
   assert.equal(error.kind, kind, error.message);
@@ -38,7 +42,7 @@ const rejects = (promise, kind, message = /./) => assert.rejects(promise, (error
   return true;
 });
 
-// native_side's stream, after the three draws with which a module begins.
+// streamOf: native_side's stream, after the three draws with which a module begins.
 function streamOf() {
   let state = 0x48454654, before = 96;
   const next = () => {
@@ -52,7 +56,7 @@ function streamOf() {
   };
 }
 
-// Specs: what is encrypted, as native_side takes it.
+// specOf: a plaintext's description in the form that native_side reads.
 const specOf = (profile, encoding, use, row, names) => ({profile, encoding, use, row, names,
   given: [world(profile, 'model.heft'), world(profile, 'encryption.key'), encoding, use, row, names.map((name) => `${name}=${world(`${name}.npy`)}`).join(',')]});
 const specs = [
@@ -64,7 +68,7 @@ const specs = [
   specOf('thin', 'fused', 'enrolment', 6, kModalities),
   specOf('thin', 'fused', 'identification', 8, kModalities),
 ];
-// SHA-256 of that file, as it was when this test was written.
+// SHA-256 of that file when this test was written.
 const kKnownAnswer = 'dcb9fd33304c3e07b1521f0824863bbc4c70b0115b8b72cf9692a2e8f0eebd0f';
 const tests = {
   async 'from the same randomness the same ciphertexts as native ones'() {
@@ -99,7 +103,7 @@ const tests = {
         writeFileSync(files[i], file);
       }
       native('open', ...spec.given, world(spec.profile, 'secret.key'), ...files);
-      // Another row's vector is not what it decrypts to: the bound above means something.
+      // The file does not decrypt to another row's vector, so the bound above is meaningful.
       const other = [...spec.given];
       other[4] = spec.row + 1;
       assert.throws(() => native('open', ...other, world(spec.profile, 'secret.key'), files[0]), /does not decrypt to what was encrypted/);
@@ -139,11 +143,11 @@ const tests = {
       const {client} = module.client(filesOf('thin'));
       const encrypt = async () => module.encrypt(client, [['face', vector('face', 0)]]);
       await encrypt();
-      if (name === 'repeats') await encrypt(); // nobody can tell the first of them
+      if (name === 'repeats') await encrypt(); // no one can see that the first of them repeats
       await rejects(encrypt(), 'UNAVAILABLE', /getRandomValues/);
       await rejects(encrypt(), 'UNAVAILABLE', /getRandomValues/);
     }
-    // What stands in for a browser without: the property is gone.
+    // A browser without randomness: the property is removed.
     const own = Object.getOwnPropertyDescriptor(globalThis, 'crypto');
     Object.defineProperty(globalThis, 'crypto', {value: undefined, configurable: true});
     try {
@@ -174,7 +178,8 @@ const tests = {
     await rejects(client.encrypt('face', vector('face', 0), {label: 'a', labels: ['a']}), 'INVALID_ARGUMENT', /one of them/);
     await rejects(client.encrypt('face', vector('face', 0), {use: 'fun'}), 'INVALID_ARGUMENT', /enrolment, identification/);
     await rejects(client.encrypt('face', vector('face', 0), {encoding: 'fused'}), 'INVALID_ARGUMENT');
-    // What types forbid is said in the same way, where nobody has looked at types.
+    // The package refuses at run time the values that its types forbid, for callers without type
+    // checks.
     for (const bad of [null, 'ann', 7, {labels: 'ann'}, {labels: [7]}, {label: 7}, {use: () => 0}, {encoding: 2}, {average: 'yes'}]) {
       await rejects(client.encrypt('face', vector('face', 0), bad), 'INVALID_ARGUMENT');
     }
@@ -185,7 +190,7 @@ const tests = {
     await rejects(client.sign(new Uint8Array(3)), 'INVALID_ARGUMENT', /key/);
     await rejects(client.sign(new Uint8Array(3), null), 'INVALID_ARGUMENT', /options/);
     for (const bad of [undefined, null, {}, {...files, trust: 7}]) await rejects(Heft.client(bad), 'INVALID_ARGUMENT');
-    await client.encrypt('face', vector('face', 0), {label: 'Zoë 朝'}); // it goes on after errors
+    await client.encrypt('face', vector('face', 0), {label: 'Zoë 朝'}); // the client works on after errors
     client.close();
     await rejects(client.encrypt('face', vector('face', 0)), 'FAILED_PRECONDITION', /closed/);
   },
@@ -195,7 +200,7 @@ const tests = {
     (await Heft.client(trusted)).close();
     await rejects(Heft.client({...trusted, trust: readFileSync(world('compact', 'trust.heft'), 'utf8')}), 'FAILED_PRECONDITION', /encryption key/);
     await rejects(Heft.client({...trusted, trust: 'nonsense'}), 'DATA_LOSS', /trust/);
-    const bare = trusted.encryptionKey.subarray(trusted.encryptionKey.indexOf('HEFT\r\n', 1), -32); // what was signed, without its frame
+    const bare = trusted.encryptionKey.subarray(trusted.encryptionKey.indexOf('HEFT\r\n', 1), -32); // the signed bytes
     (await Heft.client({...trusted, encryptionKey: bare, trust: undefined})).close();
     await rejects(Heft.client({...trusted, encryptionKey: bare}), 'FAILED_PRECONDITION', /signed/);
   },
@@ -266,7 +271,7 @@ const tests = {
   },
 };
 
-// A decision as the decider signs it, by a key of that kind.
+// A decision as the decider signs it, by a key of this kind.
 const kKinds = {EdDSA: ['ed25519', {}, null], ES256: ['ec', {namedCurve: 'P-256'}, 'sha256']};
 function deciderOf(algorithm) {
   const [type, how, hash] = kKinds[algorithm];
@@ -292,13 +297,13 @@ Object.assign(tests, {
       const all = {keys: decider.keys, now: kNow + 10, issuer: 'demo', audience: 'door', asker: 'turnstile', challenge: 'c1',
         kind: 'verification', claimed: 'ann', gallery: 'ab'.repeat(16), galleryName: 'visitors'};
       assert.deepEqual(await checkDecision(good, all), claims);
-      // What only stands beside the signature is not looked at.
+      // Fields outside the signature are ignored.
       assert.equal((await checkDecision({...good, identity: 'bob'}, all)).identity, 'ann');
       assert.deepEqual(await checkDecision(good.jws, all), claims);
       for (const [demand, why] of [['issuer', /decider/], ['audience', /somebody else/], ['asker', /else asked/], ['challenge', /question/],
         ['kind', /kind/], ['claimed', /person/], ['gallery', /gallery/], ['galleryName', /gallery/]]) {
         await rejects(checkDecision(good, {...all, [demand]: 'other'}), 'UNAUTHENTICATED', why);
-        // A demand that a mistake of the app has left empty is not one that nobody made.
+        // An empty demand is an error of the app: it is not treated as missing.
         for (const empty of [undefined, null, '']) await rejects(checkDecision(good, {...all, [demand]: empty}), 'INVALID_ARGUMENT', new RegExp(demand));
       }
       await rejects(checkDecision(good, {...all, audiance: 'door'}), 'INVALID_ARGUMENT', /audiance.*audience/);
@@ -443,7 +448,7 @@ Object.assign(tests, {
       () => service.enrol('ann', [], {galleries: ['visitors'], idempotencyKey: 'a\nb'}), () => ask(null, service, 'visitors', null), () => ask(null, service, 'visitors', {}, null),
     ]) await rejects(bad(), 'INVALID_ARGUMENT', /./, String(bad));
     assert.equal(seen.length, before, 'and nothing of it is sent');
-    // Headers' own error would have the token in it.
+    // The error message of Headers would contain the token.
     await assert.rejects(new Service('https://app.example', {token: 'a secret\n'}).model(), (error) => error.kind === 'INVALID_ARGUMENT' && !error.message.includes('secret'));
   },
 });

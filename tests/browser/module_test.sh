@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The client in WebAssembly, as scripts/build-browser has built it: its types, then module_test.mjs in Node.
+# Tests the client in WebAssembly that scripts/build-browser has built: its types, then
+# module_test.mjs in Node.
 #
 #   tests/browser/module_test.sh SOURCE_DIR BUILD_DIR PACKAGE_DIR
 set -euo pipefail
@@ -29,8 +30,9 @@ done
 node "$here/module_test.mjs" --package "$package" --native "$build/tests/browser/native_side" --heft "$heft" \
   --golden "$root/tests/golden" --world "$work"
 
-# The same vectors, enrolled and searched for by files of the browser's and by the tools' own: each against each gives the
-# same score: within 0.001, to which they are rounded, and seven deviations of two scores' noise (1.6e-4).
+# Enrols and searches for the same vectors with files of the browser and with files of the tools.
+# All four combinations give the same score within 0.001: the scores are rounded to that, and seven
+# deviations of two scores' noise are 1.6e-4.
 server="$build/cli/heft-server" world="$work/thin"
 tool_files() { # NAME ROW USE: NAME-face.ct and NAME-voice.ct, by heft encrypt
   local modality
@@ -63,7 +65,7 @@ printf '%s\n' "${scores[@]}" | awk '{ if (NR == 1 || $1 < least) least = $1; if 
   END { exit !(NR == 4 && least != 0 && most - least < 0.0021) }' || die "scores by the tools and by the browser: ${scores[*]}"
 echo "passed: scores by the tools and by the browser, each against each: ${scores[*]}"
 
-# As an app has it: by its name.
+# An app imports the package by its name.
 mkdir -p "$work/app/node_modules"
 ln -s "$package" "$work/app/node_modules/heft-client"
 echo "import {Heft} from 'heft-client'; if (typeof Heft.client !== 'function') process.exit(1);" >"$work/app/app.mjs"

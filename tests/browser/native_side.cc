@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The native side of tests/browser/module_test.mjs: what the module in WebAssembly is held against.
+// The native side of tests/browser/module_test.mjs: the reference for the module in WebAssembly.
 //
-//   native_side known SPEC OUT                 encrypts from a stream of bytes that the test has
-//   too native_side open SPEC SECRET_KEY FILE...   decrypts files and holds their slots against
-//   SPEC's native_side time SPEC                      microseconds of an encryption, the least of
-//   twenty
+//   native_side known SPEC OUT                encrypts from a byte stream that the test has, too
+//   native_side open SPEC SECRET_KEY FILE...  decrypts files and compares their slots with SPEC's
+//   native_side time SPEC                     least time of twenty encryptions, in microseconds
 //
 // SPEC: MODEL ENCRYPTION_KEY ENCODING USE ROW MODALITY=VECTORS.npy[,...]
 #include <sodium.h>
@@ -34,7 +33,7 @@ namespace {
 constexpr int kSpecs = 6;
 constexpr uint64_t kMostBytes = uint64_t{1} << 30;
 
-// The stream: xorshift32, of each state the lowest byte. For tests alone.
+// The stream: xorshift32, the lowest byte of each state. Only for tests.
 uint32_t g_state = 0x48454654;
 void FillFromStream(void* out, const size_t size) {
   for (size_t i = 0; i < size; ++i) {
@@ -58,7 +57,7 @@ randombytes_implementation g_stream = {
     .close = nullptr,
 };
 
-// Spec: what is encrypted. `vectors` own what `samples` view.
+// Spec: the data to encrypt. `vectors` own the data that `samples` view.
 struct Spec {
   Model model;
   std::vector<uint8_t> key;
@@ -142,9 +141,9 @@ absl::StatusOr<ckks::Ciphertext> OneSample(const Instance& ring, const std::stri
   return reader.Sample(0);
 }
 
-// Same: sampling, NTT and the key's products are exact, so the second parts are equal. What is
-// encoded stands in the first: libraries differ in the last bit of a cosine, so one may have
-// rounded a coefficient up where the other has rounded it down.
+// Same: compares two files. Sampling, the NTT and the key's products are exact, so the second parts
+// are equal. The first part contains the encoding. Libraries differ in the last bit of a cosine, so
+// one may round a coefficient up and the other round it down.
 absl::Status Same(const Spec& spec, const std::string& a_file, const std::string& b_file) {
   HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(spec.model));
   HEFT_ASSIGN_OR_RETURN(const Instance* ring,

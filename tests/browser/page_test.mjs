@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What page_test.sh asks a browser to do.
+// The steps that page_test.sh runs in a browser.
 import assert from 'node:assert/strict';
 import {execFileSync} from 'node:child_process';
 import {mkdirSync, readFileSync, writeFileSync} from 'node:fs';
@@ -16,7 +16,8 @@ const labels = readFileSync(join(options.data, 'labels.txt'), 'utf8').trim().spl
 const kModalities = ['face', 'voice'];
 const npy = (name) => join(options.data, `${name}.npy`);
 
-// open: the page, which fails the test where anything is wrong on it: an error of a script, a file that the policy stops.
+// open: opens the page. The test fails at any error on it: of a script, or a file that the policy
+// stops.
 async function open({colorScheme = 'light', width = 1000} = {}, prepare = async () => {}) {
   const context = await browser.newContext({colorScheme, viewport: {width, height: 900}});
   const page = await context.newPage();
@@ -37,7 +38,7 @@ async function loadVectors(page) {
 const lastLine = (page, count) => page.waitForFunction((n) => document.querySelectorAll('#log li').length >= n && document.querySelector('#log li:last-child').textContent, count)
   .then((handle) => handle.jsonValue());
 
-// Whoever is enrolled by one sample is named by another; who is not, is nobody.
+// A person enrolled with one sample is named by another sample. A stranger gets no name.
 async function enrolAndIdentify() {
   const {page, context, complaints} = await open();
   assert.match(await lastLine(page, 1), /^ready in \d+ ms: the key owner has signed/);
@@ -63,7 +64,7 @@ async function enrolAndIdentify() {
   await page.click('#identify button');
   await page.waitForFunction(() => document.querySelector('#decision strong')?.textContent === 'Nobody who is enrolled');
   assert.equal(await page.getAttribute('#decision', 'class'), 'reject');
-  // What is wrong is said, and the page goes on.
+  // An error is shown, and the page works on.
   await page.fill('#row', '100000');
   await page.click('#identify button');
   await page.waitForSelector('#log li.bad');
@@ -75,14 +76,14 @@ async function enrolAndIdentify() {
   await context.close();
 }
 
-// The only block of JavaScript on a page of the documentation.
+// exampleOf: the only block of JavaScript on a page of the documentation.
 function exampleOf(page) {
   const blocks = [...readFileSync(join(options.documentation, page), 'utf8').matchAll(/^```javascript\n(.*?)^```$/gms)];
   assert.equal(blocks.length, 1, page);
   return blocks[0][1];
 }
 
-// The example of docs/browser.md, as it stands there, with what it takes for granted.
+// Runs the example of docs/browser.md unchanged, with the variables that it takes for granted.
 async function followTheDocumentation() {
   const {page, context, complaints} = await open();
   const code = exampleOf('docs/browser.md').replace(/import (\{.*\}) from 'heft-client';/, "const $1 = await import('/heft/index.js');");
@@ -105,7 +106,7 @@ async function followTheDocumentation() {
   await context.close();
 }
 
-// At both colour schemes, and as narrow as a phone.
+// Takes pictures in both colour schemes, and at the width of a phone.
 async function look() {
   for (const [colorScheme, width] of [['light', 1000], ['dark', 1000], ['light', 380]]) {
     const {page, context, complaints} = await open({colorScheme, width});
@@ -118,7 +119,8 @@ async function look() {
   }
 }
 
-// Files that this browser makes decrypt natively, and how long it takes beside the native library, turn by turn.
+// Files made by this browser decrypt natively. Also compares the time with the native library, run
+// by run.
 async function encryptHere() {
   const {page, context} = await open();
   const read = (...path) => readFileSync(join(...path)).toString('base64');
@@ -158,7 +160,7 @@ async function encryptHere() {
   await context.close();
 }
 
-// A worker without randomness encrypts nothing, and says so.
+// A worker without randomness encrypts nothing and reports an error.
 async function withoutRandomness() {
   for (const stub of ['crypto.getRandomValues = (bytes) => bytes;', "crypto.getRandomValues = () => { throw new Error('none'); };",
     "Object.defineProperty(self, 'crypto', {value: undefined});"]) {
@@ -172,7 +174,7 @@ async function withoutRandomness() {
   }
 }
 
-// A module that does not come, or comes damaged, is no client.
+// A missing or damaged module gives no client.
 async function withoutModule() {
   for (const answer of [(route) => route.abort(), (route) => route.fulfill({body: 'no module', contentType: 'application/wasm'})]) {
     const {page, context} = await open({}, (made) => made.route('**/heft.wasm', answer));
@@ -182,7 +184,7 @@ async function withoutModule() {
   }
 }
 
-// statusOf: of a request to the demonstration's server, whose path is sent as it is.
+// statusOf: the status of a request to the demonstration's server. The path is sent unchanged.
 function statusOf(method, path, headers = {}, body = undefined) {
   const {port} = new URL(options.page);
   return new Promise((resolve, reject) => {
@@ -195,8 +197,8 @@ function statusOf(method, path, headers = {}, body = undefined) {
   });
 }
 
-// Another site's page gets nothing of the demonstration's server, by whatever name it calls it; and nobody what the page does
-// not ask for.
+// A page of another site gets nothing from the demonstration's server, under any host name. No page
+// gets files that the demonstration does not ask for.
 async function strangersGetNothing() {
   assert.equal(await statusOf('GET', '/v1/model'), 200);
   assert.equal(await statusOf('GET', '/v1/model', {host: `heft.example:${new URL(options.page).port}`}), 403);

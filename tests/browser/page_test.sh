@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The package and the demonstration page in a real Chromium, before both daemons: people are enrolled and identified by what the
-# browser encrypts. Screenshots go to SCREENSHOTS, if it is given.
+# Tests the package and the demonstration page in a real Chromium, with both daemons. People are
+# enrolled and identified with files that the browser encrypts. Screenshots go to SCREENSHOTS, if
+# given.
 #
 #   tests/browser/page_test.sh SOURCE_DIR BUILD_DIR PACKAGE_DIR [SCREENSHOTS]
 set -euo pipefail
@@ -33,7 +34,7 @@ start_demo_page "$package"
 daemons+=($!)
 wait_for_demo_page
 
-# A key without a passphrase, whose owner is asked what the browser's files hold.
+# A key without a passphrase, to decrypt the browser's files.
 HEFT_STATE_DIR="$work/other-state" "$heft" keygen --quiet --model "$work/matcher/model.heft" --no-passphrase --out "$work/other" >/dev/null 2>&1
 node "$here/page_test.mjs" --browser "$browser" --page "$page" --documentation "$root" --data "$work/data" --model "$work/matcher/model.heft" \
   --keys "$work/other" --native "$build/tests/browser/native_side" --work "$work" ${screenshots:+--screenshots "$screenshots"}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an app writes, held against the package's types by `tsc --strict`; nothing of it is run.
+// Code of an app, checked against the package's types by `tsc --strict`. It is never run.
 import {Client, Heft, HeftError, Service, ask, checkDecision} from 'heft-client';
 import type {Decision, ModelInfo} from 'heft-client';
 
@@ -19,7 +19,7 @@ export async function visit(face: Float32Array, voice: number[], trust: string):
     const decision: Decision = await ask(client, service, 'visitors', {face, voice}, {person: 'ann', audience: 'door 7', challenge: 'c'});
     const believed = await checkDecision(decision, {keys: {keys: [{kty: 'OKP', crv: 'Ed25519', x: '', kid: 'a'}]}, issuer: 'demo', audience: 'door 7', challenge: 'c',
       asker: 'door', kind: 'verification', claimed: 'ann', gallery: '0'.repeat(32), galleryName: 'visitors'});
-    // @ts-expect-error: the signature is not among what it signs
+    // @ts-expect-error: the signature is not among the signed fields
     void believed.jws;
     return believed.identity;
   } catch (error) {
@@ -35,8 +35,8 @@ export function wrong(client: Client): void {
   void client.encrypt('face', new Float32Array(4), {use: 'anything'});
   // @ts-expect-error: no labels that are numbers
   void client.encrypt('face', new Float32Array(4), {labels: [1]});
-  // @ts-expect-error: what a model is cannot be changed
+  // @ts-expect-error: the description of a model cannot be changed
   client.model.gamma = 3;
-  // @ts-expect-error: clients come from Heft.client alone
+  // @ts-expect-error: only Heft.client makes clients
   void new Client();
 }

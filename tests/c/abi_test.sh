@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Whether the C interface is the one that docs/abi.md promises: the libraries show what the headers
-# declare and c/heft_c.map lists, and the types are those of the stored description, c/heft_c.abi.
-# Run by CTest; the second half is left out, and said to be, where abidiff is not installed.
+# Checks that the C interface is the one that docs/abi.md promises: the libraries show the functions
+# that the headers declare and c/heft_c.map lists, and the types are those of the stored
+# description, c/heft_c.abi. Run by CTest. Without abidiff, the second half is skipped with a
+# message.
 #
 #   tests/c/abi_test.sh CC SOURCE LIBHEFT_C LIBHEFT_C_SERVER
 #   tests/c/abi_test.sh CC SOURCE --update      writes the stored description anew
 #
-# abidiff sees a library whose functions are declared by heft.h and empty: the compiler holds the real
-# ones to the same declarations, and their debug information would be all of C++'s library.
+# abidiff compares a library of empty functions that heft.h declares. The compiler checks the real
+# functions against the same declarations, and their debug information would include all of C++'s
+# library.
 set -euo pipefail
 compiler="$1" source="$2"
 work="$(mktemp -d)"
 trap 'rm -rf -- "$work"' EXIT
 fail() { echo "abi_test: $*" >&2; exit 1; }
 
-# heft.h in the folder `$1` becomes the library `$2` of empty functions.
+# make_stub: makes the library `$2` of empty functions from heft.h in the folder `$1`.
 make_stub() {
   {
     "$compiler" -E -P -I"$1" "$1/heft.h" | tr '\n' ' ' | sed 's/;/;\n/g' |
@@ -33,7 +35,7 @@ if [[ "$3" == --update ]]; then
 fi
 library="$3" server="$4"
 
-# Names: of the headers, of the map, of the libraries.
+# Names in the headers, in the map and in the libraries.
 shown() { nm -D --defined-only "$1" | awk '$2 == "T" || $2 ~ /[BDRVW]/ { print $3 }' | sort; }
 names() { sed 's/@.*//'; }
 sed 's://.*::' "$source"/include/heft/c/*.h | tr '\n' ' ' | sed 's/;/;\n/g' |
@@ -59,13 +61,13 @@ if [[ "$(uname -m)" != x86_64 ]]; then
   exit
 fi
 make_stub "$source/include" "$work/libheft_c.so"
-# Exit codes are bits: 4, something changed; 8, so that programs break.
+# Exit codes are bits: 4 means a change, 8 means a change that breaks programs.
 compare() { abidiff --no-added-syms "$source/c/heft_c.abi" "$1"; }
 compare "$work/libheft_c.so" || fail "types have changed: that is another ABI (docs/abi.md)"
 abidiff "$source/c/heft_c.abi" "$work/libheft_c.so" ||
   fail "new functions: describe them with tests/c/abi_test.sh ${compiler##*/} . --update"
 
-# The comparison must find what it is for.
+# The comparison must find each of these changes.
 breaks() {  # FILE SED_EXPRESSION
   rm -rf "$work/broken"
   cp -r "$source/include" "$work/broken"

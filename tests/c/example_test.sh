@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Learns a small model of one modality and runs the example in C with it. Run by CTest.
+# Learns a small model of one modality and runs the C example with it. Run by CTest.
 #
 #   tests/c/example_test.sh HEFT ROLES_IN_C
 set -euo pipefail

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the headers are C11 without a warning, and what a C program that links the server's
-// library gets: no function of the key owner's, which would not link (tests/c/abi_test.sh looks at
-// both).
+// Checks that the headers are C11 without a warning. A C program that links the server's library
+// gets no function of the key owner: such a call would not link (tests/c/abi_test.sh checks both).
 #include <heft.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +11,8 @@
     return 1;                                               \
   }
 
-// An object goes with its block: what was freed has its tag no more, which a call would notice.
+// An object is freed at the end of its block. A freed object has lost its tag, so a call would
+// notice.
 static heft_status Loaded(const char* path, heft_error** error) {
   HEFT_AUTO(model)* model = NULL;
   HEFT_AUTO(signing_key)* first = NULL, *second = NULL;

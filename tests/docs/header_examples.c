@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The same as header_examples.cc, of the C interface.
+// As header_examples.cc, for the C interface.
 #include <heft.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The code in comments of the public headers, which stands in the reference of the site: it has to
-// compile, with what it takes for granted as arguments. blocks.py writes each as HEADER.NUMBER, and
+// Compiles the code in comments of the public headers, which the site's reference shows. Variables
+// that it takes for granted are arguments. blocks.py writes each example as HEADER.NUMBER and
 // refuses one that is not included here.
 #include <cstdint>
 #include <iostream>

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
-# What pages of the site are run with (run_page.py): sourced before their blocks.
+# Functions for the code blocks of the site's pages: run_page.py sources this file before them.
 set -euo pipefail
 
-# made_data FOLDER [SYNTH_OPTION]...: people who do not exist, few enough to train on in a second.
+# made_data FOLDER [SYNTH_OPTION]...: few synthetic people, so that training takes a second.
 made_data() {
   local folder="$1"
   shift
@@ -11,12 +11,12 @@ made_data() {
   heft synth --quiet --out "$folder" --jitter 0.3 0.3 "$@" >/dev/null
 }
 
-# made_model FOLDER MODEL [TRAIN_OPTION]...: quickly learned, of gamma 16.
+# made_model FOLDER MODEL [TRAIN_OPTION]...: a quickly trained model with gamma 16.
 made_model() {
   heft train --quiet --data "$1" --gamma 16 --epochs 2 --no-exact --out "$2" "${@:3}" >/dev/null
 }
 
-# made_keys: DATA, model.heft and the keys for it, with the public ones beside the model, too.
+# made_keys: makes DATA, model.heft and its keys; copies the public keys beside the model.
 made_keys() {
   made_data DATA
   made_model DATA model.heft
@@ -24,7 +24,7 @@ made_keys() {
   cp keys/{encryption.key,evaluation.keys,enrolment.keys,trust.heft} .
 }
 
-# sample USE ROW: face.ct and voice.ct of a row of DATA.
+# sample USE ROW: writes face.ct and voice.ct of a row of DATA.
 sample() {
   local modality
   for modality in face voice; do
@@ -33,7 +33,7 @@ sample() {
   done
 }
 
-# admitted: who waits in gallery, by the keys of made_keys.
+# admitted: admits all pending templates of gallery with the keys of made_keys.
 admitted() {
   heft trust add --trust keys/trust.heft --role server --key gallery/server.pub >/dev/null
   heft-server pending --quiet --model model.heft --keys evaluation.keys --gallery gallery --out .pending
@@ -41,7 +41,8 @@ admitted() {
   heft-server release --quiet --model model.heft --keys evaluation.keys --gallery gallery --in .admission
 }
 
-# bobs_lists DATA FOLDER: names of the rows of DATA, six of each person, and a protocol of bob.bio's of them.
+# bobs_lists DATA FOLDER: writes names of the rows of DATA, six of each person, and a protocol in
+# bob.bio's format over them.
 bobs_lists() {
   local group from to person row
   seq -f 'row-%g' 0 "$(($(wc -l <"$1/labels.txt") - 1))" >"$1/names.txt"
@@ -56,7 +57,7 @@ bobs_lists() {
   done
 }
 
-# rows IN.npy OUT.npy ROW...: some of the vectors of a file.
+# rows IN.npy OUT.npy ROW...: copies some vectors of a file.
 rows() {
   /usr/bin/python3 - "$@" <<'PYTHON'
 import ast, sys
@@ -74,12 +75,12 @@ with open(out, "wb") as file:
 PYTHON
 }
 
-# run_sql FILE: a block of SQL, in the database that the environment names; :state is $state.
+# run_sql FILE: runs a block of SQL in the database that the environment names; :state is $state.
 run_sql() {
   psql --no-psqlrc --quiet --set ON_ERROR_STOP=1 --set state="${state:-}" --file "$1"
 }
 
-# run_cmake FILE: a block of CMake, as the project that its before and after make of it.
+# run_cmake FILE: runs a block of CMake as the project that its "before" and "after" make of it.
 run_cmake() {
   local folder
   folder="$(mktemp -d -p .)"
@@ -88,7 +89,8 @@ run_cmake() {
     { cat "$folder/log"; exit 1; }
 }
 
-# a_test_runs PROGRAM ARGUMENT...: in place of what takes minutes: whether a test of the build's runs it, with these flags.
+# a_test_runs PROGRAM ARGUMENT...: replaces a command that takes minutes: checks that a test of the
+# build runs it with these flags.
 a_test_runs() {
   "$(dirname "$HEFT_CMAKE")/ctest" --test-dir "$HEFT_SANDBOX/.ctest" --show-only=json-v1 >"$HEFT_SANDBOX/.tests"
   /usr/bin/python3 - "$HEFT_SANDBOX/.tests" "$@" <<'PYTHON'
@@ -100,7 +102,8 @@ if not any(command and os.path.realpath(command[0]) == program and flags <= set(
 PYTHON
 }
 
-# takes PROGRAM [SUBCOMMAND]... FLAG [VALUE]...: in place of what takes minutes: whether its --help has these flags.
+# takes PROGRAM [SUBCOMMAND]... FLAG [VALUE]...: replaces a command that takes minutes: checks that
+# its --help has these flags.
 takes() {
   local command=("$1") said word
   while shift && (($# > 0)) && [[ "$1" != -* ]]; do command+=("$1"); done
@@ -110,7 +113,7 @@ takes() {
   done
 }
 
-# has TEXT FILE...: a line with it.
+# has TEXT FILE...: checks that a line contains the text.
 has() {
   grep -qF -e "$1" "${@:2}" || { echo "no \"$1\" in ${*:2}"; exit 1; }
 }

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Stands in for a program that a test must not or cannot run: one that installs, takes hours, or needs root, systemd or a
-# network. Its name says for which. It refuses arguments that the program would not understand or that name what
-# is not there, and does what may be done. run_page.py puts it into $PATH, and in place of scripts/*.
+# Stands in for a program that a test must not or cannot run: one that installs, takes hours, or
+# needs root, systemd or a network. The name of the link to this file selects the program. It
+# refuses arguments that the program would not understand or that name a missing object, and
+# otherwise does the harmless part. run_page.py puts it into $PATH and also uses it for scripts/*.
 set -euo pipefail
 name="$(basename "$0")"
 echo "$HEFT_BLOCK $name" >>"$HEFT_STAND_INS"
@@ -14,19 +15,21 @@ arguments="$*"
 systemd="$HEFT_SOURCE/packaging/systemd"
 ctest="$(dirname "$HEFT_CMAKE")/ctest"
 
-# is_user NAME: a service's, which its package makes, or Debian's of PostgreSQL.
+# is_user NAME: refuses a user that is neither made by a service's package nor Debian's postgres.
 is_user() { [[ "$1" == postgres ]] || grep -qE "^u $1 " "$systemd"/*.sysusers || refuse "no package makes the user $1"; }
 # is_preset PROGRAM NAME
 is_preset() { (cd "$HEFT_SOURCE" && "$1" --list-presets) | grep -qF "\"$2\"" || refuse "no preset $2"; }
 
-# tests ARGUMENT...: that ctest would run some. It is asked in a folder of its own (run_page.py).
+# tests ARGUMENT...: checks that ctest would run a test. Runs ctest in a folder of its own
+# (run_page.py).
 tests() {
   local said
   said="$("$ctest" --test-dir "$HEFT_SANDBOX/.ctest" --show-only "$@")" || refuse "$said"
   grep -qE '^Total Tests: [1-9]' <<<"$said" || refuse "no tests are such"
 }
 
-# A script says how it is used when --help comes after arguments that it takes, and dies of others.
+# script: checks arguments of a script. With --help after valid arguments, a script prints its
+# usage; it exits with an error after invalid ones.
 script() {
   local said word
   [[ -x "$HEFT_SOURCE/scripts/$name" ]] || refuse "there is no such script"
@@ -78,7 +81,7 @@ systemd-sysusers() {
   compgen -G "$HEFT_SANDBOX/root/usr/lib/sysusers.d/heft-*.conf" >/dev/null || refuse "no users are installed"
 }
 
-# The command, with the credential and environment that it asks for, as whoever runs the test.
+# systemd-run: runs the command as the current user, with its credential and environment.
 systemd-run() {
   local command=(env)
   while [[ "$1" == -* ]]; do
@@ -125,7 +128,7 @@ install() {
   /usr/bin/install "${options[@]}" "$@"
 }
 
-# What it would install: of the sources, which are not built for it.
+# A dry run of the installation from the sources, which are not built for it.
 sudo() { env "$@"; }
 
 pip() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Through installed C headers: what a server links, and with OWNER what a key owner does.
+// Uses the installed C headers: a server's functions, and with OWNER those of a key owner.
 #include <heft.h>
 #include <stdio.h>
 

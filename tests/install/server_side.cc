@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Includes and links what a server may: no secret key.
+// Includes and links the parts that a server may have: no secret key.
 #include <heft/inspect.h>
 #include <heft/server.h>
 #include <heft/trust.h>
@@ -12,7 +12,7 @@ int main() {
   const auto server = heft::Server::Create(heft::Model(), {});
   std::cout << server.status().message() << "\n";
   std::cout << heft::DescribeProfile("compact")->security << "\n";
-  // A signing key decrypts nothing: a server may have one.
+  // A signing key decrypts nothing, so a server may have one.
   const auto key = heft::SigningKey::Generate();
   heft::Trust trust;
   if (!key.ok() || !trust.Add(heft::Role::kServer, "server", key->public_key()).ok()) return 1;
