@@ -41,7 +41,7 @@ bool Ledger::MayBeSwept(Person person) const {
   return std::ranges::any_of(round_, [&](const Operation& operation) {
     if (operation.end == Operation::kRefused) return false;
     if (operation.kind == "remove expired") return record.expires != 0;
-    // Of whom nothing was said he may have come at any time.
+    // If no answer gave a person's generation, the person may have come at any time.
     return operation.kind == "roll back" &&
            (record.generation == 0 || record.generation > operation.intent["to"]);
   });
@@ -75,7 +75,8 @@ Ledger::Fate Ledger::FateOf(Person person, Record* record) const {
       return Fate::kAbsent;
     }
   }
-  // Who was not there any more when his writer looked has been swept by somebody.
+  // A person without an id had left before the writer could look it up, so a sweep removed the
+  // person.
   if (record->id.empty()) return MayBeSwept(person) ? Fate::kAbsent : Fate::kPresent;
   return unsure ? Fate::kEither : Fate::kPresent;
 }
@@ -109,7 +110,7 @@ void Ledger::CheckPerson(Person person, Record* record, const View& view, Wrong*
   if (record->generation == 0) record->generation = view.generation;
 }
 
-// All of them or none, where nobody else may have taken some.
+// All people of an operation are there or none, unless a sweep may have removed some.
 void Ledger::CheckGroup(const Operation& operation, const View& view, Wrong* wrong) const {
   if (operation.end != Operation::kCutShort || operation.people.size() < 2) return;
   size_t there = 0, waiting = 0;

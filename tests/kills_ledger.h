@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ledger: what writers said that they would do and had done, and what a gallery must therefore
-// hold.
+// Ledger: the operations that writers announced and completed, and from these the required content
+// of a gallery.
 #ifndef HEFT_TESTS_KILLS_LEDGER_H_
 #define HEFT_TESTS_KILLS_LEDGER_H_
 
@@ -14,48 +14,49 @@
 
 namespace heft::kills {
 
-// Operation: of one writer.
+// Operation: one operation of one writer.
 struct Operation {
   std::string kind;
   std::vector<Person> people;
   nlohmann::json intent, answer;
   enum { kCutShort, kRefused, kDone } end = kCutShort;
-  // Whether it takes away people by what they are, not by name.
+  // Whether it removes people by generation or expiry, not by name.
   bool Sweeps() const { return kind == "roll back" || kind == "remove expired"; }
   bool Enrols() const { return kind == "enrol" || kind == "bulk"; }
 };
 
-// Record: what is known of somebody.
+// Record: the known facts about a person.
 struct Record {
   bool present = false;
   bool waits = false;
-  bool removed = false;  // for good, and what is left is overwritten
+  bool removed = false;  // for good, and all remains are overwritten
   bool bulk = false;
   uint64_t expires = 0;
-  uint64_t generation = 0;  // he was there in this one; 0: it was not said
+  uint64_t generation = 0;  // a generation in which the person was there; 0: unknown
   std::string id;           // 32 hexadecimal digits, once it is known
 };
 
 class Ledger {
  public:
-  // Read: the lines of one writer's life, what is cut off at its end apart. False with what it says
-  // of an error.
+  // Read: takes the lines of one writer's life. An incomplete last line is ignored. Returns false,
+  // with the writer's message, if a line reports an error.
   bool Read(const std::string& lines, std::string* error);
-  // Check: what is found after a round against what must be; takes what was open as it is found.
-  // What is wrong, in sentences: people lost, things half done, and others.
+  // Check: compares a view after a round with the required content. For interrupted operations, the
+  // view decides. Returns sentences about lost people, half-done operations and other faults.
   struct Wrong {
     std::vector<std::string> lost, half, other;
     bool any() const { return !lost.empty() || !half.empty() || !other.empty(); }
   };
   Wrong Check(const View& view);
-  // CheckEnd: nobody leaves any more: of all who have gone nothing is there, and all have receipts.
+  // CheckEnd: after the last removal. No trace of removed people may be left, and all have
+  // receipts.
   Wrong CheckEnd(const View& view) const;
-  // What was cut short of this round: to be asked for again.
+  // CutShort: the interrupted operations of this round, which have to be repeated.
   std::vector<Operation> CutShort() const;
-  // Done: one of these, by whoever checks.
+  // Enrolled, Removed: records a repetition by the checking process.
   void Enrolled(const std::vector<Person>& people);
   void Removed(const std::vector<Person>& people);
-  // Whether somebody may have been taken away by an operation of this round that names nobody.
+  // Whether an operation of this round that has no names may have removed the person.
   bool MayBeSwept(Person person) const;
   void EndRound() { round_.clear(); }
   void EndGallery() {
@@ -65,7 +66,7 @@ class Ledger {
   }
 
   std::vector<Person> Present() const;
-  // Who has stood there untouched for the whole of this round.
+  // The people who were there, untouched, for the whole of this round.
   std::vector<Person> Untouched() const;
   std::set<Person> Bulk() const;
   const std::vector<Operation>& round() const { return round_; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is found in a gallery by who holds the secret key, and has its file under a lens.
+// The content of a gallery, as the holder of the secret key finds it, and the names in its file.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -127,7 +127,7 @@ class Looker {
   View* const out_;
 };
 
-// Whose names stand in a file.
+// The people whose names occur in a file.
 absl::StatusOr<std::set<Person>> NamesIn(const std::string& path) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -157,7 +157,7 @@ absl::StatusOr<View> Look(const World& world, const std::string& gallery,
     HEFT_ASSIGN_OR_RETURN(const ErasureReceipt read, ReadReceipt(receipt, "receipt"));
     view.receipted.insert(read.persons.begin(), read.persons.end());
   }
-  // A database's files are its own, and keep what was deleted for a while.
+  // The files of a database belong to it, and keep deleted data for a while.
   if (!gallery.starts_with("postgres:")) {
     HEFT_ASSIGN_OR_RETURN(view.named, NamesIn(gallery + "/store.mdb"));
   }

@@ -24,7 +24,7 @@ bool Parse(const std::vector<std::string>& arguments, Options* options) {
       return false;
     }
   }
-  // What is counted together are failures of a database: each is one of a number.
+  // Only failures of a database have tallies, because each has a number.
   return options->service.empty() == options->disturb.empty() &&
          (options->tally.empty() || options->in_database());
 }

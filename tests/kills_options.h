@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What gallery_kills is asked for.
+// The options of gallery_kills.
 #ifndef HEFT_TESTS_KILLS_OPTIONS_H_
 #define HEFT_TESTS_KILLS_OPTIONS_H_
 
@@ -19,7 +19,7 @@ struct Options {
   bool in_database() const { return !service.empty(); }
 };
 
-// Parse: false where nobody can make sense of it.
+// Parse: returns false if the arguments are not valid.
 bool Parse(const std::vector<std::string>& arguments, Options* options);
 
 }  // namespace heft::kills

@@ -16,13 +16,14 @@
 namespace heft::kills {
 namespace {
 
-// kHang: who gets on with nothing for so long hangs: twice as long as writers wait for each other.
+// kHang: a writer hangs if it makes no progress for so long: twice as long as writers wait for each
+// other.
 constexpr absl::Duration kHang = absl::Seconds(120);
-// kMostOutage: a database may be without its synchronous standby for long.
+// kMostOutage: a database may be without its synchronous standby for so long.
 constexpr absl::Duration kMostOutage = absl::Seconds(300);
-// kMostLife: most of a life, from when all are ready.
+// kMostLife: the longest life of a writer, from the moment at which all are ready.
 constexpr int64_t kMostLifeMicroseconds = 500'000;
-// Before a database fails there is to be something that it may lose.
+// Before a database fails, it gets so much time to receive data that it may lose.
 constexpr int64_t kLeastBeforeFailureMicroseconds = 1'000'000;
 constexpr int64_t kMostBeforeFailureMicroseconds = 5'000'000;
 
@@ -67,7 +68,7 @@ bool Processes::Listen(absl::Duration most, const Done& done) {
     if (left <= absl::ZeroDuration()) return false;
     std::vector<pollfd> polled;
     for (const Process& p : processes_) polled.push_back({p.dead ? -1 : p.pipe, POLLIN, 0});
-    // Moments are finer than milliseconds.
+    // ppoll takes finer times than milliseconds.
     const timespec wait = absl::ToTimespec(left);
     if (ppoll(polled.data(), polled.size(), &wait, nullptr) < 0 && errno != EINTR) return false;
     for (size_t i = 0; i < polled.size(); ++i) {
@@ -103,7 +104,7 @@ void Processes::Kill(Process* process) {
   close(process->pipe);
 }
 
-// Whoever is left gets on: he began something and ended it after the others died.
+// Whether each remaining writer makes progress: it has begun and ended an operation since the call.
 bool Processes::LetGetOn(absl::Duration most) {
   std::vector<size_t> lines;
   for (const Process& p : processes_) lines.push_back(p.lines);
@@ -121,7 +122,7 @@ std::string Processes::LetLive(std::mt19937_64& random) {
   };
   if (!Listen(kHang, ready)) return trouble_.empty() ? "a writer does not begin" : trouble_;
   if (random() % 2 == 0) {
-    // At some line of somebody's.
+    // Kills at a random line of a random writer.
     const size_t whose = random() % processes_.size(), line = 2 + random() % 14;
     if (!Listen(kHang, [&] { return processes_[whose].lines >= line; })) {
       return trouble_.empty() ? "a writer hangs" : trouble_;

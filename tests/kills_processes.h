@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Processes: writers of gallery_kills, started, listened to, and killed.
+// Processes: the writers of gallery_kills. Starts them, reads their lines, and kills them.
 #ifndef HEFT_TESTS_KILLS_PROCESSES_H_
 #define HEFT_TESTS_KILLS_PROCESSES_H_
 
@@ -22,17 +22,17 @@ class Processes {
   Processes(const Processes&) = delete;
   Processes& operator=(const Processes&) = delete;
 
-  // Start: one more; its pipe is made here.
+  // Start: starts one more writer, with a pipe to it.
   void Start(const WriterOptions& options);
-  // LetLive: waits until all are ready, and kills them at random moments: all at once, or one, and
-  // the others after each of them has got on. What went wrong; empty: nothing.
+  // LetLive: waits until all are ready, and kills them at random moments: all at once, or one first
+  // and the others after each of them has made progress. Returns the fault; empty: none.
   std::string LetLive(std::mt19937_64& random);
-  // Outlive: the same, but that something is done to what they work on, and they are killed after
-  // each has got on. `disturb` says what went wrong.
+  // Outlive: the same, but `disturb` disturbs the gallery's database, and the writers are killed
+  // after each has made progress. `disturb` returns a fault or nothing.
   std::string Outlive(std::mt19937_64& random, const std::function<std::string()>& disturb);
-  // Those that LetLive killed.
+  // The number of writers that LetLive killed.
   size_t kills() const { return kills_; }
-  // End: kills who is left; what each of them said.
+  // End: kills the remaining writers; returns all lines of each.
   std::vector<std::string> End();
 
  private:
@@ -43,8 +43,8 @@ class Processes {
     size_t lines = 0;
     bool dead = false;
   };
-  // Listens until `done` says so: false where that takes longer than `most`, or one ended by
-  // itself.
+  // Listens until `done` returns true. Returns false if that takes longer than `most`, or if a
+  // writer ended by itself.
   template <typename Done>
   bool Listen(absl::Duration most, const Done& done);
   void Kill(Process* process);

@@ -19,7 +19,7 @@ double Value(const json& total, const std::string& name) {
   return total.contains(name) ? total[name].get<double>() : 0;
 }
 
-// Whole numbers look like such.
+// Stores whole numbers as integers.
 void Set(json* total, const std::string& name, double value) {
   const auto whole = static_cast<int64_t>(value);
   (*total)[name] = static_cast<double>(whole) == value ? json(whole) : json(value);
@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<json>> ReadLines(const std::string& path) {
   std::vector<json> lines;
   if (!std::filesystem::exists(path)) return lines;
   HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
-  const size_t end = text.rfind('\n') + 1;  // 0 where there is none
+  const size_t end = text.rfind('\n') + 1;  // 0 if there is none
   std::istringstream in(text.substr(0, end));
   for (std::string line; std::getline(in, line);) {
     lines.push_back(json::parse(line, nullptr, /*allow_exceptions=*/false));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tally: what was counted, by name, in JSON, so that runs can be counted together.
+// Tally: counts by name, in JSON, so that counts of several runs can be added.
 #ifndef HEFT_TESTS_KILLS_TALLY_H_
 #define HEFT_TESTS_KILLS_TALLY_H_
 
@@ -12,17 +12,18 @@
 
 namespace heft::kills {
 
-// Increase: total[name] by a number that need not be there yet.
+// Increase: adds a number to total[name], which may not exist yet.
 void Increase(nlohmann::json* total, const std::string& name, double by = 1);
-// Raise: total[name] to at least that.
+// Raise: raises total[name] to at least this number.
 void Raise(nlohmann::json* total, const std::string& name, double to);
-// Count: a round's operations, by their kinds and ends.
+// Count: counts the operations of a round by kind and end.
 void Count(const std::vector<Operation>& round, nlohmann::json* total);
-// Add: another tally. Numbers are added, but of most_..., largest_... and slowest_... the larger
-// one is taken; texts are counted.
+// Add: adds another tally. Numbers are added; for most_..., largest_... and slowest_... the larger
+// one is kept; texts are counted.
 void Add(const nlohmann::json& more, nlohmann::json* total);
 
-// Of a file of tallies, one a line, what AddLine wrote last may lack its end: it is taken away.
+// ReadLines: reads a file of tallies, one a line. Removes an incomplete last line, which an
+// interrupted AddLine may leave.
 absl::StatusOr<std::vector<nlohmann::json>> ReadLines(const std::string& path);
 absl::Status AddLine(const std::string& path, const nlohmann::json& line);
 

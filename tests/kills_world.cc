@@ -19,10 +19,10 @@ namespace {
 
 using experiment::Dot;
 
-// kMany: openings are not what is tried here.
+// kMany: a limit that is never reached, since openings are not tested here.
 constexpr uint64_t kMany = 1'000'000'000;
 
-// A vector a modality, so that the polynomial normalises what comes of them well.
+// A vector for each modality, such that the polynomial normalises their sum well.
 std::vector<std::vector<double>> Vectors(const Model& model, Person person) {
   std::mt19937_64 random(person);
   for (;;) {
@@ -40,7 +40,7 @@ std::string SamplePath(const std::string& folder, Person first, size_t file) {
   return absl::StrCat(folder, "/samples/", first, "-", file, ".ct");
 }
 
-// Whole or not there: who writes it may be killed.
+// Writes the whole file or nothing, since a writer may be killed meanwhile.
 absl::Status Keep(const std::string& path, ByteSpan bytes) {
   const std::string fresh = absl::StrCat(path, ".", getpid());
   HEFT_RETURN_IF_ERROR(WriteOutput(fresh, bytes));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the processes of gallery_kills share: keys, a gallery's roles, people that a number decides,
-// and what is seen of a gallery by somebody who holds the secret key.
+// Data that the processes of gallery_kills share: keys, a gallery's roles, people made from their
+// numbers, and the content of a gallery as the holder of the secret key sees it.
 #ifndef HEFT_TESTS_KILLS_WORLD_H_
 #define HEFT_TESTS_KILLS_WORLD_H_
 
@@ -22,8 +22,8 @@ namespace heft::kills {
 
 // Person: a number that no other person has.
 using Person = uint64_t;
-// kFounders: 1 to that many are in a gallery that is to outlive its database, from its beginning to
-// its end.
+// kFounders: people 1 to kFounders stay from beginning to end in a gallery that must survive
+// failures of its database.
 inline constexpr Person kFounders = 6;
 
 template <typename T>
@@ -33,24 +33,24 @@ T Must(absl::StatusOr<T> value) {
   std::exit(2);
 }
 
-// World: all roles in one process. Another one loads the same from the folder.
+// World: all roles in one process. Another process loads the same world from the folder.
 struct World {
   static absl::StatusOr<World> Make(const std::string& folder);
   static absl::StatusOr<World> Load(const std::string& folder);
 
-  // Of people: names that stand nowhere else, and samples, which are encrypted once and then are
-  // the same bytes, whoever asks. Several in one call: one bulk enrolment.
+  // Name: a name that occurs nowhere else. Samples: a person's samples; they are encrypted once, so
+  // every process gets the same bytes. Several people in one call make one bulk enrolment.
   static std::string Name(Person person);
   static constexpr std::string_view kNames = "Qz9-person-";
   static constexpr size_t kNameDigits = 8;
   absl::StatusOr<std::vector<SampleFile>> Samples(const std::vector<Person>& people) const;
-  // For an identification: of one modality a file.
+  // Probe: samples for an identification, a file for each modality.
   absl::StatusOr<std::vector<SampleFile>> Probe(Person person) const;
   void DropSamples(Person first) const;
-  // The template that is to come of them.
+  // Template: the expected template of these samples.
   std::vector<double> Template(Person person, bool bulk) const;
 
-  // What waits is admitted by the key owner.
+  // AdmitAll: the key owner admits all pending templates.
   absl::StatusOr<AdmitResult> AdmitAll(const std::string& gallery) const;
   absl::StatusOr<EnrolResult> Enrol(const std::string& gallery, const std::vector<Person>& people,
                                     uint64_t expires) const;
@@ -65,7 +65,7 @@ struct World {
   const Server::Impl& server_impl() const;
 };
 
-// View: a gallery as it is found by who opens it now.
+// View: the content of a gallery when it is opened now.
 struct View {
   uint64_t generation = 0;
   uint64_t leaving = 0;
@@ -74,14 +74,14 @@ struct View {
   std::set<Person> waiting;
   std::set<std::string> receipts;       // hashes
   std::set<std::string> receipted;      // ids
-  std::set<Person> named;               // whose names stand anywhere in the store's file
-  std::vector<std::string> complaints;  // what is wrong
-  double worst = 0;                     // error of a template's coordinate
+  std::set<Person> named;               // people whose names occur anywhere in the store's file
+  std::vector<std::string> complaints;  // faults, as sentences
+  double worst = 0;                     // largest error of a template's coordinate
 };
-// Look: opens, verifies, and decrypts all that is there. `bulk`: who came so.
+// Look: opens and verifies a gallery and decrypts all of it. `bulk`: the people enrolled in bulk.
 absl::StatusOr<View> Look(const World& world, const std::string& gallery,
                           const std::set<Person>& bulk);
-// LookAtCopy: of a snapshot the people; an error where it is not whole.
+// LookAtCopy: the people in a snapshot; an error if it is incomplete.
 absl::StatusOr<std::set<Person>> LookAtCopy(const World& world, const std::string& folder);
 
 std::string ReceiptHash(std::span<const uint8_t> receipt);

@@ -23,15 +23,16 @@ const absl::Status& StatusOf(const absl::StatusOr<T>& value) {
   return value.status();
 }
 
-// CutShort: an operation, by what became of the database.
+// CutShort: thrown when a failure of the database interrupts an operation.
 struct CutShort {};
 
 bool MayCutShort(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsUnknown(status);
 }
 
-// kDeadline: of an identification, whatever becomes of the database. A session that hangs asks
-// after 10 s where its service leads, which takes up to 3 s a host, and again if nobody knows yet.
+// kDeadline: the time limit of an identification in seconds, also during failures of the database.
+// A hanging session asks after 10 s which host leads its service. That takes up to 3 s a host, and
+// is repeated while no host knows yet.
 constexpr double kDeadline = 60;
 
 json Hashes(const std::vector<std::vector<uint8_t>>& receipts) {
@@ -86,14 +87,14 @@ void Writer::Run() {
     try {
       options_.probes ? Identify() : Step();
     } catch (const CutShort&) {
-      // Not too often: each is asked for again by who checks.
+      // Not too often, since the checking process repeats each interrupted operation.
       absl::SleepFor(absl::Seconds(2));
     }
   }
 }
 
-// Identify: one of those who were there from the beginning, by the sample that he was enrolled
-// with. He is found, among all who are there, in a state that is not older than the one before.
+// Identify: searches for one of the founders by the sample of its enrolment. It must be found,
+// among all who are there, in a state that is not older than the last one.
 void Writer::Identify() {
   const Person person = 1 + Random(kFounders);
   const auto sample = Must(world_.Probe(person));
@@ -150,7 +151,7 @@ void Writer::Step() {
 void Writer::Enrol(size_t count, uint64_t expires) {
   std::vector<Person> people(count);
   for (Person& person : people) person = next_++;
-  Must(world_.Samples(people));  // of which nobody is to know before they are there
+  Must(world_.Samples(people));  // they must not be seen before they are enrolled
   Intend(count > 1 ? "bulk" : "enrol", {{"people", people}, {"expires", expires}});
   Tell(world_.Enrol(options_.gallery, people, expires));
   Tell(world_.AdmitAll(options_.gallery));
@@ -160,7 +161,7 @@ void Writer::Enrol(size_t count, uint64_t expires) {
   for (const Person person : people) {
     const auto named = gallery->Find(World::Name(person));
     Tell(named);
-    if (named->places.empty()) continue;  // somebody has rolled back since
+    if (named->places.empty()) continue;  // another writer has rolled back since
     const auto at = gallery->At(named->places[0]);
     Tell(at);
     ids[std::to_string(person)] = HexString(at->person);
@@ -179,7 +180,7 @@ std::vector<Person> Writer::Take(size_t most) {
   return people;
 }
 
-// Forget: of those, who is not enrolled any more.
+// Forget: drops those of `people` who are no longer enrolled.
 void Writer::Forget(const std::vector<Person>& people) {
   const auto gallery = Gallery::Impl::Open(options_.gallery);
   Tell(gallery);
@@ -201,7 +202,7 @@ void Writer::Removed(const absl::StatusOr<Result>& result,
 }
 
 void Writer::Remove() {
-  // The more there are the more go.
+  // The more people there are, the more are removed.
   const std::vector<Person> people = Take(1 + Random(mine_.size() > 20 ? 8 : 2));
   if (people.empty()) return;
   std::vector<std::string> names;
@@ -250,7 +251,7 @@ void Writer::RenewBlocks(bool compact) {
   Done({{"erased", renewed->erased}, {"receipts", Hashes(renewed->receipts)}});
 }
 
-// Retain: from now on removals need the key owner, or do not.
+// Retain: switches whether removals need the key owner.
 void Writer::Retain() {
   Intend("retain");
   auto gallery = Gallery::Impl::Open(options_.gallery);

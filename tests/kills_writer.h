@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writer: a process of gallery_kills that changes a gallery until it is killed. Before an operation
-// it says so, and after it returned OK again: a line of JSON each.
+// Writer: a process of gallery_kills that changes a gallery until it is killed. It writes a line of
+// JSON before each operation, and another one after it returned OK.
 //
 //   {"ready": true}
 //   {"op": "enrol", "people": [7], "expires": 0}   about to happen
 //   {"done": true, "ids": {"7": "..."}, ...}       it has happened; "done": false: it was refused,
 //                                                  as it may be beside other writers
-//   {"error": "..."}                               it failed as it must not
+//   {"error": "..."}                               it failed in a way that is not allowed
 //
-// One that survives failovers of its database begins the next operation where one was cut short by
-// them, and says nothing of it. A prober only identifies, and says how long it took.
+// A writer that survives failovers of its database starts the next operation after one that they
+// interrupted, and writes no line about it. A prober only identifies, and reports the time taken.
 #ifndef HEFT_TESTS_KILLS_WRITER_H_
 #define HEFT_TESTS_KILLS_WRITER_H_
 
@@ -26,14 +26,14 @@ struct WriterOptions {
   std::string world, gallery, people;  // folders, and a file of who is this one's to remove
   int pipe = -1;
   uint64_t seed = 0;
-  Person first = 0;  // of those that it may enrol
+  Person first = 0;  // the first of those that it may enrol
   bool survives = false, probes = false;
 };
 
 class Writer {
  public:
   Writer(const World& world, const WriterOptions& options);
-  // Run: returns only when something failed, or nobody listens any more.
+  // Run: returns only after an error, or when no process listens any more.
   void Run();
 
  private:
@@ -42,7 +42,8 @@ class Writer {
   void Say(const nlohmann::json& line) const;
   void Intend(const std::string& op, nlohmann::json line = nlohmann::json::object());
   void Done(nlohmann::json line = nlohmann::json::object());
-  // Done, a refusal where the status is one that other writers may cause, or an error.
+  // Tell: reports success, a refusal if other writers may cause this status, or an error. Returns
+  // whether the operation succeeded.
   template <typename Status>
   bool Tell(const Status& status, std::initializer_list<absl::StatusCode> refusals = {});
 
@@ -67,7 +68,7 @@ class Writer {
   Person next_;
   std::vector<Person> mine_;
   size_t snapshots_ = 0;
-  uint64_t generation_ = 0;  // the last that was seen by a prober
+  uint64_t generation_ = 0;  // the last one that a prober saw
 };
 
 }  // namespace heft::kills

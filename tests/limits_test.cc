@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The programs at the edges of the system: outputs that are no plain files, outputs that are
-// inputs, pipes that nobody opens, too little memory, and limits on files; and values that options
-// refuse.
+// The programs at the limits of the system: outputs that are not plain files, outputs that are also
+// inputs, pipes without a reader, too little memory, limits on file sizes, and option values that
+// are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -62,7 +62,7 @@ class LimitsTest : public ::testing::Test {
                  "--in", W("scores.ct"), "--scores"},
                 more);
   }
-  // Runs it under bash's `ulimit`.
+  // Runs a program under bash's `ulimit`.
   static Finished Limited(const std::string& limit, const char* program, const Args& args) {
     return RunProgram("/bin/bash",
                       Join({"-c", "ulimit " + limit + " && exec \"$0\" \"$@\"", program}, args));
@@ -164,7 +164,7 @@ TEST_F(LimitsTest, FoldersOfRepliesAreWholeOrGone) {
   if (kMemoryReserved) GTEST_SKIP() << "sanitizers reserve address space without end";
   const Args all = Serve("identify", {"--quiet", "--all", "--threads", "1", "--out", W("all")});
   const auto before = Snapshot(work_->root());
-  // A limit on the size of files ends it at the first reply, and too little memory anywhere.
+  // A limit on file sizes ends it at the first reply; too little memory may end it anywhere.
   Finished run = Limited("-f 10", kServer, all);
   EXPECT_EQ(run.exit_code, kSystem) << run.err;
   EXPECT_EQ(Snapshot(work_->root()), before);
@@ -239,7 +239,7 @@ TEST_F(LimitsTest, LittleMemoryIsSaid) {
       } else {
         ++refused;
         EXPECT_EQ(run.exit_code, kSystem) << "signal " << run.signal << ", " << run.err;
-        // A store is mapped, and says so of its map.
+        // LMDB maps a store, and its message mentions the map.
         EXPECT_THAT(run.err, AnyOf(StartsWith("heft: not enough memory"),
                                    HasSubstr("Cannot allocate memory: allow more memory")));
         EXPECT_EQ(Lines(run.err), 1u) << run.err;
@@ -253,7 +253,8 @@ TEST_F(LimitsTest, LittleMemoryIsSaid) {
 
 TEST_F(LimitsTest, FewThreadsDo) {
   if (kMemoryReserved) GTEST_SKIP() << "sanitizers reserve address space without end";
-  // Neither limit leaves room for the stacks of a thousand threads (-u holds for others than root).
+  // Both limits leave no room for the stacks of a thousand threads. (-u applies to users except
+  // root.)
   for (const std::string limit : {"-v 1000000", "-u 1"}) {
     const Finished run =
         Limited(limit, kHeft, Encrypt("face", W("few.ct"), {"--threads", "1000", "--row", "1"}));

@@ -64,11 +64,11 @@ absl::Status WriteKeys(const std::string& folder, const Instance& instance,
   HEFT_RETURN_IF_ERROR(
       WriteFileAtomic(folder + "/encryption.key",
                       SerializeEncryptionKey(context, ckks::MakePublicKey(context, secret, rng))));
-  // The relinearisation key alone, of two limbs: small.
+  // Only the relinearisation key, of two limbs, which is small.
   EvaluationKeysWriter writer(context, secret.key_id(), 1);
   writer.Add(1, ckks::MakeRelinearisationKey(context, secret, 2, rng));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/evaluation.keys", writer.Finish()));
-  // Version 2 of both, as for keys made elsewhere.
+  // Both in version 2, as for keys made elsewhere.
   const auto full =
       seal::ToPublicKey(secret.key_id(), seal::MakeSeededPublicKey(context, secret, rng));
   HEFT_RETURN_IF_ERROR(
@@ -78,7 +78,7 @@ absl::Status WriteKeys(const std::string& folder, const Instance& instance,
                          SerializeFullEvaluationKeys(context, secret.key_id(), {{1, relin}}));
 }
 
-// Another key, and what a gallery moves to it with.
+// Another key, and the files that move a gallery to it.
 absl::Status WriteRenewed(const std::string& folder, const Instance& instance, const Model& model,
                           const ckks::SecretKey& secret) {
   const ckks::Context& context = *instance.context;
@@ -92,7 +92,7 @@ absl::Status WriteRenewed(const std::string& folder, const Instance& instance, c
       context, secret.key_id(), next.key_id(),
       ckks::MakeRekeyingKey(context, secret, next, MatchLimbs(context.params()), rng));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(renewed + "/rekeying.key", bytes));
-  // The counts of the old key, as it is revoked.
+  // The counts of the old key at its revocation.
   LegacyBudget record;
   record.params_id = context.params().id();
   record.key_id = next.key_id();
@@ -103,7 +103,7 @@ absl::Status WriteRenewed(const std::string& folder, const Instance& instance, c
   return WriteFileAtomic(folder + "/secret.key.budget", record.Serialize(), 0600);
 }
 
-// A journal with a decision on one identity and scores of two, and its anchor.
+// A journal with a decision on one identity and the scores of two, and its anchor.
 absl::Status WriteJournal(const std::string& folder, const Instance& instance, const Model& model,
                           const ckks::SecretKey& secret) {
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
@@ -137,7 +137,7 @@ absl::Status WriteJournal(const std::string& folder, const Instance& instance, c
   return absl::OkStatus();
 }
 
-// A server's keys, a reply that it signed, and whom to believe, from `folder`'s other files.
+// A server's keys, a reply that it signed, and the trust file, made from other files in `folder`.
 absl::Status WriteSigned(const std::string& folder, const Instance& instance, const Model& model) {
   const std::string out = folder + "/signed", copy = folder + "/copy";
   HEFT_RETURN_IF_ERROR(MakeDirectories(out));
@@ -172,8 +172,8 @@ absl::Status WriteSigned(const std::string& folder, const Instance& instance, co
   return trust.Save(out + "/trust.heft");
 }
 
-// What checks a server: a gallery's state, signed by the key owner; a reply that commits to its
-// seed, and the seed; canaries.
+// Files that check a server: a gallery's state signed by the key owner, a reply that commits to its
+// seed, the seed, and canaries.
 absl::Status WriteAudited(const std::string& folder, const Instance& instance, const Model& model,
                           const ckks::SecretKey& secret) {
   const std::string out = folder + "/audited", copy = folder + "/copy";
@@ -212,7 +212,7 @@ absl::Status WriteAudited(const std::string& folder, const Instance& instance, c
   return absl::OkStatus();
 }
 
-// Joined: the samples of two files of one modality, seeded, in one; their records stay as they are.
+// Joined: one file with the seeded samples of two files of one modality, with unchanged records.
 absl::StatusOr<SampleReader> Joined(const std::shared_ptr<const ckks::Context>& context,
                                     std::span<const std::vector<uint8_t>> files) {
   std::optional<SampleWriter> writer;
@@ -230,7 +230,7 @@ absl::StatusOr<SampleReader> Joined(const std::shared_ptr<const ckks::Context>& 
   return SampleReader::Parse(context, writer->Finish(), "samples");
 }
 
-// AnnsSamples: person 0's from face.ct and means/voice.ct, which it writes, and person 2's.
+// AnnsSamples: person 0's samples from face.ct and means/voice.ct, which it writes, and person 2's.
 absl::StatusOr<SampleSet> AnnsSamples(const std::string& folder, const Instance& instance,
                                       const Model& model, const ckks::SecretKey& secret) {
   std::vector<SampleReader> files;
@@ -253,7 +253,7 @@ absl::StatusOr<SampleSet> AnnsSamples(const std::string& folder, const Instance&
   return SampleSet::Create(instance, model, std::move(files));
 }
 
-// A template that is a mean, as it waits.
+// A pending template that is a mean.
 absl::Status WriteMeans(const std::string& folder, const Instance& instance, const Model& model,
                         const ckks::SecretKey& secret) {
   const std::string out = folder + "/means", copy = folder + "/copy";
@@ -284,7 +284,7 @@ absl::Status WriteMeans(const std::string& folder, const Instance& instance, con
   return absl::OkStatus();
 }
 
-// What a gallery's store holds.
+// The records of a gallery's store.
 absl::Status WriteRecords(const std::string& folder) {
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
   for (const auto& [name, bytes] : GoldenRecords()) {
@@ -304,7 +304,7 @@ absl::Status WriteBulk(const std::string& folder, const Approximation& approxima
   return WriteFileAtomic(folder + "/finger-bulk.ct", samples);
 }
 
-// Two rings: their keys and a short reply.
+// Keys of two rings and a short reply.
 absl::Status WriteThin(const std::string& folder, const Model& model) {
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/model.heft", model.Serialize()));

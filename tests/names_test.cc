@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names through the programs, with their default flags: two spellings of one name are one person,
-// and what looks like another name is refused, wherever a name can be given.
+// Names in the programs with default flags: two spellings of a name are one person. A name that
+// looks like another one is refused wherever a name can be given.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,7 +88,7 @@ TEST_F(NamesTest, TwoSpellingsAreOnePerson) {
   EXPECT_EQ(Must(kServer, Serve("enrol", {}))["waiting"], 1);
   Admit();
   RaiseBudget(W("model.heft"), W("secret.key"));
-  // Somebody unknown would be answered as well, with a score of a quarter at most.
+  // An unknown identity would be answered, too, but with a score of a quarter at most.
   for (const std::string& claimed : {kComposed, kDecomposed}) {
     const std::string reply = W("reply" + std::to_string(claimed.size()) + ".ct");
     Must(kServer, Serve("verify", {"--identity", claimed, "--out", reply}));
@@ -98,7 +98,7 @@ TEST_F(NamesTest, TwoSpellingsAreOnePerson) {
     EXPECT_GT(opened["candidates"][0]["score"], 0.9) << opened;
     EXPECT_EQ(opened["candidates"][0]["identity"], kComposed) << opened;
   }
-  // So the other spelling is no way round the registrar's word for a second template.
+  // So the other spelling does not avoid the registrar's authorisation for a second template.
   Encrypt(3, kComposed);
   const Finished second = RunProgram(kServer, Serve("enrol", {"--identity", kDecomposed}));
   EXPECT_EQ(second.exit_code, kInput) << second.out;

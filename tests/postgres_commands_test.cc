@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gallery's life in PostgreSQL by the real programs: every command that galleries in folders
-// know.
+// A gallery's life in PostgreSQL with the real programs: every command for galleries in folders.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,7 +91,7 @@ class PostgresCommandsTest : public ::testing::Test {
     for (const auto& t : listed["templates"]) names.insert(t["identity"].get<std::string>());
     return names;
   }
-  // Who is found by a probe of this row: scores by name.
+  // The scores, by name, that a probe of this row finds.
   static std::map<std::string, double> Found(const std::string& gallery, int row) {
     const Args probe = Encrypt("probe", row, {"--for", "identification"});
     Believe(W("keys/trust.heft"), gallery);
@@ -109,7 +108,8 @@ class PostgresCommandsTest : public ::testing::Test {
     for (const auto& c : opened["candidates"]) found[c["identity"]] = c["score"];
     return found;
   }
-  // The score of an enrolled sample with itself: probes have unit length, templates approximately.
+  // The score of an enrolled sample with itself: probes have unit length, templates approximately
+  // so.
   static double TemplateLength(int row) {
     const Model model = ReadModel(W("model.heft"));
     const FeatureMatrix p = Eigen::Map<const FeatureMatrix>(model.projection.data(), model.gamma,
@@ -136,7 +136,7 @@ TEST_F(PostgresCommandsTest, PeopleComeAndGo) {
   ASSERT_EQ(found.size(), 3);
   EXPECT_NEAR(found.at("bob"), TemplateLength(2), kScoreNoise + kRounding);
   EXPECT_TRUE(Must(kServer, Plain("verify", gallery_))["intact"]);
-  // The same gallery in a folder answers alike.
+  // The same gallery in a folder gives the same answers.
   Must(kServer, Plain("snapshot", gallery_, {"--out", W("folder"), "--with-keys"}));
   for (const auto& [name, score] : Found(W("folder"), 2)) {
     EXPECT_NEAR(found.at(name), score, 2 * (kScoreNoise + kRounding)) << name;
@@ -164,13 +164,13 @@ TEST_F(PostgresCommandsTest, GalleriesAreCopiedBothWays) {
   Enrol(W("store") + ":one", "ann", 0);
   Enrol(W("store") + ":one", "bob", 2);
   const json before = Info(W("store") + ":one");
-  // From a folder into the database, beside another one that is there.
+  // Moves a gallery from a folder into the database, beside an existing one.
   Enrol(gallery_, "dan", 6);
   Must(kServer, Plain("import", gallery_ + ":one", {"--from", W("store") + ":one"}));
   EXPECT_EQ(Info(gallery_ + ":one")["root"], before["root"]);
   EXPECT_THAT(Names(gallery_ + ":one"), UnorderedElementsAre("ann", "bob"));
   EXPECT_THAT(Names(gallery_), ElementsAre("dan"));
-  // And out of it: all of it, and one of it.
+  // And back to a folder: all galleries, and one of them.
   Must(kServer, Plain("snapshot", gallery_, {"--out", W("snapshot")}));
   EXPECT_EQ(Info(W("snapshot") + ":one")["root"], before["root"]);
   EXPECT_EQ(Info(W("snapshot"))["root"], Info(gallery_)["root"]);
@@ -208,7 +208,7 @@ TEST_F(PostgresCommandsTest, WhatIsWrongIsSaid) {
   refused(Plain("info", "postgres:../x"), kInput, "postgres:SERVICE");
   refused(Plain("info", "postgres:"), kInput, "postgres:SERVICE");
   Enrol(gallery_, "ann", 0);
-  // Files of blobs that are not believed are fetched anew; a cache that others may enter is
+  // Files of blobs that are not trusted are fetched again. A cache folder that others may enter is
   // refused.
   const fs::path blobs = fs::path(ServerFolder(gallery_)) / "blobs";
   fs::permissions(blobs, fs::perms::others_read, fs::perm_options::add);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft-server prepare-keys, and what the other commands make of what it leaves: the right file is
-// used, a wrong one never, and neither is an error for who asks.
+// heft-server prepare-keys, and the use of its files by other commands. The right file is used, a
+// wrong one never, and neither causes an error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -47,7 +47,7 @@ class PrepareKeysTest : public ::testing::Test {
   }
   static void TearDownTestSuite() { delete made_; }
 
-  // Each test has a server's folder of its own.
+  // Each test has its own folder of the server.
   PrepareKeysTest() {
     std::filesystem::copy((*made_)("server"), root_, std::filesystem::copy_options::recursive);
   }
@@ -69,7 +69,7 @@ class PrepareKeysTest : public ::testing::Test {
     return Server({"verify"}, {"--gallery", S("gallery"), "--in", W("enrolment.ct"), "--identity",
                                "ann", "--out", S("scores")});
   }
-  // The key owner finds ann in what the server answered.
+  // Checks that the key owner finds ann in the server's answer.
   void ExpectScores() const {
     Believe(W("owner/keys/trust.heft"), S("gallery"));
     const nlohmann::json opened =
@@ -77,7 +77,7 @@ class PrepareKeysTest : public ::testing::Test {
                      W("owner/keys/secret.key"), "--in", S("scores"), "--threshold", "0.5"});
     EXPECT_EQ(opened["accept"], true) << opened;
   }
-  // Runs, answers, and warns of this; empty if of nothing.
+  // Runs a command, which must succeed; returns its warning, empty if there is none.
   std::string Warning(const Args& args) const {
     const Finished run = RunProgram(kServer, args);
     EXPECT_EQ(run.exit_code, 0) << run.err;
@@ -136,7 +136,8 @@ TEST_F(PrepareKeysTest, OtherKeysInTheirPlaceAreSeen) {
   Must(kServer, Prepare());
   std::filesystem::copy_file(W("owner/others/evaluation.keys"), S("evaluation.keys"),
                              std::filesystem::copy_options::overwrite_existing);
-  // Of somebody whom the trust file does not know: refused, with what is expanded and without.
+  // The keys of an owner that is not in the trust file are refused, with and without an expanded
+  // file.
   const Finished run = RunProgram(kServer, Identify());
   EXPECT_EQ(run.exit_code, 3);
   EXPECT_THAT(run.err, HasSubstr("signed by an unknown key-owner"));
@@ -178,7 +179,7 @@ TEST_F(PrepareKeysTest, WhatOthersMayWriteIsLeftAlone) {
   EXPECT_TRUE(std::filesystem::is_symlink(path));
 }
 
-// Also where it cannot be written again: here a folder has its name.
+// The keys are read also when the expanded file cannot be written: here a folder has its name.
 TEST_F(PrepareKeysTest, WithoutAPlaceToWriteTheKeysThemselvesAreRead) {
   std::filesystem::create_directory(S("evaluation.keys.expanded"));
   EXPECT_THAT(Warning(Identify()), HasSubstr("the keys themselves are read"));

@@ -21,8 +21,8 @@ extern char** environ;
 namespace heft::e2e {
 namespace {
 
-// The hash of a file. Kept for as long as inode, size and the time of the last change, which nobody
-// can set, are the same: large files are hashed once.
+// The hash of a file. It is kept while inode, size and the time of the last change (which programs
+// cannot set) are the same, so large files are hashed once.
 std::string FileHash(const std::string& path) {
   static auto& known = *new std::map<std::string, std::string>();
   struct stat info = {};
@@ -102,7 +102,7 @@ std::map<std::string, std::string> Snapshot(const std::string& root) {
     const auto status = entry.symlink_status();
     std::string what = std::to_string(static_cast<int>(status.type())) + " " +
                        std::to_string(static_cast<int>(status.permissions()));
-    // LMDB's list of who reads a store is written by readers.
+    // LMDB's list of a store's readers is written by readers.
     if (entry.path().filename() == "store.mdb-lock") continue;
     if (entry.is_regular_file()) {
       what += " " + FileHash(entry.path().string());

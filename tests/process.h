@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs run as separate processes, without a shell, and folders compared before and after.
+// Runs programs as separate processes without a shell, and compares folders before and after.
 #ifndef HEFT_TESTS_PROCESS_H_
 #define HEFT_TESTS_PROCESS_H_
 
@@ -15,7 +15,7 @@ namespace heft::e2e {
 
 using Args = std::vector<std::string>;
 
-// What is left of a process.
+// Finished: the result of a process.
 struct Finished {
   int exit_code = -1;  // -1 if a signal ended it
   int signal = 0;
@@ -46,13 +46,13 @@ class Process {
 
 Finished RunProgram(const std::string& program, const Args& args);
 
-// Number of lines; a last one without its newline counts.
+// The number of lines; a last line without a newline counts.
 size_t Lines(const std::string& text);
 
-// Path -> kind, permissions and hash, of everything under `root`.
+// Snapshot: a map from path to kind, permissions and hash, for everything under `root`.
 std::map<std::string, std::string> Snapshot(const std::string& root);
 
-// The whole file, which must be there.
+// Slurp: the whole content of a file, which must exist.
 std::string Slurp(const std::string& path);
 void Spill(const std::string& path, const std::string& content);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renewal of a key by the real programs, in one ring and in two: keys, gallery, samples and probes
-// go on under the new key, and the old one is refused everywhere.
+// Renewal of a key with the real programs, in one ring and in two. Keys, gallery, samples and
+// probes work on under the new key, and the old one is refused everywhere.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -104,8 +104,8 @@ class RenewalTest : public ::testing::TestWithParam<const char*> {
     EXPECT_THAT(run.err, HasSubstr(text));
     EXPECT_EQ(Snapshot(work_.root()), files);
   }
-  // A gallery, a probe's answer and a verification under key "first", then the renewal: the folder
-  // "second", and the gallery moved to it.
+  // Makes a gallery, a reply and a verification under key "first". Then renews the key into the
+  // folder "second" and moves the gallery to it.
   void Renew() {
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("first")});
     RaiseBudget(W("model.heft"), W("first/secret.key"));
@@ -132,7 +132,7 @@ class RenewalTest : public ::testing::TestWithParam<const char*> {
 
 TEST_P(RenewalTest, TheNewKeyTakesOver) {
   Renew();
-  // Scores agree, and their count went along: one before, one now.
+  // Scores agree, and their count moved too: one before, one now.
   const Args passphrase = {"--passphrase-file", W("passphrase")};
   EncryptProbe("second");
   Answer("identify", "second", "probe", "after.ct");
@@ -145,7 +145,7 @@ TEST_P(RenewalTest, TheNewKeyTakesOver) {
   budget.insert(budget.end(), passphrase.begin(), passphrase.end());
   EXPECT_EQ(Must(kHeft, budget)["scores"], 2);
 
-  // Verification against a template that moved, then one that is enrolled now beside those.
+  // Verifies a template that moved, then one that is enrolled now beside the moved ones.
   Encrypt("second", "claim", {"--row", "4"});
   const std::string identity = LabelOfRow(4);
   Answer("verify", "second", "claim", "claim.ct", {"--identity", identity});
@@ -163,26 +163,26 @@ TEST_P(RenewalTest, TheOldKeyIsRefused) {
   Renew();
   EncryptProbe("second");
   Answer("identify", "second", "probe", "after.ct");
-  // For the key owner, the server and clients.
+  // Key owner, server and clients refuse the old key.
   ExpectRefused(kHeft, Decrypt("first", "before.ct"), "was revoked");
   ExpectRefused(kHeft, Decrypt("first", "after.ct"), "made for another");
   ExpectRefused(kServer, Serve("enrol", "first", "all"), "was revoked");
   ExpectRefused(kServer, Serve("identify", "first", "probe", {"--out", W("no.ct")}), "was revoked");
   ExpectRefused(kServer, Serve("verify", "first", "all", {"--identity", "1", "--out", W("no.ct")}),
                 "was revoked");
-  // Samples under the old key, to a server that has the new ones.
+  // A server with the new keys refuses samples under the old one.
   std::filesystem::copy(Samples("first", "all", "face"), Samples("second", "old", "face"));
   std::filesystem::copy(Samples("first", "all", "voice"), Samples("second", "old", "voice"));
   ExpectRefused(kServer, Serve("enrol", "second", "old"), "another key");
   ExpectRefused(kServer, MoveGallery(), "another key");
-  if (thin()) {  // the old keys of one ring beside the new ones of the other
+  if (thin()) {  // the old keys of one ring beside the new keys of the other
     Args mixed = Serve("enrol", "second", "old");
     mixed.insert(mixed.end(), {"--enrolment-keys", W("first/enrolment.keys")});
     std::erase(mixed, W("second/enrolment.keys"));
     mixed.erase(std::ranges::find(mixed, "--enrolment-keys"));
     ExpectRefused(kServer, mixed, "which the trust file revokes");
   }
-  // A key that was renewed is not renewed again, and no folder is written over.
+  // A renewed key cannot be renewed again, and no folder is overwritten.
   ExpectRefused(kHeft, Rekey("third"), "was revoked");
   ExpectRefused(kHeft, Rekey("second"), "never overwritten");
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A report on paper: a page of heft roc becomes a PDF with its text and pictures, and what cannot become one is
+# A report on paper: a page of heft roc becomes a PDF with its text and pictures. Other input is
 # refused.
 #
 #   tests/report_pdf_test.sh HEFT REPOSITORY
@@ -25,7 +25,7 @@ done >scores.txt
 "$heft" roc scores.txt --replicates 10 --quiet --report page.html >/dev/null
 "$print" page.html out/report.pdf
 [[ "$(head -c 5 out/report.pdf)" == %PDF- ]] || fail "that is no PDF"
-# Pictures are drawn, not left out: some twenty kilobytes of paths and fonts.
+# The PDF contains the pictures: some twenty kilobytes of paths and fonts.
 (($(stat -c %s out/report.pdf) > 20000)) || fail "the PDF is too small to hold the pictures"
 
 for wrong in "nowhere.html out.pdf" "page.html page.html" "page.html"; do

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft-paper: with reproduce --quick, sections that are chosen are in page and JSON, numbers agree
-// with what they must, and wrong inputs are refused before any work; counts gives table 1 of a
+// heft-paper. With reproduce --quick, the chosen sections are in the page and in the JSON, numbers
+// agree with known values, and wrong inputs are refused before any work. counts gives table 1 of a
 // model.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST_F(ReproduceTest, QuickSectionsAgreeWithPlainNumbers) {
   ASSERT_EQ(sections.size(), 6u);
   EXPECT_EQ(nlohmann::json::parse(Slurp(w("report.json"))), result);
 
-  // Every encrypted row differs from its plain twin by no more than predicted.
+  // Every encrypted row differs from its row on plain vectors by no more than predicted.
   int encrypted = 0;
   for (const auto& row : TableOf(sections.at("table2"), "systems")) {
     const double auroc = row.at("auroc").at("value");
@@ -64,7 +64,7 @@ TEST_F(ReproduceTest, QuickSectionsAgreeWithPlainNumbers) {
   for (const auto& row : TableOf(sections.at("protocols"), "protocols")) {
     EXPECT_TRUE(row.at("within").get<bool>()) << row;
   }
-  // Enrolments compare as a whole: our sum and the paper's are of the same stages.
+  // Enrolments are comparable as wholes: our sum and the paper's have the same stages.
   for (const auto& row : TableOf(sections.at("table3"), "enrolment")) {
     for (const std::string of : {"", "paper_"}) {
       double sum = 0;
@@ -97,7 +97,7 @@ TEST_F(ReproduceTest, QuickSectionsAgreeWithPlainNumbers) {
 TEST_F(ReproduceTest, ReadsPublishedFilesAndMatrices) {
   const Workplace& w = *work_;
   std::filesystem::create_directories(w("published"));
-  // Two orthogonal directions an identity, so that a projection onto them is right.
+  // Two orthogonal directions for each identity, so that the right projection maps onto them.
   std::string a, b, labels = "[";
   for (int i = 0; i < 24; ++i) {
     const double x = std::cos(i / 2), y = std::sin(i / 2), jitter = 0.01 * (i % 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main job, as it is done in the field: key owner, client and server are separate processes in
-// separate folders, and files are the only link between them. What comes out is compared with the
-// same computation on plain numbers.
+// The main use, as in the field: key owner, client and server are separate processes in separate
+// folders, and only files link them. Results are compared with the same computation on plain
+// vectors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -30,11 +30,11 @@ class RolesTest : public ::testing::Test {
     const Workplace& w = *work_;
     Must(kHeft, {"synth", "--out", w("data"), "--jitter", "1", "--identities", "30", "--samples",
                  "4", "--dimensions", "24", "16"});
-    // With people who lack a modality, so that their templates have unit length too.
+    // Some training people lack a modality, so that templates without it have unit length too.
     Must(kHeft, TrainArgs(w("data"), w("owner/model.heft"), {"--drop-modality", "0.3"}));
     Must(kHeft, {"keygen", "--model", w("owner/model.heft"), "--out", w("owner/keys")});
     RaiseBudget(w("owner/model.heft"), w("owner/keys/secret.key"));
-    // All that a client and a server get.
+    // The only files that a client and a server get.
     w.Copy("owner/model.heft", "client/model.heft");
     w.Copy("owner/keys/encryption.key", "client/encryption.key");
     w.Copy("owner/keys/trust.heft", "client/trust.heft");
@@ -50,7 +50,7 @@ class RolesTest : public ::testing::Test {
     delete work_;
   }
 
-  // The name of this test, for files of its own.
+  // The name of this test, for its own files.
   static std::string Own(const std::string& name) {
     return std::string(::testing::UnitTest::GetInstance()->current_test_info()->name()) + "-" +
            name;
@@ -97,7 +97,7 @@ class RolesTest : public ::testing::Test {
   static nlohmann::json Enrol(const std::vector<std::string>& samples, const Args& more = {}) {
     return EnrolNow(Serve("enrol", samples, more), Path("owner", "keys/secret.key"));
   }
-  // Server answers, key owner opens.
+  // The server answers, and the key owner opens.
   static nlohmann::json Ask(const std::string& subcommand, const std::vector<std::string>& samples,
                             const Args& more = {},
                             const Args& decide = {"--scores", "--top", "1000", "--beyond-cap"}) {
@@ -121,7 +121,7 @@ class RolesTest : public ::testing::Test {
     return Must(kHeft, args);
   }
 
-  // A template of rows, one a modality; -1 for a missing one. The same rows everywhere: Fused(3).
+  // The template of these rows, one for each modality; -1: missing. Fused(3): the same row for all.
   static std::vector<double> Fused(const std::vector<int>& rows) {
     std::vector<std::vector<double>> vectors;
     for (size_t m = 0; m < rows.size(); ++m) {
@@ -131,10 +131,10 @@ class RolesTest : public ::testing::Test {
   }
   static std::vector<double> Fused(int row) { return Fused({row, row}); }
 
-  // A gallery in the clear, as (identity, template).
+  // A plain gallery, as (identity, template).
   using Plain = std::vector<std::pair<std::string, std::vector<double>>>;
 
-  // Every identity must be there once, best first, with its best template's score.
+  // Every identity must be there once, best first, with the score of its best template.
   static void ExpectScores(const nlohmann::json& opened, const std::vector<double>& probe,
                            const Plain& gallery) {
     std::map<std::string, std::pair<double, int>> expected;
@@ -173,7 +173,7 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
             rows.size());
   Plain gallery;
   for (int row : rows) gallery.emplace_back(data_->labels[row], Fused(row));
-  // In two steps: the second rewrites the block that the first began.
+  // Enrols in two steps; the second rewrites the block that the first began.
   const std::vector<int> later = {24, 28};
   const auto second = Enrol({Send("face", later, "later"), Send("voice", later, "later")});
   EXPECT_EQ(second["templates"], rows.size() + later.size());
@@ -210,14 +210,14 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     }
     EXPECT_EQ(RunProgram(kServer, args).exit_code, 3) << "the folder exists";
   }
-  // A probe encrypted anew: of the same one the reply is the same, and opened already.
+  // Encrypts the probe anew: the same probe would give the same reply, which is opened already.
   const auto again = [](const std::string& name) {
     return std::vector<std::string>{Send("face", {2}, name), Send("voice", {2}, name)};
   };
   EXPECT_EQ(Ask("identify", again("top"), {}, {"--scores", "--top", "3"})["candidates"].size(), 3u);
   EXPECT_EQ(Ask("identify", again("any"), {}, {"--scores"})["candidates"].size(), 8u)
       << "all identities";
-  // A search's threshold is for the size of the gallery: eight people, some with two templates.
+  // The threshold of a search depends on the gallery's size: eight people, some with two templates.
   const auto found = Ask("identify", again("found"), {}, {"--scores", "--fpir", "0.1"});
   EXPECT_EQ(found["threshold"],
             model_->ThresholdForSearch(0.1, 8, 2, model_->AllModalities())->score);
@@ -226,7 +226,7 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
   EXPECT_EQ(unnamed["candidates"].size(), rows.size() + later.size());
   EXPECT_EQ(std::string(unnamed["candidates"][0]["identity"])[0], '#');
 
-  // 1:1, of the right identity and of another; the decision follows the threshold.
+  // 1:1, with the right identity and with another; the decision follows the threshold.
   for (const std::string& claimed : {data_->labels[2], data_->labels[8]}) {
     Plain of_claimed;
     for (const auto& entry : gallery) {
@@ -236,7 +236,7 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     EXPECT_EQ(opened["kind"], "verification");
     EXPECT_EQ(opened["claimed"], claimed);
     ExpectScores(opened, Fused(2), of_claimed);
-    // Every sample of the files against the same claim; a reply each.
+    // Verifies every sample of the files against the same claim, with a reply for each.
     const std::string folder = Own("verify-all-" + claimed);
     const auto all = Must(
         kServer,
@@ -250,13 +250,13 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
       ExpectScores(Open(file, {"--scores"}), Fused(row), of_claimed);
     }
     const double score = opened["candidates"][0]["score"];
-    // Every reply is opened once: a new one for each question.
+    // Each reply can be opened only once, so each question needs a new one.
     const auto decide = [&](const std::string& option, const std::string& value) {
       return Ask("verify", probes, {"--identity", claimed}, {"--scores", option, value});
     };
     EXPECT_EQ(decide("--threshold", std::to_string(score - 0.02))["accept"], true);
     EXPECT_EQ(decide("--threshold", std::to_string(score + 0.02))["accept"], false);
-    for (const double fmr : {0.3, 0.1, 0.06}) {  // 0.06: between the points of the curve
+    for (const double fmr : {0.3, 0.1, 0.06}) {  // 0.06 is between the points of the curve
       const auto decided = decide("--fmr", nlohmann::json(fmr).dump());
       const double at = model_->ThresholdFor(fmr, model_->AllModalities())->score;
       EXPECT_EQ(decided["threshold"], at);
@@ -277,8 +277,8 @@ TEST_F(RolesTest, OneIdentityForAllSamplesWithoutLabels) {
 }
 
 TEST_F(RolesTest, AllPairsOfUnevenSets) {
-  // Two faces and three voices of the first, one face and one voice of the second; the third
-  // identity has no voice.
+  // Two faces and three voices of the first person, and one face and one voice of the second. The
+  // third identity has no voice.
   const std::string faces = Send("face", {0, 1, 4, 8}, "enrol");
   const std::string voices = Send("voice", {5, 2, 3, 1}, "enrol");
   EXPECT_EQ(Enrol({faces, voices}, {"--all-pairs"})["templates"], 2u * 3 + 1);
@@ -289,7 +289,7 @@ TEST_F(RolesTest, AllPairsOfUnevenSets) {
   gallery.emplace_back(data_->labels[4], Fused({4, 5}));
   ExpectScores(Ask("identify", {Send("face", {7}, "probe"), Send("voice", {7}, "probe")}), Fused(7),
                gallery);
-  // With one identity for all, all faces meet all voices.
+  // With one identity for all, all faces are combined with all voices.
   const std::vector<std::string> anew = {Send("face", {0, 1, 4, 8}, "anew"),
                                          Send("voice", {5, 2, 3, 1}, "anew")};
   EXPECT_EQ(Enrol(anew, {"--all-pairs", "--identity", "everybody"})["templates"],
@@ -306,7 +306,8 @@ TEST_F(RolesTest, OneModalityAlone) {
   ExpectScores(Ask("identify", {Send("voice", {9}, "probe")}), Fused({-1, 9}), gallery);
 }
 
-// A probe that lacks a modality is judged by its own table, and by none where there is none.
+// A probe that lacks a modality is judged by the table of its modalities; without a table it is not
+// judged.
 TEST_F(RolesTest, AProbeIsJudgedByTheTableOfItsModalities) {
   Enrol({Send("face", {0, 4}, "both"), Send("voice", {0, 4}, "both")});
   const auto face = [] { return std::vector<std::string>{Send("face", {0}, "face")}; };
@@ -328,7 +329,7 @@ TEST_F(RolesTest, AProbeIsJudgedByTheTableOfItsModalities) {
   EXPECT_EQ(whole["accept"], true);
   const auto searched = Ask("identify", face(), {}, {"--fpir", "0.1"});
   EXPECT_EQ(searched["threshold"], model_->ThresholdForSearch(0.1, 2, 1, 1)->score);
-  // The same model with a table for whole probes alone: the id of a model is not that of its
+  // The same model with a table for complete probes only. A model's id does not depend on its
   // tables.
   Model bare = *model_;
   bare.tables.resize(1);
@@ -354,7 +355,7 @@ TEST_F(RolesTest, AProbeIsJudgedByTheTableOfItsModalities) {
   EXPECT_THAT(refused.err, HasSubstr("heft calibrate --data DATA"));
   EXPECT_EQ(Must(kHeft, decrypt({"--scores"}))["candidates"].size(), 1u)
       << "scores are still there";
-  // Templates that lack a modality are said to.
+  // The server reports templates that lack a modality.
   const auto brought = [&](const std::vector<std::string>& samples) {
     return Must(kServer, Serve("enrol", samples));
   };
@@ -477,8 +478,8 @@ TEST_F(RolesTest, NoSecretLeavesTheOwner) {
   struct stat info;
   ASSERT_EQ(stat(path.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 07777, 0600u);
-  // The coefficients stand at the end, before the envelope's hash (docs/formats.md): any 48 of
-  // them in a row would give the key away as surely as all.
+  // The coefficients are at the end, before the envelope's hash (docs/formats.md). Any 48
+  // consecutive bytes would reveal the key as surely as all of it.
   const std::string secret = Slurp(path);
   ASSERT_EQ(EnvelopeKind(AsBytes(secret)), "SECK");
   const std::string needle = secret.substr(secret.size() - 32 - 4096, 48);
@@ -493,7 +494,7 @@ TEST_F(RolesTest, NoSecretLeavesTheOwner) {
     }
   }
   EXPECT_GE(files, 10u);
-  // The search does find what it searches for.
+  // The search finds the needle in the key file itself.
   EXPECT_NE(secret.find(needle), std::string::npos);
 }
 
@@ -503,7 +504,7 @@ TEST_F(RolesTest, NamesAreTextAndJsonKeepsThem) {
         {"--identity", name});
   const auto opened = Ask("verify", {Send("face", {0}, "probe", false)}, {"--identity", name});
   EXPECT_EQ(std::string(opened["claimed"]), name);
-  // Latin-1, not UTF-8: refused before anything is enrolled.
+  // Latin-1 is not UTF-8: it is refused before anything is enrolled.
   const Finished refused = RunProgram(
       kServer, Serve("enrol", {Send("face", {0}, "enrol2", false)}, {"--identity", "na\xefve"}));
   EXPECT_EQ(refused.exit_code, 3);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the key owner's programs do with secrets and with scores: budgets of queries, decisions
-// without scores, a renewal that is killed (renewal_test.cc has those that are not), and what the
-// operating system is told.
+// The key owner's programs and their secrets and scores: query budgets, decisions without scores, a
+// renewal that is killed (renewal_test.cc has the others), and the protection by the operating
+// system.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -141,7 +141,7 @@ TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {
   const std::string old = next["old_key_id"];
   const Args move = {"rekey-gallery",        "--model",   W("model.heft"), "--rekeying-key",
                      W("heir/rekeying.key"), "--gallery", W("killed")};
-  // Killed at moments all over it: as long as it takes on a copy.
+  // Kills the renewal at moments spread over the time that it takes on a copy.
   std::filesystem::copy(W("killed"), W("moved"));
   Args move_copy = move;
   move_copy.back() = W("moved");
@@ -162,7 +162,7 @@ TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {
   }
   if (key == old) Must(kServer, move);
   EXPECT_EQ(Must(kServer, {"inspect", W("killed")})["key_id"], next["key_id"]);
-  // Changes go on, and no file of an attempt is left.
+  // The gallery can be changed again, and no file of an attempt is left.
   Encrypt("heir", "more", {});
   Args more = Serve("enrol", "heir", "killed", "more");
   more.insert(more.end(), {"--identity", "newcomer"});
@@ -199,14 +199,14 @@ TEST_F(SecretsTest, InspectReportsTheSecurityReached) {
   }
 }
 
-// Programs draw from the system: what two runs make under the same model has nothing in common.
+// Programs draw randomness from the system, so two runs under the same model share no bytes.
 TEST_F(SecretsTest, NoTwoRunsDrawTheSame) {
   Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("once")});
   Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("again")});
   for (const char* file : {"secret.key", "encryption.key"}) {
     const std::string one = Slurp(W(std::string("once/") + file));
     const std::string other = Slurp(W(std::string("again/") + file));
-    // Any 32 bytes of one, beyond the heads, which name the parameters.
+    // Compares 32 bytes at many places, after the heads, which name the parameters.
     for (size_t at = 1024; at + 32 < one.size(); at += 997) {
       EXPECT_EQ(other.find(one.substr(at, 32)), std::string::npos) << file << " at " << at;
     }
@@ -221,7 +221,7 @@ TEST_F(SecretsTest, NoTwoRunsDrawTheSame) {
 }
 
 TEST_F(SecretsTest, AProcessThatHoldsSecretsLeavesNoCore) {
-  // The program must turn off what it is given turned on.
+  // The process starts with core files turned on, and must turn them off.
   rlimit limit = {};
   getrlimit(RLIMIT_CORE, &limit);
   limit.rlim_cur = limit.rlim_max;
@@ -241,7 +241,7 @@ TEST_F(SecretsTest, AProcessThatHoldsSecretsLeavesNoCore) {
 
 TEST_F(SecretsTest, ARefusedLockIsToldAndNothingElseChanges) {
   if (kLocksIgnored) GTEST_SKIP() << "sanitizers answer mlock themselves and refuse nothing";
-  // Whoever may lock without limits (root) gives that up first.
+  // A process that may lock memory without limits (root) gives up that right first.
   Args args = {"--memlock=0:0", kHeft};
   Encrypt("keys", "probe", {"--row", "4"});  // each reply is opened once
   Identify("keys", "gallery", "locked.ct");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several samples of a person by the real programs, and what heft evaluate says of them and of the
-// protection of templates.
+// Several samples of a person with the real programs, and the report of heft evaluate about them
+// and about the protection of templates.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -85,7 +85,7 @@ class SeveralSamplesTest : public ::testing::Test {
     for (const std::string& path : Names(samples)) args.insert(args.end(), {"--request", path});
     return Join(args, more);
   }
-  // The score of means of rows, in the clear.
+  // The scores of means of rows, on plain vectors.
   static std::vector<double> Mean(const Rows& rows) {
     experiment::Vectors mean;
     for (const int row : rows) {
@@ -118,7 +118,7 @@ TEST_F(SeveralSamplesTest, TheServerTakesTheMean) {
   EXPECT_EQ(EnrolNow(enrol, W("keys/secret.key"))["templates"], 2);
   Encrypt("probe", probe, {"--for", "identification"});
   Must(kServer, Serve("identify", "probe", "gallery", {"--average", "--out", W("scores.ct")}));
-  // It answers the mean, and no row.
+  // The reply answers the mean, not a single row.
   const Finished row = RunProgram(kHeft, Decrypt("scores.ct", "probe", {"--row", "0"}));
   EXPECT_EQ(row.exit_code, kInput);
   EXPECT_THAT(row.err, HasSubstr("answers another request"));
@@ -130,7 +130,7 @@ TEST_F(SeveralSamplesTest, TheServerTakesTheMean) {
                 kScoreNoise + kRounding);
     EXPECT_EQ(c["templates"], 1);
   }
-  // A sample in a mean is known when it comes again.
+  // A sample in a mean is recognised when it is sent again.
   const Finished again =
       RunProgram(kServer, Serve("enrol", "enrol", "gallery", {"--identity", "mallory"}));
   EXPECT_EQ(again.exit_code, kInput);
@@ -187,7 +187,7 @@ TEST_F(SeveralSamplesTest, WhatTheyAreWorthIsMeasured) {
                                   W("pictures")});
   EXPECT_THAT(Slurp(W("pictures/samples.svg")), HasSubstr("<svg"));
   EXPECT_EQ(found["people"], 30);
-  ASSERT_EQ(found["samples"].size(), 5u);  // 1 and 2 by 1 and 2, and 2 separate
+  ASSERT_EQ(found["samples"].size(), 5u);  // 1 and 2 against 1 and 2, and 2 separate ones
   for (const auto& row : found["samples"]) {
     EXPECT_LE(row["largest_gap"], kScoreNoise) << row;
     const auto& rate = row["encrypted"]["fnmr_at_fmr_1e-2"];
@@ -217,7 +217,7 @@ TEST_F(SeveralSamplesTest, ProtectionIsMeasured) {
     EXPECT_GE(row["by_chance"], 0.0);
     double& of = most[row["stolen"]];
     of = std::max(of, d);
-    // One of ten functions is above its 97.5th percentile by chance now and then.
+    // By chance one of ten functions exceeds its 97.5th percentile now and then.
     if (row["stolen"] != "both secret keys") EXPECT_LE(d, chance + 0.15) << row["compared"];
   }
   EXPECT_EQ(most.size(), 3u);

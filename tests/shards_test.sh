@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A gallery in buckets by the real programs: made, enrolled into, identified and verified over all of
-# them, admitted and decided by who has the shard list; what is less than the whole is refused. Then
-# each of its people against all (examples/deduplicate.cc), both halves killed on the way.
+# A gallery in buckets with the real programs: created, enrolled into, and searched over all
+# buckets; admitted and decided by an owner who has the shard list. An incomplete set of replies is
+# refused. Then each person is searched among all (examples/deduplicate.cc), and both halves are
+# killed meanwhile.
 #
 #   tests/shards_test.sh HEFT HEFT_SERVER DEDUPLICATE
 set -euo pipefail
@@ -29,7 +30,8 @@ refused() {
   [[ "$said" == *"$why"* ]] || fail "refused, but not for \"$why\": $said"
 }
 
-# Rows of the data set as clients have them: pick OUT LABEL... -- ROW..., a file a modality in OUT.
+# pick OUT LABEL... -- ROW...: rows of the data set as a client has them, a file for each modality
+# in OUT.
 pick() {
   python3 - "$@" <<'PYTHON'
 import ast, pathlib, sys
@@ -50,7 +52,7 @@ for file in sorted(pathlib.Path("data").glob("*.npy")):
 (out / "labels.txt").write_text("".join(label + "\n" for label in labels))
 PYTHON
 }
-# encrypt FROM TO USE: what pick has made.
+# encrypt FROM TO USE: encrypts the files of pick.
 encrypt() {
   mkdir -p "$2"
   for npy in "$1"/*.npy; do
@@ -77,7 +79,7 @@ refused "another division" "$server" gallery create "${matcher[@]}" --gallery st
   --shards other.shards
 "$heft" trust add --trust keys/trust.heft --role server --key store/server.pub >/dev/null
 
-# 24 people, and the sixth of them once more under another name.
+# 24 people, and the sixth of them again under another name.
 people=() rows=()
 for i in {0..23}; do people+=("${name[i]}") rows+=("$((4 * i))"); done
 pick enrolled "${people[@]}" twin -- "${rows[@]}" 22
@@ -111,7 +113,7 @@ refused "no shard list" "$heft" decrypt --scores "${owner[@]}" --shards cut.shar
   fail "not found in the whole"
 refused "opened before" "$heft" decrypt --scores "${whole[@]}" --in third/*.ct
 
-# A claim is answered by its own bucket.
+# A claim is answered by its own bucket alone.
 pick row-claim "${name[3]}" -- 14
 encrypt row-claim claim enrolment
 mapfile -t in < <(samples claim)
@@ -119,7 +121,7 @@ mapfile -t in < <(samples claim)
 "$heft" decrypt "${whole[@]}" --in claim.scores --fmr 0.1 | grep -q "^accept" ||
   fail "the claim is not accepted"
 
-# Somebody who is brought into each bucket is admitted into one.
+# A new person brought into each bucket is admitted into one.
 pick row-new new -- 120
 encrypt row-new new enrolment
 mapfile -t in < <(samples new)
@@ -132,7 +134,7 @@ for b in 0 1 2 3; do
 done
 ((admitted == 1)) || fail "admitted into $admitted buckets"
 
-# Each of 25 against all, five in a request. Both halves are killed, and go on.
+# Each of 25 people against all, in five requests. Both halves are killed, and continue.
 for r in 0 1 2 3; do
   labels=() rows=()
   for ((i = 6 * r; i < 6 * r + 6; i++)); do labels+=("${name[i]}") rows+=("$((4 * i + 1))"); done
@@ -163,7 +165,8 @@ until [[ "$(find exchange -maxdepth 1 -name '?.00?' 2>/dev/null | wc -l)" == 20 
   sleep 0.05
 done
 cp -r exchange answered
-# A pipe or a link in the place of a file that the other side hands over: nobody waits for it, or follows it.
+# A pipe or a link instead of a file from the other side is refused: neither half waits for it or
+# follows it.
 mkdir -p odd/{piped,linked,named}/requests
 mkfifo odd/pipe
 cp -r requests/4 odd/piped/requests/
@@ -193,8 +196,9 @@ for least in 3 8 14 20; do # lines of the record: in the middle of a request, or
   match=$!
 done
 to_the_end
-# An older record, of somebody who was killed after two people of the third request: replies that were
-# opened are still there, and are not to be opened again; what it does not know is asked for again.
+# Uses an older record, of a job killed after two people of the third request. Replies that were
+# opened are still there and must not be opened again. The job requests again the replies that its
+# record lacks.
 sed '/"request":"2","row":1,/q' record >older
 mv older record
 rm exchange/2.done
@@ -210,7 +214,7 @@ grep -q '"again":"2"' record || fail "replies that were opened are believed to b
 grep -q "of 25 people, 0 refused" summary.txt || { cat summary.txt; fail "not each of them once"; }
 grep -qE "^(${name[5]}	twin|twin	${name[5]})$" pairs.txt || { cat pairs.txt; fail "the pair is not found"; }
 (($(wc -l <pairs.txt) <= 6)) || { cat pairs.txt; fail "nearly everybody is somebody else"; }
-# Nothing but decisions has left, and nothing is left over.
+# Only decisions were written, and no files are left over.
 if grep -vE '^\{"(heft_deduplication|begin|again|end|request)"' record; then fail "other lines"; fi
 if grep -q '"score"' record; then fail "a score"; fi
 [[ "$(ls exchange)" == "$(printf '%s.done\n' 0 1 2 3 4)" ]] || { ls exchange; fail "left over"; }

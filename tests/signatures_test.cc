@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs refuse to believe, with default flags: files of another maker, for another,
-// of another gallery, too old, changed, or not signed at all. Each with its own reason.
+// Files that the programs refuse with default flags, each with its own reason: made by or for
+// another party, of another gallery, too old, changed, or not signed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ Bytes Read(const std::string& path) {
   return *std::move(bytes);
 }
 
-// The file in a signed one.
+// Inner: the file inside a signed one.
 Bytes Inner(const std::string& path) {
   const Bytes bytes = Read(path);
   const auto file = ReadSigned(bytes, path);
@@ -37,7 +37,7 @@ Bytes Inner(const std::string& path) {
   return {file->file.begin(), file->file.end()};
 }
 
-// The same payload with a checksum of its own, which anybody can compute.
+// Reseal: the same payload with a new checksum, which anybody can compute.
 Bytes Reseal(const Bytes& file) {
   return SealEnvelope(EnvelopeKind(file), EnvelopeVersion(file),
                       ByteSpan(file).subspan(kEnvelopeHeaderSize, file.size() - kEnvelopeOverhead));
@@ -93,12 +93,12 @@ class SignaturesTest : public ::testing::Test {
                  "--in", W(in), "--threshold", "0.5"},
                 more);
   }
-  // The file, as a new one of this name.
+  // Writes the bytes as a new file of this name.
   static std::string Write(const std::string& name, const Bytes& bytes) {
     EXPECT_TRUE(WriteFile(W(name), bytes).ok());
     return name;
   }
-  // The answer signed anew, by whom and as is said.
+  // The answer signed anew, with this key and statement.
   static std::string SignedReply(const std::string& name, const SigningKey& key,
                                  const Statement& statement) {
     return Write(name, *key.Sign(statement, Inner(W("server/scores.ct"))));
@@ -117,7 +117,7 @@ class SignaturesTest : public ::testing::Test {
     return name;
   }
 
-  // Refused for this reason: one line, nothing printed, no file changed.
+  // Must be refused for this reason: one line on stderr, nothing on stdout, no file changed.
   static void Refused(const char* program, const Args& args, const std::string& reason) {
     const auto before = Snapshot(work_->root());
     const Finished run = RunProgram(program, args);
@@ -132,14 +132,14 @@ class SignaturesTest : public ::testing::Test {
 };
 
 TEST_F(SignaturesTest, HonestFilesAreTaken) {
-  // Every reply is opened once, and other tests open the other one.
+  // Each reply is opened once, and other tests open the other one.
   Must(kServer, Join(Identify("server/honest.ct"), {"--degree-two"}));
   const auto opened = Must(kHeft, Decrypt("server/honest.ct", {"--scores", "--top", "3"}));
   EXPECT_EQ(opened["candidates"].size(), 3u);
 }
 
 TEST_F(SignaturesTest, ASubstitutedEncryptionKey) {
-  // The stranger could read whatever is encrypted under it.
+  // The stranger could decrypt samples under this key.
   const Bytes theirs = Read(W("owner/stranger/encryption.key"));
   const std::string folder = Folder("client/substituted", "encryption.key", theirs);
   Refused(kHeft, Encrypt("client/no.ct", folder), "signed by an unknown key-owner");
@@ -152,7 +152,7 @@ TEST_F(SignaturesTest, ASubstitutedEncryptionKey) {
   std::copy(other.begin(), other.end(), pasted.end() - sizeof(Hash) - other.size());
   Folder("client/pasted", "encryption.key", Reseal(pasted));
   Refused(kHeft, Encrypt("client/no.ct", "client/pasted"), "its signature is false");
-  // Nobody to ask.
+  // A folder without a trust file.
   std::filesystem::create_directories(W("client/lonely"));
   Write("client/lonely/encryption.key", theirs);
   Refused(kHeft, Encrypt("client/no.ct", "client/lonely"), "put the key owner's trust.heft beside");
@@ -171,7 +171,7 @@ TEST_F(SignaturesTest, SubstitutedEvaluationKeys) {
   Folder("server/plain", "evaluation.keys", Inner(W("owner/keys/evaluation.keys")));
   Refused(kServer, Serve("enrol", {"--gallery", W("server/gallery")}, "server/plain"),
           "not signed");
-  // Another of the owner's files in their place.
+  // Another file of the same owner instead of the right one.
   Folder("server/swapped", "evaluation.keys", Read(W("owner/keys/encryption.key")));
   Refused(kServer, Serve("enrol", {"--gallery", W("server/gallery")}, "server/swapped"),
           "encryption key (PUBK), not evaluation keys (EVAL)");
@@ -191,7 +191,7 @@ TEST_F(SignaturesTest, SubstitutedEnrolmentKeys) {
   Args enrol = Serve("enrol", {"--gallery", W("server/thin-gallery")}, "server/thin");
   enrol[2] = W("thin.heft");
   Refused(kServer, enrol, "enrolment.keys: signed by an unknown key-owner");
-  // Both owners believed: still not each other's.
+  // Files of two trusted owners do not fit each other either.
   const auto stranger = Trust::Load(W("owner/thin-stranger/trust.heft"));
   ASSERT_TRUE(stranger.ok());
   Must(kHeft, {"trust", "add", "--trust", trust, "--role", "key-owner", "--key",
@@ -205,7 +205,7 @@ TEST_F(SignaturesTest, ARelabelledReply) {
   const Bytes good = Read(W("server/claim.ct"));
   const Bytes inner = Inner(W("server/claim.ct"));
   const size_t start = good.size() - sizeof(Hash) - inner.size();
-  // The claimed identity, its name, the probe's label: each is a "3" or a "0" behind its length.
+  // The claimed identity, its name and the probe's label are each a "3" or a "0" after its length.
   size_t changed = 0;
   for (size_t at = kEnvelopeHeaderSize + 48; at < kEnvelopeHeaderSize + 110; ++at) {
     if (inner[at] != '0' && inner[at] != '3') continue;
@@ -230,7 +230,7 @@ TEST_F(SignaturesTest, AReplayedReplyAfterItsTime) {
           Decrypt(SignedReply("server/early.ct", ServerKey(),
                               {.role = Role::kServer, .issued = now + 7200})),
           "not valid yet");
-  // What the server makes by itself ends.
+  // The server's own answers expire.
   const auto check = Must(kHeft, {"trust", "check", W("server/scores.ct")});
   EXPECT_EQ(check["expires"].get<uint64_t>(), check["issued"].get<uint64_t>() + 3600);
 }
@@ -242,7 +242,7 @@ TEST_F(SignaturesTest, AReplyOfAnotherGallery) {
   Must(kServer, Join(Identify("server/other.ct", "server/other"), {"--degree-two"}));
   Refused(kHeft, Decrypt("server/other.ct", {"--gallery-id", id}), "of another gallery, " + other);
   Must(kHeft, Decrypt("server/other.ct", {"--gallery-id", other}));
-  // Pinned in the trust file.
+  // A gallery pinned in the trust file.
   std::filesystem::copy(Trusted(), W("pinned.heft"));
   Unpin(W("pinned.heft"));
   Must(kHeft, {"trust", "pin", "--trust", W("pinned.heft"), "--gallery", id});
@@ -260,7 +260,7 @@ TEST_F(SignaturesTest, AReplyOfAnotherSigner) {
   const Statement statement = {.role = Role::kServer};
   Refused(kHeft, Decrypt(SignedReply("server/nobody.ct", nobody, statement)),
           "signed by an unknown server");
-  // A client's key, as a client and as a server.
+  // A client's key listed as a client, and as a server.
   std::filesystem::copy(Trusted(), W("clients.heft"));
   Must(kHeft, {"trust", "add", "--trust", W("clients.heft"), "--role", "client", "--key",
                W("client.pub")});
@@ -269,7 +269,7 @@ TEST_F(SignaturesTest, AReplyOfAnotherSigner) {
           "lists as client and not as server");
   Refused(kHeft, Decrypt(SignedReply("server/client.ct", client, {.role = Role::kClient}), trust),
           "signed as by a client");
-  // And a server that is believed no more.
+  // A server that is no longer trusted.
   Must(kHeft,
        {"trust", "revoke", "--trust", W("clients.heft"), "--key", W("server/gallery/server.pub")});
   Refused(kHeft, Decrypt("server/scores.ct", trust), "which the trust file revokes");
@@ -288,7 +288,7 @@ TEST_F(SignaturesTest, ADamagedStatement) {
     const std::string raw = Write("server/flipped.ct", flipped);
     Refused(kHeft, Decrypt(raw), "checksum mismatch");
     const std::string sealed = Write("server/flipped.ct", Reseal(flipped));
-    // A kind that the file is not of shows at once; all else is not what was signed.
+    // A changed kind is noticed at once; any other change makes the signature false.
     const bool kind = at > kEnvelopeHeaderSize && at < kEnvelopeHeaderSize + 5;
     Refused(kHeft, Decrypt(sealed), kind ? "which it does not hold" : "its signature is false");
   }
@@ -331,14 +331,14 @@ TEST_F(SignaturesTest, RequestsWhereClientsAreListed) {
   EXPECT_EQ(check["subject"], Slurp(W("client.pub")).substr(0, 64));
   const auto sent = Must(kHeft, {"trust", "check", W("client/signed.ct")});
   EXPECT_EQ(check["nonce"], sent["nonce"]);
-  // Bound to what was asked.
+  // The answer is bound to its request.
   const Args request = {"--request", W("client/signed.ct"), "--row", "4"};
   Must(kHeft, Decrypt("server/asked.ct", request));
   Refused(kHeft, Decrypt("server/asked.ct", {"--request", W("client/signed.ct"), "--row", "3"}),
           "answers another request");
   Refused(kHeft, Decrypt("server/asked.ct", {"--request", W("client/face.ct"), "--row", "4"}),
           "answers another request");
-  // Meant for one server alone; and by somebody unknown.
+  // A request is for one server alone, and must come from a listed client.
   Args elsewhere = asked;
   for (std::string& arg : elsewhere) {
     if (arg == W("server/gallery")) arg = W("server/other");
@@ -348,7 +348,7 @@ TEST_F(SignaturesTest, RequestsWhereClientsAreListed) {
   Refused(kServer, asked, "signed by an unknown client");
 }
 
-// Recorded on the way and sent again, by many at once: one of them is answered.
+// A recorded request is sent again, many times at once: one of them is answered.
 TEST_F(SignaturesTest, ARequestIsAnsweredOnce) {
   const std::string folder =
       Folder("server/once", "evaluation.keys", Read(W("owner/keys/evaluation.keys")));
@@ -378,7 +378,7 @@ TEST_F(SignaturesTest, ARequestIsAnsweredOnce) {
     EXPECT_THAT(run.err, HasSubstr("taken before"));
   }
   EXPECT_EQ(answered, 1);
-  // Nor is it a verification or an enrolment afterwards.
+  // The request cannot be used later for a verification or an enrolment either.
   Refused(kServer,
           ask("verify", "server/gallery",
               {"--row", "2", "--identity", "ann", "--out", W("server/once.ct")}),
@@ -386,7 +386,7 @@ TEST_F(SignaturesTest, ARequestIsAnsweredOnce) {
   Refused(kServer, ask("enrol", "server/gallery", {}), "taken before");
   // The other samples of the file were not answered yet.
   Must(kServer, ask("identify", "server/gallery", {"--row", "3", "--out", W("server/once.ct")}));
-  // For ever, or longer than anybody remembers: refused at once.
+  // A request without an end, or with one later than servers remember, is refused at once.
   Must(kHeft, Encrypt("client/recorded.ct", "owner/keys",
                       {"--sign", W("client.key"), "--valid-for", "0"}));
   Refused(kServer, ask("identify", "server/gallery", {"--out", W("server/no.ct")}),
@@ -401,7 +401,7 @@ TEST_F(SignaturesTest, ModelsWhereTrainersAreListed) {
   Refused(kHeft, Encrypt("client/no.ct", folder), "model.heft: not signed");
   Must(kHeft, {"trust", "sign", "--key", W("trainer.key"), "--role", "trainer", "--in",
                W("model.heft"), "--out", W("signed.heft")});
-  // At the training, too.
+  // The same at training.
   Must(kHeft, TrainArgs(W("data"), W("trained.heft"), {"--sign", W("trainer.key")}));
   EXPECT_EQ(Must(kHeft, {"trust", "check", W("trained.heft")})["role"], "trainer");
   Args encrypt = Encrypt("client/again.ct", folder);
@@ -435,7 +435,7 @@ TEST_F(SignaturesTest, WhatATrustFileHolds) {
   Refused(kHeft, {"trust", "new-key", "--out", W("client.key")}, "never overwritten");
 }
 
-// From quarantine into the gallery, by way of both roles; nothing on the way is believed unsigned.
+// From quarantine into the gallery through both roles. No file on the way is accepted unsigned.
 TEST_F(SignaturesTest, EnrolmentsWaitForTheKeyOwner) {
   const std::string gallery = W("server/waiting");
   const Args enrol = Serve("enrol", {"--gallery", gallery});

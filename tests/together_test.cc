@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several programs at one gallery: who writes waits for his turn, who reads waits for nobody, and
-// who does not know what came of his enrolment is told.
+// Several programs use one gallery. Writers take turns, readers do not wait, and a repeated
+// enrolment is told the outcome of the first.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,7 +60,7 @@ class TogetherTest : public ::testing::Test {
     args.insert(args.end(), more.begin(), more.end());
     return args;
   }
-  // With stdout where bash's redirection leads it.
+  // Runs the server with stdout redirected by bash.
   static Finished Redirected(const std::string& redirection, const Args& args) {
     Args all = {"-c", "exec \"$0\" \"$@\" " + redirection, kServer};
     all.insert(all.end(), args.begin(), args.end());
@@ -70,7 +70,7 @@ class TogetherTest : public ::testing::Test {
   inline static Workplace* work_ = nullptr;
 };
 
-// 0.1: 33 of 64 were refused, a third of them after all the fusing was done.
+// In 0.1, 33 of 64 were refused, a third of them after all the fusing was done.
 TEST_F(TogetherTest, WhoeverEnrolsAtTheSameTimeIsTaken) {
   const std::string gallery = W("crowded");
   std::vector<std::unique_ptr<Process>> all;
@@ -85,7 +85,7 @@ TEST_F(TogetherTest, WhoeverEnrolsAtTheSameTimeIsTaken) {
   EXPECT_EQ(Must(kServer, {"inspect", gallery})["identities"], kPeople);
 }
 
-// 0.1: 12 of 19 identifications ended with exit 3, because a block was replaced under them.
+// In 0.1, 12 of 19 identifications ended with exit code 3, because a block was replaced meanwhile.
 TEST_F(TogetherTest, WhoeverAsksMeanwhileIsAnswered) {
   constexpr int kEnrolments = 20;
   const std::string gallery = W("asked");
@@ -123,7 +123,7 @@ TEST_F(TogetherTest, AnEnrolmentThatIsAskedForAgainHappensOnce) {
   const Finished said = RunProgram(kServer, Serve("enrol", gallery, 0, key));
   EXPECT_EQ(said.exit_code, 0) << said.err;
   EXPECT_THAT(said.out, HasSubstr("already answered"));
-  // Other samples, another name: another request.
+  // Other samples or another name make another request.
   for (const Args& other :
        {Serve("enrol", gallery, 1, key),
         Serve("enrol", gallery, 0, {"--identity", "x", "--idempotency-key", "the first"})}) {
@@ -131,18 +131,18 @@ TEST_F(TogetherTest, AnEnrolmentThatIsAskedForAgainHappensOnce) {
     EXPECT_EQ(run.exit_code, kInput);
     EXPECT_THAT(run.err, HasSubstr("idempotency key was given before"));
   }
-  // Without the key, or with another one, the same samples are refused as ever.
+  // Without the key, or with another one, the same samples are refused as before.
   for (const Args& more : {Args{}, Args{"--idempotency-key", "another"}}) {
     const Finished run = RunProgram(kServer, Serve("enrol", gallery, 0, more));
     EXPECT_EQ(run.exit_code, kInput);
     EXPECT_THAT(run.err, HasSubstr("were enrolled before"));
   }
   EXPECT_EQ(AdmitWaiting(Serve("enrol", gallery, 0), W("keys/secret.key"))["templates"], 1);
-  // What was said then is said again, although more has happened since.
+  // The stored answer is returned again, although the gallery has changed since.
   EXPECT_EQ(Must(kServer, Serve("enrol", gallery, 0, key))["templates"], once["templates"]);
 }
 
-// 0.1: exit 4 after a committed enrolment, so that a retry enrolled twice.
+// In 0.1, a committed enrolment could end with exit code 4, so a retry enrolled twice.
 TEST_F(TogetherTest, WhatIsDoneAlthoughNobodyHearsItIsSaid) {
   int person = 0;
   for (const std::string redirection : {">/dev/full", ">&-"}) {
@@ -162,7 +162,7 @@ TEST_F(TogetherTest, WhatIsDoneAlthoughNobodyHearsItIsSaid) {
         Redirected(redirection, Serve("enrol", gallery, person + 1, {"--quiet"}));
     EXPECT_EQ(unnamed.exit_code, kSystem);
     EXPECT_THAT(unnamed.err, HasSubstr("the same samples are refused"));
-    // A release, too, has happened.
+    // The same for a release that has happened.
     Args pending = {
         "pending",   "--model", W("model.heft"), "--keys",       W("keys/evaluation.keys"),
         "--gallery", gallery,   "--out",         W("pending.ct")};

@@ -56,7 +56,7 @@ void RaiseBudget(const std::string& model, const std::string& secret_key, Args m
 Args TrainArgs(const std::string& data, const std::string& out, const Args& more) {
   Args args = {"train",   "--data", data,       "--out", out,
                "--gamma", "16",     "--epochs", "3",     "--no-exact"};
-  // Of the two rings of the default profile a test says so itself.
+  // Tests of the default profile, which has two rings, set the option themselves.
   if (std::ranges::count(more, "--profile") == 0) {
     args.insert(args.end(), {"--profile", "compact"});
   }
@@ -81,7 +81,7 @@ void Believe(const std::string& trust, const std::string& gallery) {
          {"trust", "add", "--trust", trust, "--role", "server", "--key", path, "--name", key});
   }
   const Finished info = RunProgram(kServer, {"gallery", "info", "--json", "--gallery", gallery});
-  if (info.exit_code != 0) return;  // of no gallery, or a damaged one
+  if (info.exit_code != 0) return;  // no gallery, or a damaged one
   const std::string id = nlohmann::json::parse(info.out)["gallery_id"];
   if (Slurp(trust).find(id) != std::string::npos) return;
   Must(kHeft, {"trust", "pin", "--trust", trust, "--gallery", id});

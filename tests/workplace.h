@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Folders of the roles, and the commands that they run in them.
+// Folders of the roles, and the commands that the roles run in them.
 #ifndef HEFT_TESTS_WORKPLACE_H_
 #define HEFT_TESTS_WORKPLACE_H_
 
@@ -22,14 +22,14 @@ extern const char* const kHeft;
 extern const char* const kServer;
 extern const char* const kHeftPaper;
 
-// kScoreNoise, kRounding: how far an encrypted score may be off, before and by its rounding to
-// 0.001. Keys and noise are fresh every run here. A score's error is a Gaussian times the secret's
-// value in its slot, so its distribution is Laplace's; measured, with a deviation of 1.3e-4
-// to 1.8e-4 under the models of these tests. 4e-3 is then exceeded with a probability of exp(-31),
-// 2e-14, and a run looks at a few hundred scores. (The 2e-3 that the product promises are held in
-// fusion/, with known keys.)
+// kScoreNoise, kRounding: the largest error of an encrypted score, before its rounding to 0.001 and
+// by it. Keys and noise are fresh in every run here. A score's error is a Gaussian times the
+// secret's value in its slot, so it has a Laplace distribution; its measured deviation is 1.3e-4 to
+// 1.8e-4 under the models of these tests. It exceeds 4e-3 with probability exp(-31), 2e-14, and a
+// run checks a few hundred scores. (Tests in fusion/, with known keys, check the 2e-3 that the
+// product promises.)
 constexpr double kScoreNoise = 4e-3, kRounding = 5e-4;
-// kNormNoise: how far |z|^2 may be off. The noise estimate bounds it by less
+// kNormNoise: the largest error of |z|^2. The noise estimate gives a smaller bound
 // (fusion/fuser_test.cc); in one slot it is exceeded with a probability below 2e-10.
 constexpr double kNormNoise = 3e-2;
 
@@ -39,43 +39,45 @@ class Workplace {
   Workplace();
   const std::string& root() const { return folder_.path(); }
   std::string operator()(const std::string& path) const { return folder_ / path; }
-  // What one role hands to another.
+  // Copies a file that one role hands to another.
   void Copy(const std::string& from, const std::string& to) const;
 
  private:
   testing::TemporaryFolder folder_;
 };
 
-// Runs a program that must succeed; its result as JSON.
+// Runs a program that must succeed; returns its result as JSON.
 nlohmann::json Must(const char* program, Args args);
 
-// ServersCommand: whether heft-server has it, and heft does not, or another one of this name.
+// ServersCommand: whether the command is heft-server's, and heft has none or a different one of
+// that name.
 bool ServersCommand(const Args& args);
 
-// WithRow: of identify and verify row 0, where nothing else is said: the files of most tests hold
+// WithRow: adds row 0 to identify and verify without a row, since the files of most tests hold
 // several samples.
 Args WithRow(Args args);
 
-// Lets a key be asked as often as a test likes.
+// RaiseBudget: lets a test query a key as often as it likes.
 void RaiseBudget(const std::string& model, const std::string& secret_key, Args more = {});
 
-// heft train: quick, and not good at anything.
+// TrainArgs: a quick heft train, whose model is poor.
 Args TrainArgs(const std::string& data, const std::string& out, const Args& more = {});
 
-// ServerFolder: where a gallery's server has its key: of FOLDER, FOLDER:NAME and postgres:SERVICE.
+// ServerFolder: the folder of a gallery's server key, for FOLDER, FOLDER:NAME and postgres:SERVICE.
 std::string ServerFolder(const std::string& gallery);
 
-// Adds a gallery's server to those that a trust file believes, and pins the gallery, unless they are
-// there already: tests have several galleries of one key.
+// Believe: adds a gallery's server to a trust file and pins the gallery, unless they are there
+// already. Tests have several galleries under one key.
 void Believe(const std::string& trust, const std::string& gallery);
 
-// Takes all pins out of a trust file, as heft keygen makes it.
+// Unpin: removes all pins from a trust file, as heft keygen makes it.
 void Unpin(const std::string& trust);
 
-// Runs heft-server enrol, and lets the key owner of `secret_key` admit what it brings, and all that
-// waits: none may be rejected. What heft-server release printed.
+// EnrolNow: runs heft-server enrol; then the key owner of `secret_key` admits all pending
+// templates, and none may be rejected. Returns the output of heft-server release.
 nlohmann::json EnrolNow(const Args& enrol, const std::string& secret_key);
-// The second half of it, with the options of the first; `owner`: further ones of heft admit.
+// AdmitWaiting: the second half of EnrolNow, with the options of the first. `owner`: further
+// options of heft admit.
 nlohmann::json AdmitWaiting(const Args& enrol, const std::string& secret_key,
                             const Args& owner = {}, size_t rejected = 0);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A workspace by the real programs: from nothing to a decision in three commands, the checks of the
-// distributed way inside, and roles that move out and work on.
+// A workspace with the real programs: from nothing to a decision in three commands, the same checks
+// as between separate roles, and roles that move out and work on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ class WorkspaceTest : public ::testing::Test {
     args.insert(args.end(), more.begin(), more.end());
     return args;
   }
-  // Of a workspace that is made for one test, with the model of all.
+  // Makes a workspace for one test, with the model that all share.
   static std::string Made(const std::string& name) {
     Must(kHeft, {"init", W(name), "--model", W("made/owner/model.heft"), "--no-passphrase"});
     EXPECT_EQ(Must(kHeft, Add(name))["added"], kPeople);
@@ -112,7 +112,7 @@ TEST_F(WorkspaceTest, FindsWhoWasAddedAndNobodyElse) {
   EXPECT_TRUE(removed["overwritten"]);
   everybody[0] = everybody[5] = "";
   EXPECT_EQ(Found(Must(kHeft, Search("made"))), everybody);
-  // Each opening is in the journal: five searches or claims of eight rows.
+  // Each opening is in the journal: five searches or claims, of eight rows.
   const json budget = Must(kHeft, {"budget", "--model", W("made/owner/model.heft"), "--secret-key",
                                    W("made/owner/secret.key")});
   EXPECT_EQ(budget["identifications"], 5 * kPeople);
@@ -186,7 +186,7 @@ TEST_F(WorkspaceTest, PassphrasesComeFromAFileOrATerminal) {
       Label(3));
 }
 
-// Nothing is weaker inside: what the distributed way refuses, a workspace refuses.
+// A workspace is as strict as separate roles: it refuses the same files.
 TEST_F(WorkspaceTest, ChecksWhatTheRolesCheck) {
   const std::string workspace = Made("checked");
   std::filesystem::copy(W("checked/server/gallery"), W("old"));
@@ -199,7 +199,7 @@ TEST_F(WorkspaceTest, ChecksWhatTheRolesCheck) {
     Spill(W("checked/" + file), own);
     EXPECT_EQ(Found(Must(kHeft, Search("checked")))[0], Label(0)) << file;
   };
-  // Each role believes its own trust file: another workspace's lists none of these keys.
+  // Each role uses its own trust file: another workspace's lists none of these keys.
   Made("other");
   for (const std::string role : {"device", "server", "owner"}) {
     spoilt(role + "/trust.heft", Slurp(W("other/" + role + "/trust.heft")), {});
@@ -208,7 +208,7 @@ TEST_F(WorkspaceTest, ChecksWhatTheRolesCheck) {
   spoilt("server/evaluation.keys", Slurp(W("other/server/evaluation.keys")), {"evaluation.keys"});
   spoilt("device/encryption.key", Slurp(W("other/device/encryption.key")), {"encryption.key"});
   spoilt("owner/secret.key.journal", "", {"journal"});
-  // A gallery that is put back has people who were removed.
+  // A gallery restored from a backup contains people who were removed.
   std::filesystem::rename(W("checked/server/gallery"), W("new"));
   std::filesystem::rename(W("old"), W("checked/server/gallery"));
   Refused(Search("checked", "probe-", {"--quiet"}), {"older"});

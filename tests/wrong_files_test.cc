@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs say to files that are damaged, misplaced or not there.
+// Messages of the programs about files that are damaged, misplaced or missing.
 #include <sys/stat.h>
 
 #include <functional>
@@ -75,7 +75,7 @@ TEST_F(WrongFilesTest, NotANumberOrInfinity) {
   Refused(kHeft, EncryptArgs(zeros), kInput, {"row 1", "length 0"});
   Refused(kHeft, EncryptArgs(zeros, {"--label", "x"}), kInput, {"row 1", "length 0"});
   Refused(kHeft, EncryptArgs(zeros, {"--row", "1"}), kInput, {"row 1: a face vector of length 0"});
-  // In .npy, behind a good header.
+  // In .npy, after a valid header.
   for (const uint32_t bits : {0x7fc00000u, 0x7f800000u}) {
     std::string npy = Slurp(W("data/face.npy"));
     for (int i = 0; i < 4; ++i) npy[npy.size() - 4 + i] = static_cast<char>(bits >> (8 * i));
@@ -88,7 +88,7 @@ TEST_F(WrongFilesTest, WrongDimension) {
   Refused(kHeft, EncryptArgs(W("data/voice.npy")), kInput, {"16", "24", "face"});
   const std::string uneven = File("face.txt", "1 2 3\n1 2\n");
   Refused(kHeft, EncryptArgs(uneven), kInput, {uneven, "row 1"});
-  // Samples of a model of other dimensions.
+  // Samples of a model with other dimensions.
   Refused(kServer, Serve("enrol", {}, {.samples = {W("client/small.ct")}}), kInput,
           {W("client/small.ct"), "dimension 4", "24"});
 }
@@ -107,7 +107,7 @@ TEST_F(WrongFilesTest, FilesThatAreNotThere) {
   Refused(kHeft, {"inspect", none}, kInput, {none, "No such file"});
   Refused(kHeft, TrainArgs(none, W("owner/new.heft")), kInput, {none});
   Refused(kHeft, TrainArgs(W("data"), W("nowhere/new.heft")), kInput, {W("nowhere")});
-  // A file where a folder should be.
+  // A file instead of a folder.
   const std::string below = W("client/face.ct/x");
   Refused(kServer, Serve("enrol", {}, {.samples = {below}}), kInput, {below});
 }
@@ -200,7 +200,7 @@ TEST_F(WrongFilesTest, SwappedFiles) {
           {"decrypt", "--model", W("owner/model.heft"), "--secret-key",
            W("owner/keys/encryption.key"), "--in", W("server/scores.ct"), "--threshold", "0.5"},
           kInput, {"SIGN", "SECK"});
-  // A secret key must not be taken for a public one.
+  // A secret key must not be accepted as a public one.
   Refused(kHeft,
           {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/keys/secret.key"),
            "--modality", "face", "--in", W("client/face.npy"), "--out", W("client/new.ct")},
@@ -209,7 +209,7 @@ TEST_F(WrongFilesTest, SwappedFiles) {
 
 class DamagedGalleryTest : public WrongInputTest {
  protected:
-  // One more waits, admitted: what all copies of the gallery are told.
+  // One more template waits and is admitted; all copies of the gallery contain it.
   static void SetUpTestSuite() {
     WrongInputTest::SetUpTestSuite();
     const Args waiting = Serve("enrol", {"--identity", "newcomer"},
@@ -222,7 +222,7 @@ class DamagedGalleryTest : public WrongInputTest {
     std::filesystem::copy(W("server/waiting"), W("server/undamaged"));
     AdmitWaiting(waiting, W("owner/keys/secret.key"));
   }
-  // A copy whose store's file is another.
+  // A copy of the gallery with a changed store file.
   static std::string Copy(const std::string& name,
                           const std::function<void(std::string*)>& damage) {
     const std::string gallery = W("server/" + name);
@@ -257,14 +257,14 @@ class DamagedGalleryTest : public WrongInputTest {
   }
 };
 
-// Whatever is damaged is said, and nothing that answers is made of it.
+// Damage is reported, and damaged data is not used for answers.
 TEST_F(DamagedGalleryTest, FlippedBlocks) {
   const std::string gallery = Copy("flipped-block", [](std::string* store) {
     for (const size_t at : Blocks(*store)) *store = Flipped(std::move(*store), at + 70000);
   });
   Refused(kServer, Identify(gallery), kInput, {"block 0", "damaged", "checksum"});
   Refused(kServer, {"inspect", gallery}, kInput, {"block 0", "damaged"});
-  // Who comes in now comes to stand in another block, and answers.
+  // A template released now gets a place in another block, and is matched.
   const Finished release = RunProgram(kServer, Release(gallery));
   EXPECT_EQ(release.exit_code, 0) << release.err;
   EXPECT_THAT(release.out, HasSubstr("admitted 3 templates"));
@@ -282,7 +282,7 @@ TEST_F(DamagedGalleryTest, ResiduesAboveTheirPrimes) {
 }
 
 TEST_F(DamagedGalleryTest, HeadersOfBlocks) {
-  // Its magic, its version, its number, its generation, its hash.
+  // Changes the block's magic, version, number, generation and hash.
   for (const size_t offset : {0, 4, 8, 16, 48}) {
     const std::string gallery = Copy("header-" + std::to_string(offset), [&](std::string* store) {
       for (const size_t at : Blocks(*store)) *store = Flipped(std::move(*store), at + offset);
@@ -311,7 +311,7 @@ TEST_F(DamagedGalleryTest, StoresOfAnotherVersion) {
   AllRefuse(gallery, "version");
 }
 
-// A server's key without its store is no empty folder: something is lost.
+// A server's key without its store does not count as an empty folder, since data was lost.
 TEST_F(DamagedGalleryTest, StoresThatAreGone) {
   const std::string gallery = W("server/gone");
   std::filesystem::copy(W("server/undamaged"), gallery);
@@ -322,7 +322,7 @@ TEST_F(DamagedGalleryTest, StoresThatAreGone) {
   Refused(kServer, {"inspect", gallery}, kInput, {gallery});
 }
 
-// What version 0.1 left, in whatever state, is neither read as it is nor written over.
+// Files of version 0.1 are neither read nor overwritten, whatever their state.
 TEST_F(DamagedGalleryTest, FoldersOfVersion01) {
   for (const char* name : {"manifest.heft", "block-0-1.heft"}) {
     const std::string gallery = W("server/old-" + std::string(name));
@@ -335,7 +335,7 @@ TEST_F(DamagedGalleryTest, FoldersOfVersion01) {
 }
 
 TEST_F(WrongFilesTest, OutputThatCannotBeWritten) {
-  // Below a file, where nobody may write, root included; and in a folder that is not there.
+  // Below a file, where not even root may write; and in a missing folder.
   const std::string below = W("client/face.ct/new");
   Refused(kHeft, With(EncryptArgs(W("client/face.npy")), "--out", below), kSystem, {below});
   Refused(kServer, Serve("identify", {"--quiet", "--out", below}), kSystem, {below});
@@ -345,7 +345,7 @@ TEST_F(WrongFilesTest, OutputThatCannotBeWritten) {
   Refused(kServer, Serve("enrol", {"--quiet"}, {.gallery = below}), kSystem, {below});
   Refused(kHeft, With(EncryptArgs(W("client/face.npy")), "--out", W("nowhere/new.ct")), kInput,
           {W("nowhere/new.ct"), "No such file"});
-  // Onto a folder.
+  // A folder as output.
   Refused(kHeft, With(EncryptArgs(W("client/face.npy")), "--out", W("data")), kSystem, {W("data")});
 }
 

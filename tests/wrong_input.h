@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// WrongInputTest: a model, keys, samples and a gallery, and what must hold when a program refuses.
+// WrongInputTest: a model, keys, samples and a gallery, and the checks for a program that refuses.
 #ifndef HEFT_TESTS_WRONG_INPUT_H_
 #define HEFT_TESTS_WRONG_INPUT_H_
 
@@ -26,9 +26,9 @@ inline std::string Flipped(std::string file, size_t at) {
   return file;
 }
 
-// w("owner"): model A and its keys; models of the same dimensions but of another seed (other.heft)
-// and of other parameters (pq.heft), and one that needs fewer rotations (small.heft). w("client"):
-// vectors and samples. w("server/gallery"): three templates.
+// w("owner"): model A and its keys; models of the same dimensions with another seed (other.heft) or
+// other parameters (pq.heft); and one that needs fewer rotations (small.heft). w("client"): vectors
+// and samples. w("server/gallery"): three templates.
 class WrongInputTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -72,7 +72,7 @@ class WrongInputTest : public ::testing::Test {
                       const std::string& modality, const std::string& out,
                       const std::string& data = "data") {
     const Dataset dataset = *LoadDataset(W(data));
-    // client/face.npy, but client/small-face.npy.
+    // client/face.npy, but client/small-face.npy for other data sets.
     const std::string npy = W("client/" + (data == "data" ? "" : data + "-") + modality + ".npy");
     WriteRows(dataset, modality, {0, 3, 6}, npy, W("client/labels.txt"));
     Must(kHeft, {"encrypt", "--model", W("owner/" + model + ".heft"), "--key",
@@ -149,7 +149,7 @@ class WrongInputTest : public ::testing::Test {
     return W("server/" + name);
   }
   static std::string Store(const std::string& gallery) { return gallery + "/store.mdb"; }
-  // Where the values of blocks begin in a store's file, those that were replaced too.
+  // Where the values of blocks begin in a store's file, replaced blocks included.
   static std::vector<size_t> Blocks(const std::string& store) {
     std::vector<size_t> places;
     for (size_t at = store.find("HGBK"); at != store.npos; at = store.find("HGBK", at + 1)) {
@@ -159,7 +159,7 @@ class WrongInputTest : public ::testing::Test {
     return places;
   }
 
-  // The arguments must be refused with this code and one line that holds every given text.
+  // The arguments must be refused with this code and one line that contains every given text.
   static void Refused(const char* program, const Args& args, int code,
                       const std::vector<std::string>& texts) {
     std::string line;

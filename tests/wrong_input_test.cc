@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the programs say to wrong input: one clear line on stderr, the documented exit code, nothing
-// on stdout, and every file and gallery as it was, to the byte. Files that are wrong in themselves
-// are in wrong_files_test.cc.
+// Messages of the programs about wrong input: one clear line on stderr, the documented exit code,
+// nothing on stdout, and every file and gallery unchanged to the byte. Damaged files are in
+// wrong_files_test.cc.
 #include "tests/wrong_input.h"
 
 #include <sys/stat.h>
@@ -87,7 +87,7 @@ TEST_F(WrongArgumentsTest, NotesInADataFolder) {
   EXPECT_THAT(run.err, StartsWith("heft: no modality, because it does not begin with a number: "
                                   "notes.txt\n"));
   EXPECT_EQ(Must(kHeft, {"inspect", W("noted/model.heft")})["modalities"].size(), 2u);
-  // By everybody who reads the folder, before the work: here it then fails.
+  // Every program that reads the folder reports this before it starts work; these then fail.
   const std::vector<std::pair<const char*, Args>> readers = {
       {kHeft, {"evaluate", "--data", W("noted"), "--model", W("owner/small.heft")}},
       {kHeftPaper,
@@ -145,10 +145,10 @@ TEST_F(WrongArgumentsTest, OtherModelsGallery) {
 }
 
 TEST_F(WrongArgumentsTest, SecretKeys) {
-  // Onto existing keys.
+  // Output over existing keys.
   Refused(kHeft, {"keygen", "--model", W("owner/model.heft"), "--out", W("owner/keys")}, kInput,
           {W("owner/keys/secret.key"), "never overwritten"});
-  // Readable by others.
+  // A key file that others can read.
   std::filesystem::copy(W("owner/keys/secret.key"), W("owner/open.key"));
   ASSERT_EQ(chmod(W("owner/open.key").c_str(), 0644), 0);
   const std::string trust = W("owner/keys/trust.heft");
@@ -165,7 +165,7 @@ TEST_F(WrongArgumentsTest, SecretKeys) {
           kInput, {blank, "empty passphrase"});
   Keygen("model", "sealed", {"--passphrase-file", right});
   Believe(W("owner/sealed/trust.heft"), W("server/gallery"));
-  // Sealed or not: a passphrase can be guessed.
+  // Encrypted or not: a passphrase can be guessed.
   std::filesystem::copy(W("owner/sealed/secret.key"), W("owner/open-sealed.key"));
   ASSERT_EQ(chmod(W("owner/open-sealed.key").c_str(), 0640), 0);
   Refused(kHeft,
@@ -196,7 +196,7 @@ TEST_F(WrongArgumentsTest, SecretKeys) {
 }
 
 TEST_F(WrongArgumentsTest, RatesThatTheModelLacks) {
-  // scores.ct answers a search: a rate of one comparison says nothing of it.
+  // scores.ct answers a search, for which a rate of one comparison has no meaning.
   Refused(kHeft, DecryptArgs(W("server/scores.ct"), {"--fmr", "1e-2"}), kInput, {"--fpir"});
   Refused(kHeft, DecryptArgs(W("server/scores.ct"), {"--fpir", "1e-9"}), kInput,
           {"an FPIR of 1e-09", "they reach to"});

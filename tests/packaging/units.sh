@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# scripts/try-units runs this where systemd has booted and the packages are installed: the steps of
-# docs/operations.md, "Install", for both machines in one; then searches that nobody may fail while both
+# scripts/try-units runs this on a system where systemd has booted and the packages are installed.
+# It follows docs/operations.md, "Install", for both machines in one. Then it searches while both
 # services are reloaded, restarted and killed. Exit code 0 only if each search was answered.
 set -euo pipefail
 source="$(dirname -- "${BASH_SOURCE[0]}")/../.."
@@ -16,7 +16,7 @@ umask 077
 work="$(mktemp -d)"
 trap 'rm -rf -- "$work"' EXIT
 
-# Files and configurations of scripts/demo --service, moved to where the units look.
+# The files and configurations of scripts/demo --service, moved to the folders that the units use.
 make_keys --identities 60 --jitter 0.3 0.3
 make_certificates matcher decider registrar client operator
 write_configurations 0.01
@@ -33,7 +33,8 @@ for home in "$decider_home" "$matcher_home"; do
 done
 chown -R heft-decider: "$decider_home" /var/lib/heft-decider-anchor
 chown -R heft-matcher: "$matcher_home"
-# Where the system takes the right to lock memory from all (a container may), the service says so, and is told not to.
+# A system (a container, say) may forbid locking memory to all processes. The service reports that,
+# and is then configured without.
 lock=true
 [[ "$(systemd-run --quiet --pipe --wait -p User=heft-decider -p LimitMEMLOCK=infinity sh -c 'ulimit -l')" == unlimited ]] ||
   lock=false
@@ -76,7 +77,7 @@ for ((i = 0; i < people; ++i)); do
     die "enrolment refused: $(cat "$work/answer")"
 done
 
-# Searches, one after the other, of all whom there is data of; each by a sample of its own.
+# Searches for all people in the data, one after the other, each with another sample.
 touch "$work/asking"
 ask_on() {
   local row=1 decided=0 exhausted=0 wrong=0 person
@@ -86,7 +87,7 @@ ask_on() {
     if as client POST "$matching/v1/identify/visitors" "${forms[@]}" --header 'Accept: application/json' \
       >"$work/answer" 2>"$work/failure"; then
       decided=$((decided + 1))
-      # By chance a sample may be rejected: who is accepted must be that person.
+      # A sample may be rejected by chance; an accepted one must get the right name.
       ! grep -q '"decision":"accept"' "$work/answer" || grep -q "\"identity\":\"person-$person\"" "$work/answer" ||
         { wrong=$((wrong + 1)) && cat "$work/answer" >&2; }
     elif grep -q 'query budget is spent' "$work/answer"; then

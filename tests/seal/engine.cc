@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Our engine as a party beside SEAL, for tests/seal/engine.test.mjs: objects of SEAL in a folder
-// in, objects of SEAL out.
+// Our engine as a party beside SEAL, for tests/seal/engine.test.mjs. It reads and writes objects of
+// SEAL in a folder.
 //
 //   seal_engine compute DIR          every operation of the evaluator on `a`, `b`, `p` -> out.NAME
 //   seal_engine make DIR STEPS...    keys and encryptions of the slots in inputs.json
@@ -209,7 +209,7 @@ void Make(const Engine& engine, const std::vector<int64_t>& steps) {
     const uint32_t element = step == 0 ? ckks::ConjugationElement(engine.params())
                                        : ckks::RotationElement(engine.params(), step);
     galois[element] = seal::MakeSeededGaloisKey(ctx, secret, element, rng);
-    if (galois.size() % 2 == 0) {  // one with both halves in full beside seeded ones
+    if (galois.size() % 2 == 0) {  // one key with both halves in full beside seeded ones
       for (seal::KeyPart& part : galois[element]) part.seed.reset();
     }
   }

@@ -11,12 +11,12 @@ const suite = new Suite();
 const folder = workplace();
 const { engine } = programs;
 
-// SEAL does not centre digits, so its key switching errs more in the slots near zeta = 1: there by
-// a standard deviation of N / pi * sqrt(10.5 N L) / scale where q and P are alike, L of such primes
-// (27, 26 and 25 bits under 28 count as a third of one).
-// `sealWorst` is eight of those; the root mean square stays within `tolerance`. Keys are drawn anew in
-// every run: what our engine computes has a root mean square below a tenth of `tolerance`, and no slot
-// beyond twice that once in 10^15 runs.
+// SEAL does not centre digits, so its key switching has larger errors in the slots near zeta = 1.
+// Their standard deviation is N / pi * sqrt(10.5 N L) / scale, where q and P are alike and there
+// are L such primes (27, 26 and 25 bits under 28 count as a third of one). `sealWorst` is eight
+// deviations; the root mean square stays within `tolerance`. Keys are drawn anew in every run. The
+// error of our engine has a root mean square below a tenth of `tolerance`, and a slot exceeds twice
+// that once in 10^15 runs.
 const sets = [
   { degree: 4096, bits: [30, 23, 23, 30], scale: 2 ** 23, tolerance: 1e-2, sealWorst: 0.26 },
   {
@@ -48,7 +48,7 @@ const rotate = (x, steps) => x.map((_, j) => x[(j + steps + x.length) % x.length
 const sum = (...vectors) => vectors.reduce((x, y) => zip(x, y, (u, v) => u + v));
 const product = (x, y) => zip(x, y, (u, v) => u * v);
 
-// What our operations must make of a, b and p.
+// expectedOf: the results of our operations on a, b and p.
 function expectedOf(a, b, p) {
   const rotations = sum(a, rotate(a, 1), rotate(a, 2));
   return {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the suites share: folders, programs, comparison, and a count of the cases that ran.
+// Functions that the suites share: folders, programs, comparison, and a count of the cases that
+// ran.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -25,7 +26,7 @@ export function run(program, ...args) {
   return done;
 }
 
-// Runs a program that must succeed; returns what it printed.
+// Runs a program that must succeed; returns its output.
 export function must(program, ...args) {
   const done = run(program, ...args);
   assert.equal(done.status, 0, `${program} ${args.join(' ')}: ${done.stderr}`);
@@ -42,8 +43,8 @@ export function assertClose(actual, expected, worst, rms = worst) {
   assert.ok(mean <= rms, `root mean square of the errors ${mean}, at most ${rms} allowed`);
 }
 
-// Cases, run in order, each reported; the process fails if one does, or if there were fewer than
-// `expected`.
+// Suite: runs cases in order and reports each. The process fails if a case fails, or if fewer than
+// `expected` ran.
 export class Suite {
   #passed = 0;
   #failed = 0;
@@ -63,8 +64,8 @@ export class Suite {
   }
 }
 
-// The key owner admits all that waits in a gallery; `of`: the server's options for it. `keys`: the
-// folder of heft keygen, whose keys are signed.
+// admitWaiting: the key owner admits all pending templates of a gallery. `of`: the server's options
+// for it. `keys`: the folder of heft keygen, whose keys are signed.
 export function admitWaiting(at, of, secretKey, keys) {
   const { heft, server } = programs;
   const trust = ['--trust', `${keys}/trust.heft`];

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes tests/data/seal: small objects of SEAL, once. Keys are fresh, so a second run writes other
-// bytes of the same meaning.
+// Writes tests/data/seal: small objects of SEAL. It is run once: keys are fresh, so a second run
+// writes other bytes with the same meaning.
 //
 //   node tests/seal/make_files.mjs FOLDER
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -42,7 +42,7 @@ const ids = [];
 let level = context.firstContextData;
 for (let limbs = 3; limbs > 0; --limbs) {
   ids.unshift(hex(level.parmsId));
-  if (limbs > 1) level = level.nextContextData; // SEAL does not take asking beyond the last
+  if (limbs > 1) level = level.nextContextData; // SEAL refuses the question after the last level
 }
 ids.push(hex(context.keyParmsId));
 const primes = Array.from(parameters.coeffModulus, Number);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model file (docs/formats.md, MODL) and what it makes of plain vectors: the independent reference.
+// Reads a model file (docs/formats.md, MODL) and computes its results on plain vectors: the
+// independent reference.
 import { readFileSync } from 'node:fs';
 import { must, programs } from './helpers.mjs';
 
@@ -25,7 +26,7 @@ export function readModel(path) {
   return { modalities, gamma, projection, interval, stages, total };
 }
 
-// Rows of numbers, as heft synth writes them: .npy, version 1, float32 or float64.
+// readNpy: rows of numbers as heft synth writes them: .npy, version 1, float32 or float64.
 export function readNpy(path) {
   const bytes = readFileSync(path);
   const header = bytes.toString('latin1', 10, 10 + bytes.readUInt16LE(8));
@@ -39,7 +40,8 @@ export function readNpy(path) {
     }));
 }
 
-// A data set and a model of it, m.heft in the same folder, both made by our program, and the vectors of a row.
+// trained: makes a data set and its model, m.heft in the same folder, with our program; returns
+// them with a function for a row's vectors.
 export function trained(folder, profile, dimensions) {
   const heft = (...args) => must(programs.heft, ...args, '--json', '--quiet');
   heft('synth', '--out', `${folder}/data`, '--identities', 30, '--samples', 4, '--jitter', 1, '--dimensions', ...dimensions);
@@ -65,14 +67,14 @@ export const unit = (v) => {
 
 export const dot = (x, y) => x.reduce((sum, v, i) => sum + v * y[i], 0);
 
-// One vector a modality, projected.
+// The projection of one vector for each modality.
 export function project(model, vectors) {
   const all = vectors.flatMap(unit);
   return Array.from({ length: model.gamma }, (_, r) =>
     dot(all, model.projection.slice(r * model.total, (r + 1) * model.total)));
 }
 
-// The fused template of one vector a modality.
+// The fused template of one vector for each modality.
 export function fuse(model, vectors) {
   const z = project(model, vectors);
   const factor = evaluate(model, dot(z, z));

@@ -11,7 +11,7 @@ export const modes = {
   zstd: seal.ComprModeType.zstd,
 };
 
-// Frees WebAssembly objects when `body` is done: they are not collected.
+// Frees WebAssembly objects when `body` ends, since they are not garbage-collected.
 export function scoped(body) {
   const held = [];
   const hold = (object) => {
@@ -28,8 +28,8 @@ export function scoped(body) {
 export const save = (path, object, mode = modes.none) =>
   writeFileSync(path, object.saveArray(mode));
 
-// From the bytes of encryption parameters, as another program wrote them; `insecure` is for tests
-// with tiny degrees.
+// A context from the bytes of encryption parameters that another program wrote. `insecure` is for
+// tests with tiny degrees.
 export function contextOf(bytes, insecure = false) {
   const parameters = seal.EncryptionParameters(seal.SchemeType.ckks);
   parameters.loadArray(bytes);
@@ -46,7 +46,7 @@ export function parametersOf(degree, bits) {
   return parameters;
 }
 
-// Of primes that are given, the special one last.
+// Parameters with the given primes, the special one last.
 export function parametersWith(degree, primes) {
   const parameters = seal.EncryptionParameters(seal.SchemeType.ckks);
   parameters.setPolyModulusDegree(degree);
@@ -56,7 +56,7 @@ export function parametersWith(degree, primes) {
   return parameters;
 }
 
-// A holder of a secret key, or of what it made.
+// Party: has a secret key, or public keys made from one.
 export class Party {
   constructor(context) {
     this.context = context;
@@ -77,7 +77,7 @@ export class Party {
     this.encryptor = seal.Encryptor(this.context, this.publicKey, this.secretKey);
     this.decryptor = seal.Decryptor(this.context, this.secretKey);
   }
-  // A public key that another program made: encrypts, and decrypts nothing.
+  // Uses a public key that another program made; the party can encrypt, but not decrypt.
   useKey(publicKeyBytes) {
     const key = seal.PublicKey();
     key.loadArray(this.context, publicKeyBytes);

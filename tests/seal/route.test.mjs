@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole fuse-and-match route between HEFT and SEAL, profile compact, N = 8192. First a client that has SEAL only,
-// and our server's program; then our keys and ciphertexts, and fusion and matching in SEAL.
+// The whole fuse-and-match route between HEFT and SEAL, profile compact, N = 8192. First, a client
+// with only SEAL, and our server's program; then our keys and ciphertexts, with fusion and matching
+// in SEAL.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { admitWaiting, assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';
@@ -57,7 +58,7 @@ function importSamples(index, rows, labels, out) {
       const path = at(`${name}-${out}-${i}.seal`);
       const slots = compactSlots(unit(data[index][row]), repeat, plan.gamma, plan.degree / 2);
       const plain = hold(client.encode(slots, plan.scale));
-      // Public-key and seeded secret-key encryptions in turns.
+      // Public-key and seeded secret-key encryptions alternate.
       const encrypt = i % 2 === 0 ? 'encryptSerializable' : 'encryptSymmetricSerializable';
       save(path, hold(client.encryptor[encrypt](plain)), Object.values(modes)[i % 3]);
       return path;
@@ -75,7 +76,7 @@ const inputs = (files) => files.flatMap((file) => ['--in', file]);
 suite.test('our server enrols what SEAL encrypted', () =>
   must(server, 'enrol', ...common, ...inputs(templates)));
 
-// --- The key owner: takes SEAL's secret key, and admits them.
+// --- The key owner takes SEAL's secret key, and admits the templates.
 suite.test('only the key owner\'s program takes the secret key', () => {
   const refused = run(server, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
     '--out', at('secret.key'));
@@ -151,8 +152,8 @@ suite.test('the secret key goes to HEFT and back', () => {
 });
 
 // --- The other way round: our engine makes keys and encrypts, SEAL fuses and matches, we decrypt.
-// Levels: projection, norm, its square, its application, match. One modality after the other, since
-// node-seal encodes real slots only.
+// Levels: projection, norm, its square, its application, match. Modalities are encrypted one after
+// the other, since node-seal encodes only real slots.
 function fuseAndMatchInSeal() {
   const degree = 8192;
   const slots = degree / 2;
@@ -167,7 +168,7 @@ function fuseAndMatchInSeal() {
     for (let step = from; step < to; step *= 2) out.push(step);
     return out;
   };
-  // One value a slot: run 1, so that a row of gamma slots holds one coordinate.
+  // One value in each slot: run 1, so that a row of gamma slots holds one coordinate.
   const vectors = { template: vectorsOf(enrolled[1]), probe: vectorsOf(probe) };
   const encoded = {};
   for (const [who, modalities] of Object.entries(vectors)) {
@@ -187,8 +188,8 @@ function fuseAndMatchInSeal() {
     h(evaluator.plainModSwitchTo(h(party.encode(new Array(slots).fill(value), c.scale)), h(c.parmsId)));
   const down = (h, c, to) => h(evaluator.cipherModSwitchTo(c, h(to.parmsId)));
 
-  // c0 + c1 u + c2 u^2, u = (s - centre) / half, as k ((s + a)^2 + b). k goes into the scale: that of z
-  // is chosen so that a template comes out at `scale`.
+  // c0 + c1 u + c2 u^2 with u = (s - centre) / half is computed as k ((s + a)^2 + b). k goes into
+  // the scale: the scale of z is chosen so that the template has scale `scale`.
   const { centre, half, coefficients: [c0, c1, c2] } = model.stages[0];
   const k = c2 / half ** 2;
   const a = (c1 * half) / (2 * c2) - centre;

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs one suite against SEAL in Node. Fails where Node or node-seal is missing: a suite that did not
-# run has not passed. Run by CTest.
+# Runs one suite against SEAL in Node. It fails if Node or node-seal is missing, since a suite that
+# did not run has not passed. Run by CTest.
 #
 #   tests/seal/run.sh SUITE SEAL_ENGINE HEFT HEFT_SERVER
 set -euo pipefail

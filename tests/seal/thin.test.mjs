@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole route of profile thin between HEFT and SEAL: samples are enrolled and verified at N = 8192,
-// identified at N = 4096 with the four primes of the matching ring. First a client that has SEAL only,
-// and our programs; then our keys and thin probes, and projection, norm and match in SEAL.
+// The whole route of profile thin between HEFT and SEAL. Samples are enrolled and verified at N =
+// 8192 and identified at N = 4096 with the four primes of the matching ring. First, a client with
+// only SEAL, and our programs; then our keys and thin probes, with projection, norm and match in
+// SEAL.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { admitWaiting, assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';
@@ -16,7 +17,7 @@ const of = ['--model', at('m.heft')];
 const json = (program, ...args) => JSON.parse(must(program, ...args, '--json', '--quiet'));
 const rings = ['matching', 'enrolment'];
 
-// A program that must refuse, with this on stderr, and write nothing to `out`.
+// refuses: runs a program that must refuse with this message on stderr, and write nothing to `out`.
 function refuses(status, message, out, program, ...args) {
   const done = run(program, ...args, ...(out ? ['--out', out] : []));
   assert.equal(done.status, status, done.stderr);
@@ -32,7 +33,7 @@ const probe = 5; // another sample of bob
 const exactProbe = unit(project(model, vectorsOf(probe)));
 const cosines = enrolled.map((row) => dot(fuse(model, vectorsOf(row)), exactProbe));
 
-// --- The client: SEAL only, two rings, each with keys of its own.
+// --- The client: only SEAL, two rings, each with keys of its own.
 const plans = {};
 const clients = {};
 for (const ring of rings) {
@@ -77,7 +78,7 @@ suite.test('evaluation keys of the enrolment ring are refused, with what to do',
   }
 });
 
-// --- The key owner: takes both secret keys, and makes the enrolment keys.
+// --- The key owner takes both secret keys, and makes the enrolment keys.
 suite.test('a secret key of one ring alone, or of the other ring, is refused', () => {
   const args = ['import-seal', 'secret-key', ...of, ...sameKey];
   refuses(3, /two rings: give the secret key of the matching ring and, with --enrolment-in/, at('one.key'), heft,
@@ -107,7 +108,7 @@ function importSamples(ring, index, rows, labels, out) {
     scoped((hold) => {
       const path = at(`${name}-${out}-${i}.seal`);
       const plain = hold(client.encode(compactSlots(unit(data[index][row]), repeat, gamma, degree / 2), scale));
-      // Public-key and seeded secret-key encryptions in turns.
+      // Public-key and seeded secret-key encryptions alternate.
       const encrypt = i % 2 === 0 ? 'encryptSerializable' : 'encryptSymmetricSerializable';
       save(path, hold(client.encryptor[encrypt](plain)), Object.values(modes)[i % 3]);
       return path;
@@ -148,7 +149,7 @@ suite.test('ciphertexts at another level or scale are refused in the matching ri
   }
 });
 
-// What SEAL makes of exported scores: the cosines of the answers.
+// openInSeal: SEAL decrypts exported scores to the cosines of the answers.
 function openInSeal(scores, out, slotsOf) {
   const reply = json(server, 'export-seal', 'scores', ...of, '--in', at(scores), '--out', at(out));
   assert.equal(reply.divide_by_norm, true);
@@ -160,7 +161,7 @@ function openInSeal(scores, out, slotsOf) {
   return { reply, length, cosines: slotsOf(reply).map((slot) => (reply.factors[slot] * slots[slot]) / length) };
 }
 
-// No enrolment keys: SEAL's evaluation keys alone identify.
+// An identification needs only SEAL's evaluation keys, not the enrolment keys.
 must(server, 'identify', ...identifying, ...probes, '--out', at('scores.ct'));
 suite.test('SEAL decrypts the scores of an identification and divides them by the norm: cosines', () => {
   const opened = openInSeal('scores.ct', 'scores', () => people.map((_, position) => position));
@@ -190,7 +191,7 @@ suite.test('heft decrypt opens the same scores with SEAL\'s secret keys', () => 
   assertClose(candidates.map((c) => c.score), candidates.map((c) => cosines[people.indexOf(c.identity)]), 2e-3);
 });
 
-// SEAL's slots of what HEFT's client encrypts, in a ring.
+// encryptsForSeal: SEAL decrypts the samples of HEFT's client to their slots, in one ring.
 function encryptsForSeal(key, ring, client, out) {
   const { modalities, gamma, degree } = plans[ring];
   const use = ring === 'matching' ? 'identification' : 'enrolment';
@@ -269,7 +270,7 @@ function matchInSeal() {
     for (let step = from; step < to; step *= 2) c = h(evaluator.add(c, rotate(h, c, step)));
     return c;
   };
-  // Before the rescale, where an error of a key switch is small.
+  // Before the rescale, the error of a key switch is small.
   const product = (h, x, y) =>
     h(evaluator.rescaleToNext(fold(h, h(evaluator.relinearize(h(evaluator.multiply(x, y)), relin)), 1, gamma)));
   const factorScale = (2 ** 25 * primes[2]) / scale;
@@ -313,7 +314,7 @@ suite.test('SEAL projects and matches our thin probes; SEAL and our engine decry
   const read = (name) => parties.matching.load('CipherText', at(`match.${name}`));
   const inSeal = Object.fromEntries(['score', 'y', 'z'].map((n) => [n, mean(parties.matching.decrypt(read(n)))]));
   assertClose([cosine(inSeal)], [expected], 2e-4);
-  // The engine's names of parameters and secret key.
+  // Copies parameters and secret key to the names that the engine expects.
   save(at('parms'), { saveArray: () => readFileSync(at('parms.matching')) });
   save(at('secret_key'), { saveArray: () => readFileSync(at('heft-secret.matching')) });
   const opened = JSON.parse(must(engine, 'decrypt', folder, 'match.score', 'match.y', 'match.z'));

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# docs/operations.md has every key that the daemons read, in its table, and no other.
+# Checks that docs/operations.md lists, in its tables, exactly the keys that the daemons read.
 #
 #   tests/service/config_docs_test.sh SOURCE_DIR
 set -euo pipefail
 cd "$1"
-# What sources ask for: table.Number("key", ... and its like; "_table" is Table and Tables.
+# read_by: keys that the sources read by table.Number("key", ... and the like; "_table" is Table and
+# Tables.
 read_by() {
   grep -ohE '\.(Text|RequiredText|Choice|Path|RequiredPath|Paths|Number|Real|Flag|Seconds|Texts)\(\s*"[a-z_]+"' "$@" |
     sed 's/.*"\(.*\)"/\1/' | sort -u

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What console_test.sh asks a browser to do.
+// The steps that console_test.sh runs in a browser.
 import {mkdirSync} from 'node:fs';
 import {parseArgs} from 'node:util';
 import assert from 'node:assert/strict';
@@ -12,8 +12,8 @@ const browser = await chromium.launch({executablePath: options.browser, args: ['
 const kTitles = {overview: 'Overview', galleries: 'Galleries', persons: 'People', admissions: 'Admissions', budget: 'Budget', audit: 'Audit log'};
 const kKinds = [['light', 1200], ['dark', 1200], ['light', 400]];
 
-// open: a page of somebody's browser, which fails the test where anything is wrong on it: an error of
-// a script, a file that the policy stops, an element that is wider than the window.
+// open: opens a page in a role's own browser. The test fails at any error on it: of a script, a
+// file that the policy stops, an element that is wider than the window.
 async function open(url, who, [colorScheme, width] = kKinds[0]) {
   const context = await browser.newContext({
     colorScheme, viewport: {width, height: 800}, ignoreHTTPSErrors: true, // the authority is a throw-away one
@@ -23,7 +23,7 @@ async function open(url, who, [colorScheme, width] = kKinds[0]) {
   const complaints = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
-    // What a role may not see is answered 403, and the browser says so.
+    // A role's forbidden requests are answered with 403, and the browser logs that.
     if (message.type() === 'error' && !/status of (403|503)/.test(message.text())) complaints.push(message.text());
   });
   await page.goto(`${url}/console/`);
@@ -65,7 +65,7 @@ async function lookAtEverything(service, url, wanted) {
   }
 }
 
-// With the keyboard alone: to the queue, choose one, admit; then reject another.
+// Uses only the keyboard: goes to the queue, chooses one, admits it; then rejects another one.
 async function decideByKeyboard() {
   const {page, context, complaints} = await open(options.deciding, 'operator');
   await page.waitForFunction(() => document.querySelector('nav .count')?.textContent === '3', null, {timeout: 20000});
@@ -86,7 +86,7 @@ async function decideByKeyboard() {
     await page.waitForFunction((count) => document.querySelectorAll('input[type=checkbox]').length === count, left);
     assert.match(await page.textContent('#notice'), /One person (admitted|rejected)/);
   }
-  // No is no.
+  // Answering no changes nothing.
   await boxes.first().check();
   await page.click('main button:has-text("Admit")');
   await page.keyboard.press('Escape');
@@ -96,7 +96,7 @@ async function decideByKeyboard() {
   await context.close();
 }
 
-// The matcher has its answers: one person is in the gallery, one waits.
+// The matcher has the answers: one person is in the gallery, one waits.
 async function seeWhoIsIn() {
   const {page, context, complaints} = await open(options.matching, 'operator');
   await show(page, 'persons');
@@ -121,7 +121,7 @@ async function seeWhoIsIn() {
   await context.close();
 }
 
-// Who has no role is told what is wrong, and shown nothing.
+// A user without a role sees the reason, and nothing else.
 async function othersAreShownNothing() {
   const {page, context} = await open(options.deciding, 'matcher');
   await show(page, 'budget');

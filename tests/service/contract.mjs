@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The services against their contract: heft.yaml is lint-free, its operations are the programs' routes, and
-// every answer that the tests have recorded (service/openapi/recorder.h) is as it says.
+// Checks the services against their contract: heft.yaml passes the linter, its operations are the
+// programs' routes, and every recorded answer of the tests (service/openapi/recorder.h) conforms.
 //
 //   node contract.mjs HEFT_YAML RECORDS_FOLDER
 import {readFileSync, readdirSync} from 'node:fs';
@@ -16,7 +16,7 @@ const say = (text) => wrong.push(text);
 const config = await createConfig({extends: ['recommended-strict'], rules: {
   'security-defined': 'error',
   'operation-4xx-response': 'error',
-  'no-server-example.com': 'off', // the document is everybody's, no server is
+  'no-server-example.com': 'off', // the document is for all servers
 }});
 for (const problem of await lint({ref: contract, config})) {
   const at = problem.location[0];
@@ -33,7 +33,7 @@ const check = (schema, value) => {
   return validate(value) ? '' : ajv.errorsText(validate.errors);
 };
 
-// Operations, each with its path as a pattern; those without names in braces go first.
+// Operations, each with its path as a pattern; paths without names in braces go first.
 const operations = [];
 for (const [path, item] of Object.entries(api.paths)) {
   for (const method of ['get', 'put', 'post', 'delete']) {
@@ -70,7 +70,7 @@ function checkAnswer(answer) {
   if (path.startsWith('/console')) return; // files for people
   const operation = operations.find((o) => o.method === answer.method && o.pattern.test(path));
   if (!operation) {
-    // What no route fits is answered by the server itself, with an Error.
+    // A path that fits no route is answered by the server itself, with an Error.
     if (answer.status < 400) say(`${answer.method} ${path} is in no contract, and was answered ${answer.status}`);
     else if (check(api.components.schemas.Error, JSON.parse(answer.body))) say(`${answer.method} ${path}: ${answer.body} is no Error`);
     return;
@@ -83,7 +83,7 @@ function checkAnswer(answer) {
   for (const [header, about] of Object.entries(response.headers ?? {})) {
     if (about.required && !(header.toLowerCase() in answer.headers)) say(`${name}: lacks ${header}`);
   }
-  // A budget that is spent comes back over a day, if at all: nobody is asked to come again soon.
+  // A spent budget refills over a day or not at all, so a client must not ask again soon.
   const spent = ['decide', 'identify', 'verifyFromId'].includes(operation.operationId) &&
     /query budget is spent|replies were opened under this key/.test(answer.body);
   if (answer.status === 429 && !spent && !('retry-after' in answer.headers)) say(`${name}: lacks Retry-After`);

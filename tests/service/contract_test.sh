@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Holds what the services have answered in their tests against their contract, in Node. Fails where Node or
-# the packages are missing: a check that did not run has not passed. Run by CTest.
+# Checks the recorded answers of the services' tests against their contract, in Node. It fails if
+# Node or the packages are missing, since a check that did not run has not passed. Run by CTest.
 #
 #   tests/service/contract_test.sh HEFT_YAML RECORDS_FOLDER
 set -euo pipefail

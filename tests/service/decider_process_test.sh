@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# heft-decider as a process: what --check says, a configuration read anew, a wrong one that changes nothing,
-# a kill that loses nothing, and that nobody else of this user sees its memory.
+# heft-decider as a process: its --check, a reload of its configuration, a wrong one that changes
+# nothing, and a kill that loses nothing. Other processes of this user cannot read its memory.
 #
 #   tests/service/decider_process_test.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
@@ -17,9 +17,9 @@ make_certificates matcher decider operator
 write_configurations
 config="$work/owner/decider.toml"
 
-# expect TEXT: what the last command said has it.
+# expect TEXT: fails unless the output of the last command contains it.
 expect() { grep -qF -- "$1" "$work/said" || die "expected \"$1\" in: $(cat "$work/said")"; }
-# check CODE: heft-decider --check ends so.
+# check CODE: fails unless heft-decider --check exits with this code.
 check() {
   local code=0
   "$decider" serve --config "$config" --check 3<"$work/owner/passphrase" >"$work/said" 2>&1 || code=$?
@@ -43,7 +43,7 @@ chmod 600 "$work/owner/decision.key"
 "$decider" serve >"$work/said" 2>&1 && die "no configuration, and no complaint"
 expect "--config"
 
-# A gallery without a rule, then one with a person who decides.
+# A gallery without a rule, then one whose rule is that a person decides.
 rule="$(sed -n '/^\[\[gallery\]\]/,$p' "$config")"
 sed -i '/^\[\[gallery\]\]/,$d' "$config"
 start_decider
@@ -68,7 +68,7 @@ ask_to_admit() {
 ask_to_admit 409
 expect "[[gallery]]"
 printf '%s\nadmission = "manual"\n' "$rule" >>"$config"
-# reload WORD: until the audit log has one line more about it.
+# reload WORD: reloads, and waits until the audit log has one more line about it.
 reload() {
   local i before
   before="$(grep -c '"event":"reload"' "$work/owner/audit.log" || true)"
@@ -85,13 +85,13 @@ sed -i 's/^fmr = .*/fmr = "often"/' "$config"
 ! reload || die "a wrong configuration was taken"
 ask_to_admit 202
 
-# Nobody of this user reads its memory, and root alone could dump it.
+# Other processes of this user cannot read its memory; only root could dump it.
 if [[ "$(id -u)" != 0 ]]; then
   ! cat "/proc/${daemons[0]}/environ" >/dev/null 2>&1 || die "its environment can be read"
 fi
 grep -q '^0 ' < <(awk '/Max core file size/ {print $5, $6}' "/proc/${daemons[0]}/limits") || die "core dumps are on"
 
-# Killed, and there again with what waits.
+# Kills it; after a restart it still has the pending templates.
 sed -i 's/^fmr = .*/fmr = 0.001/' "$config"
 kill -KILL "${daemons[0]}"
 wait "${daemons[0]}" 2>/dev/null || true

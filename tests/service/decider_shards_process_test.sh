@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A gallery in buckets before heft-decider as a process: its shard list in the configuration, people admitted
-# bucket by bucket, a search decided of the replies of all buckets, and of nothing less.
+# heft-decider as a process, with a gallery in buckets. Its shard list is in the configuration,
+# people are admitted bucket by bucket, and a search is decided only from the replies of all
+# buckets.
 #
 #   tests/service/decider_shards_process_test.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
@@ -31,7 +32,7 @@ fmr = 0.001
 subject = "bank"
 roles = ["relying-party"]
 TOML
-# sample ROW LABEL USE: in the files $samples.
+# sample ROW LABEL USE: encrypts a sample; its files are in $samples.
 sample() {
   local modality
   samples=()
@@ -43,7 +44,7 @@ sample() {
   done
 }
 expect() { grep -qF -- "$1" "$work/said" || die "expected \"$1\" in: $(cat "$work/said")"; }
-# decide STATUS FILE...: these replies, as the bank.
+# decide STATUS FILE...: sends these replies as the bank; the answer must have this status.
 decide() {
   local status="$1" one got form=()
   shift
@@ -54,7 +55,7 @@ decide() {
   [[ -z "${HEFT_OPENAPI_RECORDS:-}" ]] || python3 "$root/tests/service/record.py" POST "$deciding/v1/decisions" \
     "$work/head" "$work/said" >>"$HEFT_OPENAPI_RECORDS/${0##*/}.jsonl"
 }
-# search ROW OUT: the replies of all buckets.
+# search ROW OUT: makes the replies of all buckets.
 search() {
   sample "$1" "" identification
   server identify "${people[@]}" "${samples[@]}" --out "$work/$2" >/dev/null
@@ -92,7 +93,8 @@ expect '"decision":"accept"'
 expect '"identity":"person 8"'
 expect '"gallery_name":"people"'
 cp "$work/said" "$work/before"
-# The answer is lost with the process: it is given again, and what was decided is opened by nobody else.
+# The answer is lost with the process. The same replies get the same answer again, and replies of a
+# decided search are not opened with others.
 kill -KILL "${daemons[0]}"
 wait "${daemons[0]}" 2>/dev/null || true
 start_decider
@@ -104,7 +106,7 @@ decide 409 "$work"/first/00[01].ct "$work/second/002.ct"
 [[ "$(as operator GET "$deciding/v1/budget" | grep -o '"identifications":[0-9]*')" == '"identifications":1' ]] ||
   die "not charged once"
 
-# A list that is cut says so, and the one before holds.
+# A shortened list is reported, and the list before stays in use.
 cp "$list" "$work/good.shards"
 sed -i 's/"count": 3/"count": 2/' "$list"
 kill -HUP "${daemons[0]}"
