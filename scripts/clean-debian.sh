@@ -38,7 +38,7 @@ inside() {
     DEBIAN_FRONTEND=noninteractive "$@"
 }
 
-# apt WHAT...: and what it said, if it fails.
+# apt WHAT...: runs apt-get, and prints its output if it fails.
 apt() {
   inside apt-get -q -y "$@" >"$work/apt.log" 2>&1 || { tail -n 40 "$work/apt.log" >&2; die "apt-get $* failed"; }
 }

@@ -4,18 +4,18 @@
 # scripts/demo-cluster and scripts/try-failovers. Meant to be sourced after common.sh.
 #
 #   own_namespaces ARGUMENT...  goes on in namespaces of its own (processes, network, mounts), with a folder
-#                               $work (mode 0711); returns only there. Whatever ends the script ends all in it
-#   start_cluster [SETTING]...  etcd, and three nodes below $work; more of Patroni's settings, as "ttl: 8"
-#   wait_for_cluster            until there is one primary, one synchronous standby, and nobody lags
-#   primary                     prints its number
-#   kill_node N, stop_node N, cut_off N, heal    (and others) what may happen to a node, and the end of it
-#   on_node N COMMAND...        in its network; sql [PSQL OPTIONS], on the primary
+#                               $work (mode 0711); returns only there. Whatever ends the script ends all in it.
+#   start_cluster [SETTING]...  starts etcd, and three nodes below $work; more of Patroni's settings, as "ttl: 8".
+#   wait_for_cluster            waits for one primary, one synchronous standby, and standbys without lag.
+#   primary                     prints its number.
+#   kill_node N, stop_node N, cut_off N, heal    (and others) cause a failure of a node, and end it.
+#   on_node N COMMAND...        runs in its network; sql [PSQL OPTIONS], on the primary.
 #
-# Node N has the address 10.77.0.1N, a network namespace of its own at a bridge of ours, and a process
-# namespace, so that it dies as a machine does: all of it, at once. Nothing of it is seen from outside.
+# Node N has the address 10.77.0.1N, a network namespace of its own at a bridge of ours, and a process namespace.
+# So it dies as a machine does: all of it, at once. Nothing of it is seen from outside.
 
 readonly pg_bin=/usr/lib/postgresql/15/bin nodes=3 network=10.77.0
-# How long a cluster may take for what it is asked.
+# How long a cluster may take for one request, in seconds.
 readonly cluster_patience="${HEFT_CLUSTER_PATIENCE:-120}"
 
 if ((EUID == 0)); then
@@ -67,7 +67,7 @@ own_namespaces() {
 }
 
 address() { echo "$network.1$1"; }
-# holder N: a process that does nothing but have the node's network.
+# holder N: prints the process that keeps the node's network and does nothing else.
 holder() { cat "$work/node$1/holder"; }
 on_node() { nsenter --net="/proc/$(holder "$1")/ns/net" -- "${@:2}"; }
 
@@ -102,9 +102,9 @@ start_etcd() {
   done
 }
 
-# configuration N [SETTING]...: Patroni's. Nobody but ourselves is in this network, hence `trust`; and the
-# folder does not outlive a power cut, hence no fsync. What a real one needs: docs/scale.md. By etcd's older
-# interface, as Debian's Patroni 3.0.2 overwrites another's leader key by the newer one (docs/scale.md).
+# configuration N [SETTING]...: prints Patroni's. Only our own processes are in this network, hence `trust`. The
+# folder does not outlive a power cut, hence no fsync. docs/scale.md says what a real cluster needs. It uses etcd's
+# older interface, because Debian's Patroni 3.0.2 overwrites another's leader key by the newer one (docs/scale.md).
 configuration() {
   local n="$1" here
   here="$(address "$n")"
@@ -159,7 +159,7 @@ keep_node() {
   done
 }
 
-# Whether a node's Patroni gets on, by what it says of itself.
+# Whether a node's Patroni gets on, by its own answer.
 lives() {
   local answer
   exec 3<>"/dev/tcp/$(address "$1")/8008" && printf 'GET /liveness HTTP/1.0\r\n\r\n' >&3 &&
@@ -199,7 +199,7 @@ start_cluster() {
   write_services
 }
 
-# pg_service.conf: a service that leads to whoever is the primary.
+# pg_service.conf: a service that leads to the current primary.
 write_services() {
   local n hosts=()
   for ((n = 1; n <= nodes; ++n)); do hosts+=("$(address "$n")"); done
@@ -216,7 +216,7 @@ psql_on() {
 }
 sql() { psql --no-psqlrc --quiet --no-align --tuples-only --set ON_ERROR_STOP=1 service=gallery "$@"; }
 
-# primary: of whom two might think so, who may commit.
+# primary: prints the number of the node that may commit. A node that is away may think so too, and does not count.
 primary() {
   local n
   for ((n = 1; n <= nodes; ++n)); do
@@ -235,7 +235,7 @@ cluster_is_whole() {
     WHERE state = 'streaming'" 2>/dev/null)" == t ]]
 }
 
-# A primary that commits: one standby has what it writes.
+# A primary that commits: one synchronous standby receives its changes.
 has_standby() {
   local n
   n="$(primary)" || return
@@ -255,9 +255,9 @@ wait_for_cluster() { wait_until "a cluster of a primary and streaming standbys" 
 wait_for_primary() { wait_until "another primary" primary; }
 
 # What happens to a node. It is away until it is healed.
-#   kill_node: every process of it, at once, as when its machine loses power, and it stays off
-#   stop_node: none of them gets on, and then all do as if nothing had happened
-#   cut_off:   nobody hears of it
+#   kill_node: every process of it dies at once, as when its machine loses power, and it stays off.
+#   stop_node: none of them gets on, and then all do as if nothing had happened.
+#   cut_off:   no other node hears of it.
 mark() { touch "$work/node$1/away" "$work/node$1/$2"; }
 kill_node() {
   mark "$1" down
@@ -284,7 +284,7 @@ stop_node() {
   # Twice, for those who were born meanwhile.
   for i in 1 2; do all_of "$1" | xargs --no-run-if-empty kill -STOP 2>/dev/null || true; done
 }
-# kill_postgres, restart_node: the same, but that Patroni stays, or the node comes back at once.
+# kill_postgres, restart_node: the same, except that Patroni stays, or the node comes back at once.
 kill_postgres() {
   nsenter --pid="/proc/$(first_of "$1")/ns/pid" -- kill -KILL "$(head -n 1 "$work/node$1/data/postmaster.pid")"
 }

@@ -4,8 +4,8 @@
 # scripts/soak-service, and tests. Meant to be sourced, after common.sh, by a script that calls
 # make_workplace first, or has a folder $work (mode 0700) of its own.
 
-# make_workplace: $work, of mode 0700, which goes when the script ends, and before it those of $daemons,
-# processes, of which each has to be in there as long as it runs.
+# make_workplace: makes $work, of mode 0700. At the end of the script it ends the processes of $daemons, and then
+# removes $work. Each process has to be in $daemons as long as it runs.
 make_workplace() {
   umask 077
   work="$(mktemp -d)"
@@ -207,7 +207,7 @@ wait_for_demo_page() {
 }
 
 # as NAME METHOD URL [CURL OPTION]...: a request with that certificate, a nonce and the time.
-# With HEFT_OPENAPI_RECORDS=FOLDER what came is left there, for tests/service/contract.mjs.
+# With HEFT_OPENAPI_RECORDS=FOLDER the answer is left there, for tests/service/contract.mjs.
 as() {
   local name="$1" method="$2" url="$3" code=0 answer
   shift 3
