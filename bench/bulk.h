@@ -12,7 +12,7 @@
 
 namespace heft::bench {
 
-// Step tells the monitor what comes next; kCancelled if it wants the job to end.
+// Step tells the monitor the name of the next step, `what`; kCancelled if it wants the job to end.
 absl::Status Step(const Progress& progress, std::string_view what);
 
 // BulkColumns: one batch for bulk enrolment, n / 2 random samples: [modality][coordinate].

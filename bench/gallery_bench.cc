@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// gallery_bench: a large gallery in its store, built, opened, searched, enrolled into, removed
-// from, copied. Its templates are real encryptions: one batch of as many people as a ciphertext has
-// slots, fused once and added again and again under other names; what is measured does not depend
-// on who they are.
+// gallery_bench: measures a large gallery in its store: building, opening, searching, enrolling,
+// removing and copying. Its templates are real encryptions. One batch, of as many people as a
+// ciphertext has slots, is fused once and added many times under other names. The measured times do
+// not depend on the people.
 //
 //   gallery_bench FOLDER [TEMPLATES = 100000] [ENROLMENTS = 64]   makes FOLDER, prints JSON
 //   gallery_bench --again FOLDER [ENROLMENTS = 64]                all but building, once more
@@ -67,7 +67,8 @@ double ResidentMegabytes() {
   return 0;
 }
 
-// Matching from the map over matching from plain memory, turn by turn, without what is around it.
+// Compares the matching of blocks in the map with the matching of copies in plain memory. The two
+// alternate, and only matching itself is timed.
 absl::Status CompareMemory(const World& world, json* out) {
   const Server::Impl& server = Inside::Of(world.server);
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, Gallery::Impl::Open(world.gallery));
@@ -151,8 +152,8 @@ absl::Status EnrolOnline(const World& world, size_t people, bool fused, const st
   return absl::OkStatus();
 }
 
-// FiveToRemove: each in a block of his own, where there are as many; an earlier run may have
-// removed whom this one would have chosen.
+// FiveToRemove: five people, each in another block if there are enough blocks. An earlier run may
+// have removed a person that this one would have chosen.
 absl::StatusOr<std::vector<std::string>> FiveToRemove(const World& world) {
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, Gallery::Impl::Open(world.gallery));
   const uint64_t half = std::max<uint64_t>(1, gallery.size() / 2);
@@ -207,7 +208,8 @@ absl::Status RemoveBoth(const World& world, json* out) {
   return absl::OkStatus();
 }
 
-// Identifications while somebody enrols, who gives way to them, and without: turn by turn.
+// Times identifications with and without a thread that enrols at the same time. The two alternate,
+// and the enrolling thread gives way to identifications.
 absl::Status Concurrent(const World& world, json* out) {
   constexpr size_t kArrived = 100;  // more than there is time for
   size_t enrolled = 0;
@@ -306,7 +308,7 @@ absl::Status Probe(const std::string& folder) {
   return absl::OkStatus();
 }
 
-// What is measured of a gallery that is there.
+// All measurements of a gallery that exists.
 absl::Status MeasureFull(const World& world, size_t enrolments, json* figures) {
   json& out = *figures;
   Say("enrolling into a full one");
@@ -331,7 +333,7 @@ absl::Status MeasureFull(const World& world, size_t enrolments, json* figures) {
 
 // `templates`: to be built first; 0: it is there.
 absl::Status Measure(const std::string& folder, size_t templates, size_t enrolments) {
-  // How far its gallery has come is remembered beside it, not among what is a user's own.
+  // The record of the gallery's newest state lies beside it, not in the user's own state folder.
   setenv("HEFT_STATE_DIR", (folder + ".state").c_str(), 0);
   json out;
   out["gamma"] = kGamma;

@@ -34,7 +34,8 @@ struct World {
 absl::StatusOr<World> MakeWorld(const std::string& folder);
 absl::StatusOr<World> OpenWorld(const std::string& folder);
 
-// Encrypt: the samples of a person whose vectors follow from his number; `fused` by the client.
+// Encrypt: the samples of a person, whose vectors follow from the number `person`. With `fused` the
+// client fuses them.
 absl::StatusOr<std::vector<SampleFile>> Encrypt(const World& world, uint64_t person,
                                                 const std::string& label, SampleUse use,
                                                 bool fused = false);

@@ -79,8 +79,8 @@ absl::Status MatchByInstructionSet(Bench& bench, std::span<const TiledCiphertext
   return absl::OkStatus();
 }
 
-// One probe against a large gallery, and as fast as memory gives the gallery. What is compared is
-// interleaved: a busy machine is busy for all of them.
+// Times one probe against a large gallery, and plain reading of the gallery's memory. The
+// measurements alternate, so that load on the machine affects all of them alike.
 absl::Status MatchOne(Bench& bench, std::span<const TiledCiphertexts> gallery,
                       const TiledCiphertexts& probe) {
   Timings single, degree2, read, read_all_cores;

@@ -71,7 +71,7 @@ absl::StatusOr<SmallGallery> FillGallery(Bench& bench, const Roles& roles) {
   return gallery;
 }
 
-// Identification of one probe: what is timed.
+// Identified: the results of one timed identification, the fused probe and its scores.
 struct Identified {
   ProvenProbe probe;
   Ciphertext scores;

@@ -37,7 +37,7 @@ struct Options {
   size_t templates = 10000, probes = 40, connections = 64, seconds = 20;
 };
 
-// A decider of one route: what it measures is opening a reply, and the way there.
+// A decider with one route, to measure the opening of a reply and its way there.
 Router DeciderRoutes(const KeyOwner* owner) {
   Router router;
   Route route = {"POST", "/v1/decisions", "decide", Scope::kDecide, {}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// shards_bench: a probe of a gallery in buckets through the router (docs/scale.md), next to one of
-// a gallery of as many templates on one node, in turn, over sockets. sql/test/measure_shards.sh
-// calls it.
+// shards_bench: sends a probe through the router to a gallery in buckets (docs/scale.md), and to a
+// gallery of as many templates on one node. The two alternate, over sockets.
+// sql/test/measure_shards.sh calls it.
 //
 //   shards_bench make FOLDER [TEMPLATES = 100000]
 //       galleries whole, two.000, two.001, four.000 ... four.003 in FOLDER/gallery

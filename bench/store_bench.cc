@@ -3,10 +3,12 @@
 //
 //   store_bench FOLDER STORE [ROUNDS = 9]
 //
-// FOLDER: made by gallery_bench. STORE: "postgres:SERVICE", into which FOLDER's gallery is copied
+// FOLDER: made by gallery_bench. STORE: "postgres:SERVICE". FOLDER's gallery is copied into it
 // unless one is there.
-// Prints JSON: seconds to copy, and of the first identification, which fills the cache; medians of
-// those after it, in turn, and their ratio; the same of opening the newest state alone.
+//
+// Prints JSON: seconds to copy, and seconds of the first identification, which fills the cache;
+// medians of the later ones, which alternate between the stores, and their ratio; and the same for
+// opening the newest state alone.
 #include <iostream>
 #include <string>
 #include <utility>

@@ -154,8 +154,8 @@ absl::StatusOr<ColdRuns> PrepareCold(const BenchmarkOptions& options, uint32_t g
   std::mt19937_64 random(5);
   std::vector<std::string> labels;
   for (uint32_t i = 0; i < options.templates; ++i) labels.push_back(absl::StrCat("person ", i));
-  // What is enrolled in bulk has no room for flooding its proofs of norms where vectors are this
-  // long (gallery/owner/flooded_test.cc): one by one then.
+  // Bulk samples of such long vectors have no room to flood the proofs of their norms
+  // (gallery/owner/flooded_test.cc). Flooded samples are therefore encrypted one by one.
   const SampleEncoding encoding =
       model.profile == "flooded" ? SampleEncoding::kCompact : SampleEncoding::kBulk;
   std::vector<SampleFile> enrolled;

@@ -12,8 +12,9 @@
 
 namespace heft::bench {
 
-// RunClientFused adds client_fused_match_1024_ms, and its ratio to what the server fuses, timed in
-// turn, against a block of the gallery's size. `roles` are of profile thin.
+// RunClientFused adds client_fused_match_1024_ms, for probes that the client fuses, and its ratio
+// to probes that the server fuses. The two are timed alternately, against a block of the gallery's
+// size. `roles` are of profile thin.
 absl::Status RunClientFused(const BenchmarkOptions& options, const Progress& progress,
                             const experiment::Roles& roles, Json* result);
 

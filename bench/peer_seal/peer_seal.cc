@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // peer_seal: fuse a pair of 512-dimensional vectors to 32 dimensions and match 1,024 templates, on
 // one thread, in SEAL and with us, taking turns. Prints JSON. Times are thread CPU time, because a
-// shared machine interrupts long runs more often than short ones; wall time stands beside it.
+// shared machine interrupts long runs more often than short ones. Wall times are printed too.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>

@@ -243,7 +243,7 @@ ImprovedRoute::ImprovedRoute(const Workload& w, ProbeLayout layout)
   b_ = party_.Encode(w.quadratic[0] / leading_ - a * a, square_scale_, kSquare);
 }
 
-// Factor i at slot t meets the probe's slot t + i; giant steps rotate what is summed before them.
+// Factor i at slot t meets the probe's slot t + i. A giant step rotates the sum of its products.
 void ImprovedRoute::EncodeFactors(const Workload& w) {
   using Complex = std::complex<double>;
   for (uint32_t i = 0; i < products_; ++i) {
