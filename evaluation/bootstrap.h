@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Confidence intervals by the bootstrap over identities: people, not comparisons, are what was
-// sampled, and the comparisons of one person depend on each other (R. M. Bolle, N. K. Ratha and
+// Confidence intervals by the bootstrap over identities. The sample consists of people, not of
+// comparisons, and the comparisons of one person depend on each other (R. M. Bolle, N. K. Ratha and
 // S. Pankanti, Error analysis of pattern recognition systems: the subsets bootstrap, 2004).
 //
-// A replicate draws as many identities as there are, with replacement. With w_a the times that a
-// was drawn, a genuine pair of a counts w_a times and an impostor pair of a and b w_a * w_b times;
-// two copies of one identity are never compared with each other, because such a pair would
-// compare a person with himself and pass for either kind. Intervals are percentiles of the
-// replicates. Several sets of scores (the folds of a cross-validation) are resampled each on its
-// own and their metrics averaged.
+// A replicate draws as many identities as there are, with replacement. Let w_a be the number of
+// times that a was drawn. A genuine pair of a counts w_a times, and an impostor pair of a and b
+// counts w_a * w_b times. Two copies of one identity are never compared with each other, because
+// they are the same person and their pair could pass for either kind. Intervals are percentiles of
+// the replicates. With several sets of scores (the folds of a cross-validation), each set is
+// resampled by itself, and their metrics are averaged.
 #ifndef HEFT_EVALUATION_BOOTSTRAP_H_
 #define HEFT_EVALUATION_BOOTSTRAP_H_
 

@@ -49,7 +49,8 @@ absl::StatusOr<PreparedSet> Prepare(const Comparisons& set) {
                                                  " impostor comparisons: some of both are needed"));
 }
 
-// A replicate's rates, mean over the sets. Drawn anew in the rare case that nobody is compared.
+// A replicate's rates, mean over the sets. In the rare case that a set is left without comparisons
+// of one kind, it is drawn anew.
 Rates Replicate(const std::vector<PreparedSet>& sets, const BootstrapOptions& options,
                 size_t replicate) {
   Rates mean;

@@ -13,8 +13,8 @@
 
 namespace heft {
 
-// Comparisons: of one set of people, numbered from 0: score i is of a probe of probe[i] against
-// what is enrolled of enrolled[i].
+// Comparisons: of one set of people, numbered from 0. Score i compares a probe of person probe[i]
+// with the enrolled template of person enrolled[i].
 struct Comparisons {
   std::vector<double> scores;
   std::vector<int> probe, enrolled;

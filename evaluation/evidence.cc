@@ -13,7 +13,7 @@
 namespace heft {
 namespace {
 
-// Reliability is shown from -kMostShown to kMostShown; what is beyond counts to the outermost bins.
+// Reliability is shown from -kMostShown to kMostShown; values beyond count to the outermost bins.
 constexpr double kMostShown = 10, kBinWidth = 1;
 
 // log2(1 + e^x) without overflow.

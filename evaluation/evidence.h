@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // How good log-likelihood ratios are (N. Bruemmer and J. du Preez, Application-independent
 // evaluation of speaker detection, Computer Speech and Language 20, 2006). Cllr is the mean cost,
-// in bits, of a comparison to somebody who takes them at their word, both kinds weighing alike: 0
-// is perfect, 1 what one pays who looks at no score. Its minimum is what the same order of scores
-// costs with the best rising map from scores to evidence, which the pool adjacent violators
-// algorithm finds; what is beyond it is lost in calibration. Everywhere natural logarithms go in.
+// in bits, of a comparison for a reader that trusts the ratios, with both kinds weighing alike. 0
+// is perfect; 1 is the cost without any score. Its minimum is the cost with the best rising map
+// from scores to evidence, which the pool adjacent violators algorithm finds. The rest of Cllr is
+// lost in calibration. All inputs are natural logarithms.
 #ifndef HEFT_EVALUATION_EVIDENCE_H_
 #define HEFT_EVALUATION_EVIDENCE_H_
 

@@ -90,7 +90,8 @@ TEST(Evidence, QualityIsMeasuredOverSets) {
   EXPECT_GT(over->loss.lo, fine->loss.hi);
   EXPECT_LT(fine->cllr.lo, fine->cllr.value);
   EXPECT_GT(fine->cllr.hi, fine->cllr.value);
-  // Where both kinds are seen often, what is observed is what was stated, or half of it.
+  // Where both kinds are frequent, the observed evidence is the stated evidence, or half of it for
+  // the overstated ratios.
   int seen = 0;
   for (const EvidenceBin& bin : fine->reliability) {
     if (bin.genuine < 20 || bin.impostor < 20) continue;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cross-validation by identity: the loop over the folds, and the table of what all systems reached
-// in them.
+// Cross-validation by identity: the loop over the folds, and the table of all systems' results in
+// them.
 #ifndef HEFT_EVALUATION_FOLDS_H_
 #define HEFT_EVALUATION_FOLDS_H_
 

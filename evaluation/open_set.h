@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Open-set identification, 1:N (ISO/IEC 19795-1): a search names the best candidate if its score
-// reaches a threshold. FPIR is the share of searches by people who are not enrolled that name
-// somebody (the false positive identification rate), FNIR that of people who are enrolled that do
-// not name the right one (false negative). Unlike FMR, FPIR grows with the gallery: a threshold is
-// for a gallery's size.
+// reaches a threshold. FPIR, the false positive identification rate, is the share of searches by
+// people who are not enrolled that name a candidate. FNIR, the false negative identification rate,
+// is the share of searches by enrolled people that do not name the right one. Unlike FMR, FPIR
+// grows with the gallery, so a threshold belongs to a gallery's size.
 //
-// A threshold for galleries larger than there are people to measure on rests on a model of the
-// tail of impostor scores (ImpostorTail): the highest twentieth of the comparisons, fitted by
-// probability-weighted moments (J. R. M. Hosking and J. R. Wallis, Technometrics 29, 1987) in
-// depths, where tails of cosines are nearly exponential, its shape halved; and how uneven strangers
-// are, from the highest hundredth. Intervals come from resampling people (evaluation/bootstrap.h).
+// A threshold for a gallery larger than the number of measured people rests on a model of the tail
+// of impostor scores (ImpostorTail). It fits the highest twentieth of the comparisons by
+// probability-weighted moments (J. R. M. Hosking and J. R. Wallis, Technometrics 29, 1987). The fit
+// is in depths, where tails of cosines are nearly exponential, and its shape is halved. The highest
+// hundredth shows how uneven strangers are. Intervals come from resampling people
+// (evaluation/bootstrap.h).
 //
-// Known laws of people (alike, a fifth of them near each other, some like everybody; 200 people
-// with 5 samples in 5 sets, 100 draws each; open_set_test.cc does the same): FPIR over what was
-// asked for was 0.8 to 1.1 (geometric mean) for galleries of 10 to 1,000 people at 1e-1 and 1e-2,
-// 0.6 to 0.7 for 10,000 at 1e-1, and the 95% interval held it 89 to 100 times of 100.
+// Measured with known laws of people: alike, a fifth of them near each other, or some like
+// everybody. Each law had 200 people with 5 samples in 5 sets, and 100 draws; open_set_test.cc does
+// the same. The measured FPIR over the requested one was 0.8 to 1.1 (geometric mean) for galleries
+// of 10 to 1,000 people at 1e-1 and 1e-2, and 0.6 to 0.7 for 10,000 at 1e-1. The 95% interval held
+// it 89 to 100 times of 100.
 #ifndef HEFT_EVALUATION_OPEN_SET_H_
 #define HEFT_EVALUATION_OPEN_SET_H_
 
@@ -29,11 +31,11 @@
 
 namespace heft {
 
-// FitSearches: of the scores of samples with each other (scores[i][j] of probe i and template j;
-// both triangles are read), in one or more sets of people who took no part in anything before;
-// people of different sets are never compared. A person is enrolled with his first `templates`
-// samples (fewer where he has fewer), and probes with all of them against everybody else of his
-// set. kInvalidArgument for fewer than kFewestPeople in all sets together.
+// FitSearches: of the scores of samples with each other: scores[i][j] is of probe i and template j,
+// and both triangles are read. `sets`: one or more sets of people who took no part in anything
+// before; people of different sets are never compared. A person is enrolled with the first
+// `templates` samples, or fewer if there are fewer. All samples of the person are probes against
+// everybody else in the set. kInvalidArgument for fewer than kFewestPeople in all sets together.
 inline constexpr uint64_t kFewestPeople = 10;
 absl::StatusOr<SearchCalibration> FitSearches(std::span<const LabelledScores> sets,
                                               uint32_t templates = 1,

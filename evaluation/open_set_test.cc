@@ -99,8 +99,8 @@ TEST(OpenSetTest, UnevenStrangersAreFound) {
   EXPECT_LT(below, 45u);
 }
 
-// The claim: what is asked for on some people is what is seen on others, in galleries that are
-// larger than the people it was learned from too.
+// The claim: the FPIR requested on some people is the FPIR seen on others, also in galleries larger
+// than the set of people that was fitted.
 TEST(OpenSetTest, FpirOnNewPeopleIsWhatWasAskedFor) {
   const auto calibration = FitSearches(OneSet(MakeCrowd(200, 3, 5)), 1, {.replicates = 200});
   ASSERT_TRUE(calibration.ok()) << calibration.status();
@@ -136,7 +136,7 @@ class Law {
       for (size_t k = kSteps; k > 0; --k) share[k - 1] += share[k];
     }
   }
-  // Of people who are not alike in all directions, and of whom some are like everybody.
+  // Draws people who vary more in some directions than in others; some of them are like everybody.
   Crowd Draw(size_t people, int samples, uint64_t seed) const {
     constexpr int kDimension = 32;
     Random random(seed);

@@ -49,8 +49,8 @@ Half DrawHalf(const std::vector<std::vector<size_t>>& samples, size_t gallery, u
   return half;
 }
 
-// What a person had to do with the errors of one kind: searches of his, errors among them, and
-// others' errors that are none without him.
+// A person's part in the errors of one kind: the person's searches, the errors among them, and
+// others' errors that would be none without this person.
 struct Part {
   double searches = 0, errors = 0, alone = 0;
 };

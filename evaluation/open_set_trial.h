@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Open-set searches of people among whom nobody was told who would be enrolled: a random half of
-// them is, the others are strangers, over and over. Rates are pooled over all halves and sets of
-// people (the folds of a cross-validation); their intervals are those of the jackknife over people,
-// who count in both roles (B. Efron and C. Stein, The jackknife estimate of variance, Annals of
-// Statistics 9, 1981), on a logarithmic scale, and at least as wide as if all searches were
-// independent.
+// Open-set searches of people without a given enrolment. Over and over, a random half of the people
+// is enrolled and the others are strangers. Rates are pooled over all halves and sets of people
+// (the folds of a cross-validation). Their intervals are those of the jackknife over people, who
+// count in both roles (B. Efron and C. Stein, The jackknife estimate of variance, Annals of
+// Statistics 9, 1981). They are on a logarithmic scale, and at least as wide as if all searches
+// were independent.
 #ifndef HEFT_EVALUATION_OPEN_SET_TRIAL_H_
 #define HEFT_EVALUATION_OPEN_SET_TRIAL_H_
 
@@ -24,8 +24,9 @@ struct OpenSetPlan {
   uint64_t seed = 1;
 };
 
-// GallerySize: how many people of a set are enrolled: half of them, but only such as have more than
-// `templates` samples. 0 where nobody would be a stranger, or nobody could be enrolled.
+// GallerySize: how many people of a set are enrolled: half of them, or all people with more than
+// `templates` samples if those are fewer. 0 where no stranger would be left, or no person can be
+// enrolled.
 size_t GallerySize(std::span<const int> identities, uint32_t templates);
 
 // OpenSetOutcome: rates at every threshold, and the curves of all searches.
@@ -44,9 +45,9 @@ absl::StatusOr<OpenSetOutcome> TryOpenSet(std::span<const LabelledScores> sets,
                                           std::span<const std::vector<double>> thresholds,
                                           const OpenSetPlan& plan = {});
 
-// SearchGallery: the same of one given gallery: scores[i][j] of a probe of person probes[i] and a
-// template of person templates[j]; people are numbered from 0. `left_out` as SearchTally's:
-// somebody who is enrolled searches as a stranger, without the own template.
+// SearchGallery: the same of one given gallery. scores[i][j] is of a probe of person probes[i] and
+// a template of person templates[j]; people are numbered from 0. `left_out` as SearchTally's: an
+// enrolled person searches as a stranger, without the person's own template.
 absl::StatusOr<OpenSetOutcome> SearchGallery(const FeatureMatrix& scores,
                                              std::span<const int> probes,
                                              std::span<const int> templates,

@@ -66,8 +66,8 @@ TEST(OpenSetTrial, RatesAreThoseOfTheLaw) {
   }
 }
 
-// The claim of the interval, with people of whom some are like everybody: it holds the rate of many
-// draws in about 95 of 100.
+// The claim of the interval: it holds the rate of many draws in about 95 of 100, although some
+// people are like everybody.
 TEST(OpenSetTrial, IntervalsHoldTheTruth) {
   constexpr int kTrials = 60;
   const std::vector<double> thresholds = {3.2, 4.2};

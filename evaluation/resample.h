@@ -18,8 +18,8 @@ namespace heft::internal {
 // CheckOptions: kInvalidArgument with the option that is out of range.
 absl::Status CheckOptions(const BootstrapOptions& options);
 
-// SetRandom: the numbers of one replicate for one set: the same for whoever asks, so that all that
-// is measured on a set sees the same people.
+// SetRandom: the random numbers of one replicate for one set. Every caller gets the same ones, so
+// all measurements of a set see the same people.
 Random SetRandom(const BootstrapOptions& options, size_t replicate, size_t set);
 
 // DrawWeights: how often each of `count` identities is drawn in a replicate.
@@ -38,8 +38,8 @@ Estimate Percentiles(double value, std::vector<double> replicates, double confid
 
 // AtLeastPoisson: a rate seen as `count` events in `of` comparisons, its interval widened to the
 // one that it would have if all comparisons were independent. Resampling alone says nothing of
-// events of which none was seen. N. E. Breslow and N. E. Day, Statistical methods in cancer
-// research II, 1987, equation 2.13 (Byar's approximation).
+// events that were never seen. N. E. Breslow and N. E. Day, Statistical methods in cancer research
+// II, 1987, equation 2.13 (Byar's approximation).
 Estimate AtLeastPoisson(Estimate rate, double of, double confidence);
 
 }  // namespace heft::internal

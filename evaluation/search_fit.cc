@@ -37,7 +37,7 @@ struct Searches {
   size_t People() const { return first.back(); }
 };
 
-// Adds one set: everybody is enrolled with his first `templates` samples.
+// Adds one set: each person is enrolled with the first `templates` samples.
 void AddSet(const LabelledScores& scores, uint32_t templates, Searches* out) {
   std::map<int, uint32_t> number;
   for (int identity : scores.identities) number.try_emplace(identity, 0);

@@ -20,12 +20,12 @@ class TextLines {
 
   // Next: to the next line that is not blank; false at the end.
   bool Next();
-  // CsvFields: fields by commas, without blanks around them; one in quotes as it is, two quotes in
-  // it for one (RFC 4180), but that it ends on its line.
+  // CsvFields: fields separated by commas, without blanks around them. A field in quotes is taken
+  // as it is, with two quotes in it for one (RFC 4180); it must end on its line.
   absl::StatusOr<std::vector<std::string>> CsvFields() const;
   // Columns: fields by blanks; one at least.
   std::vector<absl::string_view> Columns() const;
-  // Bad: kInvalidArgument with what is read and this line's number.
+  // Bad: kInvalidArgument with the name of the text and this line's number.
   absl::Status Bad(absl::string_view why) const;
 
  private:

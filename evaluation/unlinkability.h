@@ -6,7 +6,7 @@
 // A linkage score compares two templates of different keys. Where a score s is likelier for two of
 // one person than for two of different people, it links: D(s) = 2 LR / (1 + LR) - 1 for a
 // likelihood ratio LR above 1 (prior odds omega = 1), and 0 otherwise. D_sys is its mean over the
-// scores of one person's pairs: 0 for nothing, 1 for whoever can tell every pair.
+// scores of one person's pairs: 0 if no pair can be told, 1 if every pair can.
 #ifndef HEFT_EVALUATION_UNLINKABILITY_H_
 #define HEFT_EVALUATION_UNLINKABILITY_H_
 
@@ -40,7 +40,7 @@ absl::StatusOr<Unlinkability> MeasureUnlinkability(std::span<const double> mated
 enum class PairKind { kMated, kNonMated, kNeither };
 using PairKinds = std::function<PairKind(int a, int b)>;
 
-// Linkage: D_sys of scores [a][b], and what it would be if nothing were to be found: histograms of
+// Linkage: D_sys of scores [a][b], and its value if there were no linkage, because histograms of
 // few pairs are never quite alike. `chance`: mean over `shuffles` of the second key's templates;
 // `chance_hi`: their 97.5th percentile. D_sys below that shows no linkage.
 struct Linkage {
@@ -50,16 +50,16 @@ struct Linkage {
 absl::StatusOr<Linkage> MeasureLinkage(const FeatureMatrix& scores, const PairKinds& kinds,
                                        int shuffles, uint64_t seed);
 
-// ---- Irreversibility: the feature vectors that somebody makes of a template in the clear, who has
-// pairs of the two from other people: linear regression, shrunken a little.
+// ---- Irreversibility: an attacker computes feature vectors from templates in the clear, and
+// learns from such pairs of other people: linear regression, shrunken a little.
 
 // Inversion: mean cosine of the guess with the true vector, and of a guess without a template, the
 // mean of the known vectors.
 struct Inversion {
   double cosine = 0, blind = 0;
 };
-// `known_templates`, `known_vectors`: a row a sample of the attacker's people; the others of its
-// targets. kInvalidArgument where sizes do not fit or nobody is known.
+// `known_templates`, `known_vectors`: a row for each sample of the attacker's people; the others
+// are of its targets. kInvalidArgument where sizes do not fit or no person is known.
 absl::StatusOr<Inversion> InvertTemplates(const FeatureMatrix& known_templates,
                                           const FeatureMatrix& known_vectors,
                                           const FeatureMatrix& templates,

@@ -74,7 +74,7 @@ TEST(LinkageTest, ChanceSaysWhatFewPairsPretend) {
 }
 
 TEST(InversionTest, WhatTheTemplateHoldsComesBack) {
-  // Vectors of 12 numbers, of which the template has the first 4.
+  // Vectors of 12 numbers; the template has the first 4.
   Random random(3);
   const auto draw = [&](int rows) {
     FeatureMatrix out(rows, 12);

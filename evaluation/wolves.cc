@@ -265,7 +265,7 @@ std::vector<DecisionThreshold> AgainstWolves(std::vector<DecisionThreshold> curv
 }
 
 SearchCalibration AgainstWolves(SearchCalibration search, const Wolves& wolves, uint64_t seed) {
-  // For a search of this many people that names somebody at this rate.
+  // For a search among this many people that names a candidate at this rate.
   constexpr double kUsualPeople = 100, kUsualRate = 1e-2;
   const auto people = static_cast<size_t>(wolves.People());
   if (people < kFewestPeople) return search;

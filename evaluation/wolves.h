@@ -17,7 +17,7 @@
 
 namespace heft {
 
-// AttackedFold: templates of length 1, a row each: of people whom the attacker knows, and of
+// AttackedFold: templates of length 1, a row each: of people that the attacker knows, and of
 // others. `people` numbers the identity of each target's row.
 struct AttackedFold {
   FeatureMatrix known, targets;
@@ -47,14 +47,14 @@ struct Wolves {
   // The share of targets that accept a wolf at `threshold`, of the most successful pack.
   double AcceptedAt(double threshold) const;
   // The share of searches of `people` people, with one template each, in which the most successful
-  // pack reaches `threshold` with somebody.
+  // pack reaches `threshold` with at least one of them.
   double NamedAt(double threshold, double people) const;
   // The least threshold at which no pack is accepted by more than a share `rate` of the targets,
   // by each pack's tail where the rate is rarer than its comparisons show.
   double ThresholdFor(double rate) const;
 };
 
-// MeasureWolves: learned at each of `thresholds`. kInvalidArgument where nobody is known or
+// MeasureWolves: learned at each of `thresholds`. kInvalidArgument where no person is known or
 // attacked, or dimensions differ.
 absl::StatusOr<Wolves> MeasureWolves(std::span<const AttackedFold> folds,
                                      std::span<const double> thresholds);

@@ -11,8 +11,8 @@
 namespace heft {
 namespace {
 
-// People of 24 dimensions in all directions, of whom a share lies around the first axis: a wolf is
-// planted.
+// People of 24 dimensions in all directions. A share of them lies around the first axis: this
+// plants a wolf.
 AttackedFold Flock(uint64_t seed, int known, int targets, double share) {
   constexpr int kDimensions = 24;
   Random random(seed);
