@@ -81,7 +81,7 @@ class Experiment {
     return sample;
   }
 
-  // Probe: what is matched, and of a thin one the proof of its norm.
+  // Probe: the matched ciphertext, and for a thin one the proof of its norm.
   struct Probe {
     Ciphertext z;
     std::optional<Ciphertext> norm;
@@ -101,8 +101,8 @@ class Experiment {
     return Probe{std::move(fused.z), std::move(fused.norm)};
   }
 
-  // Capture device: encrypts each modality by itself. Server: fuses. One ring: what is enrolled is
-  // the probe too.
+  // Capture device: encrypts each modality by itself. Server: fuses. With one ring, the enrolled
+  // ciphertext is the probe too.
   absl::Status EncryptAndFuse() {
     const Stopwatch watch;
     const Progress progress(monitor_, "encrypting and fusing samples");

@@ -257,7 +257,7 @@ std::vector<PageFigure> Named(const Plots& plots, bool inside) {
 }
 
 void AddGap(const Evaluation& e, const Plots& plots, Page& page) {
-  // What is promised, where anything is.
+  // The promised bound, if there is one.
   const auto promised = [&](const std::string& sign, double value) {
     return e.KeepsPromise() ? absl::StrCat(" (promised: ", sign, value, ")") : std::string();
   };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures for reports: a gnuplot script, which runs as a child process without a shell, and what
-// it draws as inline SVG whose colours are CSS variables, which the page defines for light and
-// dark.
+// Pictures for reports: a gnuplot script, which runs as a child process without a shell, and its
+// output as inline SVG. The colours are CSS variables, which the page defines for light and dark.
 #ifndef HEFT_EXPERIMENT_FIGURE_H_
 #define HEFT_EXPERIMENT_FIGURE_H_
 
@@ -32,7 +31,7 @@ absl::StatusOr<std::vector<std::string>> RunGnuplot(const GnuplotJob& job);
 // `text` as a gnuplot string in single quotes: nothing in it is expanded or run.
 std::string GnuplotQuote(std::string_view text);
 
-// What is drawn in a colour of its own; InlineSvg puts the page's variable in its place.
+// Parts of a picture with a colour of their own; InlineSvg puts the page's variable for each.
 enum Colour { kInk, kMuted, kGrid, kPlain, kEncrypted, kFirst, kSecond, kThird, kColours };
 
 // The colour in gnuplot's words.
@@ -64,7 +63,7 @@ class Figure {
 };
 
 // gnuplot's SVG as an element of a page: without prologue, fixed size, unused definitions and ids,
-// and with CSS variables in place of a Figure's colours. `description` becomes its accessible name.
+// and with CSS variables instead of a Figure's colours. `description` becomes its accessible name.
 // kInternal if `svg` is not what gnuplot writes.
 absl::StatusOr<std::string> InlineSvg(std::string_view svg, std::string_view description);
 

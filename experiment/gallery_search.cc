@@ -17,7 +17,7 @@
 namespace heft::experiment {
 namespace {
 
-// Everybody's samples in one data set, and who searches whom.
+// All people's samples in one data set, and the lists of references and probes.
 struct Searches {
   Dataset everybody;
   RowLists references, probes;         // rows, one a list
@@ -228,7 +228,7 @@ class GallerySearcher {
     return Add({"fhe_aware_plain", "The model, plain", gamma}, "by the model", plain, choose);
   }
 
-  // Raw cosines are trained on nobody, so that thresholds may be fitted on all people who are not
+  // Raw cosines need no training people, so thresholds may be fitted on all people who are not
   // judged.
   absl::Status AddRivals() {
     std::vector<int> rows;

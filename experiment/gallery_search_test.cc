@@ -103,7 +103,7 @@ TEST(GallerySearchTest, WithoutStrangersTheDistractorsSearchForOthers) {
   EXPECT_EQ(found->strangers, 100u);
   ASSERT_EQ(found->rows[0].system.id, "fhe_aware_encrypted");
   EXPECT_LT(found->largest_gap, 0.01);
-  // Nobody finds the own template, which would score 1.
+  // No search finds the person's own template, which would score 1.
   for (const GalleryRow& row : found->rows) {
     EXPECT_LT(row.judgement.searches[0].rate.measured.value, 0.9) << row.system.id;
     EXPECT_EQ(row.judgement.curves[0].errors.mated, 36u);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a model decides by, held against people who took no part in it: the false match rates at its
-// thresholds, its evidence, and searches among people of whom half are strangers.
+// The decisions of a model, measured on people who took no part in it: the false match rates at its
+// thresholds, its evidence, and searches of people, half of them strangers.
 #ifndef HEFT_EXPERIMENT_JUDGEMENT_H_
 #define HEFT_EXPERIMENT_JUDGEMENT_H_
 
@@ -80,7 +80,7 @@ struct Judgement {
   ScoreSet plain;           // the same computed in the clear, where scores are encrypted
 };
 
-// What is asked for.
+// The requested rates, and the numbers of templates.
 inline constexpr double kAskedFmrs[] = {1e-1, 1e-2, 1e-3};
 inline constexpr double kAskedFpirs[] = {1e-1, 1e-2};
 inline constexpr uint32_t kEnrolledTemplates[] = {1, 2, 4};
@@ -120,8 +120,8 @@ void AddJudgement(const Judgement& judgement, const std::vector<PageFigure>& fig
                   const std::string& heading = "What the model decides on these people");
 // AddSearches: its table of searches alone.
 void AddSearches(const Judgement& judgement, Page& page);
-// DrawJudgement: DET, scores, reliability, FPIR with FNIR, and match rates by rank, as far as there
-// are such. `names` (may be null) receives names of files. RunGnuplot's errors.
+// DrawJudgement: DET, scores, reliability, FPIR with FNIR, and match rates by rank, if there are
+// such. `names` (may be null) receives names of files. RunGnuplot's errors.
 absl::StatusOr<std::vector<PageFigure>> DrawJudgement(const Judgement& judgement,
                                                       std::vector<std::string>* names = nullptr);
 

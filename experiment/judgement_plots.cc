@@ -14,7 +14,7 @@ namespace {
 
 constexpr Colour kByTemplates[] = {kPlain, kEncrypted, kThird};
 
-// What DrawJudgement draws, and what is said of it.
+// One picture of DrawJudgement, with its title and caption.
 struct Drawing {
   std::string name, title, caption;
 };

@@ -33,7 +33,7 @@ LabelledScores Crowd(uint64_t seed, int people, int samples) {
   return set;
 }
 
-// A model that decides by what it saw of these people.
+// A model with thresholds and evidence fitted on these people.
 Model Calibrated(const LabelledScores& scores) {
   Model model;
   model.modalities = {{"face", 8}, {"voice", 8}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What somebody would try who has templates of two keys, encrypted, and wants to know which are of
-// one person: functions of two ciphertexts. All are n x m scores, [first][second].
+// Functions of two ciphertexts for an attacker that has encrypted templates of two keys and wants
+// to know which are of one person. All are n x m scores, [first][second].
 #ifndef HEFT_EXPERIMENT_LINKAGE_FUNCTIONS_H_
 #define HEFT_EXPERIMENT_LINKAGE_FUNCTIONS_H_
 

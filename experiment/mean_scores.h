@@ -37,9 +37,9 @@ class MeanScorer {
   // Score: as EncryptedMeans, in a gallery of its own.
   absl::StatusOr<FeatureMatrix> Score(const RowLists& references, const RowLists& probes);
 
-  // What it has cost: the server's time to add up and fuse so many samples for enrolment, as one
-  // thread saw it, the median; bytes of one sample of all modalities, to enrol, and of one template
-  // in a full block. After Score.
+  // The costs, after Score. FuseMs: the server's median time to add up and fuse so many samples for
+  // enrolment, as one thread saw it. SampleBytes: bytes of one sample of all modalities, to enrol.
+  // TemplateBytes: bytes of one template in a full block.
   double FuseMs(size_t samples) const;
   absl::StatusOr<double> SampleBytes() const;
   double TemplateBytes() const;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The predicted errors (fusion/errors.h, ckks/noise.h) against those measured, at each station of a
-// template and a probe and in every kind of score: within a factor of eight, and never less than
-// what is measured. Root mean squares over thousands of slots, which keys move by a few per cent,
-// hold these bounds by far.
+// The predicted errors (fusion/errors.h, ckks/noise.h) against the measured ones, at each station
+// of a template and a probe and in every kind of score. A prediction is within a factor of eight,
+// and never less than the measured error. Root mean squares over thousands of slots, which keys
+// move by a few per cent, meet these bounds by far.
 #include "ckks/noise.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ void ExpectCovers(double predicted, const Measured& measured, const char* what,
   EXPECT_LE(predicted, most * measured.Error()) << what;
 }
 
-// ExpectNear: where the estimate is what is expected, with no bound in it.
+// ExpectNear: for an estimate of the expected value, without a bound in it.
 void ExpectNear(double predicted, const Measured& measured, const char* what) {
   EXPECT_NEAR(predicted / measured.Error(), 1, 0.4) << what;
 }

@@ -106,8 +106,8 @@ TEST_P(NormProofTest, ProbesOfIdentifications) {
   }
 }
 
-// Attack: vectors so long that their norm, or what is made of it under the likeliest factor, comes
-// round to 1. None may pass but by the chance that docs/security-proofs.md states, 6e-4 at most.
+// Attack: vectors so long that their norm wraps around to 1, or its value under the likeliest
+// factor does. They may pass only by the chance that docs/security-proofs.md states, 6e-4 at most.
 TEST_P(NormProofTest, WrappedNormsAreRefused) {
   const double range = NormProofRange(ring().params(), ring().plan);
   int passed = 0, tried = 0;
@@ -140,7 +140,7 @@ TEST_P(NormProofTest, RandomResiduesAreRefused) {
   EXPECT_LE(passed, 6);
 }
 
-// Attack: complex vectors, of which the square says nothing about the length.
+// Attack: complex vectors, whose square says nothing about the length.
 TEST_P(NormProofTest, ComplexVectorsAreMadeReal) {
   const std::vector<double> a = Direction(), b = Direction();
   std::vector<Complex> z;

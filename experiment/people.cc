@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kFewest = 10;
 constexpr int kNormal = 60;  // degrees of freedom beyond which tails are normal
 
-// People's means, what is left of their samples, and how many they have.
+// People's means, their samples less the means, and how many samples they have.
 struct Parts {
   FeatureMatrix means, left;
   double samples = 0;  // a person, harmonic mean

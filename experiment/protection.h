@@ -20,7 +20,7 @@
 
 namespace heft::experiment {
 
-// Stolen: which of two secret keys somebody has who wants to link.
+// Stolen: which of two secret keys the attacker has.
 enum class Stolen { kNone, kOne, kBoth };
 
 // LinkRow: one linkage function.

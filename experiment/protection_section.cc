@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What was measured of the protection of templates, as JSON, text, pictures and a page.
+// The measured protection of templates, as JSON, text, pictures and a page.
 #include <algorithm>
 #include <utility>
 

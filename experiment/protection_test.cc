@@ -55,8 +55,7 @@ TEST_F(ProtectionTest, EachFunctionKnowsACopy) {
   EXPECT_NEAR(DSys(EqualResidues(t, t)), 1, 1e-9);
   EXPECT_EQ(EqualHashBits(context(), t, t).diagonal().minCoeff(), 256);
   EXPECT_NEAR(DSys(EqualHashBits(context(), t, t)), 1, 1e-9);
-  // What a ciphertext says of itself in the clear: the same for all, unless somebody lets it
-  // differ.
+  // The fields of a ciphertext in the clear: the same for all, unless a program lets them differ.
   EXPECT_EQ(DSys(Outside(context(), t, t)), 0);
   std::vector<Ciphertext> marked = t;
   for (size_t i = 0; i < marked.size(); ++i) marked[i].noise.message += static_cast<double>(i);

@@ -140,7 +140,7 @@ absl::StatusOr<ProtocolGroup> ReadCsvGroup(const std::string& folder, const RowN
   return group;
 }
 
-// Each line of for_probes.lst or, with what it is compared with, of for_scores.lst.
+// Each line of for_probes.lst or, with the reference that it is compared with, of for_scores.lst.
 absl::Status ReadListProbes(const std::string& folder, const RowNames& names,
                             const Numbers& references, ProtocolGroup* group) {
   const std::string probes = absl::StrCat(folder, "/for_probes.lst");

@@ -2,17 +2,18 @@
 // Other people's protocols: lists of who is enrolled, who probes and who is compared, in the two
 // forms that bob.bio.base reads.
 //
-//   GROUP/for_enrolling.csv   path,template_id,subject_id   rows of one template_id are one
-//   reference GROUP/for_probing.csv     the same: rows of one template_id are one probe
-//   GROUP/for_matching.csv    enroll_template_id,probe_template_id; without it all with all
+//     GROUP/for_enrolling.csv  path,template_id,subject_id; rows of a template_id: a reference
+//     GROUP/for_probing.csv    the same; rows of a template_id: a probe
+//     GROUP/for_matching.csv   enroll_template_id,probe_template_id; without it all with all
 // or
-//   GROUP/for_models.lst      path model_id client_id       rows of one model_id are one reference
-//   GROUP/for_probes.lst      path client_id                each is a probe, for all references
-//   GROUP/for_scores.lst      path model_id claimed_client_id client_id, instead: each a comparison
+//     GROUP/for_models.lst     path model_id client_id; rows of a model_id: a reference
+//     GROUP/for_probes.lst     path client_id; each line: a probe, for all references
+//     GROUP/for_scores.lst     path model_id claimed_client_id client_id; each line: a comparison
 //
-// GROUP is dev, and eval or test, of which the latter may be missing. Further columns of the first
-// form are passed over; without a subject_id the template is the subject. A path names a row of the
-// data by its names.txt, with or without the file's extension.
+// for_scores.lst comes instead of for_probes.lst. GROUP is dev, and eval or test, which may be
+// missing. Further columns of the first form are passed over; without a subject_id the template is
+// the subject. A path names a row of the data by its names.txt, with or without the file's
+// extension.
 #ifndef HEFT_EXPERIMENT_PROTOCOL_H_
 #define HEFT_EXPERIMENT_PROTOCOL_H_
 
@@ -51,9 +52,8 @@ struct Protocol {
 using RowNames = std::map<std::string, int, std::less<>>;
 absl::StatusOr<RowNames> ReadRowNames(const std::string& path, int rows);
 
-// ReadProtocol: kNotFound where a list is missing; kInvalidArgument with file and line for a path
-// that is no row's, a reference that is nobody's, two subjects of one id, or a line that cannot be
-// read.
+// ReadProtocol: kNotFound where a list is missing. kInvalidArgument with file and line for a path
+// of no row, an unknown reference, two subjects of one id, or a line that cannot be read.
 absl::StatusOr<Protocol> ReadProtocol(const std::string& folder, const RowNames& names);
 
 }  // namespace heft::experiment

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model run through somebody else's protocol: thresholds fitted on its development group and held
-// against its evaluation group, and the model's own against both.
+// A model run through a protocol of other people. Thresholds fitted on its development group are
+// measured on its evaluation group, and the model's own thresholds on both groups.
 #ifndef HEFT_EXPERIMENT_PROTOCOL_RUN_H_
 #define HEFT_EXPERIMENT_PROTOCOL_RUN_H_
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random models and samples with their plain reference, where what is fused does not matter:
-// benchmarks, costs, tests. All in the header, so that tests of rooms below this one can use it.
+// Random models and samples with their plain reference, for uses that do not depend on the fused
+// values: benchmarks, costs, tests. All in the header, so that tests of lower folders can use it.
 #ifndef HEFT_EXPERIMENT_RANDOM_MODEL_H_
 #define HEFT_EXPERIMENT_RANDOM_MODEL_H_
 

@@ -112,7 +112,7 @@ void DrawScores(GnuplotJob* job, const std::string& name, const ScoreHistogram& 
   figure.Line(absl::StrFormat("set xrange [%.6g:%.6g]", lo, hi));
   figure.Label("x", "score");
   figure.Label("y", "share of comparisons, %");
-  // Texts stand above what is drawn, to the left of a mark where there is no room to its right.
+  // Texts stand above the drawing, to the left of a mark where there is no room to its right.
   constexpr double kRow = 0.075, kHighest = 0.97;
   for (size_t k = 0; k < marks.size(); ++k) {
     const bool right = marks[k].score < lo + 0.75 * (hi - lo);

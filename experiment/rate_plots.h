@@ -27,7 +27,7 @@ void DrawDet(GnuplotJob* job, const std::string& name, std::span<const RateCurve
 // DrawRoc: the share of genuine comparisons accepted, over the logarithm of FMR.
 void DrawRoc(GnuplotJob* job, const std::string& name, std::span<const RateCurve> curves);
 
-// ScoreMark: a threshold and what is written beside it.
+// ScoreMark: a threshold and the text beside it.
 struct ScoreMark {
   double score = 0;
   std::string text;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report: what it says, that text from outside stays text, and that it stands alone.
+// The report: its content, that text from outside stays text, and that it needs no other file.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -153,7 +153,7 @@ TEST(Report, SaysWhyGammaIsWhatItIs) {
   EXPECT_THAT(html, HasSubstr("chosen on people for training"));
   EXPECT_THAT(html, HasSubstr("+0.0300<small>+0.0200 to +0.0400</small>"));
   EXPECT_THAT(html, HasSubstr("shown to be worse"));
-  // What somebody else writes into a summary is no reason to fall over.
+  // An unexpected summary from outside is no reason to fall over.
   for (const char* summary :
        {"", "{}", R"({"gamma_choice":7})", R"({"gamma_choice":{"trials":[]}})",
         R"({"gamma_choice":{"gamma":32,"trials":[{"gamma":-1}]}})"}) {

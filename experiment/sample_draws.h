@@ -14,7 +14,7 @@
 namespace heft::experiment {
 
 // SampleWay: how many samples make a template, how many a probe, and whether they become one, their
-// mean, or stay separate templates of which the best score counts.
+// mean, or stay separate templates, where the best score counts.
 struct SampleWay {
   int enrolled = 1;
   int probe = 1;

@@ -72,7 +72,7 @@ class PlainFold {
     return !TemplateNormInterval(*model_).Contains(Template(z).squaredNorm());
   }
 
-  // What is enrolled of one person.
+  // The enrolled templates of one person.
   std::vector<Vector> Enrolled(const SampleDraw& person, const SampleWay& way) const {
     std::vector<Vector> out;
     if (!way.separate) return {Template(Mean(person.enrolled, way.enrolled))};
@@ -209,8 +209,8 @@ class SampleMeasurer {
     }
   }
 
-  // What the budget's scores give away of people who are enrolled so, to somebody who knows the
-  // people that the model was learned from.
+  // Measures how much the budget's scores reveal of people who are enrolled so. The attacker knows
+  // the people that the model was learned from.
   absl::Status Recover(const PlainFold& plain, const Dataset& data, const DrawnPeople& draw) {
     std::vector<Vector> known;
     for (const int row : RowsOf(data.split, Split::kValidation)) {

@@ -51,9 +51,9 @@ struct SampleStudy {
   std::vector<MixedRow> mixed;
 };
 
-// StudySamples: `models`: one a fold of `dataset`, each with a sample_agreement. kInvalidArgument
-// where nobody has enough samples or models do not fit; kFailedPrecondition for a model that lacks
-// its agreement; kCancelled.
+// StudySamples: `models`: one for each fold of `dataset`, each with a sample_agreement.
+// kInvalidArgument where no person has enough samples or models do not fit; kFailedPrecondition for
+// a model that lacks its agreement; kCancelled.
 absl::StatusOr<SampleStudy> StudySamples(const Monitor& monitor, const Dataset& dataset,
                                          const std::vector<Model>& models,
                                          const SampleStudyOptions& options);

@@ -128,7 +128,7 @@ class ScoreMeasurer {
     return out;
   }
 
-  // The ROC and, on it, what was asked for.
+  // The ROC and, on it, the requested points.
   absl::Status Sweep(const Comparisons& list, ScoredCurve* curve) const {
     HEFT_ASSIGN_OR_RETURN(curve->roc, Roc(curve->scores));
     curve->eer_threshold = EerThreshold(curve->roc);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What lists of scores show, our own or others': ROC, rates at thresholds, and what encryption
-// changes where plain scores stand beside encrypted ones.
+// Measures of lists of scores, our own or others': ROC, rates at thresholds, and the change by
+// encryption where there are plain and encrypted scores.
 #ifndef HEFT_EXPERIMENT_SCORE_MEASURES_H_
 #define HEFT_EXPERIMENT_SCORE_MEASURES_H_
 
@@ -19,7 +19,7 @@
 
 namespace heft::experiment {
 
-// OperatingPoint: the lowest threshold whose FMR is at most what was asked for.
+// OperatingPoint: the lowest threshold whose FMR is at most the requested one.
 struct OperatingPoint {
   double asked = 0;
   bool reached = false;  // false: some impostor has the highest score of all
@@ -54,7 +54,7 @@ struct ScoreMeasures {
   std::vector<std::string> warnings;
 };
 
-// As heft::MeasureScores, without what it draws and writes.
+// As heft::MeasureScores, without its pictures and files.
 absl::StatusOr<ScoreMeasures> MeasureTables(const Monitor& monitor,
                                             std::span<const NamedScores> systems,
                                             const ScoreOptions& options);

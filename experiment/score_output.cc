@@ -12,7 +12,7 @@
 namespace heft::experiment {
 namespace {
 
-// RateJson: a number where nobody is named, with its interval otherwise.
+// RateJson: a number where the list names no people, with its interval otherwise.
 Json RateJson(const ScoredCurve& curve, const Estimate& e) {
   return curve.people == 0 ? Json(e.value) : EstimateJson(e);
 }

@@ -20,9 +20,9 @@ struct Compared {
 
 class ScoreTableBuilder {
  public:
-  // `plain` is null where the scores are, or there are none beside them; so in all calls, or none.
-  // AddSquare: the upper triangle, which is what is measured, of samples in rows `rows` of the
-  // data, whose labels are `identities`; a sample's row is its label.
+  // `plain` is null where the scores are plain themselves, or have no plain ones beside them. It is
+  // null in all calls or in none. AddSquare: the upper triangle, which is the measured part, of
+  // samples in rows `rows` of the data with labels `identities`. A sample's row is its label.
   void AddSquare(const std::string& split, std::span<const int> rows,
                  std::span<const std::string> identities, const FeatureMatrix& scores,
                  const FeatureMatrix* plain);

@@ -17,7 +17,7 @@ constexpr size_t kSets = 5, kSamples = 5;  // of the people calibrated on: parts
 constexpr size_t kStrangers = 4000;
 constexpr int kReplicates = 200;
 
-// Scores of each stranger with all of a gallery of the largest size, falling, as far as matters.
+// The highest kKept scores of each stranger with all of a gallery of the largest size, falling.
 class NewPeople {
  public:
   NewPeople(const PeopleLaw& law, uint64_t seed) {
@@ -40,8 +40,9 @@ class NewPeople {
     });
   }
 
-  // Fpir: the mean over all galleries of `people` among these, exactly: a stranger whose score
-  // reaches the threshold with h of all G finds nobody in a share C(G - h, n) / C(G, n) of them.
+  // Fpir: the mean over all galleries of `people` among these, exactly. A stranger whose score
+  // reaches the threshold with h of all G finds no candidate in a share C(G - h, n) / C(G, n) of
+  // them.
   double Fpir(double threshold, uint64_t people) const {
     double sum = 0;
     for (const std::vector<float>& own : highest_) {
@@ -77,7 +78,7 @@ absl::StatusOr<SearchCalibration> Calibrate(const PeopleLaw& law, uint64_t peopl
   return FitSearches(sets, 1, options);
 }
 
-// What all draws gave for one row.
+// The results of all draws for one row.
 struct Draws {
   StudyRow row;
   std::vector<double> ratios;

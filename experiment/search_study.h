@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a search's false positives are what was asked for, in galleries of 10 to 10,000 people:
-// thresholds are fitted on some hundred people and held against others, all of whom are drawn from
-// a law with the statistics of the people of a data set (experiment/people.h), again and again.
+// Whether a search has false positives at the requested rate, in galleries of 10 to 10,000 people.
+// Thresholds are fitted on some hundred people and tried on others. All of them are drawn, again
+// and again, from a law with the statistics of the people of a data set (experiment/people.h).
 #ifndef HEFT_EXPERIMENT_SEARCH_STUDY_H_
 #define HEFT_EXPERIMENT_SEARCH_STUDY_H_
 

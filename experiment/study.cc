@@ -11,7 +11,7 @@
 namespace heft {
 namespace {
 
-// Filled: `study`, and what the options that studies have in common say, as far as it knows them.
+// Filled: `study`, with those options that it has of the ones that studies have in common.
 template <typename Study>
 Study Filled(const StudyOptions& options, Study study = {}) {
   study.command = options.command;
@@ -62,8 +62,8 @@ absl::Status CheckOne(const StudyOptions& options) {
   if (!options.strangers.empty() && options.distractors.empty()) {
     return absl::InvalidArgumentError("--strangers goes with --distractors FOLDER");
   }
-  // What is drawn or averaged before it is compared has no pairs to list, and a large gallery has
-  // too many.
+  // Samples that are drawn or averaged before a comparison have no pairs to list, and a large
+  // gallery has too many.
   const bool without_scores = options.searches || !options.distractors.empty() ||
                               options.protection || OfSamples(options) || options.choices;
   if (without_scores && options.scores) {
@@ -72,7 +72,7 @@ absl::Status CheckOne(const StudyOptions& options) {
   return absl::OkStatus();
 }
 
-// What is wrong with the models of the study that is asked for; empty: nothing.
+// The complaint about the models of the requested study; empty if they fit.
 std::string WrongModels(const StudyOptions& options) {
   const bool one = options.models.size() == 1;
   if (options.searches) {

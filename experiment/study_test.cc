@@ -83,7 +83,8 @@ TEST(StudyTest, RunsWhatItsFilesSay) {
   EXPECT_EQ(known["unavailable"].size(), 0u);
   EXPECT_GT(known["model"]["effective_dimension"].get<double>(), 1);
   EXPECT_EQ(known["fusion"]["rivals"].size(), 3u);
-  // A folder of people to judge alone: nobody trains, and what needs that says so.
+  // All people of the folder are judged: none are left for training, and systems that need it say
+  // so.
   study->options.split = "all";
   const auto alone = RunStudy(*study);
   ASSERT_TRUE(alone.ok()) << alone.status();

@@ -39,9 +39,9 @@ absl::StatusOr<std::vector<SystemScores>> BaselineSystems(const Dataset& dataset
 absl::StatusOr<std::vector<SystemScores>> LearnedSystems(const Dataset& dataset, Split split,
                                                          const Model& model);
 
-// The model with its exactly trained projection in place of the FHE-aware one, and an approximation
-// of the same kind and degree that is fitted to it on the training split. kFailedPrecondition where
-// it has none.
+// The model with its exactly trained projection instead of the FHE-aware one. Its approximation is
+// of the same kind and degree, and fitted to that projection on the training split.
+// kFailedPrecondition where the model has no exactly trained projection.
 absl::StatusOr<Model> ExactlyTrained(const Model& model, const Dataset& dataset);
 
 // KeptItsStart: whether the model's two trainings ended with the same projection, as they do where

@@ -17,7 +17,7 @@ namespace {
 
 using ckks::Ciphertext;
 
-// What is promised of the worst score.
+// The promised bound of the worst score.
 constexpr double kTolerance = 2e-3;
 
 struct Case {
