@@ -86,10 +86,10 @@ class TrainingData::Impl {
 // ---- The text files that the paper's authors published, in the two forms in which they exist.
 // Rows of numbers may be in brackets or not, label lists a label a line or one list in brackets.
 //
-// As extracted: two modalities NAME.txt, of which one has NAME_labels.txt. The other has no labels,
+// As extracted: two modalities NAME.txt; one of them has NAME_labels.txt. The other has no labels,
 // but two rows an identity, in the order of the first one's sorted labels. Every sample is paired
-// with both rows of its identity (paper, section "Evaluation Datasets"); the first fifth of the
-// identities is the validation split, the second the test split, the rest trains.
+// with both rows of its identity (paper, section "Evaluation Datasets"). The first fifth of the
+// identities is the validation split, the second the test split, and the rest trains.
 //
 // As paired: A_values_SPLIT.txt, B_values_SPLIT.txt and L_values_SPLIT.txt for the SPLITs (train,
 // val, test) that are there. The published cut between splits is by row: rows of an identity that

@@ -37,8 +37,7 @@ absl::StatusOr<FeatureMatrix> ReadTextRows(const std::string& path);
 absl::StatusOr<FeatureMatrix> ParseTextRows(std::string_view text, std::string_view what);
 
 // BeginsAsRows: whether the first thing in a text file, after blanks and comments, is a number or a
-// bracket. Also true of what cannot be read, or holds nothing: ReadTextRows says what is wrong
-// there.
+// bracket. Also true for a file that is empty or cannot be read: ReadTextRows reports that error.
 bool BeginsAsRows(const std::string& path);
 
 // ReadFeatures: .npy by its magic bytes, text otherwise (a file named .npy must be one).

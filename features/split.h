@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Splits of samples into training, validation and test, always by identity: an identity that was
-// trained on says nothing about people whom the system has never seen.
+// Splits of samples into training, validation and test, always by identity. An identity that was
+// trained on says nothing about people that the system has never seen.
 #ifndef HEFT_FEATURES_SPLIT_H_
 #define HEFT_FEATURES_SPLIT_H_
 

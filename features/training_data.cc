@@ -11,7 +11,7 @@ namespace heft {
 namespace {
 
 // IsModalityName: by the rule of ModalitySpec (heft/model.h), so that a training does not end with
-// a model that nobody can read.
+// a model that cannot be read.
 bool IsModalityName(const std::string& name) {
   return !name.empty() && name.size() <= 64 &&
          std::all_of(name.begin(), name.end(), [](unsigned char c) {

@@ -40,7 +40,7 @@ TEST_F(VectorsTest, TextAndNpyGiveTheSameRows) {
   EXPECT_THAT(text->row(1), ElementsAre(4, 5, 6));
   FeatureMatrix matrix(2, 3);
   matrix << 1, 2.5, -3, 4, 5, 6;
-  // By what is in it, not by its name.
+  // The content gives the form, not the file's name.
   ASSERT_TRUE(WriteNpy(folder_ / "b.txt", matrix).ok());
   const auto npy = ReadVectors(folder_ / "b.txt");
   ASSERT_TRUE(npy.ok()) << npy.status();
