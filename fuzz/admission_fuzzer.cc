@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes between server, key owner and registrar before a template joins a gallery
-// (gallery/admission.h, gallery/authorisation.h): what is accepted writes the same bytes again, and
-// has a proof for each template; an authorisation says what it is taken for.
+// Files between server, key owner and registrar before a template joins a gallery
+// (gallery/admission.h, gallery/authorisation.h). An accepted file writes the same bytes again and
+// has a proof for each template. An accepted authorisation is for one act, identity and gallery.
 #include "base/envelope.h"
 #include "base/signing.h"
 #include "ckks/shape.h"
@@ -63,7 +63,7 @@ void ReadAnswer(ByteSpan bytes) {
   CheckSame(bytes, SerializeAdmission(*admission));
 }
 
-// Signed by a registrar who signs whatever he is given.
+// Signed by a registrar that signs any input.
 void ReadAuthorisation(ByteSpan bytes) {
   static const auto* registrar = [] {
     auto key = SigningKeyOfSeed(std::vector<uint8_t>(kSigningSeedSize, 1));

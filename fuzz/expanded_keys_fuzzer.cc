@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Expanded keys (fusion/expanded_keys.h), of which only this user's own are read: still, what is
-// accepted lies in the input, fits the rings and is written as it was read.
+// Expanded keys (fusion/expanded_keys.h). A program reads only those of its own user. Still,
+// accepted keys lie in the input, fit the rings and are written as they were read.
 #include <cstring>
 
 #include "base/aligned.h"
@@ -18,7 +18,7 @@ void CheckKey(const ckks::SwitchKey& key, ByteSpan bytes) {
   Check(reinterpret_cast<uintptr_t>(at) % kCacheLine == 0, "on a cache line");
 }
 
-// In rings of which the keys may be, or not.
+// Takes the keys for rings that they may fit, or not.
 void Take(const ExpandedKeys::Impl& expanded) {
   const ckks::Context& context = *SmallRings().matching.context;
   for (const std::string_view kind : {kEvaluationKeysKind, kEnrolmentKeysKind}) {

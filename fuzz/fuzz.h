@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared by the fuzz targets. A target is a function LLVMFuzzerTestOneInput that hands its input to
-// one reader and checks what every reader promises: no crash, an error of the documented codes, and
-// for what is accepted that it is in range and means what its bytes say.
+// one reader and checks the promises of every reader: no crash, an error of the documented codes,
+// and accepted values that are in range and mean the same as their bytes.
 //
 // libFuzzer drives the targets (scripts/fuzz); replay_main.cc runs them on files, in the tests.
 #ifndef HEFT_FUZZ_FUZZ_H_

@@ -18,7 +18,8 @@
 namespace heft::fuzz {
 namespace {
 
-// A gallery of version 0.1 with two templates, by docs/formats.md: nobody writes them any more.
+// A gallery of version 0.1 with two templates, by docs/formats.md; current programs write no such
+// gallery.
 absl::Status WriteGallery(const SeedWriter& seeds, const ckks::SecretKey& secret) {
   const ckks::Context& context = *SmallContext();
   ByteWriter binding;
@@ -156,7 +157,7 @@ absl::Status WriteAdmission(const SeedWriter& seeds, const ckks::SecretKey& secr
   return seeds.Write("admission", "answer", SerializeAdmission(admission));
 }
 
-// Two blocks: one is renewed without somebody, one gets what is left of both; and the answer.
+// Two blocks: one is renewed without one of its people, one gets the rest of both. And the answer.
 absl::Status WriteRenewal(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng) {
   const ckks::Context& context = *SmallContext();
   const size_t limbs = MatchLimbs(context.params());

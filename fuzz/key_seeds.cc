@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Of keys, in every form in which they travel, and of what is signed with them.
+// Seeds of keys, in every form in which they travel, and of files that are signed with them.
 #include <filesystem>
 
 #include "base/envelope.h"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Key files: encryption key, evaluation keys, secret key, re-keying key (fusion/key_files.cc,
-// fusion/owner/secret_key_file.cc, fusion/rekey.cc), and the journal of openings that lies beside a
-// secret key, its anchor and the record of version 0.1 (gallery/owner); the kind says which. Sealed
-// secret keys are read up to where a passphrase is needed, journals without looking at their MACs.
+// fusion/owner/secret_key_file.cc, fusion/rekey.cc). Also the journal of openings beside a secret
+// key, its anchor and the record of version 0.1 (gallery/owner). The kind says which file it is.
+// Sealed secret keys are read up to where a passphrase is needed, and journals without looking at
+// their MACs.
 #include "base/envelope.h"
 #include "fusion/key_files.h"
 #include "fusion/owner/secret_key_file.h"

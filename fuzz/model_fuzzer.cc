@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models (fusion/model.cc): what is accepted writes the same bytes again, can be shown, and is
+// Models (fusion/model.cc): an accepted model writes the same bytes again, can be shown, and is
 // planned or refused without a crash.
 
 #include "base/envelope.h"

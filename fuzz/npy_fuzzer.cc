@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// numpy's .npy (features/npy.cc). What is read and has no more than float's precision comes back
-// through the writer.
+// numpy's .npy (features/npy.cc). Accepted numbers, rounded to float's precision, come back through
+// the writer.
 #include "features/readers.h"
 #include "fuzz/fuzz.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a gallery keeps in its store (gallery/records.h): the first byte of the input says which of
-// the records the rest is. Whoever can write to the store's file can hand all of them in.
+// The records that a gallery keeps in its store (gallery/records.h). The first byte of the input
+// says which of them the rest is. A program that can write to the store's file can supply any of
+// them.
 #include <algorithm>
 
 #include "fuzz/fuzz.h"

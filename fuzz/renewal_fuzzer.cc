@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What passes between server and key owner when blocks are made anew (gallery/renewal.h): what is
-// accepted writes the same bytes again, its moves are moves, and its polynomials are those of a
-// block.
+// Files between server and key owner when blocks are made anew (gallery/renewal.h). An accepted
+// file writes the same bytes again, its moves are moves, and its polynomials are those of a block.
 #include <algorithm>
 
 #include "fuzz/fuzz.h"

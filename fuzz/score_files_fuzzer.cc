@@ -25,7 +25,7 @@ void CheckTable(const ScoreTable& table, size_t size) {
   }
 }
 
-// What is written of it reads back, and is written the same.
+// The written form of the table reads back, and is written the same.
 void CheckWritten(const ScoreTable& table) {
   const auto text = FormatScores(table, ScoreForm::kCsv);
   Check(text.ok(), "can be written");

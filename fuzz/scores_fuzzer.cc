@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Encrypted scores (gallery/scores.cc): what is accepted writes the same bytes again, and its
+// Encrypted scores (gallery/scores.cc): an accepted file writes the same bytes again, and its
 // answers are those of its templates.
 #include "base/envelope.h"
 #include "ckks/shape.h"

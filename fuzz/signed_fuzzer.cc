@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signed files, signing keys, trust files and shard lists (base/): a view into the input and
-// nothing else, no file that is believed without a signature, and a trust file that means what it
-// says.
+// Signed files, signing keys, trust files and shard lists (base/): a view lies in the input, no
+// file is believed without a signature, and a trust file has the meaning of its text.
 #include "base/envelope.h"
 #include "base/signed_file.h"
 #include "base/signing.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store's file (gallery/store_pages.h): whatever is in it, what is said of its pages lies in it,
-// and no byte is both of a page that is used and left over.
+// A store's file (gallery/store_pages.h). Whatever is in it, the pages that are found lie in the
+// file, and no byte is both in a used page and left over.
 #include <algorithm>
 
 #include "fuzz/fuzz.h"

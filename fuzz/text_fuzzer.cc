@@ -22,7 +22,7 @@ void ReadMetadata(std::string_view line) {
   const auto pair = ParseMetadataPair(line);
   if (!pair.ok()) return CheckRefusal(pair.status());
   Check(CheckMetadata({*pair}).ok(), "a pair is sound");
-  // Whoever has just what one of the values says fits.
+  // Metadata with exactly the value of a condition fits it.
   if (condition.ok() && condition->values.size() == 1) {
     Check(Fits({*pair}, {&*condition, 1}), "a value fits itself");
   }
