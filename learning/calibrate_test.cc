@@ -98,7 +98,7 @@ TEST(CalibrateTest, AddsATableForEachSetOfModalities) {
   EXPECT_NE(replaced->DecisionId(), calibrated->DecisionId());
 }
 
-// The rates that are asked for hold on people of whom the calibration knows nothing.
+// The requested rates hold on people that the calibration does not know.
 TEST(CalibrateTest, ThresholdsHoldForOtherPeople) {
   for (const char* profile : {"thin", "compact"}) {
     const auto model = Calibrate(Uncalibrated(profile), DataOf(People(0, 80)));

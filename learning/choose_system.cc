@@ -71,7 +71,7 @@ std::string NameOf(const SystemTrial& trial) {
   return trial.start.method == Method::kNone ? "the concatenation" : MethodName(trial.start.method);
 }
 
-// What is measured with people to leave out.
+// Measures systems, each on people left out of its training.
 class Chooser {
  public:
   Chooser(const SamplePool& pool, const TrainOptions& options, const WhatIsOpen& open)
@@ -127,7 +127,7 @@ class Chooser {
     return DefaultStart(options, pool_);
   }
 
-  // Whether `a` is better than `b` by more than chance and what is too small to count.
+  // Whether `a` is better than `b` by more than chance, and by enough to count.
   static bool Clearly(const SystemTrial& a, const SystemTrial& b) {
     const FnmrDifference difference = Subtract(b.error, a.error);
     double pairs = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The choice of everything that nobody asked for: the method, the fused dimension, and the settings
-// of the start.
+// The choices that the caller left open: the method, the fused dimension, and the settings of the
+// start.
 #ifndef HEFT_LEARNING_CHOOSE_SYSTEM_H_
 #define HEFT_LEARNING_CHOOSE_SYSTEM_H_
 
@@ -18,7 +18,7 @@
 
 namespace heft {
 
-// SystemTrial: what one system is worth to people whom it was not made of.
+// SystemTrial: the worth of one system on people that it was not made of.
 struct SystemTrial {
   int gamma = 0;
   StartChoice start;          // the best for this method and dimension
@@ -55,12 +55,12 @@ struct WhatIsOpen {
 };
 
 // ChooseSystem looks at the training split of `dataset` alone, at starts and not at trained
-// projections. Of each method the smallest dimension is taken whose estimate is above the best
-// one's by no more than recipe::kGammaErrors standard errors or recipe::kGammaTolerance. Learning
-// is replaced by the best other method where that is better by more than recipe::kFallBackErrors.
-// Where there are too few people to tell, DefaultStart and recipe::kPaperGamma, or what the
-// dimensions leave of it. With method pca and samples that nobody labelled: recipe::kPcaEnergy.
-// Errors as Train's.
+// projections. For each method it takes the smallest dimension whose estimate is above the best
+// one's by no more than recipe::kGammaErrors standard errors or recipe::kGammaTolerance. It
+// replaces learning by the best other method where that is better by more than
+// recipe::kFallBackErrors. With too few people to tell: DefaultStart and recipe::kPaperGamma, or as
+// much of it as the dimensions allow. With method pca and samples without labels:
+// recipe::kPcaEnergy. Errors as Train's.
 absl::StatusOr<SystemChoice> ChooseSystem(const Dataset& dataset, const TrainOptions& options,
                                           const WhatIsOpen& open);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr uint64_t kFoldsStream = 6, kStopStream = 7, kDropStream = 40;  // of the seed
 
-// How many people have a second sample: without one nobody tells anything of genuine scores.
+// How many people have a second sample. Genuine scores come from these people alone.
 int PeopleWithTwo(std::span<const int> identities) {
   std::vector<int> samples(1 + *std::max_element(identities.begin(), identities.end()));
   for (int identity : identities) ++samples[identity];

@@ -38,7 +38,7 @@ struct CrossFit {
 
   // `people` with the split of a fold.
   Dataset Fold(size_t fold) const;
-  // Collect: `score` gives the scores of the people whom a fold leaves out, rows and columns in the
+  // Collect: `score` gives the scores of the people that a fold leaves out, rows and columns in the
   // order of `people`. One set a fold; with `across` a single set of all people, in which each
   // comparison is of the first fold that leaves out both. Errors of `score`.
   using ScoreFold = std::function<absl::StatusOr<LabelledScores>(size_t fold)>;

@@ -19,7 +19,7 @@ namespace heft {
 struct Decisions {
   std::vector<DecisionTable> tables;  // the whole set first
   // Of the lengths of averages: the mean <z_i, z_j> of two samples of one person over the mean
-  // |z|^2; empty where nobody has a second sample, or where it says nothing (0 or less).
+  // |z|^2. Empty where no person has a second sample, or where it says nothing (0 or less).
   std::optional<double> sample_agreement;
   Json summary;  // "cross_fit", "fusion" and warnings, for Model::training_summary
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cross-fitting, what is decided from it, and whether fusion is worth it.
+// Cross-fitting, the decisions from it, and whether fusion is worth it.
 #include "learning/decide.h"
 
 #include <gmock/gmock.h>

@@ -28,8 +28,8 @@ struct DiscriminantOptions {
   // about their mean: where there are fewer classes than directions in which people differ, samples
   // show directions that class means cannot. In [0, 1].
   double blend = 0;
-  // The overall mean counts as a within-class direction: the projection has no offset to remove
-  // it, and what all people share would raise every cosine.
+  // The overall mean counts as a within-class direction. The projection has no offset to remove it,
+  // and it would raise every cosine because all people share it.
   bool suppress_mean = true;
 };
 
@@ -61,8 +61,8 @@ absl::StatusOr<Basis> DiscriminantBasis(const PoolModality& modality, int count,
                                         const DiscriminantOptions& options);
 
 // PrincipalBasis: the leading principal components of all samples, further people included, without
-// labels. The direction of the overall mean is removed: what all people share would raise every
-// cosine. kInvalidArgument where all samples are the same.
+// labels. The direction of the overall mean is removed, because all people share it and it would
+// raise every cosine. kInvalidArgument where all samples are the same.
 absl::StatusOr<Basis> PrincipalBasis(const PoolModality& modality, int count);
 
 }  // namespace heft

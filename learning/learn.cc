@@ -252,8 +252,8 @@ absl::StatusOr<std::vector<int>> OpenGammas(const Dataset& dataset, const LearnO
   return gammas;
 }
 
-// ResolveChoice: chooses what was not asked for, and says so. What no profile evaluates is found
-// out before the work.
+// ResolveChoice: makes the choices that the caller left open, and says so. It refuses a system that
+// no profile can evaluate before the work begins.
 absl::Status ResolveChoice(const Dataset& dataset, const LearnOptions& options,
                            const Monitor& monitor, const std::string& name, TrainOptions& train,
                            Json& chosen) {
@@ -303,7 +303,7 @@ absl::Status AddEffectiveDimension(const Dataset& dataset, TrainResult& result) 
   return absl::OkStatus();
 }
 
-// Both trainings on the split of `dataset`, what is decided by them, and the model. `name` tells
+// Both trainings on the split of `dataset`, the decisions from them, and the model. `name` tells
 // runs apart.
 absl::StatusOr<Model> LearnOne(const Dataset& dataset, const LearnOptions& options,
                                const Monitor& monitor, const std::string& name,

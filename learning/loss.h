@@ -33,8 +33,9 @@ struct LossResult {
   int skipped = 0;         // samples outside it, which enter nothing
 };
 
-// LossAndGradient: with z = P x, u = n(|z|^2) z and d_ij = 1 - <u_i, u_j> (equation 2 of the paper
-// where n is an approximation), or u = z and d_ij = |u_i - u_j|^2 for the Euclidean metric,
+// LossAndGradient: with z = P x there are two cases. u = n(|z|^2) z and d_ij = 1 - <u_i, u_j>
+// (equation 2 of the paper where n is an approximation). For the Euclidean metric u = z and d_ij =
+// |u_i - u_j|^2. Then
 //
 //   loss = lambda * mean over pairs of one class of d_ij
 //        + (1 - lambda) * mean over triplets of [margin + d_ij - d_ik]_+ ,

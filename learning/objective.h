@@ -51,7 +51,7 @@ struct FnmrEstimate {
 FnmrEstimate EstimateFnmr(PooledPairs& pairs, double fmr);
 FnmrEstimate EstimateFnmr(std::span<const LabelledScores> sets, double fmr);
 
-// Objective: what is minimised: the FNMR, and recipe::kNormPenalty for each factor e by which the
+// Objective: the minimised value: the FNMR, and recipe::kNormPenalty for each factor e by which the
 // norm ratio is beyond recipe::kNormRatio, up or down.
 double Objective(const FnmrEstimate& estimate);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The estimate of FNMR at a low FMR: known laws, and what it is for.
+// The estimate of FNMR at a low FMR: known laws, and its purpose.
 #include "learning/objective.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dealing people into parts, of which each is judged by what was learned from the others.
+// Dealing people into parts. Each part is judged by a system learned from the others.
 #ifndef HEFT_LEARNING_PARTS_H_
 #define HEFT_LEARNING_PARTS_H_
 
@@ -11,8 +11,8 @@
 namespace heft {
 
 // DealPeople: the part (0 to parts - 1) of each identity 0, 1, ... that `identities` names, one
-// entry a sample. Parts are of equal size up to one, and so are their numbers of people with a
-// second sample, without whom nothing can be measured.
+// entry a sample. Parts are of equal size up to one. So are their numbers of people with a second
+// sample: without such people nothing can be measured.
 std::vector<int> DealPeople(std::span<const int> identities, int parts, Random& random);
 
 }  // namespace heft

@@ -29,8 +29,8 @@ struct Normaliser {
 
 // Concatenate: the given rows of all modalities, each scaled to length 1 by the data set's norm,
 // side by side in its order of modalities; rows.size() x total dimension. Modalities whose index is
-// in `missing` were not captured: their columns are zero, and the projection makes a template of
-// what is there. kInvalidArgument for a zero row of a modality that is not missing.
+// in `missing` were not captured. Their columns are zero, and the projection makes a template of
+// the others. kInvalidArgument for a zero row of a modality that is not missing.
 absl::StatusOr<FeatureMatrix> Concatenate(const Dataset& dataset, std::span<const int> rows,
                                           std::span<const int> missing = {});
 

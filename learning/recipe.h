@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The recipe: every choice that learning makes without being asked, in one place and with a date,
-// so that a data set which nobody has looked at can be opened once and honestly (docs/recipe.md,
-// which a test compares with this file). Whoever changes a choice here changes the page, the date
-// and the version, and says on what data the new value was chosen.
+// The recipe: every choice that learning makes without being asked, in one place and with a date.
+// So a data set that was never looked at can be opened once and honestly (docs/recipe.md, which a
+// test compares with this file). A change of a choice here comes with a new page, date and version,
+// and says on what data the new value was chosen.
 #ifndef HEFT_LEARNING_RECIPE_H_
 #define HEFT_LEARNING_RECIPE_H_
 
@@ -16,7 +16,7 @@ namespace heft::recipe {
 inline constexpr int kVersion = 5;
 inline constexpr char kDate[] = "2026-11-24";
 
-// ---- What is minimised: an estimate of FNMR at kFmr (learning/objective.h).
+// ---- The objective: an estimate of FNMR at kFmr (learning/objective.h).
 inline constexpr double kFmr = 1e-3;
 inline constexpr double kTailShare = 0.02;  // of impostor scores, taken as exponential
 inline constexpr int kFewestInTail = 20;
@@ -32,11 +32,12 @@ inline constexpr int kReplicates = 400;
 inline constexpr int kReplicatePairs = 200'000;
 
 // ---- Fused dimension.
-// kGammas: tried where none is asked for, as far as the data's dimensions go.
+// kGammas: tried where none is asked for, up to the data's dimensions.
 inline constexpr int kGammas[] = {16, 32, 64, 128, 256};
-// kGammaErrors, kGammaTolerance: the smallest dimension is chosen whose FNMR estimate is above the
-// best one's by no more than so many standard errors of their difference, or this share of it, and
-// at most kGammaFactor times as large. Few people show little to be worse.
+// kGammaErrors, kGammaTolerance: the smallest dimension is chosen whose FNMR estimate is close to
+// the best one's. It is above it by no more than so many standard errors of their difference, or
+// this share of it. And its objective is at most kGammaFactor times the best one's. With few
+// people, few dimensions are shown to be worse.
 inline constexpr double kGammaErrors = 1.96, kGammaTolerance = 0.05, kGammaFactor = 2;
 // kFallBackErrors: another method replaces learning where its estimate is lower by more than so
 // many standard errors of their difference.
@@ -49,8 +50,8 @@ inline constexpr int kPaperGamma = 32;
 
 // ---- The start and its weights.
 // kShrinkages: of the within-class covariance, of each modality. kWhitenings: powers of deviations
-// by which directions are divided. The middles start the search, and stand where nobody can be left
-// out.
+// by which directions are divided. The middles start the search, and are used where no people can
+// be left out.
 inline constexpr double kShrinkages[] = {0.1, 0.3, 0.6, 0.9}, kMiddleShrinkage = 0.3;
 inline constexpr double kWhitenings[] = {0, 0.25, 0.5}, kMiddleWhitening = 0.25;
 // kStartParts: the training people are dealt into so many; discriminants of the others are scored
@@ -58,7 +59,7 @@ inline constexpr double kWhitenings[] = {0, 0.25, 0.5}, kMiddleWhitening = 0.25;
 inline constexpr int kStartParts = 5;
 // kStartRows: samples of a part, as paired and re-paired, that scores are computed of.
 inline constexpr int kStartRows = 400;
-// kBlends: shares of all samples' covariance in that between people, of which the best is taken.
+// kBlends: shares of all samples' covariance in that between people; the best one is taken.
 // Modalities of more than kLargestBlended dimensions have none: it would take minutes.
 inline constexpr double kBlends[] = {0, 0.5}, kMiddleBlend = 0.5;
 inline constexpr int kLargestBlended = 1024;

@@ -44,8 +44,8 @@ class Regression {
  private:
   static constexpr double kRidge = 1e-6;
 
-  // Calls `each` with a comparison's scores and a 1 behind them, whether it is genuine, and what it
-  // counts.
+  // Calls `each` with a comparison's scores and a 1 behind them, whether it is genuine, and its
+  // weight.
   template <typename Each>
   void ForEachComparison(const Each& each) const {
     Eigen::VectorXd x = Eigen::VectorXd::Ones(size_);

@@ -45,8 +45,8 @@ struct StartChoice {
 absl::StatusOr<FeatureMatrix> BuildStart(const SamplePool& pool, int gamma,
                                          const StartChoice& choice);
 
-// DefaultStart: what `options` give, and the middle of the recipe's ranges for what is open. The
-// blend is 0 where a modality has more than recipe::kLargestBlended dimensions.
+// DefaultStart: the values that `options` give, and the middle of the recipe's ranges for the
+// others. The blend is 0 where a modality has more than recipe::kLargestBlended dimensions.
 StartChoice DefaultStart(const TrainOptions& options, const SamplePool& pool);
 
 // StartSearch: what starts of any settings are worth to people they were not made of. The people of
@@ -82,7 +82,7 @@ class StartSearch {
   // The columns [begin, end) of a part's samples as they are: of the concatenation.
   static Projected Copied(const Part& part, Eigen::Index begin, Eigen::Index end);
   const std::vector<Projected>& Project(size_t modality, const StartChoice& choice);
-  // Gives `choice` the best weights, by steps from its own, and says what it is worth with them.
+  // Gives `choice` the best weights, by steps from its own, and returns its objective with them.
   double Weigh(int gamma, StartChoice& choice);
   FnmrEstimate Score(int gamma, const StartChoice& choice, bool paired_only);
 

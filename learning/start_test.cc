@@ -125,7 +125,7 @@ TEST(BuildStartTest, TheConcatenationIsAnIsometryPaddedWithZeros) {
   EXPECT_THAT(std::string(small.message()), ::testing::HasSubstr("method pca"));
 }
 
-// Principal components need no labels, and what all samples share is gone.
+// Principal components need no labels, and the mean that all samples share is gone.
 TEST(BuildStartTest, PrincipalComponentsWithoutTheMean) {
   Dataset people = People({0.7}, {1.6});
   people.modalities[0].features.rowwise() += 3 * Eigen::RowVectorXd::Ones(48);
@@ -218,8 +218,8 @@ TEST(StartSearchTest, TooFewPeopleKnowNothing) {
   EXPECT_EQ(search.Measure(8, DefaultStart({}, *pool)).fnmr, 1);
 }
 
-// One person of the training split has a second sample: in three parts of four he is among the
-// others, and whoever is judged has none.
+// One person of the training split has a second sample. In three parts of four this person is among
+// the others, and the judged people have none.
 TEST(StartSearchTest, PeopleWithOneSampleEach) {
   const Dataset all = People({0.7}, {1.6});
   std::map<std::string, int> seen;

@@ -169,8 +169,8 @@ absl::StatusOr<TrainResult> TrainFully(const Dataset& dataset, const TrainOption
 // norm is zero.
 absl::StatusOr<Normaliser> FitInterval(const Eigen::VectorXd& s, const TrainOptions& options);
 
-// SetInterval: makes `result`, of TrainFully, use a normaliser of FitInterval.
-// `dataset`: that which it was trained on. Concatenate's errors.
+// SetInterval: makes `result`, of TrainFully, use a normaliser of FitInterval. `dataset`: the one
+// it was trained on. Concatenate's errors.
 absl::Status SetInterval(const Normaliser& normaliser, const Dataset& dataset, TrainResult& result);
 
 }  // namespace heft

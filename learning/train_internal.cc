@@ -84,8 +84,8 @@ absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& norms, const TrainO
         "a sample projects to zero or to infinity, no interval can be fitted");
   }
   // Quantiles of few samples say little of others. Logarithms of squared norms are nearly normal. A
-  // wider interval is a worse approximation, which rejects people too: it is taken only as far as
-  // the error allows.
+  // wider interval is a worse approximation, which rejects people too, so it is taken only while
+  // the error allows it.
   const Eigen::ArrayXd logarithms = s.array().max(1e-300).log();
   const double mean = logarithms.mean();
   const double deviation = std::sqrt((logarithms - mean).square().mean());

@@ -42,7 +42,7 @@ Model AssembleModel(const Dataset& dataset, const TrainResult& aware, const Mode
     summary["exact"] = options.exact->summary;
   }
   if (options.decisions != nullptr) summary.update(options.decisions->summary);
-  // A concatenation was trained on nobody.
+  // A concatenation has no training people.
   const Json* of = summary.find("options");
   const Json* method = of == nullptr ? nullptr : of->find("method");
   if (method == nullptr || *method != "none") summary["training_marks"] = TrainingMarks(dataset);

@@ -15,7 +15,7 @@
 
 namespace heft {
 
-// FoldNumber: which fold of which cross-validation a model was trained in.
+// FoldNumber: the fold, and the cross-validation, that a model was trained in.
 struct FoldNumber {
   int folds = 5;
   uint64_t seed = 1;
