@@ -38,8 +38,8 @@ struct StageCost {
   bool operator==(const StageCost&) const = default;
 };
 
-// CountedCost: what was counted at a stage: `executed` between two totals, limbs of what went in
-// and came out (a level is a limb), and what was left behind.
+// CountedCost: the counts of one stage: `executed` between two totals, limbs of its input and
+// output (a level is a limb), and the ciphertexts and plaintexts that it left behind.
 StageCost CountedCost(const ckks::OperationCounts& executed, size_t limbs_in, size_t limbs_out,
                       uint64_t ciphertexts, uint64_t plaintexts);
 

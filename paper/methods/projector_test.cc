@@ -79,7 +79,7 @@ struct World {
   ckks::PublicKey public_key;
 };
 
-// P times the concatenation of what is there.
+// P times the concatenation of the given modalities.
 std::vector<double> Product(const Model& model,
                             const std::vector<std::vector<double>>& modalities) {
   Model linear = model;

@@ -148,7 +148,7 @@ Chart RocChart(const FoldComparison& c, const std::map<std::string, ScoreSet>& p
   return chart;
 }
 
-// AddVerdict: what degree 2 loses, what FHE-aware learning wins back, and what is outside.
+// AddVerdict: the loss by degree 2, the gain by FHE-aware learning, and the share outside.
 void AddVerdict(const FoldComparison& c, const PaperAurocs& paper, double outside,
                 Section* section) {
   const int lost_a = c.Find("learned_exact"), lost_b = c.Find("exact_degree2_encrypted"),

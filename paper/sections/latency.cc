@@ -184,7 +184,7 @@ void AddRow(const std::string& name, const std::vector<double>& measured,
   table->rows.push_back(std::move(row));
 }
 
-// Tables: both, and what was measured under.
+// Tables: both tables, and the parameters of the measurement.
 struct Tables {
   Table enrolment = StageTable("enrolment",
                                "Enrolment, ms a sample. “All” is what the paper calls fusion in "

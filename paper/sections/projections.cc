@@ -63,7 +63,7 @@ absl::StatusOr<std::vector<Ciphertext>> RunTimed(
   return z;
 }
 
-// Error: the largest difference of what was projected from the product in plain.
+// Error: the largest difference of the projected values from the product in plain.
 double Error(const Model& model, const std::vector<Vectors>& samples,
              const std::vector<std::vector<double>>& rows) {
   Model linear = model;

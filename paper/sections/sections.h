@@ -28,7 +28,7 @@
 
 namespace heft::paper {
 
-// ---- What a section found: one description, of which both the page and the JSON are made, so that
+// ---- The findings of a section: both the page and the JSON are made from this one description, so
 // they hold the same numbers.
 
 // Format: how the numbers of a column are printed.
@@ -62,7 +62,7 @@ struct Table {
 // Cell: one with an interval.
 inline Json Cell(const Estimate& e) { return {{"value", e.value}, {"lo", e.lo}, {"hi", e.hi}}; }
 
-// Mark: what is drawn with a curve's points.
+// Mark: how the points of a curve are drawn.
 enum class Mark { kLine, kSteps, kDots, kIntervals };
 
 struct Curve {
@@ -95,7 +95,7 @@ struct Section {
   double seconds = 0;
 };
 
-// ---- What all sections share: the data, and how much of it is used.
+// ---- The data that all sections share, and how much of it is used.
 
 // Effort: how much is done, so that the whole takes less than 30 minutes on 2 cores, or 2 with
 // --quick.
@@ -125,8 +125,8 @@ struct Study {
   Effort effort = {};
 };
 
-// ThinSplit: `rows` at most of one split, four of each identity in turn as far as they have them;
-// the other splits whole.
+// ThinSplit: `rows` at most of one split, four of each identity at a time while there are any; the
+// other splits whole.
 Dataset ThinSplit(const Dataset& dataset, Split split, int rows, uint64_t seed);
 
 // ForTraining: what training takes of a fold: fewer validation samples and, for the paper's recipe,

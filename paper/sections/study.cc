@@ -49,7 +49,8 @@ Dataset ThinSplit(const Dataset& dataset, Split split, int rows, uint64_t seed) 
     people.push_back(std::move(own));
   }
   random.Shuffle(people);
-  // Some of each identity in turn, until there are enough: a single sample makes no genuine pair.
+  // Some of each identity, round after round, until there are enough: a single sample makes no
+  // genuine pair.
   constexpr size_t kInTurn = 4;
   size_t taken = 0;
   for (size_t turn = 0, before = 0; turn == 0 || taken > before; turn += kInTurn) {
