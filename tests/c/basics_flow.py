@@ -111,7 +111,7 @@ class Kinds(Case):
     def test_failed_precondition(self):
         self.refused("FAILED_PRECONDITION", "passphrase", "heft_key_owner_load", world.model,
                      "keys/secret.key", None)
-        # What is secret is in no text.
+        # No text has a secret in it.
         self.refused("INVALID_ARGUMENT", "^(?!.*other words).*passphrase", "heft_key_owner_load",
                      world.model, "keys/secret.key", b"other words")
 

@@ -27,7 +27,7 @@ class Ring:
         self.parameters_id = blake(struct.pack(f"<{len(primes) + 1}I", n, *primes))[:16]
 
 
-# What all files are of until another is used.
+# The ring of all files until another is used.
 ring = Ring()
 
 
