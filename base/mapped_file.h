@@ -34,7 +34,7 @@ class MappedFile {
 // FileStamp: facts about the file at a path, which change if the file is written or replaced.
 struct FileStamp {
   uint64_t inode = 0, size = 0;
-  uint64_t modified = 0, changed = 0;  // nanoseconds of Unix time; nobody sets the second
+  uint64_t modified = 0, changed = 0;  // nanoseconds of Unix time; no program sets the second
   bool operator==(const FileStamp&) const = default;
 };
 // kNotFound, kUnavailable.

@@ -72,7 +72,7 @@ class Services {
     config.files.evaluation_keys = world.folder + "/keys/evaluation.keys";
     config.files.enrolment_keys = world.folder + "/keys/enrolment.keys";
     config.files.trust = world.folder + "/keys/trust.heft";
-    config.exchange.poll = std::chrono::hours(1);  // nobody is enrolled here
+    config.exchange.poll = std::chrono::hours(1);  // nothing is enrolled here
     out->log_ = std::filesystem::temp_directory_path() / absl::StrCat("service-bench-", getpid());
     HEFT_ASSIGN_OR_RETURN(out->audit_log_, AuditLog::Open(out->log_));
     HEFT_ASSIGN_OR_RETURN(auto engine, LoadEngine(config.files));

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Which sources of the rooms below the browser's client is made of. Each is in one of the two lists: the native build holds
-# them against its own (tests/browser/CMakeLists.txt), so that a new one is not forgotten where nobody has Emscripten.
+# them against its own (tests/browser/CMakeLists.txt), so that a new one is not forgotten where Emscripten is missing.
 set(HEFT_BROWSER_ROOMS base ring ckks inverse_sqrt fusion)
 set(HEFT_BROWSER_SOURCES
   base/buffer_pool.cc base/bytes.cc base/check.cc base/csprng.cc base/decisions.cc base/envelope.cc base/identity.cc base/kinds.cc

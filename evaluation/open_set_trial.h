@@ -19,7 +19,7 @@
 namespace heft {
 
 struct OpenSetPlan {
-  uint32_t templates = 1;  // of each person who is enrolled; his other samples search
+  uint32_t templates = 1;  // of each enrolled person, whose other samples search
   int halves = 20;
   uint64_t seed = 1;
 };

@@ -21,7 +21,7 @@ namespace heft::experiment {
 // GalleryRow: one system's searches, judged by thresholds of its own.
 struct GalleryRow {
   ScoredSystem system;
-  std::string calibrated_on;  // whom its thresholds were fitted on
+  std::string calibrated_on;  // the people of its thresholds
   Judgement judgement;        // `searches` and `curves` only
 };
 

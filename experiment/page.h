@@ -31,7 +31,7 @@ struct PageTable {
   struct Column {
     std::string label;
     bool text = false;       // set to the left, may be broken; the first column always is
-    bool published = false;  // a number that somebody else measured
+    bool published = false;  // a number that others measured
   };
   struct Row {
     std::vector<std::string> cells;

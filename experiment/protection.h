@@ -33,7 +33,7 @@ struct LinkRow {
 // InvertRow: what a decrypted template gives away of one modality's vector.
 struct InvertRow {
   std::string modality;
-  Inversion learned;         // by whoever knows other people's vectors and templates
+  Inversion learned;         // from other people's vectors and templates
   double least_squares = 0;  // cosine of the shortest vector that has the template, model alone
 };
 

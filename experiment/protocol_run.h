@@ -22,7 +22,7 @@ namespace heft::experiment {
 // GroupResult: one group.
 struct GroupResult {
   std::string name;
-  size_t references = 0, probes = 0, strangers = 0;  // probes of nobody who is enrolled
+  size_t references = 0, probes = 0, strangers = 0;  // strangers: probes of people not enrolled
   size_t subjects = 0;                               // enrolled
   size_t most_samples = 0;                           // of one reference
   int64_t genuine = 0, impostor = 0;

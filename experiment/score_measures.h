@@ -32,7 +32,7 @@ struct ScoredCurve {
   std::string name;
   bool plain = false;  // the scores computed in the clear of the list before
   size_t failed = 0;   // comparisons without a score, which count nowhere
-  size_t people = 0;   // 0: nobody is named, and there are no intervals
+  size_t people = 0;   // 0: the list names none, and there are no intervals
   ScoreSet scores;
   ComparisonEstimate measured;
   double eer_threshold = 0;  // where FMR and FNMR are nearest

@@ -94,7 +94,7 @@ make_certificates() {
   openssl_quietly genpkey -algorithm ed25519 -out "$work/owner/decision.key"
 }
 
-free_port() { # a port on which nobody listens
+free_port() { # a port without a listener
   local port
   for port in $(shuf -i 20000-32000 -n 50); do
     (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port" && return; }

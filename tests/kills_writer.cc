@@ -53,7 +53,7 @@ void Writer::Say(const json& line) const {
   const std::string text = line.dump() + "\n";
   for (size_t done = 0; done < text.size();) {
     const ssize_t n = write(options_.pipe, text.data() + done, text.size() - done);
-    if (n <= 0) _exit(3);  // nobody listens
+    if (n <= 0) _exit(3);  // no listener
     done += static_cast<size_t>(n);
   }
 }

@@ -203,7 +203,7 @@ TEST_F(LimitsTest, SignalsEndWaitsForPipes) {
       {kHeft,
        {"keygen", "--quiet", "--model", W("model.heft"), "--out", W("none"), "--passphrase-file",
         fifo}},
-      {kHeft, Encrypt("face", fifo, {"--row", "0"})}};  // here nobody reads
+      {kHeft, Encrypt("face", fifo, {"--row", "0"})}};  // its output is never read
   const auto before = Snapshot(work_->root());
   for (const auto& [program, args] : waits) {
     for (const int signal : {SIGINT, SIGTERM}) {

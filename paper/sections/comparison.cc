@@ -104,7 +104,7 @@ absl::Status Comparison::Both(const Dataset& data, const FeatureMatrix& projecti
 
 void Comparison::Note(const std::string& id, FeatureMatrix difference, double predicted,
                       const std::string& parameters, const std::string& security) {
-  difference.diagonal().setZero();  // nobody is compared with himself
+  difference.diagonal().setZero();  // no sample is compared with itself
   Gap& gap = gaps_[id];
   gap.score = std::max(gap.score, difference.cwiseAbs().maxCoeff());
   gap.predicted = std::max(gap.predicted, predicted);

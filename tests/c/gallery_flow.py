@@ -86,7 +86,7 @@ class Administration(Case):
         requests = (h.c.c_void_p * 1)(files.pointer)
         finding = ask("heft_audit_reply", world.matcher, gallery, trust, signed, seed, requests, 1)
         self.assertEqual(finding, {"right": True, "reason": ""})
-        world.admit(name)  # nobody waits: the owner signs the state as it is
+        world.admit(name)  # no one is pending: the owner signs the state as it is
         state = heft.call("heft_file_read", f"{name}/state.heft", 0)
         finding = ask("heft_audit_gallery", world.matcher, world.open(name), state, trust)
         self.assertEqual(finding, {"right": True, "reason": ""})
@@ -99,7 +99,7 @@ class Administration(Case):
         self.assertEqual((done["removed"], done["erased"], done["leaving"]), (1, 1, 0))
         gallery = heft.call("heft_gallery_newest", gallery)
         self.assertEqual(ask("heft_gallery_describe", gallery)["templates"], 4)
-        del gallery  # what somebody reads cannot be overwritten
+        del gallery  # a gallery that is read cannot be overwritten
         receipts = ask("heft_gallery_erase_remains", "leave") + done["receipts"]
         self.assertEqual(len(receipts), 1)
         self.assertEqual(ask("heft_gallery_receipts", "leave"), receipts)

@@ -97,7 +97,7 @@ class Matching(Case):
         self.refused("FAILED_PRECONDITION", ".", "heft_request_read", files, trust, public)
         request = heft.call("heft_request_read", signed["files"], trust, public)
         heft.call("heft_request_remember", request, galleries.big, 0)
-        world.admit(galleries.big)  # nobody waits: the owner signs the state as it is
+        world.admit(galleries.big)  # no one is pending: the owner signs the state as it is
         self.refused("FAILED_PRECONDITION", ".", "heft_request_remember", request, galleries.big, 0)
         gallery = world.open(galleries.big)
         reply = heft.call("heft_matcher_identify", world.matcher, gallery, signed["files"], None, None,

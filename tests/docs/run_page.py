@@ -185,7 +185,7 @@ class Page:
         for name in self.said.get("stand_ins", []):
             (self.folder / ".bin" / name).symlink_to(HERE / "stand_in.sh")
         self.stand_ins.touch()
-        (self.folder / ".ctest").mkdir()  # whose logs are not those of whoever runs this
+        (self.folder / ".ctest").mkdir()  # keeps its logs apart from those of the calling ctest
         (self.folder / ".ctest/CTestTestfile.cmake").write_text(f'subdirs("{self.given.build}")\n')
         (self.folder / "build").mkdir()
         (self.folder / "build/release").symlink_to(self.given.build)

@@ -70,7 +70,7 @@ class Person:
     def __init__(self, index, label):
         self.index, self.label = index, f'person-{label}'
         self.state, self.version = 'out', 0
-        self.receipt = None  # under which id receipts name whoever stands there
+        self.receipt = None  # the id of the person there in receipts
         self.removed = 0  # Unix seconds before the last removal
         self.lock = threading.Lock()
 
