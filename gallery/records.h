@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The keys and values of a gallery's tables (docs/gallery.md, "The tables"), to and from bytes.
-// Numbers in keys are big-endian, so that byte order is numeric order.
+// The keys and values of a gallery's tables, to and from bytes (docs/formats.md, "The values in a
+// store"). Numbers in keys are big-endian, so that byte order is numeric order.
 #ifndef HEFT_GALLERY_RECORDS_H_
 #define HEFT_GALLERY_RECORDS_H_
 

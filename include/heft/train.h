@@ -23,7 +23,7 @@ struct LearnEpoch {
   double train_auroc = 0, val_auroc = 0;
 };
 
-// LearnOptions: docs/design.md explains them.
+// LearnOptions: docs/learning.md explains them, docs/recipe.md lists the defaults.
 struct LearnOptions {
   // Fused dimension, a power of two, 2 to kMaxGamma; 0: chosen from 16 to 256 on people left out
   // (docs/learning.md; the paper's recipe: 32). Templates, keys and the time of a match grow with
