@@ -23,6 +23,6 @@ set(HEFT_NOT_IN_BROWSER
   base/metadata.cc base/regular_file.cc base/shards.cc base/state_folder.cc base/threads.cc
   ckks/chebyshev.cc ckks/zero_sample.cc
   inverse_sqrt/composite.cc inverse_sqrt/fit.cc inverse_sqrt/goldschmidt.cc
-  fusion/added_templates.cc fusion/expanded_keys.cc fusion/inspect.cc fusion/matching.cc fusion/norm_proof.cc
+  fusion/added_templates.cc fusion/expanded_keys.cc fusion/inspect.cc fusion/matching.cc fusion/norm_factor.cc fusion/norm_proof.cc
   fusion/probe.cc fusion/recovery_figures.cc fusion/rekey.cc fusion/renewal.cc fusion/stand_in.cc fusion/thin_fuser.cc
   fusion/tiled_ciphertexts.cc)

@@ -244,7 +244,7 @@ TEST_F(SealRingsTest, IdentifiesUnderSealsKeysAndTheScoresOpenAfterDivision) {
         ckks::Decrypt(*matching.context, ciphertext, key(SealRing::kMatching)));
   };
   const auto open = [&](const std::vector<uint8_t>& bytes) { return open_all(bytes)[0].real(); };
-  const auto norm = ReadNorm(open_all(scores->squared_norm), model_->gamma);
+  const auto norm = ReadNorm(open_all(scores->squared_norm), ProofOf::kProbe, model_->gamma);
   ASSERT_TRUE(norm.ok()) << norm.status();
   double factor = 0;
   const auto turned = open_all(scores->squared_norm_turned);

@@ -167,7 +167,7 @@ std::vector<double> Roles::OpenScores(const Ciphertext& scores, const Ciphertext
   std::vector<double> opened(2 * size_t{count}, kRefusedScore);
   double length = 1;
   if (norm != nullptr) {
-    const absl::StatusOr<double> square = ReadNorm(Open(*norm), model_.gamma);
+    const absl::StatusOr<double> square = ReadNorm(Open(*norm), ProofOf::kProbe, model_.gamma);
     if (refused != nullptr) *refused = !square.ok();
     if (!square.ok()) return opened;
     length = std::sqrt(*square);

@@ -9,6 +9,7 @@
 #include "ckks/inner_product.h"
 #include "ckks/key_switch.h"
 #include "fusion/errors.h"
+#include "fusion/norm_factor.h"
 #include "fusion/normalise.h"
 #include "fusion/probe_scale.h"
 
@@ -18,15 +19,9 @@ namespace {
 // Slots of an honest proof differ by their errors, about 3e-4 each, rms (measured).
 constexpr double kSlotsAgree = 0.02;
 // Both multiples, divided by their factors, differ by 2 <z, e> for an error e of u's coordinates:
-// about 1.6e-4 |z|, rms (NormProofTest.BothMultiplesAgree). docs/security-proofs.md, "The proof of
-// a norm", covers hostile probes.
-constexpr double kMultiplesAgree = 1.5e-3;
-// More dimensions have fewer copies in the slots, over which errors average. At 1,024 (profile
-// thin) both multiples of a template differ by 3e-4 |z| rms, and by 1.2e-4 |z| of a probe.
-constexpr double kWellAveraged = 256;
-double MultiplesAgree(uint32_t gamma) {
-  return kMultiplesAgree * std::sqrt(std::max(1.0, gamma / kWellAveraged));
-}
+// 1.7e-4 to 2.1e-4 |z| rms at 32 dimensions and at most 1.1e-4 |z| beyond
+// (NormProofDimensionsTest). docs/security-proofs.md, "The proof of a norm", covers hostile probes.
+constexpr double kMultiplesAgree = 1.05e-3;
 
 // z times `times`, at probe_scale. Also returns the actual factor after rounding.
 struct Multiple {
@@ -127,11 +122,13 @@ absl::StatusOr<double> NormOf(ckks::Complex multiples, double sigma, double agre
 
 }  // namespace
 
-double NormFactorOf(uint32_t bits) {
-  return kLeastNormFactor + (kLargestNormFactor - kLeastNormFactor) * (bits * 0x1p-32);
+double NormTolerance(ProofOf of, uint32_t gamma) {
+  if (of == ProofOf::kProbe) return kMultiplesAgree;
+  // More dimensions have fewer copies in the slots, over which errors average: 2.6e-4 |z| rms at
+  // 1,024 dimensions.
+  constexpr double kOfManyDimensions = 9e-4, kWellAveraged = 256;
+  return std::max(kMultiplesAgree, kOfManyDimensions * std::sqrt(gamma / kWellAveraged));
 }
-
-double DrawNormFactor(Csprng& rng) { return NormFactorOf(rng.U32()); }
 
 double NormProofScale(const ckks::Params& params, const FusionPlan& plan) {
   return plan.matching.probe_scale * plan.matching.probe_scale /
@@ -204,7 +201,7 @@ absl::StatusOr<ckks::Ciphertext> RealPart(const Instance& matching, const ckks::
   return out;
 }
 
-absl::StatusOr<double> ReadNorm(std::span<const ckks::Complex> slots, uint32_t gamma) {
+absl::StatusOr<double> ReadNorm(std::span<const ckks::Complex> slots, ProofOf of, uint32_t gamma) {
   HEFT_ASSIGN_OR_RETURN(const Reading all, ReadMeans(slots));
   for (size_t j = 0; j < slots.size(); ++j) {
     const double imaginary = all.mean.imag() + (j % 2 == 0 ? all.sigma : -all.sigma);
@@ -213,7 +210,7 @@ absl::StatusOr<double> ReadNorm(std::span<const ckks::Complex> slots, uint32_t g
       return Refused(kManyVectors);
     }
   }
-  return NormOf(all.mean, all.sigma, MultiplesAgree(gamma));
+  return NormOf(all.mean, all.sigma, NormTolerance(of, gamma));
 }
 
 absl::StatusOr<double> ReadNormOf(ckks::Complex slot, double sigma) {

@@ -5,7 +5,7 @@
 // Arithmetic is modulo Q, so a vector that is deliberately long has a squared norm, and scores,
 // that wrap around to values of its maker's choice. Multiplying by a factor reveals this, unless
 // the factor is an integer, which wraps too, or is known. So the server squares u = z (1 + i sigma)
-// with a fresh, secret, real sigma. For an honest z the sum of squares is
+// with a fresh, secret, real sigma (fusion/norm_factor.h). For an honest z the sum of squares is
 //
 //   (1 - sigma^2) |z|^2 + 2 i sigma |z|^2,
 //
@@ -18,7 +18,6 @@
 #include <optional>
 #include <span>
 
-#include "base/csprng.h"
 #include "base/status.h"
 #include "ckks/ciphertext.h"
 #include "ckks/encoder.h"
@@ -27,14 +26,6 @@
 #include "fusion/rings.h"
 
 namespace heft {
-
-// sigma's range. Below it, 2 sigma |z|^2 would lose precision; above it, both multiples could be
-// equal.
-inline constexpr double kLeastNormFactor = 0.25;
-inline constexpr double kLargestNormFactor = 0.40;
-double DrawNormFactor(Csprng& rng);
-// NormFactorOf: the same from 32 random bits.
-double NormFactorOf(uint32_t bits);
 
 // NormProofScale: of the ciphertexts of ProveNorm. NormProofRange: the squared norm that wraps
 // around to zero at this scale.
@@ -80,10 +71,16 @@ ckks::Ciphertext TurnedNorm(const ckks::Context& context, const ckks::Ciphertext
 absl::StatusOr<ckks::Ciphertext> RealPart(const Instance& matching, const ckks::Ciphertext& z,
                                           const ckks::EvaluationKeys& keys);
 
+// NormTolerance: by how much both multiples of an honest vector of length 1 may differ: at least
+// five deviations of their errors at 32 dimensions, more beyond. kProbe: of a reply. kTemplate: of
+// an enrolment; with few copies in the slots its errors average less.
+enum class ProofOf { kProbe, kTemplate };
+double NormTolerance(ProofOf of, uint32_t gamma);
+
 // ReadNorm: |z|^2 of `gamma` coordinates from the slots of an opened proof. kFailedPrecondition,
 // with the reason, if the slots differ (many vectors in one ciphertext), if there is no factor, or
-// if the multiples disagree by more than the error bound (a vector that wraps around).
-absl::StatusOr<double> ReadNorm(std::span<const ckks::Complex> slots, uint32_t gamma);
+// if the multiples disagree by more than the tolerance (a vector that wraps around).
+absl::StatusOr<double> ReadNorm(std::span<const ckks::Complex> slots, ProofOf of, uint32_t gamma);
 
 }  // namespace heft
 

@@ -12,6 +12,7 @@
 #include "ckks/noise.h"
 #include "fusion/compact.h"
 #include "fusion/mean.h"
+#include "fusion/norm_factor.h"
 #include "fusion/norm_proof.h"
 #include "ring/kernels.h"
 

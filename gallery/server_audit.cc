@@ -12,7 +12,7 @@
 #include "base/envelope.h"
 #include "base/inside.h"
 #include "ckks/serialization.h"
-#include "fusion/norm_proof.h"
+#include "fusion/norm_factor.h"
 #include "gallery/admission.h"
 #include "gallery/folder_key.h"
 #include "gallery/server_impl.h"

@@ -9,6 +9,7 @@
 #include "ckks/arithmetic.h"
 #include "ckks/encryptor.h"
 #include "fusion/key_files.h"
+#include "fusion/norm_factor.h"
 #include "fusion/norm_proof.h"
 #include "fusion/projected.h"
 #include "fusion/samples.h"

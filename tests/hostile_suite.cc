@@ -34,7 +34,7 @@ struct Options {
 constexpr std::array<const char*, 2> kRateNames = {"1e-2", "1e-3"};
 constexpr std::array<double, 2> kRates = {1e-2, 1e-3};
 // kProofMisses: how often a vector that wraps passes the proof of its norm (SECURITY.md).
-constexpr double kProofMisses = 4e-4;
+constexpr double kProofMisses = 1e-4;
 
 // Allowed: the largest number of accepted attempts that a rate explains.
 size_t Allowed(size_t attempts, double rate, double confidence) {

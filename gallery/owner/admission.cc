@@ -99,7 +99,8 @@ std::vector<Finding> KeyOwner::Impl::Flaws(const EnrolmentCheck& check) const {
   }
   for (size_t i = 0; i < check.proofs.size(); ++i) {
     auto slots = open(rings_.matching, key(), check.proofs[i], kProofNoise);
-    note(i / kNormProofs, slots.ok() ? ReadNorm(*slots, model_.gamma) : slots.status());
+    note(i / kNormProofs,
+         slots.ok() ? ReadNorm(*slots, ProofOf::kTemplate, model_.gamma) : slots.status());
     if (slots.ok()) SecureWipe(slots->data(), slots->size() * sizeof((*slots)[0]));
   }
   return flaws;

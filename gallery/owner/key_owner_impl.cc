@@ -160,7 +160,7 @@ absl::StatusOr<double> KeyOwner::Impl::OpenNorm(const EncryptedScores& scores,
                                                 std::string* refusal) const {
   HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
                         OpenSlots(scores.norm, flooding, /*brief=*/false));
-  const absl::StatusOr<double> norm = ReadNorm(slots, model_.gamma);
+  const absl::StatusOr<double> norm = ReadNorm(slots, ProofOf::kProbe, model_.gamma);
   SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
   if (!norm.ok()) {
     *refusal = std::string(norm.status().message());
