@@ -43,7 +43,7 @@ struct ScoredCurve {
 // ScoreChange: encrypted minus plain scores of one list.
 struct ScoreChange {
   size_t curve = 0;  // the encrypted one; the plain one is next
-  Estimate auroc, fnmr_1e2;
+  Estimate auroc = {}, fnmr_1e2 = {};
   double largest = 0, rms = 0;
 };
 

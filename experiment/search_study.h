@@ -28,7 +28,7 @@ struct StudyRow {
   double ratio = 0;       // measured over asked, geometric mean
   double lo = 0, hi = 0;  // 95% of the draws
   double predicted_lo = 0, predicted_hi = 0;  // that interval over asked, geometric means
-  std::string reason;                         // of a refusal
+  std::string reason = {};                    // of a refusal
 };
 
 // LawCheck: what two of the data's people and two of the law's have in common: the share of

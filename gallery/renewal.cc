@@ -132,8 +132,8 @@ size_t RenewalSourceBytes(const Instance& matching) {
 std::vector<uint8_t> SerializeRenewalRequest(const Instance& matching,
                                              const RenewalRequest& request) {
   ByteWriter writer;
-  const size_t source = RenewalSourceBytes(matching);
-  writer.Reserve(request.sources.size() * source + source / matching.plan.gamma);
+  const size_t source_bytes = RenewalSourceBytes(matching);
+  writer.Reserve(request.sources.size() * source_bytes + source_bytes / matching.plan.gamma);
   WriteHead(writer, request.binding, request.gallery, request.generation, request.exchange);
   writer.U64(request.sources.size());
   for (const PaddedBlock& source : request.sources) {

@@ -130,9 +130,9 @@ TEST(MetadataFormatTest, IsReadAsItWasWrittenOrRefused) {
   EXPECT_EQ(ReadMetadata(reader), metadata);
   EXPECT_TRUE(reader.Finish().ok());
   auto refused = [](const std::vector<uint8_t>& bytes) {
-    ByteReader reader(bytes, "bytes");
-    ReadMetadata(reader);
-    return std::string(reader.status().message());
+    ByteReader damaged(bytes, "bytes");
+    ReadMetadata(damaged);
+    return std::string(damaged.status().message());
   };
   EXPECT_EQ(refused({0}), "");
   EXPECT_THAT(refused({2, 1, 'a', 1, 'b', 1, 'a', 1, 'b'}), HasSubstr("twice"));

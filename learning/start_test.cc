@@ -258,7 +258,9 @@ TEST(ChooseSystemTest, AsManyDimensionsAsPeopleDifferIn) {
   EXPECT_GT(high.gamma, 16);
   // Whatever is smaller has been shown to be worse.
   for (const SystemTrial& trial : high.trials) {
-    if (trial.gamma < high.gamma) EXPECT_GT(trial.minus_best.value, 0) << trial.gamma;
+    if (trial.gamma < high.gamma) {
+      EXPECT_GT(trial.minus_best.value, 0) << trial.gamma;
+    }
   }
   EXPECT_EQ(high.ToJson()["gamma"], high.gamma);
   EXPECT_THAT(high.Reason(), ::testing::HasSubstr("16: "));
@@ -292,7 +294,9 @@ TEST(ChooseSystemTest, FallsBackWhereThereIsNothingToLearn) {
     if (trial.start == choice.start && trial.gamma == choice.gamma) taken = trial.error.fnmr;
   }
   EXPECT_LE(taken, none + 1e-3) << "never worse than no training";
-  if (choice.start.method != Method::kLearned) EXPECT_NE(choice.fallback, "");
+  if (choice.start.method != Method::kLearned) {
+    EXPECT_NE(choice.fallback, "");
+  }
 }
 
 TEST(ChooseSystemTest, WhatDimensionsPeopleAndRecipeLeave) {

@@ -202,7 +202,7 @@ INSTANTIATE_TEST_SUITE_P(Models, DimensionsTest,
                                            Case{"random1024", Random1024},
                                            Case{"padded512", Padded512},
                                            Case{"padded1024", Padded1024}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& made) { return std::string(made.param.name); });
 
 TEST(DimensionsLimitsTest, BlocksOfAnExchangeTakeAQuarterOfAGigabyte) {
   const auto most = [](uint32_t gamma) {

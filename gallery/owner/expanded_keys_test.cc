@@ -279,7 +279,9 @@ TEST_P(ExpandedKeysTest, SignaturesCountAsThoseOfTheKeyFile) {
     const auto mapped = Open(evaluation_)->CheckSigned(trust, expected, "keys");
     const auto whole = OpenSigned(bytes, trust, expected, "keys");
     EXPECT_EQ(mapped.status(), whole.status());
-    if (whole.ok()) EXPECT_EQ(mapped->signer, whole->signer);
+    if (whole.ok()) {
+      EXPECT_EQ(mapped->signer, whole->signer);
+    }
     return mapped.status();
   };
   const Bytes good = *signer.Sign({.role = Role::kKeyOwner}, keys_.evaluation);

@@ -188,9 +188,9 @@ struct BudgetUse {
 // template has length 1, and that another one for an identity that is enrolled comes with a
 // registrar's authorisation.
 struct AdmissionPolicy {
-  std::vector<std::string> only;     // none but these; empty: all
-  std::vector<std::string> reject;   // not these
-  bool new_identities_only = false;  // not even with an authorisation
+  std::vector<std::string> only = {};    // none but these; empty: all
+  std::vector<std::string> reject = {};  // not these
+  bool new_identities_only = false;      // not even with an authorisation
   // The gallery was put back from a copy: its state is signed although a later one was.
   bool put_back = false;
   // AdmissionInquiry::Enrolment::entry: none but these; empty: all. And those to be rejected.

@@ -52,7 +52,7 @@ struct EnrolOptions {
   bool average = false;
   // A registrar's authorisation (Authorise), required for an identity that the gallery already has,
   // and the trust file that lists the registrar.
-  std::vector<uint8_t> authorisation;
+  std::vector<uint8_t> authorisation = {};
   const Trust* trust = nullptr;
   // Stored with each template, not encrypted (heft/metadata.h).
   Metadata metadata = {};
@@ -271,7 +271,7 @@ struct HEFT_EXPORT Request {
     std::array<uint8_t, 16> nonce{};
     uint64_t expires = 0;
   };
-  std::vector<Part> parts;
+  std::vector<Part> parts = {};
 };
 // kLongestRequest: the longest validity of a signed request in seconds; servers remember requests
 // as long.

@@ -32,11 +32,11 @@ struct LearnOptions {
   // "learned"; "pca": principal components, for vectors without labels; "none": the concatenation,
   // padded with zeros to a power of two, without training vectors. Empty: learned, or one of the
   // others if it is better on people left out.
-  std::string method;
+  std::string method = {};
   std::string recipe = "generalising";  // or "paper", the HEFT paper's
   int degree = 0;  // of the polynomial of the normalisation, 2 or 3; 0: the recipe's, 3 (paper 2)
-  std::string
-      fit;  // "minimax", "least_squares"; empty: the recipe's own, minimax (paper the other)
+  std::string fit =
+      {};  // "minimax", "least_squares"; empty: the recipe's own, minimax (paper the other)
   std::string profile = "thin";  // or "flooded", "compact", "compact-pq"
   double lambda = 0.25;          // weight of the pairs' term, in [0, 1]
   double margin = 0.5;           // of the triplets' hinge, in [0, 2]
@@ -49,7 +49,7 @@ struct LearnOptions {
   double drop_modality = 0;    // probability of training without one, in [0, 0.9]
   // Of the start, one for each modality, 1e-3 to 1e3; empty: chosen on people left out, equal for
   // "none".
-  std::vector<double> modality_weights;
+  std::vector<double> modality_weights = {};
   uint64_t seed = 1;
   // Also learns Model::exact_projection, for comparison in reports.
   bool with_exact = false;
@@ -58,7 +58,7 @@ struct LearnOptions {
   bool against_wolves = false;
   // File to which the state is saved after every epoch, and from which training continues if it
   // exists. The exact projection's file is CHECKPOINT.exact. Empty: none.
-  std::string checkpoint;
+  std::string checkpoint = {};
   // If not null, receives every epoch, at the cost of measuring the training people.
   std::vector<LearnEpoch>* curve = nullptr;
 };

@@ -62,7 +62,7 @@ HEFT_EXPORT uint64_t UnixTime();
 // Statement: the signed facts about a file.
 struct Statement {
   Role role = Role::kKeyOwner;      // role of the signer
-  std::string kind;                 // of the file, four letters (docs/formats.md); Sign sets it
+  std::string kind = {};            // of the file, four letters (docs/formats.md); Sign sets it
   SignerKey audience{};             // intended reader; zeros: anybody
   SignerKey subject{};              // in a reply: the client that asked; zeros: unknown
   GalleryId gallery{};              // zeros: of none
@@ -159,7 +159,7 @@ class HEFT_EXPORT Trust {
 // Expected: a reader's requirements for a signed file.
 struct Expected {
   std::vector<Role> roles;      // one of these; empty: any
-  std::string kind;             // empty: any
+  std::string kind = {};        // empty: any
   SignerKey audience{};         // the reader; zeros: accepts only files for anybody
   GalleryId gallery{};          // zeros: any, or any pinned one
   uint64_t min_generation = 0;  // of the gallery
