@@ -26,11 +26,14 @@ import time
 import urllib.parse
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Any, Iterator, Mapping, Optional, Sequence, Type, Union
+from typing import Any, Callable, Iterator, Literal, Mapping, Optional, Sequence, Type, Union
+
+import numpy as np
 
 from heft import errors
 from heft._heft import Client, Model, Trust, open_signed
 from heft._requests import HEFT_TYPE, Files, Path, form, object_of, query_of, quoted, refusal
+from heft._tables import split
 
 _MOST = 1 << 30  # bytes of an answer
 
@@ -312,6 +315,150 @@ class Service:
         claims = object_of(self.ask("POST", path, body, kind, headers)[1])
         return Decision.of({name: value for name, value in claims.items() if name != "jws"},
                            str(claims["jws"]))
+
+
+@dataclass(frozen=True)
+class Added:
+    """What became of the people who were added: how many can be found now, wait for the key owner,
+    and were rejected."""
+
+    added: int = 0
+    waiting: int = 0
+    rejected: int = 0
+
+
+class Workspace:
+    """The calls of heft.Workspace, over HTTPS: vectors are encrypted in this process, the services
+    match and decide.
+
+        with heft.service.Workspace("https://matcher.example:8443", "visitors", trust="trust.heft",
+                                    authorities="ca.pem", certificate="client.pem",
+                                    private_key="client.key") as people:
+            people.add({"face": faces}, ["ann", "bob"])
+            print(people.search({"face": probes})[0].identity)
+
+    gallery: its name at the matcher. trust: a Trust, or its file; it must list the key owner that has
+    signed the encryption key. The services set the rates of errors and the limits, and the
+    certificate decides what it may ask: PermissionDenied. The rest is as of Service. One object is
+    for one thread.
+    """
+
+    def __init__(self, address: str, gallery: str, *, trust: Union[Trust, Path], authorities: Path,
+                 certificate: Path, private_key: Path, token: Optional[str] = None,
+                 timeout: float = 40, patience: float = 30) -> None:
+        believed = trust if isinstance(trust, Trust) else Trust.load(os.fspath(trust))
+        self._gallery = gallery
+        self._service = Service(address, authorities=authorities, certificate=certificate,
+                                private_key=private_key, token=token, timeout=timeout,
+                                patience=patience)
+        try:
+            self._client = self._service.client(believed)
+        except BaseException:
+            self._service.close()
+            raise
+
+    @property
+    def model(self) -> Model:
+        """The services' model."""
+        return self._client.model
+
+    @property
+    def service(self) -> Service:
+        """The connection, for what this class does not have."""
+        return self._service
+
+    def add(self, vectors: Any, labels: Any = None, *, wait: int = 20) -> Added:
+        """Adds people: encrypts each row and sends it for enrolment under its label, then waits up to
+        so many seconds a person for the key owner. vectors and labels are as of
+        heft.Workspace.add, and each label is of one row. AlreadyExists, InvalidArgument; an error
+        has the Added of the rows before it as `added`."""
+        rows, names = self._rows(vectors, labels)
+        if names is None:
+            raise errors.InvalidArgument("labels: give one for each row")
+        if len(set(names)) < len(names):
+            again = next(name for i, name in enumerate(names) if name in names[:i])
+            raise errors.InvalidArgument(f"labels: \"{again}\" is on two rows; give one row a person")
+        counts = {"admitted": 0, "waiting": 0, "rejected": 0}
+        for row, name in zip(rows, names):
+            try:
+                said = self._service.enrol(name, self._gallery,
+                                           self._client.encrypt_each(row, [name]), wait=wait)
+            except errors.Error as error:
+                error.added = _added(counts)  # type: ignore[attr-defined]
+                raise
+            status = str(said["others"]["status"])
+            counts[status] = counts.get(status, 0) + 1
+        return _added(counts)
+
+    def search(self, vectors: Any) -> list[Decision]:
+        """Who the rows are: a Decision each. An error has the decisions before it as
+        `decisions`. BudgetSpent, InvalidArgument."""
+        return self._decisions(vectors, "identification",
+                               lambda files: self._service.identify(self._gallery, files))
+
+    def verify(self, vectors: Any, identity: str) -> list[Decision]:
+        """Whether the rows are this person's: a Decision each. The rest is as of search."""
+        return self._decisions(vectors, "enrolment",
+                               lambda files: self._service.verify(self._gallery, identity, files))
+
+    def remove(self, identities: Union[str, Sequence[str]]) -> None:
+        """Removes people, one or several, from the gallery. NotFound for the first who is not there;
+        those before are gone."""
+        for name in [identities] if isinstance(identities, str) else identities:
+            self._service.remove(name, self._gallery)
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._service.close()
+
+    def __enter__(self) -> Workspace:
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
+                 trace: Optional[TracebackType]) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<heft.service.Workspace {self._gallery}>"
+
+    def __reduce__(self) -> str:
+        raise TypeError("a Workspace is not pickled: it holds a connection and credentials")
+
+    # ---- Below.
+
+    def _decisions(self, vectors: Any, use: Literal["enrolment", "identification"],
+                   ask: Callable[[Files], Decision]) -> list[Decision]:
+        rows, _ = self._rows(vectors, None)
+        decisions: list[Decision] = []
+        for row in rows:
+            try:
+                decisions.append(ask(self._client.encrypt_each(row, use=use)))
+            except errors.Error as error:
+                error.decisions = decisions  # type: ignore[attr-defined]
+                raise
+        return decisions
+
+    def _rows(self, vectors: Any, labels: Any) -> tuple[list[dict[str, Any]], Optional[list[str]]]:
+        if hasattr(vectors, "columns"):
+            vectors, labels = split(vectors, self.model.modalities, labels)
+        if not isinstance(vectors, Mapping) or not vectors:
+            raise errors.InvalidArgument("vectors: a mapping from modalities to arrays, or a DataFrame")
+        arrays = {str(name): np.atleast_2d(np.asarray(rows)) for name, rows in vectors.items()}
+        counts = {name: len(rows) for name, rows in arrays.items()}
+        if len(set(counts.values())) > 1:
+            raise errors.InvalidArgument("vectors: " + ", ".join(
+                f"{name} has {count} rows" for name, count in counts.items()))
+        count = next(iter(counts.values()))
+        names = [labels] if isinstance(labels, str) else labels
+        if names is not None:
+            names = [str(name) for name in names]
+            if len(names) != count:
+                raise errors.InvalidArgument(f"labels: {len(names)} for {count} rows")
+        return [{name: rows[i] for name, rows in arrays.items()} for i in range(count)], names
+
+
+def _added(counts: Mapping[str, int]) -> Added:
+    return Added(counts["admitted"], counts["waiting"], counts["rejected"])
 
 
 def _probe(where: Optional[Mapping[str, Any]]) -> Optional[dict[str, Any]]:

@@ -81,6 +81,42 @@ def test_who_is_it(daemons: Daemons) -> None:
         assert service.identify("visitors", elsewhere, where={"site": "berlin"}).identity != "person 2"
 
 
+def test_a_workspace_over_https(daemons: Daemons) -> None:
+    """The calls of heft.Workspace: add, search, verify and remove, with a service's address."""
+    pki = daemons.work / "pki"
+
+    def workspace(name: str) -> heft.service.Workspace:
+        return heft.service.Workspace(daemons.matcher, "visitors",
+                                      trust=daemons.work / "matcher" / "trust.heft",
+                                      authorities=pki / "ca.pem", certificate=pki / f"{name}.pem",
+                                      private_key=pki / f"{name}.key")
+
+    def rows(*wanted: int) -> dict[str, "np.ndarray[tuple[int, int], np.dtype[np.float32]]"]:
+        return {name: daemons.data.vectors(name)[list(wanted)] for name in daemons.data.modalities}
+
+    new = [PEOPLE, PEOPLE + 1]
+    with workspace("registrar") as people:
+        added = people.add(rows(*(person * SAMPLES for person in new)), ["new 0", "new 1"])
+        assert (added.added, added.waiting, added.rejected) == (2, 0, 0)
+        with pytest.raises(heft.InvalidArgument, match="two rows"):
+            people.add(rows(0, 1), ["twice", "twice"])
+        with pytest.raises(heft.InvalidArgument, match="1 for 2 rows"):
+            people.add(rows(0, 1), ["one"])
+        with pytest.raises(heft.InvalidArgument, match="one for each row"):
+            people.add(rows(0, 1))
+    with workspace("client") as people:
+        found = people.search(rows(new[0] * SAMPLES + 1, new[1] * SAMPLES + 1))
+        assert [decision.identity for decision in found] == ["new 0", "new 1"]
+        claims = people.verify(rows(new[0] * SAMPLES + 2, new[1] * SAMPLES + 2), "new 1")
+        assert [decision.accepted for decision in claims] == [False, True]
+        with pytest.raises(heft.PermissionDenied):
+            people.remove("new 0")
+    with workspace("registrar") as people:
+        people.remove(["new 0", "new 1"])
+        with pytest.raises(heft.NotFound):
+            people.remove("new 0")
+
+
 def test_is_it_she(daemons: Daemons) -> None:
     with daemons.connect("client") as service:
         client = service.client()
