@@ -12,7 +12,8 @@
 namespace heft::cli {
 
 // Server: nothing of these can decrypt; heft-server has only them.
-void AddEnrol(Command app, const std::string& name = "enrol");
+void AddEnrol(Command app);
+void AddReplace(Command group);
 void AddPending(Command app);
 void AddRelease(Command app);
 void AddPrepareKeys(Command app);
@@ -27,7 +28,7 @@ absl::StatusOr<Described> DescribeAnything(const std::string& path, bool with_pl
 void AddInspect(Command app, Describe describe);
 void AddImportSeal(Command app);
 void AddExportSeal(Command app);
-void AddRekeyGallery(Command app, const std::string& name = "rekey-gallery");
+void AddRekeyGallery(Command app);
 // gallery: a group of commands (cli/gallery_commands.h).
 void AddGallery(Command app);
 void AddTrust(Command app);

@@ -87,16 +87,14 @@ absl::Status Run(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-void AddEnrol(Command app, const std::string& name) {
-  const bool replaces = name == "replace";
+// Add: enrol, or gallery replace, which needs an authorisation.
+void Add(Command app, bool replaces) {
   const auto [command, options] = AddCommand(
-      app, name,
+      app, replaces ? "replace" : "enrol",
       replaces ? "enrol new templates of an enrolled person; the old ones are removed when the new "
                  "are admitted"
                : "fuse encrypted samples into pending templates of a gallery (server)",
-      absl::StrCat(name == "enrol" ? "heft-server " : "heft-server gallery ", name,
+      absl::StrCat(replaces ? "heft-server gallery replace" : "heft-server enrol",
                    " --model m.heft --keys evaluation.keys --gallery gallery --in face.ct --in "
                    "voice.ct",
                    replaces ? " --identity ann --authorisation ann.auth" : ""),
@@ -125,5 +123,10 @@ void AddEnrol(Command app, const std::string& name) {
                         ", become one template, their mean, computed under encryption"))
       .Excludes(all_pairs);
 }
+
+}  // namespace
+
+void AddEnrol(Command app) { Add(app, /*replaces=*/false); }
+void AddReplace(Command group) { Add(group, /*replaces=*/true); }
 
 }  // namespace heft::cli

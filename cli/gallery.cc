@@ -23,11 +23,9 @@ void AddGallery(Command app) {
   const Command group =
       app.Group("gallery", "galleries: contents, removal, checks, copies (server)");
   AddGalleryCreate(group);
-  AddGalleryInfo(group);
   AddGalleryStats(group);
   AddGalleryList(group);
-  AddEnrol(group, "add");
-  AddEnrol(group, "replace");
+  AddReplace(group);
   AddGalleryRemove(group);
   AddGalleryRollback(group);
   AddGalleryRenew(group);
@@ -39,7 +37,6 @@ void AddGallery(Command app) {
   AddGalleryRestore(group);
   AddGalleryExport(group);
   AddGalleryImport(group);
-  AddRekeyGallery(group, "rekey");
 }
 
 }  // namespace heft::cli

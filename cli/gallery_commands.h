@@ -15,9 +15,8 @@
 
 namespace heft::cli {
 
-// Creation and state: info, stats, list, verify; create.
+// Creation and state: stats, list, verify; create.
 void AddGalleryCreate(Command group);
-void AddGalleryInfo(Command group);
 void AddGalleryStats(Command group);
 void AddGalleryList(Command group);
 void AddGalleryVerify(Command group);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// create; info and stats: the state of a gallery; list: its templates; verify: whether it is
+// create; stats: the state of a gallery; list: its templates; verify: whether it is
 // intact.
 #include <iostream>
 
@@ -68,12 +68,6 @@ std::string HeadText(const GalleryInfo& info) {
       " templates in ", info.places, " places of ", info.blocks, " blocks; ", info.waiting,
       " wait, ", info.leaving,
       " are leaving\ngalleries of the store: ", absl::StrJoin(info.galleries, ", "));
-}
-
-absl::Status RunInfo(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Read(options));
-  Print(common, GalleryJson(info), HeadText(info));
-  return absl::OkStatus();
 }
 
 absl::Status RunStats(const Common& common, const Options& options) {
@@ -176,13 +170,6 @@ void AddGalleryCreate(Command group) {
       .Add("--retention-bytes", &options->retained.bytes,
            "maximum size of these enrolments in bytes")
       .ShowDefault();
-}
-
-void AddGalleryInfo(Command group) {
-  const auto [command, options] =
-      AddReading(group, "info", "show a gallery's ids, generation and sizes", "", RunInfo);
-  command.Add("-m,--model", &options->model,
-              "model file: checked, and needed for the noise margin");
 }
 
 void AddGalleryStats(Command group) {

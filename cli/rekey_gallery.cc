@@ -37,12 +37,11 @@ absl::Status Run(const Common& common, const Options& options) {
 
 }  // namespace
 
-void AddRekeyGallery(Command app, const std::string& name) {
-  const auto [command, options] =
-      AddCommand(app, name, "move a gallery to another key without decrypting it (server)",
-                 absl::StrCat(name == "rekey" ? "heft-server gallery " : "heft-server ", name,
-                              " --model m.heft --rekeying-key rekeying.key --gallery gallery"),
-                 Run);
+void AddRekeyGallery(Command app) {
+  const auto [command, options] = AddCommand(
+      app, "rekey-gallery", "move a gallery to another key without decrypting it (server)",
+      "heft-server rekey-gallery --model m.heft --rekeying-key rekeying.key --gallery gallery",
+      Run);
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-k,--rekeying-key", &options->rekeying_key, "from `heft rekey`").Required();
   command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();

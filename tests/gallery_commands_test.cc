@@ -79,7 +79,7 @@ class GalleryCommandsTest : public ::testing::Test {
   }
   static Args AddArgs(const std::string& gallery, const std::string& name, int row,
                       const Args& more = {}) {
-    return Join(Join(Command("add", gallery, Encrypt(name, row)),
+    return Join(Join(Join(Join({"enrol"}, WithKeys(gallery)), Encrypt(name, row)),
                      {"--identity", name, "--enrolment-keys", W(keys_ + "/enrolment.keys")}),
                 more);
   }
@@ -114,7 +114,7 @@ class GalleryCommandsTest : public ::testing::Test {
     return names;
   }
   static uint64_t Generation(const std::string& gallery) {
-    return Must(kServer, Plain("info", gallery))["generation"];
+    return Must(kServer, Plain("stats", gallery))["generation"];
   }
 
   // The key owner's folder, and the options with which clients sign.
@@ -127,7 +127,7 @@ class GalleryCommandsTest : public ::testing::Test {
 TEST_F(GalleryCommandsTest, PeopleComeAndGo) {
   Must(kServer, Command("create", "life"));
   EXPECT_EQ(RunProgram(kServer, Command("create", "life")).exit_code, kInput);
-  EXPECT_EQ(Must(kServer, Plain("info", "life"))["templates"], 0);
+  EXPECT_EQ(Must(kServer, Plain("stats", "life"))["templates"], 0);
   const Args ann =
       AddArgs("life", "ann", 0, {"--metadata", "site=berlin", "--idempotency-key", "one"});
   EXPECT_EQ(Must(kServer, ann)["repeated"], false);
@@ -208,7 +208,7 @@ TEST_F(GalleryCommandsTest, WhereThereIsARegistrarHeSaysWhoGoes) {
                W("registrar.pub"), "--name", "registry"});
   sign_ = {"--sign", W("registrar.key"), "--sign-as", "registrar"};
   Enrol("registered", "ann", 0);
-  const std::string id = Must(kServer, Plain("info", "registered"))["gallery_id"];
+  const std::string id = Must(kServer, Plain("stats", "registered"))["gallery_id"];
   const auto allow = [&](const std::string& act) {
     const std::string out = W(act + ".auth");
     Must(kHeft, {"authorise", "--key", W("registrar.key"), "--gallery-id", id, "--identity", "ann",
@@ -316,9 +316,9 @@ TEST_F(GalleryCommandsTest, SeveralGalleriesInAFolder) {
   EXPECT_TRUE(fs::exists(W("store/visitors.state.heft")));
   EXPECT_TRUE(fs::exists(W("store/staff.state.heft")));
   EXPECT_THAT(Found("store:staff", 1), ElementsAre("bob"));
-  const json info = Must(kServer, Plain("info", "store:staff"));
+  const json info = Must(kServer, Plain("stats", "store:staff"));
   EXPECT_THAT(info["galleries"], ElementsAre("staff", "visitors"));
-  EXPECT_EQ(RunProgram(kServer, Plain("info", "store")).exit_code, kInput);
+  EXPECT_EQ(RunProgram(kServer, Plain("stats", "store")).exit_code, kInput);
 
   Must(kServer, Plain("export", "store:visitors", {"--out", W("visitors")}));
   EXPECT_THAT(Names("visitors"), ElementsAre("ann"));
@@ -355,11 +355,11 @@ TEST_F(GalleryCommandsTest, WhoWritesCanBeToldHowLongToWait) {
     const Finished told = RunProgram(kServer, Command("create", "busy:other", {"--wait", "0"}));
     EXPECT_EQ(told.exit_code, kSystem);
     EXPECT_THAT(told.err, HasSubstr("others write to the store"));
-    EXPECT_EQ(Must(kServer, Plain("info", "busy"))["templates"], 0) << "readers never wait";
+    EXPECT_EQ(Must(kServer, Plain("stats", "busy"))["templates"], 0) << "readers never wait";
   }
   Must(kServer, Command("create", "busy:other", {"--wait", "0"}));
-  for (const std::string& command : {"create", "add", "replace", "remove", "rollback", "renew",
-                                     "finish", "compact", "verify", "restore", "import", "rekey"}) {
+  for (const std::string& command : {"create", "replace", "remove", "rollback", "renew", "finish",
+                                     "compact", "verify", "restore", "import"}) {
     const Finished help = RunProgram(kServer, {"gallery", command, "--help"});
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.out, HasSubstr("--wait")) << command;

@@ -79,7 +79,7 @@ class PostgresCommandsTest : public ::testing::Test {
     return inputs;
   }
   static Args AddArgs(const std::string& gallery, const std::string& name, int row) {
-    return Join(Command("add", gallery, Encrypt(name, row)),
+    return Join(Join(Join({"enrol"}, WithKeys(gallery)), Encrypt(name, row)),
                 {"--identity", name, "--enrolment-keys", W("keys/enrolment.keys")});
   }
   static void Enrol(const std::string& gallery, const std::string& name, int row) {
@@ -118,7 +118,7 @@ class PostgresCommandsTest : public ::testing::Test {
     return ProjectAndNormalise(p, *Concatenate(*data_, rows), Normaliser{model.approximation})
         .norm();
   }
-  static json Info(const std::string& gallery) { return Must(kServer, Plain("info", gallery)); }
+  static json Info(const std::string& gallery) { return Must(kServer, Plain("stats", gallery)); }
 
   std::string service_, gallery_;
   inline static Workplace* work_ = nullptr;
@@ -203,19 +203,19 @@ TEST_F(PostgresCommandsTest, WhatIsWrongIsSaid) {
     EXPECT_EQ(finished.exit_code, code) << finished.err;
     EXPECT_THAT(finished.err, HasSubstr(says));
   };
-  refused(Plain("info", gallery_), kInput, "there is no");
-  refused(Plain("info", "postgres:nowhere"), kSystem, "pg_service.conf");
-  refused(Plain("info", "postgres:../x"), kInput, "postgres:SERVICE");
-  refused(Plain("info", "postgres:"), kInput, "postgres:SERVICE");
+  refused(Plain("stats", gallery_), kInput, "there is no");
+  refused(Plain("stats", "postgres:nowhere"), kSystem, "pg_service.conf");
+  refused(Plain("stats", "postgres:../x"), kInput, "postgres:SERVICE");
+  refused(Plain("stats", "postgres:"), kInput, "postgres:SERVICE");
   Enrol(gallery_, "ann", 0);
   // Files of blobs that are not trusted are fetched again. A cache folder that others may enter is
   // refused.
   const fs::path blobs = fs::path(ServerFolder(gallery_)) / "blobs";
   fs::permissions(blobs, fs::perms::others_read, fs::perm_options::add);
-  refused(Plain("info", gallery_), kInput, "chmod 700");
+  refused(Plain("stats", gallery_), kInput, "chmod 700");
   fs::permissions(blobs, fs::perms::owner_all);
   SharedServer().Kill();
-  refused(Plain("info", gallery_), kSystem, "look at");
+  refused(Plain("stats", gallery_), kSystem, "look at");
   SharedServer().Start();
   EXPECT_THAT(Names(gallery_), ElementsAre("ann"));
   EXPECT_EQ(Found(gallery_, 0).size(), 1);

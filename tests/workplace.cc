@@ -80,7 +80,7 @@ void Believe(const std::string& trust, const std::string& gallery) {
     Must(kHeft,
          {"trust", "add", "--trust", trust, "--role", "server", "--key", path, "--name", key});
   }
-  const Finished info = RunProgram(kServer, {"gallery", "info", "--json", "--gallery", gallery});
+  const Finished info = RunProgram(kServer, {"gallery", "stats", "--json", "--gallery", gallery});
   if (info.exit_code != 0) return;  // no gallery, or a damaged one
   const std::string id = nlohmann::json::parse(info.out)["gallery_id"];
   if (Slurp(trust).find(id) != std::string::npos) return;

@@ -57,7 +57,7 @@ void ReadGallery(const ConfigTable& table, DeciderConfig* config) {
   const auto id = ParseGalleryId(text);
   if (!id.ok()) {
     if (!text.empty())
-      table.Wrong("id", "must be 32 hexadecimal digits (see `heft-server gallery info`)");
+      table.Wrong("id", "must be 32 hexadecimal digits (see `heft-server gallery stats`)");
   } else if (!config->galleries.emplace(*id, std::move(rule)).second) {
     table.Wrong("id", "this gallery is already configured above");
   }
