@@ -5,9 +5,9 @@ import {bundle, createConfig, lint} from '@redocly/openapi-core';
 import Ajv from 'ajv';
 import addFormats from 'ajv-formats';
 
-// readContract: the document `api`, its `operations` with their path, method and all parameters, and
-// `problems` of the linter, a text each. Paths without names in braces come first.
-// check(schema, value): what is wrong with a value, or ''.
+// readContract returns the document `api`, its `operations` and the linter's `problems`. Each operation
+// has its path, method and all parameters; paths without names in braces come first. The function
+// check(schema, value) returns what is wrong with a value, or ''.
 export async function readContract(file) {
   const config = await createConfig({extends: ['recommended-strict'], rules: {
     'security-defined': 'error',

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Checks the examples of the contract: every parameter, request body, answer and header of every
 // operation has one, and it conforms to its schema. The example of a file names its kinds, which
-// the page of file formats must know.
+// the page of file formats must know. The table of OSIA's operations names operations that exist.
 //
-//   node examples.mjs HEFT_YAML FORMATS_MD
+//   node examples.mjs HEFT_YAML FORMATS_MD OPERATIONS_MD
 import {readFileSync} from 'node:fs';
 import {readContract} from './contract_document.mjs';
 
-const [contract, formats] = process.argv.slice(2);
+const [contract, formats, page] = process.argv.slice(2);
 const {operations, problems, check} = await readContract(contract);
 const wrong = [...problems];
 const say = (text) => wrong.push(text);
@@ -57,6 +57,14 @@ function checkOperation(operation) {
 }
 
 operations.forEach(checkOperation);
+
+const rows = readFileSync(page, 'utf8').split('\n| OSIA |')[1]?.split('\n\n')[0].split('\n').slice(2) ?? [];
+if (rows.length === 0) say(`${page} has no table of OSIA's operations`);
+for (const row of rows) {
+  const ours = row.split('|')[2].trim();
+  if (ours !== 'not served' && !operations.some((o) => `\`${o.operationId}\`` === ours)) say(`${page}: no operation ${ours}`);
+}
+
 console.log(`${operations.length} operations, ${checked} examples, ${wrong.length} wrong`);
 for (const text of [...new Set(wrong)].slice(0, 60)) console.log(text);
 process.exit(wrong.length === 0 && operations.length > 0 && kinds.size > 0 ? 0 : 1);
