@@ -7,7 +7,7 @@ import addFormats from 'ajv-formats';
 
 // readContract returns the document `api`, its `operations` and the linter's `problems`. Each operation
 // has its path, method and all parameters; paths without names in braces come first. The function
-// check(schema, value) returns what is wrong with a value, or ''.
+// check(schema, value) returns the faults of a value as a text, or ''.
 export async function readContract(file) {
   const config = await createConfig({extends: ['recommended-strict'], rules: {
     'security-defined': 'error',
