@@ -4,8 +4,11 @@
 # sourced, with $packages, $work and $target set, as root, in a mount namespace of its own.
 # shellcheck disable=SC2154  # those
 
-make_debian() {
-  local base="$root/build/packages/debian-12.tar" new="$root/build/packages/debian-12.new.tar" sources=/etc/apt/sources.list.d/debian.sources proxy
+readonly base="$root/build/packages/debian-12.tar"
+
+# make_base: $base, an archive of a minimal Debian 12.
+make_base() {
+  local new="$root/build/packages/debian-12.new.tar" sources=/etc/apt/sources.list.d/debian.sources proxy
   [[ -s "$sources" ]] || sources=/etc/apt/sources.list
   mkdir -p "$root/build/packages"
   if [[ ! -s "$base" ]]; then
@@ -15,6 +18,10 @@ make_debian() {
       bookworm "$new" - <"$sources" || die "mmdebstrap failed: is Debian's mirror reachable?"
     mv -T "$new" "$base"
   fi
+}
+
+make_debian() {
+  make_base
   mkdir "$target"
   tar -x -f "$base" -C "$target" --exclude=./dev/*
   mount --bind "$target" "$target"

@@ -82,17 +82,8 @@ class RunningBase : public DaemonBase {
   }
 
   void AddCommonRoutes(Router* router, std::function<absl::Status()> ready) override {
-    router->Add({"GET", "/health/live", "live", Scope::kPublic, [](const HttpRequest&) {
-                   return JsonResponse({{"status", "live"}});
-                 }});
-    router->Add({"GET", "/health/ready", "ready", Scope::kPublic,
-                 [ready = std::move(ready)](const HttpRequest&) {
-                   const absl::Status status = ready();
-                   if (status.ok()) return JsonResponse({{"status", "ready"}});
-                   HttpResponse response = ErrorResponse(503, "UNAVAILABLE", "not ready");
-                   response.detail = Message(status);
-                   return response;
-                 }});
+    ready_ = std::move(ready);
+    AddHealthRoutes(router);
     router->Add({"GET", "/metrics", "metrics", Scope::kReadMetrics, [this](const HttpRequest&) {
                    const std::string text = metrics_->Text();
                    return BytesResponse({text.begin(), text.end()}, kMetricsType);
@@ -101,6 +92,14 @@ class RunningBase : public DaemonBase {
                  [this](const HttpRequest& request) { return AuditLines(request); }});
     router->Add({"GET", "/v1/audit-log/head", "audit-log-head", Scope::kReadAudit,
                  [this](const HttpRequest&) { return JsonResponse(HeadOf(audit_->head())); }});
+  }
+
+  void AddLocalRoutes(Router* router) override {
+    AddHealthRoutes(router);
+    router->Add({"GET", "/metrics", "metrics", Scope::kPublic, [this](const HttpRequest&) {
+                   const std::string text = metrics_->Text();
+                   return BytesResponse({text.begin(), text.end()}, kMetricsType);
+                 }});
   }
 
   absl::StatusOr<std::function<void()>> Prepare(const CommonConfig& config) override {
@@ -116,6 +115,19 @@ class RunningBase : public DaemonBase {
   }
 
  private:
+  void AddHealthRoutes(Router* router) {
+    router->Add({"GET", "/health/live", "live", Scope::kPublic, [](const HttpRequest&) {
+                   return JsonResponse({{"status", "live"}});
+                 }});
+    router->Add({"GET", "/health/ready", "ready", Scope::kPublic, [this](const HttpRequest&) {
+                   const absl::Status status = ready_();
+                   if (status.ok()) return JsonResponse({{"status", "ready"}});
+                   HttpResponse response = ErrorResponse(503, "UNAVAILABLE", "not ready");
+                   response.detail = Message(status);
+                   return response;
+                 }});
+  }
+
   static Json HeadOf(const AuditHead& head) { return {{"lines", head.lines}, {"hash", head.hash}}; }
 
   HttpResponse AuditLines(const HttpRequest& request) const {
@@ -181,16 +193,14 @@ class RunningBase : public DaemonBase {
   const std::unique_ptr<AuditLog> audit_;
   const std::unique_ptr<Metrics> metrics_ = Metrics::Create();
   Refusals refusals_;
+  std::function<absl::Status()> ready_ = [] { return absl::OkStatus(); };
 };
 
-// MetricsServer: lets Prometheus on this machine read the metrics without a certificate.
-absl::StatusOr<std::unique_ptr<HttpServer>> MetricsServer(const std::string& address,
-                                                          Metrics* metrics) {
+// LocalServer: lets Prometheus and health checks on this machine ask without a certificate.
+absl::StatusOr<std::unique_ptr<HttpServer>> LocalServer(const std::string& address,
+                                                        DaemonBase* base) {
   Router router;
-  router.Add({"GET", "/metrics", "metrics", Scope::kPublic, [metrics](const HttpRequest&) {
-                const std::string text = metrics->Text();
-                return BytesResponse({text.begin(), text.end()}, kMetricsType);
-              }});
+  base->AddLocalRoutes(&router);
   ServerLimits limits;
   limits.connections = 16;
   limits.workers = 1;
@@ -297,10 +307,10 @@ absl::Status ServeUntilStopped(Signals* signals, const CommonConfig& config, Dae
     metrics.Set("heft_body_bytes", {{"in", "memory"}}, static_cast<double>(load.memory_bodies));
     metrics.Set("heft_body_bytes", {{"in", "files"}}, static_cast<double>(load.spooled_bodies));
   });
-  std::unique_ptr<HttpServer> for_metrics;
+  std::unique_ptr<HttpServer> local;
   if (!config.metrics_address.empty()) {
-    HEFT_ASSIGN_OR_RETURN(for_metrics, MetricsServer(config.metrics_address, &metrics));
-    for_metrics->Start();
+    HEFT_ASSIGN_OR_RETURN(local, LocalServer(config.metrics_address, base));
+    local->Start();
   }
   HEFT_RETURN_IF_ERROR(base->audit_log().Append({{"event", "start"}}));
   server->Start();
@@ -313,7 +323,7 @@ absl::Status ServeUntilStopped(Signals* signals, const CommonConfig& config, Dae
   if (!all) LogLine(LogLevel::kWarning, "the time to drain is over: open requests were cut off");
   if (options.stop) options.stop();
   *serving = false;
-  for_metrics.reset();
+  local.reset();
   server.reset();
   return base->Stopped(all);
 }

@@ -24,7 +24,7 @@ namespace heft::service {
 // CommonConfig: docs/operations.md lists every key.
 struct CommonConfig {
   std::string address;          // [listen] address; a socket of systemd's goes before it
-  std::string metrics_address;  // [metrics] address: plain HTTP on loopback; empty: none
+  std::string metrics_address;  // [metrics] address: HTTP on loopback; empty: none
   TlsFiles tls;
   ServerLimits limits;
   AuthorityOptions authority;
@@ -51,6 +51,9 @@ class DaemonBase {
   // AddCommonRoutes: /health/live, /health/ready (200 or 503, as `ready` says), /metrics,
   // /v1/audit-log (paged), /v1/audit-log/head.
   virtual void AddCommonRoutes(Router* router, std::function<absl::Status()> ready) = 0;
+  // AddLocalRoutes: /health/live, /health/ready and /metrics, for every caller; after
+  // AddCommonRoutes.
+  virtual void AddLocalRoutes(Router* router) = 0;
   // Prepare: certificates, token keys and rules of a new configuration, which take effect when the
   // returned function is called. Settings that need a restart (addresses, limits) stay unchanged.
   virtual absl::StatusOr<std::function<void()>> Prepare(const CommonConfig& config) = 0;

@@ -49,7 +49,11 @@ int Serve(const std::string& config_path) {
   auto base = DaemonBase::Create(*common);
   if (!base.ok()) return 11;
   ServeOptions options;
-  (*base)->AddCommonRoutes(&options.router, [] { return absl::OkStatus(); });
+  // Not ready while there is a file "broken" beside the configuration.
+  const std::string broken = absl::StrCat(config_path.substr(0, config_path.rfind('/')), "/broken");
+  (*base)->AddCommonRoutes(&options.router, [broken] {
+    return FileExists(broken) ? absl::UnavailableError("broken") : absl::OkStatus();
+  });
   Route slow{"POST",
              "/v1/slow/{person}",
              "slow",
@@ -68,6 +72,18 @@ int Serve(const std::string& config_path) {
     return (*base)->Prepare(*again);
   };
   return ServeUntilStopped(&signals, *common, base->get(), std::move(options)).ok() ? 0 : 12;
+}
+
+int FreePort() {
+  const int probe = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  EXPECT_EQ(bind(probe, reinterpret_cast<const sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(probe, reinterpret_cast<sockaddr*>(&address), &size), 0);
+  close(probe);
+  return ntohs(address.sin_port);
 }
 
 class DaemonTest : public ::testing::Test {
@@ -250,6 +266,26 @@ TEST_F(DaemonTest, AReloadThatFailsChangesNothing) {
   EXPECT_EQ(Notified(), "READY=1");
   EXPECT_EQ(client->Send(ask)->status, 401);
   EXPECT_EQ(other->Send(ask)->status, 204);
+}
+
+// [metrics] address answers without a certificate: only health and metrics.
+TEST_F(DaemonTest, AnswersHealthAndMetricsOnLoopback) {
+  kill(child_, SIGTERM);
+  EXPECT_EQ(Notified(), "STOPPING=1");
+  EXPECT_EQ(Ended(), 0);
+  const int port = FreePort();
+  Configure("client", absl::StrCat("[metrics]\naddress='127.0.0.1:", port, "'\n"));
+  Start();
+  const auto client = *HttpClient::Create(absl::StrCat("http://127.0.0.1:", port), nullptr);
+  EXPECT_EQ(client->Send({.target = "/health/live"})->status, 200);
+  EXPECT_EQ(client->Send({.target = "/health/ready"})->status, 200);
+  EXPECT_THAT(TextOf(client->Send({.target = "/metrics"})), HasSubstr("heft_connections "));
+  EXPECT_EQ(client->Send({.target = "/v1/audit-log"})->status, 404);
+  ASSERT_TRUE(WriteFileAtomic(folder_ / "broken", std::string_view("")).ok());
+  const auto broken = client->Send({.target = "/health/ready"});
+  EXPECT_EQ(broken->status, 503);
+  EXPECT_THAT(TextOf(broken), Not(HasSubstr("broken")));
+  EXPECT_EQ(client->Send({.target = "/health/live"})->status, 200);
 }
 
 TEST_F(DaemonTest, AReloadIsASignOfLife) {

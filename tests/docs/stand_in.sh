@@ -128,6 +128,38 @@ install() {
   /usr/bin/install "${options[@]}" "$@"
 }
 
+# podman: holds the arguments to the Containerfiles.
+podman() {
+  local images="$HEFT_SOURCE/packaging/containers" file options
+  case "$1 $2" in
+    "build --format")
+      [[ "${*:3:4} $7 $8" == "docker -t $5 -f packaging/containers/$5.Containerfile build/packages" ]] || refuse "what is that?"
+      [[ -f "$images/$5.Containerfile" ]] || refuse "there is no such Containerfile"
+      ;;
+    "secret create") [[ "$*" == "secret create heft-passphrase decider.passphrase" ]] || refuse "what is that?" ;;
+    "run "*)
+      file="$images/${*: -1}.Containerfile"
+      [[ -f "$file" ]] || refuse "there is no such image"
+      options="$(printf '%s\n' "${@:2}" | grep -cxE -e '--read-only|--cap-drop|no-new-privileges' || true)"
+      ((options == 3)) || refuse "the container is not confined"
+      shift
+      while (($# > 1)); do
+        case "$1 $2" in
+          "--read-only "*) shift && continue ;;
+          "--cap-drop all" | "--security-opt no-new-privileges" | "--ulimit memlock=-1") ;;
+          "-p "*) grep -qx "EXPOSE ${2#*:}" "$file" || refuse "the image has no port ${2#*:}" ;;
+          "-v "*:/etc/heft:ro) ;;
+          "-v "*) grep -E '^VOLUME' "$file" | grep -qF "\"${2#*:}\"" || refuse "the image has no volume ${2#*:}" ;;
+          "--secret "*) [[ "$2" == "heft-passphrase,target=passphrase,uid=8444,gid=8444,mode=0400" ]] || refuse "$2" ;;
+          *) refuse "what is $1?" ;;
+        esac
+        shift 2
+      done
+      ;;
+    *) refuse "what is that?" ;;
+  esac
+}
+
 # A dry run of the installation from the sources, which are not built for it.
 sudo() { env "$@"; }
 
@@ -139,7 +171,7 @@ pip() {
 case "$0" in
   scripts/* | */scripts/*) script "$@" ;;
   *) case "$name" in
-    apt | chown | cmake | ctest | install | pip | runuser | sudo | systemctl | systemd-run | systemd-sysusers) "$name" "$@" ;;
+    apt | chown | cmake | ctest | install | pip | podman | runuser | sudo | systemctl | systemd-run | systemd-sysusers) "$name" "$@" ;;
     *) refuse "nobody stands in for that" ;;
   esac ;;
 esac

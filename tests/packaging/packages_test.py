@@ -96,6 +96,47 @@ class Install(unittest.TestCase):
                 self.assertFalse(takes(pattern, "usr/bin/heft"), package)
 
 
+class Containers(unittest.TestCase):
+    """Rules of the Containerfiles. scripts/try-containers follows their steps and runs what they make."""
+
+    def steps(self, daemon):
+        text = (SOURCE / f"packaging/containers/{daemon}.Containerfile").read_text()
+        lines = re.sub(r"\\\n\s*", "", re.sub(r"^#.*\n", "", text, flags=re.MULTILINE)).splitlines()
+        return [tuple(line.split(None, 1)) for line in lines if line]
+
+    def test_each_daemon_runs_as_a_user_who_is_not_root(self):
+        users = set()
+        for daemon in ("heft-matcher", "heft-decider"):
+            steps = dict(self.steps(daemon))  # of each instruction the last
+            self.assertRegex(steps["USER"], r"^([1-9]\d*):\1$")
+            users.add(steps["USER"])
+            self.assertEqual(json.loads(steps["ENTRYPOINT"])[:2], [f"/usr/bin/{daemon}", "serve"])
+            json.loads(steps["HEALTHCHECK"].split("CMD ", 1)[1])
+            self.assertIn(f"/var/lib/{daemon}", json.loads(steps["VOLUME"]))
+        self.assertEqual(len(users), 2)
+
+    def test_each_image_has_its_package_and_no_secret(self):
+        for daemon in ("heft-matcher", "heft-decider"):
+            steps = self.steps(daemon)
+            self.assertEqual([rest for step, rest in steps if step in ("ADD", "COPY")], [f"{daemon}_*.deb /"])
+            installed = [word for step, rest in steps if step == "RUN" for word in rest.split() if word.endswith(".deb")]
+            self.assertEqual(installed, [f"/packages/{daemon}_*.deb"])
+            names = [rest.split("=")[0] for step, rest in steps if step in ("ARG", "ENV")]
+            self.assertLessEqual(set(names), {"HEFT_STATE_DIR", "CREDENTIALS_DIRECTORY"})
+
+    def test_units_and_images_agree(self):
+        for daemon in ("heft-matcher", "heft-decider"):
+            unit = (SOURCE / f"packaging/systemd/{daemon}.service").read_text()
+            socket = (SOURCE / f"packaging/systemd/{daemon}.socket").read_text()
+            steps = dict(self.steps(daemon))
+            self.assertIn(f"ExecStart={' '.join(json.loads(steps['ENTRYPOINT']))}\n", unit)
+            self.assertIn(f"ListenStream={steps['EXPOSE']}\n", socket)
+            folders = re.search(r"^StateDirectory=(.*)$", unit, re.MULTILINE).group(1).split()
+            self.assertEqual(json.loads(steps["VOLUME"]), [f"/var/lib/{folder}" for folder in folders])
+            state = re.search(r"^Environment=(HEFT_STATE_DIR=.*)$", unit, re.MULTILINE).group(1)
+            self.assertIn(state, [rest for step, rest in self.steps(daemon) if step == "ENV"])
+
+
 @unittest.skipUnless(shutil.which("dh_installsystemd"), "skipped: apt install debhelper")
 class Services(unittest.TestCase):
     """What an installation, an upgrade and a removal ask of systemd: the rules are run on the units alone."""

@@ -5,45 +5,12 @@
 //   node contract.mjs HEFT_YAML RECORDS_FOLDER
 import {readFileSync, readdirSync} from 'node:fs';
 import {join} from 'node:path';
-import {bundle, createConfig, lint} from '@redocly/openapi-core';
-import Ajv from 'ajv';
-import addFormats from 'ajv-formats';
+import {readContract} from './contract_document.mjs';
 
 const [contract, folder] = process.argv.slice(2);
-const wrong = [];
+const {api, operations, problems, check} = await readContract(contract);
+const wrong = [...problems];
 const say = (text) => wrong.push(text);
-
-const config = await createConfig({extends: ['recommended-strict'], rules: {
-  'security-defined': 'error',
-  'operation-4xx-response': 'error',
-  'no-server-example.com': 'off', // the document is for all servers
-}});
-for (const problem of await lint({ref: contract, config})) {
-  const at = problem.location[0];
-  say(`lint: ${problem.ruleId}: ${problem.message} (${at?.pointer ?? ''})`);
-}
-
-const {bundle: {parsed: api}} = await bundle({ref: contract, config, dereference: true});
-const ajv = new Ajv({strict: false, allErrors: true});
-addFormats(ajv);
-const compiled = new Map();
-const check = (schema, value) => {
-  if (!compiled.has(schema)) compiled.set(schema, ajv.compile(schema));
-  const validate = compiled.get(schema);
-  return validate(value) ? '' : ajv.errorsText(validate.errors);
-};
-
-// Operations, each with its path as a pattern; paths without names in braces go first.
-const operations = [];
-for (const [path, item] of Object.entries(api.paths)) {
-  for (const method of ['get', 'put', 'post', 'delete']) {
-    if (!item[method]) continue;
-    const pattern = new RegExp(`^${path.replaceAll('.', '\\.').replace(/\{[^}]+\}/g, '[^/]+')}$`);
-    const parameters = [...(item.parameters ?? []), ...(item[method].parameters ?? [])];
-    operations.push({method: method.toUpperCase(), path, pattern, ...item[method], parameters});
-  }
-}
-operations.sort((a, b) => a.path.split('{').length - b.path.split('{').length);
 
 // ---- The programs' routes.
 function checkRoutes({routes, tag}) {
