@@ -59,8 +59,8 @@ Matrix Strangers(const FeatureMatrix& known, int count, Random* random) {
   return sent;
 }
 
-// Cover: vectors, each of which is accepted for most of those of the attacker's people for whom
-// none before it is: the best order of guesses while all answers are no. People are few, so more
+// Cover: the best order of guesses while all answers are no. Of the attacker's people that accept
+// no earlier vector, the next vector is accepted for the largest number. People are few, so more
 // are drawn like them.
 std::vector<Vector> Cover(const FeatureMatrix& known, double threshold, int count,
                           GuessEffort effort, Random* random) {
@@ -240,7 +240,7 @@ absl::StatusOr<std::vector<Recovery>> RecoverFromDecisions(const Population& peo
           found ? Refined(target, guesses[used], directions, threshold, count - used - 1)
                 : guesses[0];
       Add(guess, target.transpose(), thresholds, share, &row);
-      // What was found is accepted, however the guess has turned out.
+      // A vector that was found is accepted, even if the guess refined from it is not.
       if (found && guess.dot(target) < threshold) row.accepted[0] += share;
     }
   }

@@ -16,7 +16,7 @@
 namespace heft {
 
 // Population: templates of length 1, a row each, of the attacker's people and of its targets. A
-// target may have several, rows side by side, of which the best score is published.
+// target may have several, in adjacent rows: the best of their scores is published.
 struct Population {
   FeatureMatrix known, targets;
   int templates = 1;  // of each target
@@ -49,10 +49,10 @@ absl::StatusOr<std::vector<Recovery>> RecoverFromScores(const Population& people
 
 // GuessEffort: from how many candidates guesses are chosen: 3,000, or 800 in a tenth of the time.
 enum class GuessEffort { kThorough, kQuick };
-// RecoverFromDecisions: at one threshold, of targets with one template each. Until it is accepted,
+// RecoverFromDecisions: at one threshold, of targets with one template each. Until one is accepted,
 // the attacker sends the vectors that are accepted for most of its people, wolves among them
-// (evaluation/wolves.h), leaving out those for whom an earlier one was; then it finds out angle by
-// angle where acceptance ends.
+// (evaluation/wolves.h). People that accept an earlier vector no longer count. Then the attacker
+// finds out angle by angle where acceptance ends.
 absl::StatusOr<std::vector<Recovery>> RecoverFromDecisions(
     const Population& people, std::span<const int> answers, double threshold, uint64_t seed,
     GuessEffort effort = GuessEffort::kThorough);

@@ -9,10 +9,10 @@
 // bytes: the value, zeros, its length as 8 bytes. So it begins at kValueOffset modulo
 // kValueAlignment, and nothing of the pages' earlier contents is left.
 //
-//   LmdbFile         store.mdb, opened by LMDB                            store_lmdb_file.cc
-//   LmdbEnvironment  the file, shared by all its users in this process    store_environment.cc
-//   LmdbTransaction  one state of the file, or the next state             store_environment.cc
-//   LmdbReader, LmdbWriter  a transaction, with the interface of Store    store_transactions.cc
+//     LmdbFile         store.mdb, opened by LMDB                          store_lmdb_file.cc
+//     LmdbEnvironment  the file, shared by all its users in this process  store_environment.cc
+//     LmdbTransaction  one state of the file, or the next state           store_environment.cc
+//     LmdbReader, LmdbWriter  a transaction, with the interface of Store  store_transactions.cc
 #ifndef HEFT_GALLERY_STORE_LMDB_H_
 #define HEFT_GALLERY_STORE_LMDB_H_
 

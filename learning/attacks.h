@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attacks on a model by whoever has it and its training people, measured on people who took no
-// part: templates recovered from scores and decisions (evaluation/recovery.h), and wolves
+// Attacks on a model by an attacker who has it and its training people, measured on people who took
+// no part: templates recovered from scores and decisions (evaluation/recovery.h), and wolves
 // (evaluation/wolves.h).
 #ifndef HEFT_LEARNING_ATTACKS_H_
 #define HEFT_LEARNING_ATTACKS_H_
@@ -19,8 +19,8 @@
 
 namespace heft {
 
-// AttackedFolds: of each fold of a cross-fit the templates of those whom its model has not seen,
-// each person in one fold, and as known people those who trained it.
+// AttackedFolds: of each fold of a cross-fit the templates of the people that its model has not
+// seen, each person in one fold, and as known people those that trained it.
 absl::StatusOr<std::vector<AttackedFold>> AttackedFolds(const CrossFit& fit);
 
 // AttacksOn: whole probes under a table for them. Members of the result, for a model's summary:

@@ -15,7 +15,7 @@
 
 namespace heft::testing {
 
-// `why`: where it is given and somebody is rejected, the first of them and the reason.
+// `why`: if it is given and a person is rejected, the first rejected person and the reason.
 inline absl::StatusOr<AdmitResult> AdmitAll(const Server& server, const KeyOwner& owner,
                                             const std::string& folder, std::string* why = nullptr) {
   const auto gallery = Gallery::Open(folder);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// BestPlaces: the best scores of a search in whose replies nobody has a name.
+// BestPlaces: the best scores of a search whose replies contain no names.
 #ifndef HEFT_GALLERY_OWNER_BEST_PLACES_H_
 #define HEFT_GALLERY_OWNER_BEST_PLACES_H_
 
@@ -20,8 +20,8 @@ class BestPlaces {
     std::optional<uint32_t> bucket;  // of a sharded gallery
     uint64_t position = 0;
   };
-  // Keeps the `most` best, at least one: of equal scores those that came first. What is no number
-  // is above all that are, so that it is noticed.
+  // Keeps the `most` best, at least one: of equal scores those that came first. A score that is not
+  // a number ranks above all numbers, so that it is noticed.
   explicit BestPlaces(size_t most = 1) : most_(std::max<size_t>(most, 1)) {}
 
   void Add(const Place& place) {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Canaries: templates in a gallery of which the key owner knows the answers, while the server
-// cannot tell them from others. Of three synthetic people the third one's vectors are a combination
-// of the other two's, so its template is one of theirs, and so is its score, whatever the probe:
+// Canaries: templates in a gallery. The key owner knows their answers, and the server cannot tell
+// them from other templates. They come in triples of synthetic people. The third one's vectors are
+// a combination of the other two's. So its template is a combination of their templates, and its
+// score the same combination of their scores, whatever the probe:
 //
 //   t_3 = a t_1 + b t_2,   score_3 = a score_1 + b score_2.
 //
 // A search that is restricted holds those who fit its conditions: of a triple all or none.
 //
 // A server that answers with another gallery, skips or exchanges a block with one of them, or makes
-// scores up, breaks the relation. There are probes too, of which every score is known.
+// scores up, breaks the relation. There are also probes whose scores with all canaries are known.
 #ifndef HEFT_GALLERY_OWNER_CANARIES_H_
 #define HEFT_GALLERY_OWNER_CANARIES_H_
 
@@ -53,9 +54,9 @@ class Canaries {
     uint32_t triple = 0, person = 0;
   };
 
-  // Make: for a model, with the plain vectors of those who are to be enrolled and of the probes.
-  // `names` of the canaries, or random ones. kInvalidArgument for names that are not three a
-  // triple, kFailedPrecondition for a model in whose interval no such people are found.
+  // Make: for a model. `set` receives the plain vectors of the people to enrol and of the probes.
+  // `names` of the canaries, or random ones if empty. kInvalidArgument for names that are not three
+  // a triple, kFailedPrecondition for a model in whose interval no such people are found.
   static absl::StatusOr<Canaries> Make(const Model& model, size_t triples,
                                        std::vector<std::string> names, CanarySet* set);
 

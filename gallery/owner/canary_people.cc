@@ -58,7 +58,7 @@ class Projection {
     ForEach([&](size_t row, size_t m, size_t i, double p) { z[row] += p * x[m][i]; });
     return z;
   }
-  // Directions in which the projection is long: what comes back of `g`.
+  // Directions in which the projection is long: its transpose, applied to `g`.
   Vectors Back(const Vector& g) const {
     Vectors out;
     for (const ModalitySpec& modality : model_.modalities)
@@ -82,10 +82,10 @@ class Projection {
   const Model& model_;
 };
 
-// A random person: between one whom the projection hardly sees and one whom it sees best.
+// A random person: between one that the projection hardly sees and one that it sees best.
 Vectors Draw(const Model& model, const Projection& projection, Csprng& rng) {
   Vector g = Gaussians(model.gamma, rng);
-  // Once through the projection and back: norms above the mean of what it sees.
+  // Once through the projection and back: norms after the projection are above their mean.
   if (Uniform(rng) < 0.5) g = projection.Apply(projection.Back(g));
   const Vectors seen = projection.Back(g);
   const double share = Uniform(rng);
@@ -97,7 +97,7 @@ Vectors Draw(const Model& model, const Projection& projection, Csprng& rng) {
   return out;
 }
 
-// Three people, the third of whom is a combination of the others; none where a norm is outside.
+// Three people: the third is a combination of the others. None if a norm is outside the interval.
 struct Trio {
   std::array<Vectors, 3> x;
   Canaries::Triple triple;
@@ -112,7 +112,7 @@ std::optional<Trio> DrawTrio(const Model& model, const Projection& projection, C
   out.x[0] = Draw(model, projection, rng);
   out.x[1] = Draw(model, projection, rng);
   for (size_t m = 0; m < out.x[0].size(); ++m) {
-    // Orthogonal in each modality, so that what is combined has length 1 there.
+    // Orthogonal in each modality, so that the combination has length 1 there.
     const Vector& first = out.x[0][m];
     Vector& second = out.x[1][m];
     if (first.size() < 2) return std::nullopt;

@@ -27,8 +27,9 @@ namespace fs = std::filesystem;
 constexpr int kRosterVersion = 1;
 constexpr uint64_t kMaxRecord = uint64_t{1} << 36;
 
-// Record: what was decided, a line of JSON each, appended and flushed. Of a request: that it is
-// begun, before the first of its replies is opened; each of its rows; that it has ended.
+// Record: the decisions, a line of JSON each, appended and flushed. It has lines for a request's
+// beginning, written before the first of its replies is opened, for each of its rows, and for its
+// end.
 class Record {
  public:
   struct State {
@@ -56,7 +57,7 @@ class Record {
     return absl::OkStatus();
   }
 
-  // Reads lines, of which a last one that is torn was never acted upon.
+  // Reads whole lines. A torn last line was never acted upon, and is ignored.
   static absl::StatusOr<uint64_t> ReadLines(const std::string& path,
                                             const std::function<absl::Status(const Json&)>& use) {
     HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxRecord));
@@ -150,7 +151,7 @@ bool AllAnswered(const DecideJob& job, const std::string& request) {
   return true;
 }
 
-// Probes: what was asked in a request, from its own files.
+// Probes: the probes of a request, from its own files.
 struct Probes {
   std::vector<std::string> labels;
   Digest files{};
@@ -179,7 +180,7 @@ absl::StatusOr<Probes> ReadProbes(const KeyOwner& owner, const DecideJob& job,
   return out;
 }
 
-// The replies of all buckets to one row, each of which must be to that row and no other.
+// Decides one row from the replies of all buckets. Each must be to that row and no other.
 absl::StatusOr<Decision> DecideRow(const KeyOwner& owner, const DecideJob& job,
                                    const std::string& request, const Probes& probes, uint64_t row) {
   std::vector<std::vector<uint8_t>> bytes;
@@ -246,12 +247,12 @@ absl::StatusOr<DeduplicationProgress> DecideEach(const KeyOwner& owner, const De
   for (const std::string& request : requests) {
     const Record::State state = record.Of(request);
     if (!state.ended && IsDone(job.folders, request)) {
-      // The record is an older one that was put back: what it does not know is asked for again.
+      // The record is an older one that was put back: a request unknown to it is asked again.
       std::error_code ignored;
       fs::remove(DoneFile(job.folders, request), ignored);
     }
     if (!state.ended && state.begun) {
-      // Somebody was killed at it: which of these replies were opened nobody knows.
+      // A process was killed at it: it is unknown which of these replies were opened.
       Drop(job, request);
       HEFT_RETURN_IF_ERROR(record.Add({{"again", request}}));
     }

@@ -34,7 +34,7 @@ std::string AnchorPath(const JournalKeys& keys);
 absl::StatusOr<std::optional<Anchor>> ReadAnchor(const std::string& path, const JournalKeys& keys);
 // WriteAnchor: atomically, on disk before it returns.
 absl::Status WriteAnchor(const std::string& path, const JournalKeys& keys, const Anchor& anchor);
-// MakeAnchorFolder: for the file and its lock, for nobody else to read.
+// MakeAnchorFolder: for the file and its lock. A new folder is readable by its owner only.
 absl::Status MakeAnchorFolder(const std::string& path);
 
 }  // namespace heft

@@ -24,7 +24,7 @@ using KeyFingerprint = std::array<uint8_t, 16>;
 class JournalKeys {
  public:
   static absl::StatusOr<JournalKeys> Derive(const SecretKeys& secret);
-  // Of a secret of 32 bytes, or of a new one that nobody has: for tests.
+  // Of a secret of 32 bytes, or of a new one that is kept nowhere: for tests.
   static absl::StatusOr<JournalKeys> FromMaster(const KeyId& key_id,
                                                 const SecureVector<uint8_t>& master);
   static absl::StatusOr<JournalKeys> Random(const KeyId& key_id);

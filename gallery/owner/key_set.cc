@@ -60,7 +60,7 @@ absl::Status WriteSecretKey(const KeyOwner::Impl& owner, const std::string& pass
   return written;
 }
 
-// The trust file of a set: `trust`, or what is there, with the owner in it.
+// The trust file of a set: `trust`, or the file at `path` if there is one, with the owner in it.
 absl::StatusOr<std::string> TrustWith(const KeyOwner& owner, const SignerKey& key,
                                       const std::string& path, Trust trust) {
   if (FileExists(path)) {
@@ -160,7 +160,7 @@ absl::Status HandCanariesOn(const KeyOwner& old, const KeyOwner& next, const Pat
   return WriteFileAtomic(paths.secret + kCanarySuffix, file, 0600);
 }
 
-// Whom an owner whose key is renewed believes, but for itself.
+// The trust of an owner whose key is renewed, without that owner itself.
 absl::StatusOr<Trust> WithoutOwner(const KeyOwner& old) {
   if (!Inside::Of(old).trust()) return Trust();
   Trust trust = *Inside::Of(old).trust();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key owner's side of a renewal: he encrypts again what he is shown under pads.
+// The key owner's side of a renewal: it decrypts padded blocks and encrypts them again.
 //
-// What a server may send that is no block, and gain by it: nothing that it can read. The answer is
-// encryptions, of the same form and length whatever is in them; nothing else that leaves here, no
-// error and no time, depends on a decrypted value (fusion/owner/renewal.h). Fresh encryptions of
-// functions of the secret are as safe as the evaluation keys are, which are such encryptions too. A
-// server can take the noise out of ciphertexts, so the length of what it computes is not bounded by
-// levels; what it has computed it learns by having a score published, as before, and that is
-// charged.
+// A server that sends other ciphertexts than blocks gains nothing that it can read. The answer
+// consists of encryptions, of the same form and length whatever is in them. Nothing else that
+// leaves here, no error and no time, depends on a decrypted value (fusion/owner/renewal.h). Fresh
+// encryptions of functions of the secret are as safe as the evaluation keys, which are such
+// encryptions too. A server can take the noise out of ciphertexts by a renewal, so levels do not
+// bound the length of its computations. It learns a result only if a score is published, as before,
+// and that is charged.
 #include "gallery/renewal.h"
 
 #include "absl/strings/str_cat.h"
