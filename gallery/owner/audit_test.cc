@@ -91,7 +91,7 @@ class AuditTest : public testing::RolesTest {
     return AuditGallery(*server_, Open(folder), *state, trust_, "state");
   }
 
-  // What somebody does to a store who can write to it.
+  // Changes a store, as an attacker with write access can.
   void Change(const std::string& folder, const std::function<void(GalleryChange*)>& change) const {
     GalleryChange own = *GalleryChange::Begin(*Gallery::Impl::Open(folder), /*start=*/false);
     change(&own);
@@ -110,7 +110,7 @@ TEST_P(AuditTest, HonestRepliesAreMadeAgainBitForBit) {
     options.relinearise = names;
     ExpectRight(Sign(*server_->Identify(Open(), probe, options), probe), probe);
   }
-  // Of somebody who is enrolled, and of somebody who is not.
+  // A verification of a person who is enrolled, and of one who is not.
   const auto claim = Probe(2, false);
   for (const char* name : {"bob", "nobody"}) {
     ExpectRight(Sign(*server_->Verify(Open(), claim, name), claim), claim);
@@ -141,7 +141,7 @@ TEST_P(AuditTest, EveryRowOfABatch) {
   EXPECT_EQ(replies, 3u);
 }
 
-// Of different clients, in one pass; what is wrong with one is its own affair.
+// Probes of different clients, in one pass: a faulty one does not affect the others.
 TEST_P(AuditTest, ProbesThatCameTogether) {
   std::vector<ProbeRequest> asked;
   for (const uint64_t person : {1, 2, 3, 1}) asked.push_back({Probe(person, true)});
@@ -183,7 +183,7 @@ TEST_P(AuditTest, AnotherBlockIsNoticed) {
   }
 }
 
-// Attack: a block is left out, so nobody in it can be found.
+// Attack: a block is left out, so no person in it can be found.
 TEST_P(AuditTest, ASkippedBlockIsNoticed) {
   const auto files = Probe(1, true);
   EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, NewDraw());
@@ -212,7 +212,8 @@ TEST_P(AuditTest, OtherModalitiesAreNoticed) {
   ExpectRight(Sign(*server_->Identify(Open(), face), face), face);
 }
 
-// Attack: somebody who is there is said not to answer; or what has expired is judged long ago.
+// Attack: the reply says that an enrolled person does not answer, or that expiry was judged at a
+// time long ago or in the future.
 TEST_P(AuditTest, SomebodyWhoIsLeftOutIsNoticed) {
   const auto files = Probe(1, true);
   const EncryptedScores honest =
@@ -395,7 +396,7 @@ TEST_P(AuditTest, RepliesOfAnOlderOrAnotherGalleryAreNotOpened) {
   const std::string before = Copy("before");
   Enrol(folder_, {{3, "cay"}});
   SignState();
-  // Attack: the gallery of before, in which somebody was not yet, or still, enrolled.
+  // Attack: the gallery of before, in which a person was not yet, or still, enrolled.
   const auto old = owner_->Open(*server_->Identify(Open(before), files), "reply");
   EXPECT_EQ(old.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(old.status().message(), HasSubstr("older state"));
@@ -419,7 +420,8 @@ TEST_P(AuditTest, RepliesOfAnOlderOrAnotherGalleryAreNotOpened) {
   EXPECT_TRUE(back.ok()) << back.status();
 }
 
-// Attack: a state that nobody has signed. Later ones are taken unless the key owner says no.
+// Attack: a state without a signature. States later than the signed one are accepted unless the key
+// owner requires a signature.
 TEST_P(AuditTest, AnOwnerMayTakeSignedStatesAlone) {
   const auto files = Probe(1, true);
   EXPECT_TRUE(owner_->Decide(*server_->Identify(Open(), files), "reply", 0.5).ok());
@@ -435,7 +437,7 @@ TEST_P(AuditTest, AnOwnerMayTakeSignedStatesAlone) {
   EXPECT_THAT(owner_->Open(Serialize(mute), "reply").status().message(), HasSubstr("does not say"));
 }
 
-// What is signed around a reply and what it says inside must agree.
+// The signed statement around a reply and the reply itself must agree.
 TEST_P(AuditTest, ARelabelledReplyIsRefused) {
   ASSERT_TRUE(owner_->RequireSigned(trust_).ok());
   const auto files = Probe(1, true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Galleries of which a block is damaged: the rest serves, grows and forgets, and what the journal
-// has all of is made again.
+// Galleries with a damaged block: the rest serves, grows and forgets. A block is made again if the
+// journal has all its entries.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -123,7 +123,7 @@ TEST_F(DamagedBlocksTest, WhoStandsInOneIsErased) {
   EXPECT_EQ(cat->erased, 1u);
   EXPECT_EQ(cat->receipts.size(), 1u);
   EXPECT_EQ(Newest().pending(), 0u);
-  // He is, and somebody else as well.
+  // Ann is in the damaged one, and so is another person.
   const auto ann = Remove(server_of_, directory_, {"ann"});
   ASSERT_TRUE(ann.ok()) << ann.status();
   EXPECT_EQ(ann->leaving, 1u);
@@ -199,7 +199,7 @@ TEST_F(DamagedBlocksTest, DamagedEntries) {
   }
 }
 
-// Nobody needs a key owner for a block that holds nobody any more.
+// A block that holds no person any more is dropped without the key owner.
 TEST_F(DamagedBlocksTest, AnEmptyBlockIsDropped) {
   ASSERT_TRUE(Add({"ann", "bob"}).ok());
   ASSERT_TRUE(Fold().ok());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys that are expanded once and mapped: the same replies as with parsed ones, bit for bit, and
-// nothing but the right file is believed.
+// only the right file is accepted.
 #include "heft/expanded_keys.h"
 
 #include <gmock/gmock.h>

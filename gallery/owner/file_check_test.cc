@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of every kind against every role: each is taken for what it is, and for nothing else.
+// Files of every kind against every role: each is accepted in its own roles, and in no other.
 #include "gallery/file_check.h"
 
 #include <gmock/gmock.h>

@@ -86,7 +86,7 @@ TEST_P(IdentifySignedTest, EachReplyIsThatOfItsGalleryAlone) {
   EXPECT_NE(nonces[2], nonces[3]);
 }
 
-// What it is without IdentifySigned, if a probe's draw is the same.
+// The result is that of Identify and SignReply, if a probe's draw is the same.
 TEST_P(IdentifySignedTest, IsIdentifyAndSignReply) {
   const auto probe = Probe(0);
   const Request request = *ReadRequest(probe, nullptr, {});

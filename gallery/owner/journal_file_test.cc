@@ -129,7 +129,7 @@ TEST_F(JournalFileTest, ADamagedAnchorIsRefused) {
     ASSERT_TRUE(WriteFileAtomic(AnchorFile(), damaged, 0600).ok());
     EXPECT_FALSE(Open()->Charge(Of("ann")).ok()) << i;
   }
-  // Checksum and all, by somebody without the key.
+  // Forged with the right checksum, but without the key.
   const Anchor forged = {Link{1, {}}, 0, {}};
   ASSERT_TRUE(
       WriteFileAtomic(AnchorFile(), forged.Serialize(*JournalKeys::Random({2})), 0600).ok());
@@ -171,7 +171,7 @@ TEST_F(JournalFileTest, NothingIsGrantedThatCannotBeRecorded) {
   fs::remove(AnchorFile());
   ASSERT_TRUE(WriteFileAtomic(AnchorFile(), anchor, 0600).ok());
   EXPECT_TRUE(journal->Charge(Of("ann")).ok());
-  // A journal that is a link leads to a place that somebody else chose.
+  // A journal that is a link leads to a place that another user may have chosen.
   fs::rename(path_, path_ + ".real");
   fs::create_symlink(path_ + ".real", path_);
   EXPECT_FALSE(Open()->Charge(Of("ann")).ok());

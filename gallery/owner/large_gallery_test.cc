@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One ring, a gallery of a thousand: what is no vector of a person is given away by the proof of
-// its norm, as in a small one.
+// One ring, a gallery of a thousand: a probe that is no vector of a person is given away by the
+// proof of its norm, as in a small gallery.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

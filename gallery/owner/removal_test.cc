@@ -55,8 +55,8 @@ class RemovalTest : public testing::GalleryTest {
     return t;
   }
   static double Length(const std::vector<double>& t) { return std::sqrt(testing::Dot(t, t)); }
-  // How many pieces of a block's ciphertexts, 32 bytes each of which differ from what is there now,
-  // stand anywhere in the store's file.
+  // Counts pieces of 32 bytes of a block's old ciphertexts that are anywhere in the store's file.
+  // Only pieces that differ from the block's present ciphertexts count.
   size_t Traces(const TiledCiphertexts& gone, const TiledCiphertexts& now) const {
     const std::vector<uint8_t> file = *ReadFile(directory_ + "/store.mdb");
     constexpr size_t kPiece = 8, kStep = 4096 / sizeof(uint32_t);
@@ -152,7 +152,7 @@ TEST_F(RemovalTest, TheKeyOwnerRenewsTheBlockOfWhoLeaves) {
   EXPECT_TRUE(removed->receipts.empty()) << "her ciphertext is still there";
   EXPECT_FALSE(FileHolds("a-rare-name")) << "what else there was of her is not";
   EXPECT_EQ(Content(), before);
-  // From now on she answers nobody.
+  // From now on she answers no probe.
   const auto reply = server_->Identify(Newest(), Set({3}, {"probe"}), {});
   ASSERT_TRUE(reply.ok()) << reply.status();
   ASSERT_TRUE(reply->restriction);
@@ -178,7 +178,7 @@ TEST_F(RemovalTest, AfterARenewalNothingIsLeft) {
   ASSERT_TRUE(Remove(server_of_, directory_, {"cat"}).ok());
   const auto request = AskRenewal(server_of_, directory_);
   ASSERT_TRUE(request.ok()) << request.status();
-  // Nobody joins the block meanwhile.
+  // No person joins the block meanwhile.
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({4}, {"dan"})).ok());
   EXPECT_EQ(Newest().blocks(), 2u);
   const std::vector<uint8_t> answer = Answer(*request);
@@ -203,7 +203,7 @@ TEST_F(RemovalTest, AfterARenewalNothingIsLeft) {
   EXPECT_EQ(Newest().Find("eve")->places, std::vector<uint64_t>{2});
 }
 
-// Who reads an older generation holds its pages: nothing is claimed before he has gone.
+// A reader of an older generation holds its pages: no erasure is claimed before it has gone.
 TEST_F(RemovalTest, AReaderDelaysTheReceipt) {
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "bob"})).ok());
   auto reader = std::make_unique<Gallery::Impl>(Newest());
@@ -282,7 +282,8 @@ TEST_F(RemovalTest, RollbackTakesBackWhatCameLastAndNobodyWhoLeft) {
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("came in bulk"));
 }
 
-// Of a call that added several, some go at once: what is left is what the others alone would be.
+// One call added several people, and some of them are removed at once: the block is then the same
+// as with the others alone.
 TEST_F(RemovalTest, SeveralAtOnce) {
   const std::vector<std::string> names = {"ann", "bob", "cat", "dan"};
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2, 3, 4}, names)).ok());
@@ -303,7 +304,7 @@ TEST_F(RemovalTest, SeveralAtOnce) {
   }
 }
 
-// He who has several templates is erased with the last of them.
+// A person with several templates is erased with the last of them.
 TEST_F(RemovalTest, NoReceiptForWhoStillStands) {
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "ann"})).ok());
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({3}, {"bob"})).ok());
@@ -330,7 +331,7 @@ TEST_F(RemovalTest, NoReceiptForWhoStillStands) {
   EXPECT_EQ(ReadReceipt(last->receipts[0], "receipt")->persons, removed->persons);
 }
 
-// When somebody answered no more is not when his block was renewed.
+// The time from which a person no longer answered is not the time at which the block was renewed.
 TEST_F(RemovalTest, AReceiptSaysWhenHeWasRemoved) {
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "bob"})).ok());
   ForgetEntries();
@@ -367,7 +368,7 @@ TEST_F(RemovalTest, AnAnswerIsOfItsBlocks) {
   const auto first = AskRenewal(server_of_, directory_);
   ASSERT_TRUE(first.ok()) << first.status();
   const std::vector<uint8_t> answer = Answer(*first);
-  // Somebody else leaves meanwhile: the answer would bring her back.
+  // Another person leaves meanwhile: the answer would bring her back.
   ASSERT_TRUE(Remove(server_of_, directory_, {"cat"}).ok());
   EXPECT_EQ(Code(Renew(server_of_, directory_, answer, "answer", OwnerKey())),
             absl::StatusCode::kFailedPrecondition);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The exchange of a renewal by its messages and the public class of the key owner, and what is
-// refused.
+// The exchange of a renewal by its messages and the public class of the key owner, and the requests
+// that are refused.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -86,7 +86,7 @@ TEST_P(RenewTest, TheExchangeByItsMessages) {
   const uint32_t last = 2 * slots() - 1;
   const std::vector<TiledCiphertexts> blocks = {Block({{0, 0.5}, {7, 1}, {last, -1}}),
                                                 Block({{0, -0.25}, {slots(), 0.75}})};
-  // The first without somebody; what is left of both in another.
+  // The first target leaves one person out. The second gets one from each block.
   const std::vector<std::vector<Move>> targets = {{{0, 0, 0}, {0, last, last}},
                                                   {{1, slots(), 9}, {0, 7, slots() + 8}}};
   const Bytes request = Serialize(Request(blocks, targets));
@@ -115,7 +115,7 @@ TEST_P(RenewTest, TheExchangeByItsMessages) {
     EXPECT_NEAR(Value(*second, slots() + 8, k), 1, 1e-3);
     EXPECT_NEAR(Value(*second, slots(), k), 0, 1e-3);
   }
-  // Charged to nobody.
+  // It is not charged.
   EXPECT_EQ(owner_->Budget()->openings, 0u);
 }
 

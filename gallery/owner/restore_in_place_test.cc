@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A database that goes back to an earlier state without being asked, played by a store in a folder:
-// nobody is answered from it, until it is taken as it is, after who was erased since.
+// A database that goes back to an earlier state without being asked, played by a store in a folder.
+// No request is answered from it until a restore accepts that state. The restore first erases again
+// the people that were erased since.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -114,7 +115,8 @@ TEST_F(RestoreInPlaceTest, NobodyIsAnsweredFromAnEarlierState) {
   EXPECT_FALSE(Restore("", gallery_)->older);
 }
 
-// What nobody knows of those who were erased must be said.
+// If the receipts of erased people are missing, the caller must give them or say that it goes on
+// without them.
 TEST_F(RestoreInPlaceTest, WhoWasErasedHasToBeKnown) {
   GoOn();
   const auto receipts = *Receipts(gallery_);
@@ -135,7 +137,7 @@ TEST_F(RestoreInPlaceTest, WhoWasErasedHasToBeKnown) {
   EXPECT_THAT(Names(), ElementsAre("ann", "bob")) << "nobody knew better";
 }
 
-// Without model and keys nothing has happened where somebody is to be erased.
+// If a person must be erased, a restore without model and keys changes nothing.
 TEST_F(RestoreInPlaceTest, AllOrNothing) {
   GoOn();
   GoBack();
@@ -162,7 +164,7 @@ TEST_F(RestoreInPlaceTest, ForeignReceiptsAreRefused) {
   EXPECT_EQ(Code(Sign()), absl::StatusCode::kFailedPrecondition);
 }
 
-// Who reads while others write is not told that the database went back.
+// A reader beside a writer is not told that the database went back.
 TEST_F(RestoreInPlaceTest, ReadersBesideWritersAreNotRefused) {
   ASSERT_EQ(Enrol(1, "ann"), absl::OkStatus());
   std::atomic<bool> stop = false;

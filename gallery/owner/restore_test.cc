@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Restore: what is known of those who were erased, of a store that is damaged too, and who else is
-// about meanwhile.
+// Restore: the receipts of erased people, also from a damaged store, and other processes that use
+// the gallery meanwhile.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -64,7 +64,7 @@ class RestoreTest : public testing::GalleryTest {
   const std::string snapshot_ = temporary_ / "snapshot";
 };
 
-// Its blocks cannot be listed; whom it has erased is still there to be read.
+// The gallery's blocks cannot be listed, but its receipts can still be read.
 TEST_F(RestoreTest, ReceiptsOfADamagedGallery) {
   EraseAnn();
   Spoil(Table::kBlockInfo, InfoKey(Newest().number(), 0));
@@ -139,7 +139,7 @@ TEST_F(RestoreTest, ReceiptsAreTheServers) {
     EXPECT_FALSE(Restore(snapshot_, directory_, options).ok());
     EXPECT_THAT(Names(), ElementsAre("bob"));
   }
-  // In another folder, of which only the snapshot tells whose receipts count, and a trust file.
+  // In another folder: only the snapshot or a trust file tells whose receipts count.
   const std::string elsewhere = temporary_ / "elsewhere";
   options.receipts = {receipt};
   const auto with_key = Restore(snapshot_, elsewhere, options);
@@ -156,7 +156,8 @@ TEST_F(RestoreTest, ReceiptsAreTheServers) {
   EXPECT_EQ(trusted->erased, 1u);
 }
 
-// She came after the snapshot, and went; somebody read meanwhile, so that she has no receipt yet.
+// Cat was enrolled after the snapshot, and removed. A reader was open meanwhile, so she has no
+// receipt yet.
 TEST_F(RestoreTest, ReceiptsThatAreDueAreGiven) {
   EraseAnn();
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({3}, {"cat"})).ok());
@@ -193,7 +194,8 @@ TEST_F(RestoreTest, TwoAtOnceIntoANewFolder) {
   EXPECT_FALSE(FileExists(fresh + ".restoring"));
 }
 
-// A server answers on while its store is copied: what it took is not to be taken again.
+// A server goes on answering while its store is copied: a request that it took meanwhile must not
+// be taken again.
 TEST_F(RestoreTest, RequestsOfMeanwhileAreRemembered) {
   EraseAnn();
   const TakenRow row = {{7}, 0, UnixTime() + 1000};
@@ -211,7 +213,7 @@ TEST_F(RestoreTest, RequestsOfMeanwhileAreRemembered) {
   EXPECT_TRUE(RequestLog(directory_).Take({{row}}, UnixTime())->has_value());
 }
 
-// By whoever changes a gallery, not by tools alone.
+// Each process that changes a gallery remembers its generation, not only the tools.
 TEST_F(RestoreTest, HowFarAGalleryHasComeIsRemembered) {
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "bob"})).ok());
   const GalleryId id = Newest().id();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whose keys, who asks, once: what every program that answers requests relies on.
+// The rules that every program that answers requests relies on: whose keys it uses, which clients
+// may ask, and that each request is answered once.
 #include "heft/serving.h"
 
 #include <gmock/gmock.h>

@@ -59,7 +59,7 @@ TEST_F(SignedRepliesTest, AnOwnerWhoRequiresSignaturesTakesNothingElse) {
               HasSubstr("made for another"));
 }
 
-// What is refused is not charged.
+// A refused reply is not charged.
 TEST_F(SignedRepliesTest, RefusedRepliesCostNothing) {
   KeyOwner owner = Owner();
   ASSERT_TRUE(owner.RequireSigned(trust_).ok());
@@ -103,7 +103,7 @@ TEST_F(SignedRepliesTest, AServerHasOneKey) {
   EXPECT_FALSE(FileExists(directory_ + "-none"));
 }
 
-// Whoever is told that there is no gallery might make another.
+// A caller that is told that there is no gallery might make another.
 TEST_F(SignedRepliesTest, AGalleryWhoseDatabaseIsAwayIsNotSaidToBeNone) {
   const testing::TemporaryFolder state;
   setenv("HEFT_STATE_DIR", state.path().c_str(), 1);
@@ -147,7 +147,8 @@ TEST_F(SignedRepliesTest, RequestsAreSignedWhereClientsAreListed) {
   const std::vector<SampleFile> other = {file(&client_, client_.public_key())};
   EXPECT_THAT(ReadRequest(other, &trust_, server).status().message(),
               HasSubstr("made for another"));
-  // Where nobody is listed plain requests are taken, and signed ones still must be somebody's.
+  // If no client is listed, plain requests are taken, but the signer of a signed one must still be
+  // trusted.
   const Trust nobody;
   EXPECT_EQ(ReadRequest(plain, &nobody, server)->client, SignerKey{});
   EXPECT_EQ(Code(ReadRequest(good, &nobody, server)), absl::StatusCode::kFailedPrecondition);
@@ -166,7 +167,8 @@ TEST_F(SignedRepliesTest, ARequestIsOneClients) {
               HasSubstr("voice: signed by another than the first file"));
 }
 
-// A server remembers for a day: what is good for longer could be sent again when it is forgotten.
+// A server remembers a request for a day: one that is good for longer could be sent again when it
+// is forgotten.
 TEST_F(SignedRepliesTest, RequestsHaveAnEnd) {
   const std::vector<uint8_t> sample = SealEnvelope("CTXT", 1, AsBytes("a"));
   for (const uint64_t life : {uint64_t{0}, kLongestRequest + 2 * kClockSkew}) {
@@ -195,7 +197,7 @@ TEST_F(SignedRepliesTest, EveryFileOfARequestIsRemembered) {
   EXPECT_EQ(again.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(again.message(), HasSubstr("voice: this request was taken before"));
   EXPECT_TRUE(remember({fresh("another"), fresh("voice")}).ok());
-  // What nobody signed is not known again.
+  // An unsigned request is not recognised again.
   const std::vector<SampleFile> plain = {{sample, "plain"}};
   const Trust nobody;
   for (int i = 0; i < 2; ++i) {
