@@ -75,7 +75,7 @@ owner=(--quiet --model model.heft --secret-key keys/secret.key)
 whole=("${owner[@]}" --shards people.shards)
 
 "$server" gallery create "${matcher[@]}" --gallery store:people --buckets 4 --shards people.shards >/dev/null
-refused "another division" "$server" gallery create "${matcher[@]}" --gallery store:people --buckets 2 \
+refused "another number of buckets" "$server" gallery create "${matcher[@]}" --gallery store:people --buckets 2 \
   --shards other.shards
 "$heft" trust add --trust keys/trust.heft --role server --key store/server.pub >/dev/null
 
