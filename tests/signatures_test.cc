@@ -290,7 +290,7 @@ TEST_F(SignaturesTest, ADamagedStatement) {
     const std::string sealed = Write("server/flipped.ct", Reseal(flipped));
     // A changed kind is noticed at once; any other change makes the signature false.
     const bool kind = at > kEnvelopeHeaderSize && at < kEnvelopeHeaderSize + 5;
-    Refused(kHeft, Decrypt(sealed), kind ? "which it does not hold" : "its signature is false");
+    Refused(kHeft, Decrypt(sealed), kind ? "but contains another kind" : "its signature is false");
   }
   for (const size_t size : {size_t{0}, size_t{10}, statement - 1, statement, good.size() - 1}) {
     Refused(kHeft,
