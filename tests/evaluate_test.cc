@@ -134,7 +134,7 @@ TEST_F(EvaluateTest, RocRefusesWithOneLine) {
        {Case{{}, kUsageError, "FILE or --genuine"},
         Case{{w("columns.txt")}, kInputError, "columns.txt, line 2: 5 columns"},
         Case{{w("one-kind.txt")}, kInputError, "1 genuine and 0 impostor"},
-        Case{{w("one-kind.txt"), "--split", "dev"}, kInputError, "no comparison is of split"},
+        Case{{w("one-kind.txt"), "--split", "dev"}, kInputError, "no comparison is in split"},
         Case{{w("one-kind.txt"), "--fmr", "2"}, kInputError, "between 0 and 1"},
         Case{{w("nothing.csv")}, kInputError, "nothing.csv"},
         Case{{"--genuine", w("columns.txt")}, kUsageError, "--impostor"}}) {
