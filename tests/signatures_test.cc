@@ -266,9 +266,9 @@ TEST_F(SignaturesTest, AReplyOfAnotherSigner) {
                W("client.pub")});
   const Args trust = {"--trust", W("clients.heft")};
   Refused(kHeft, Decrypt(SignedReply("server/client.ct", client, statement), trust),
-          "lists as client and not as server");
+          "lists as client, not as server");
   Refused(kHeft, Decrypt(SignedReply("server/client.ct", client, {.role = Role::kClient}), trust),
-          "signed as by a client");
+          "signed by a client");
   // A server that is no longer trusted.
   Must(kHeft,
        {"trust", "revoke", "--trust", W("clients.heft"), "--key", W("server/gallery/server.pub")});

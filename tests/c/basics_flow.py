@@ -30,7 +30,7 @@ class Basics(Case):
         options = heft.options(gamma=8, epochs=1.5)
         self.refused("INVALID_ARGUMENT", "epochs.* is an integer", "heft_learn", world.data, options,
                      None, None)
-        self.refused("INVALID_ARGUMENT", "\"gama\" is none of this call's: gamma, ", "heft_learn",
+        self.refused("INVALID_ARGUMENT", "\"gama\" is not one of this call's options: gamma, ", "heft_learn",
                      world.data, heft.options(gama=8), None, None)
         self.refused("INVALID_ARGUMENT", "out of range", "heft_learn", world.data,
                      heft.options(gamma=1 << 40), None, None)

@@ -31,7 +31,7 @@ def options():
         names = re.search(r"is not one of this call's options: (.*)", refused(function))[1]
         for name in names.split(", "):
             kinds = [kind for kind, value in VALUES.items()
-                     if "\"unknown\" is none" in refused(function, **{name: value})]
+                     if "\"unknown\" is not one" in refused(function, **{name: value})]
             yield function.name, name, " or ".join(kinds)
 
 
