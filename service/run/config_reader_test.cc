@@ -157,7 +157,7 @@ TEST(CommonConfigTest, EachMistakeIsFound) {
     return Message(config->Check());
   };
   EXPECT_THAT(why("certificate = \"server.pem\"", ""), HasSubstr("tls.certificate is missing"));
-  EXPECT_THAT(why("[\"client\"]", "[\"clients\"]"), HasSubstr("no role \"clients\""));
+  EXPECT_THAT(why("[\"client\"]", "[\"clients\"]"), HasSubstr("unknown role \"clients\""));
   EXPECT_THAT(why("[\"client\"]", "[]"), HasSubstr("certificate.roles is empty"));
   EXPECT_THAT(why("subject = \"gate-1\"", ""), HasSubstr("fingerprint is needed"));
   EXPECT_THAT(why("\"ABCDEF", "\"XBCDEF"), HasSubstr("64 hexadecimal"));
