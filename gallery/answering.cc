@@ -16,8 +16,7 @@ namespace {
 absl::Status Check(const Question& question) {
   HEFT_RETURN_IF_ERROR(CheckConditions(question.probe.where));
   if (question.claimed && !question.probe.where.empty()) {
-    return absl::InvalidArgumentError(
-        "a verification takes no conditions, because they restrict a search");
+    return absl::InvalidArgumentError("conditions restrict a search: a verification has none");
   }
   if (question.all && question.probe.average) {
     return absl::InvalidArgumentError("give either each of all samples or their mean, not both");

@@ -99,7 +99,7 @@ class Checker {
           HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, ParseNamed(value, "the index of names"));
           return std::ranges::binary_search(named.places, position);
         },
-        "the index of names lacks"));
+        "the index of names does not list it"));
     return WalkIndex(
         Table::kSamples, &found_->samples,
         [](ByteSpan value, uint64_t position) -> absl::StatusOr<bool> {
@@ -108,7 +108,7 @@ class Checker {
           HEFT_RETURN_IF_ERROR(reader.Finish());
           return place == position;
         },
-        "the index of samples does not know where they came from");
+        "the index of samples does not list its samples");
   }
 
   void CheckTotals() {
@@ -218,8 +218,9 @@ class Checker {
   void Lacks(const IndexEntry& entry, std::string_view what) {
     if (finding_->complaints.size() >= kMostComplaints) return;
     const auto resident = gallery_.At(entry.position);
-    Complain(finding_, absl::StrCat("\"", resident.ok() ? resident->identity : "", "\" stands at ",
-                                    entry.position, ", and ", std::string(what)));
+    Complain(finding_,
+             absl::StrCat("\"", resident.ok() ? resident->identity : "", "\" is at position ",
+                          entry.position, ", but ", std::string(what)));
   }
 
   const Gallery::Impl& gallery_;

@@ -139,10 +139,9 @@ absl::StatusOr<Request> ReadRequest(std::span<const SampleFile> files, const Tru
     // A file of another kind is no request, even if it expires.
     HEFT_RETURN_IF_ERROR(CheckSampleKind(opened->file, file.name));
     if (request.client != SignerKey{} && request.client != opened->signer) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(file.name,
-                       ": signed by another client than the first file: all files of a request "
-                       "need one signer"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          file.name,
+          ": signed by another than the first file: all files of a request need one signer"));
     }
     if (request.client == SignerKey{}) request.nonce = opened->statement.nonce;
     // Without trust, a signer's name is only its own claim, and anyone could sign again.
