@@ -25,7 +25,8 @@ void DefineTail(py::module_& m) {
       .Field("rate", &ImpostorTail::rate, "Share of comparisons that reach start, in (0, 1].")
       .Field("scale", &ImpostorTail::scale, "Scale of the distribution above start, > 0.")
       .Field("shape", &ImpostorTail::shape, "Shape, below 1; negative: scores have an upper end.")
-      .Field("evenness", &ImpostorTail::evenness, "Spread of strangers' rates at start, > 0.");
+      .Field("evenness", &ImpostorTail::evenness,
+             "Squared mean over variance of strangers' rates at start, > 0.");
   auto& c = tail.object();
   Method(c, "rate_at", &ImpostorTail::RateAt,
          "The share of comparisons that reach a threshold, which must be at least start.",
@@ -76,7 +77,7 @@ void DefineDecisions(py::module_& m) {
   DefineTail(m);
   Record<SearchCalibration>(m, "SearchCalibration",
                             "The tail of strangers' searches, and the data behind it.")
-      .Field("templates", &SearchCalibration::templates, "Templates of a person in the gallery.")
+      .Field("templates", &SearchCalibration::templates, "Templates per person in the gallery.")
       .Field("people", &SearchCalibration::people, "People that it was fitted on.")
       .Field("comparisons", &SearchCalibration::comparisons,
              "Comparisons of a stranger with a person.")

@@ -45,7 +45,7 @@ void DefineResults(py::module_& m) {
           "False if another process still reads an older generation; the next change overwrites\n"
           "then.");
   Record<RenewResult>(m, "RenewResult", "The result of a renewal.")
-      .Field("blocks", &RenewResult::blocks, "Renewed.")
+      .Field("blocks", &RenewResult::blocks, "Blocks that were renewed.")
       .Field("freed", &RenewResult::freed, "Blocks that are empty now.")
       .Field("moved", &RenewResult::moved, "Templates that were moved.")
       .Field("erased", &RenewResult::erased, "Templates that were erased.")

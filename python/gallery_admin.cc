@@ -75,7 +75,7 @@ void DefineResults(py::module_& m) {
   Record<VerifyResult>(m, "VerifyResult", "The result of a complete check.")
       .Field("intact", &VerifyResult::intact, "Whether nothing is damaged.")
       .Field("damaged", &VerifyResult::damaged, "Blocks that cannot be matched.")
-      .Field("complaints", &VerifyResult::complaints, "Sentences.")
+      .Field("complaints", &VerifyResult::complaints, "What is wrong, one sentence each.")
       .Field("generation", &VerifyResult::generation, "The generation that was checked.")
       .Field(
           "recorded", [](const VerifyResult& r) { return r.recorded.ok(); },
@@ -98,7 +98,8 @@ void DefineResults(py::module_& m) {
           "overwritten", [](const CompactResult& r) { return r.overwritten.ok(); },
           "As RemoveResult.overwritten.")
       .Field("blocks", &CompactResult::blocks, "Blocks of the gallery.")
-      .Field("sparse", &CompactResult::sparse, "Blocks that a renewal would merge.")
+      .Field("sparse", &CompactResult::sparse,
+             "Blocks that a renewal would merge, or free of removed templates.")
       .Field("leaving", &CompactResult::leaving, "Removed templates that wait for a renewal.");
   Record<CopiedGallery>(m, "CopiedGallery", "A gallery of a copy.")
       .Field("name", &CopiedGallery::name, "Name in its store.")

@@ -204,7 +204,7 @@ AdmitResult Admit(const MatcherHandle& self, const py::object& gallery, const py
 
 void DefineResults(py::module_& m) {
   Record<EnrolResult>(m, "EnrolResult", "The result of an enrolment.")
-      .Field("brought", &EnrolResult::brought, "Templates.")
+      .Field("brought", &EnrolResult::brought, "Templates that this call enrolled.")
       .Field("waiting", &EnrolResult::waiting,
              "Pending templates of the gallery, including those of this call.")
       .Field("templates", &EnrolResult::templates, "Templates in the gallery.")
@@ -215,8 +215,8 @@ void DefineResults(py::module_& m) {
           "repeated", &EnrolResult::repeated,
           "Whether this is the stored answer to an earlier request with the same idempotency key.");
   Record<EnrolManyResult>(m, "EnrolManyResult", "The result of all batches.")
-      .Field("brought", &EnrolManyResult::brought, "Templates.")
-      .Field("admitted", &EnrolManyResult::admitted, "Templates that were enrolled.")
+      .Field("brought", &EnrolManyResult::brought, "Templates that were enrolled.")
+      .Field("admitted", &EnrolManyResult::admitted, "Templates that the key owner admitted.")
       .Field("rejected", &EnrolManyResult::rejected, "Templates that the key owner rejected.")
       .Field("waiting", &EnrolManyResult::waiting, "Pending templates.")
       .Field("templates", &EnrolManyResult::templates, "Templates in the gallery.")

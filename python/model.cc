@@ -38,8 +38,8 @@ void DefineApproximation(py::module_& m) {
       m, "Polynomial",
       "The polynomial sum_k coefficients[k] * t^k with t = (s - centre) / half_width.");
   polynomial.Field("coefficients", &Polynomial::coefficients, "Coefficients, lowest power first.")
-      .Field("centre", &Polynomial::centre, "Of s.")
-      .Field("half_width", &Polynomial::half_width, "Of s.")
+      .Field("centre", &Polynomial::centre, "Centre of the interval of s.")
+      .Field("half_width", &Polynomial::half_width, "Half of the width of that interval.")
       .Field("degree", &Polynomial::Degree, "Degree of the polynomial.");
   polynomial.object().def(
       "__call__", [](const Polynomial& self, double s) { return self(s); },

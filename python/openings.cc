@@ -151,7 +151,7 @@ void DefineAdmission(py::module_& m) {
       .Field("generation", &AdmissionInquiry::generation, "Generation of the gallery.")
       .Field("enrolments", &AdmissionInquiry::enrolments, "The pending enrolments.");
   Record<RenewedBlocks>(m, "RenewedBlocks", "The result of a renewal by the key owner.")
-      .Field("blocks", &RenewedBlocks::blocks, "Id of the gallery.")
+      .Field("blocks", &RenewedBlocks::blocks, "Blocks of the gallery that were encrypted again.")
       .Field("templates", &RenewedBlocks::templates, "Templates in the new blocks.")
       .Field(
           "signed_renewal", [](const RenewedBlocks& r) { return BytesOf(r.signed_renewal); },

@@ -35,7 +35,7 @@ struct Opened {
 void DefineSignedFile(py::module_& m) {
   Record<Opened>(m, "SignedFile", "The content of a signed file, its signer and its audience.")
       .Field(
-          "file", [](const Opened& o) { return py::bytes(o.file); }, "The bytes that were signed.")
+          "file", [](const Opened& o) { return py::bytes(o.file); }, "The file that was signed.")
       .Field(
           "kind", [](const Opened& o) { return o.statement.kind; },
           "Kind of the file, four letters.")
@@ -50,7 +50,7 @@ void DefineSignedFile(py::module_& m) {
           "Public key of the intended reader; empty: for any reader.")
       .Field(
           "subject", [](const Opened& o) { return HexOrEmpty(o.statement.subject); },
-          "Public key of the subject; empty: unknown.")
+          "For a reply, the public key of the client that asked; empty: unknown.")
       .Field(
           "gallery", [](const Opened& o) { return HexOrEmpty(o.statement.gallery); },
           "Id of the gallery; empty: of none.")

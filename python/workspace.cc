@@ -144,7 +144,7 @@ void DefineResults(py::module_& m) {
       .Field("templates", &WorkspaceAdded::templates, "Templates in the gallery.")
       .Field("rejected", &WorkspaceAdded::rejected, "Rejections by cause, as Admissions.groups.");
   Record<WorkspaceRemoved>(m, "WorkspaceRemoved", "The result of a removal.")
-      .Field("removed", &WorkspaceRemoved::removed, "Templates.")
+      .Field("removed", &WorkspaceRemoved::removed, "Templates that were removed and erased.")
       .Field("templates", &WorkspaceRemoved::templates, "Templates left in the gallery.")
       .Field(
           "overwritten", [](const WorkspaceRemoved& r) { return r.overwritten.ok(); },
