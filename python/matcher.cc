@@ -261,8 +261,9 @@ void DefineEnrolment(Class& c) {
          py::arg("progress") = py::none());
   Method(
       c, "pending", &PendingOf,
-      "A request for the admission of pending templates, for KeyOwner.admit; by default of all.\n"
-      "templates and bytes limit it to the first ones. Signed with the gallery's server key.",
+      "A request for the admission of pending templates, for KeyOwner.admit, signed with the\n"
+      "gallery's server key. templates: 0 for all; otherwise only the first ones, at most so many\n"
+      "and within bytes.",
       py::arg("gallery"), py::kw_only(), py::arg("templates") = 0,
       py::arg("bytes") = uint64_t{64} << 20, py::arg("sign") = true);
   Method(c, "admit", &Admit,
