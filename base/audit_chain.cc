@@ -71,7 +71,8 @@ absl::StatusOr<Chain> Begin(std::ifstream* file, const std::string& path, uint64
   std::string line;
   std::getline(*file, line);  // the rest of one
   if (!std::getline(*file, line) || file->eof()) {
-    return absl::DataLossError(absl::StrCat(path, " ends in a line longer than any is"));
+    return absl::DataLossError(
+        absl::StrCat(path, " ends in a line that is longer than the lines of an audit log"));
   }
   chain.head = {NumberOf(line), HashOf(line)};
   chain.bytes = static_cast<uint64_t>(file->tellg());
@@ -94,9 +95,9 @@ absl::StatusOr<Chain> ReadChain(const std::string& path, const AuditHead* expect
   const bool any = expected == nullptr || expected->lines <= after.lines;
   if (expected != nullptr && expected->lines > 0 && expected->lines == after.lines &&
       expected->hash != after.hash) {
-    return absl::DataLossError(absl::StrCat(path, " does not follow line ", after.lines,
-                                            " as it was noted: all up to it may have ",
-                                            "been written anew"));
+    return absl::DataLossError(
+        absl::StrCat(path, " does not follow line ", after.lines,
+                     " as it was noted: all earlier lines may have been rewritten"));
   }
   bool met = any;
   std::string line;
@@ -107,7 +108,7 @@ absl::StatusOr<Chain> ReadChain(const std::string& path, const AuditHead* expect
       break;
     }
     const absl::Status good = line.size() > kMostLine
-                                  ? absl::DataLossError("is longer than any that is written")
+                                  ? absl::DataLossError("is longer than the lines of an audit log")
                                   : CheckLine(line, chain.head);
     if (!good.ok()) {
       return absl::DataLossError(
@@ -118,8 +119,8 @@ absl::StatusOr<Chain> ReadChain(const std::string& path, const AuditHead* expect
     if (!any && chain.head.lines == expected->lines) {
       if (chain.head.hash != expected->hash) {
         return absl::DataLossError(absl::StrCat(
-            path, ":", expected->lines, " is not the line that was noted: all up to it may have ",
-            "been written anew"));
+            path, ":", expected->lines,
+            " is not the line that was noted: all earlier lines may have been rewritten"));
       }
       met = true;
     }
@@ -127,7 +128,7 @@ absl::StatusOr<Chain> ReadChain(const std::string& path, const AuditHead* expect
   }
   if (!met) {
     return absl::DataLossError(absl::StrCat(path, " ends after line ", chain.head.lines,
-                                            ", and line ", expected->lines,
+                                            ", but line ", expected->lines,
                                             " was noted: its end was cut off"));
   }
   return chain;
@@ -174,8 +175,8 @@ absl::StatusOr<AuditHead> HeadBefore(const Aside& aside) {
   HEFT_ASSIGN_OR_RETURN(const Chain chain,
                         ReadChain(old, nullptr, {}, FirstFollows(old), 4 * kMostLine));
   if (chain.head.lines == last && !chain.torn) return chain.head;
-  return absl::DataLossError(
-      absl::StrCat(old, " does not end with line ", last, ": `heft audit-log verify`"));
+  return absl::DataLossError(absl::StrCat(old, " does not end with line ", last,
+                                          ": check the logs with `heft audit-log verify`"));
 }
 
 }  // namespace
@@ -185,7 +186,7 @@ absl::StatusOr<AuditHead> HeadBeforeOf(const std::string& path, const Aside& asi
   if (follows.lines > 0 && !aside.contains(follows.lines)) {
     return absl::DataLossError(
         absl::StrCat(path, " begins after line ", follows.lines,
-                     ", and the file that ends there is gone: put ", path, ".", follows.lines,
+                     ", but the file that ends there is missing: put ", path, ".", follows.lines,
                      " back beside it (the youngest of those put aside must stay, as it is), or ",
                      "move ", path, " away as well, which begins a new chain"));
   }
@@ -220,7 +221,7 @@ absl::StatusOr<AuditHead> ParseAuditHead(std::string_view text, std::string_view
   if (!good) {
     return absl::InvalidArgumentError(
         absl::StrCat(std::string(what), " is \"", std::string(text),
-                     "\": write LINES:HASH, as an earlier run has printed it"));
+                     "\": write LINES:HASH, as printed by an earlier run"));
   }
   head.hash = std::string(text.substr(colon + 1));
   return head;
@@ -228,17 +229,19 @@ absl::StatusOr<AuditHead> ParseAuditHead(std::string_view text, std::string_view
 
 absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
                                           const AuditHead* expected, const AuditHead* after) {
-  if (paths.empty()) return absl::InvalidArgumentError("no audit log is given");
+  if (paths.empty()) return absl::InvalidArgumentError("no audit log given");
   AuditHead head = after != nullptr ? *after : AuditHead{};
   if (head.lines == 0 && head.hash.empty()) head.hash = audit::NoHash();
   if (expected != nullptr && expected->lines < head.lines) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "line ", expected->lines, " was noted, and is in a file that is not given: what is given ",
-        "follows line ", head.lines, ". Give that file too, or a head that is not older"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("line ", expected->lines,
+                     " was noted, but is in a file that is not given: the given files follow line ",
+                     head.lines, ". Give that file too, or a later head"));
   }
   if (expected != nullptr && expected->lines == 0 && !expected->hash.empty() &&
       expected->hash != audit::NoHash()) {
-    return absl::InvalidArgumentError("no line has number 0: give a head as it was noted");
+    return absl::InvalidArgumentError(
+        "no line has number 0: give a head as printed by an earlier run");
   }
   for (const std::string& path : paths) {
     // Look for the noted head in the first file that reaches its number, or else in the last file.

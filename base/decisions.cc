@@ -101,11 +101,11 @@ absl::StatusOr<ChosenThreshold> ChooseSearchThreshold(std::span<const SearchCali
                                                       double fpir, uint64_t people,
                                                       uint32_t templates) {
   HEFT_RETURN_IF_ERROR(CheckRate("false positive identification rate", fpir));
-  if (people == 0) return absl::InvalidArgumentError("the gallery is empty: nobody to find");
+  if (people == 0) return absl::InvalidArgumentError("the gallery is empty: enrol people first");
   if (searches.empty()) {
     return absl::InvalidArgumentError(
-        "the decision table has no calibration of searches, which takes 10 people: fit it to more "
-        "(heft calibrate --data DATA), or give --threshold");
+        "the decision table has no calibration of searches: fit it to 10 people or more (heft "
+        "calibrate --data DATA), or give --threshold");
   }
   const SearchCalibration* search = nullptr;
   uint32_t most = 0;

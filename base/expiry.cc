@@ -80,12 +80,12 @@ absl::StatusOr<uint64_t> ParseExpiry(std::string_view text, uint64_t now) {
   if (!expires) {
     return absl::InvalidArgumentError(
         absl::StrCat("\"", std::string(text),
-                     "\" is no time of expiry: a date such as 2027-01-31, a time such as "
-                     "2027-01-31T12:30:00Z (UTC), or 90d, 12h, 2y from now on"));
+                     "\" is not a time of expiry: give a date such as 2027-01-31, a time such as "
+                     "2027-01-31T12:30:00Z (UTC), or a duration such as 90d, 12h, 2y"));
   }
   if (*expires > now) return *expires;
   return absl::InvalidArgumentError(
-      absl::StrCat(std::string(text), " has passed: nobody could be identified"));
+      absl::StrCat(std::string(text), " has passed: the template could never be matched"));
 }
 
 }  // namespace heft

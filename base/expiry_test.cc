@@ -30,7 +30,7 @@ TEST(ExpiryTest, WhatIsNone) {
         "99999999999999999999s", "999999y"}) {
     const auto expires = ParseExpiry(text, kNow);
     EXPECT_EQ(expires.status().code(), absl::StatusCode::kInvalidArgument) << text;
-    EXPECT_THAT(std::string(expires.status().message()), HasSubstr("no time of expiry")) << text;
+    EXPECT_THAT(std::string(expires.status().message()), HasSubstr("not a time of expiry")) << text;
   }
   for (const char* text :
        {"2027-01-15", "2027-01-15T08:00:00Z", "1969-12-31", "0s", "0000-01-01"}) {

@@ -80,8 +80,8 @@ absl::StatusOr<FileDescriptor> Open(const std::string& path, int flags) {
     if (errno == ELOOP && (flags & O_NOFOLLOW) != 0) {
       return absl::FailedPreconditionError(
           absl::StrCat(path,
-                       " is a symbolic link, and whoever can change it chooses the secret: "
-                       "give the path of the file itself (readlink -f ",
+                       " is a symbolic link, and a user who can change it chooses the secret: give "
+                       "the path of the file itself (readlink -f ",
                        path, ")"));
     }
     if (errno != EINTR) return SystemError("cannot open", path, errno);
@@ -320,7 +320,7 @@ absl::Status CheckOutput(const std::string& path) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("cannot write ", path,
-                   ": this command has that file already, choose another for its output"));
+                   ": this command uses that file already, choose another for its output"));
 }
 
 void SetInterruptedCheck(bool (*interrupted)()) { g_interrupted = interrupted; }

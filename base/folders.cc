@@ -74,7 +74,7 @@ absl::Status MakeDirectories(const std::string& path) {
     const std::string target = std::filesystem::read_symlink(path, ignored).string();
     return absl::UnavailableError(absl::StrCat("cannot create directory ", path,
                                                ": it is a link to ", target,
-                                               ", which is not there; make that folder first"));
+                                               ", which does not exist; make that folder first"));
   }
   return SystemError("cannot create directory", path, error.value());
 }
@@ -93,8 +93,7 @@ absl::StatusOr<NewFolder> NewFolder::Create(const std::string& path) {
   if (!out.has_filename()) out = out.parent_path();  // FOLDER/ means FOLDER
   struct stat info;
   if (lstat(out.c_str(), &info) == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " exists: give the name of a folder that is to be made"));
+    return absl::InvalidArgumentError(absl::StrCat(path, " exists: give the name of a new folder"));
   }
   NewFolder folder(out.string());
   if (folder.partial_.empty()) return SystemError("cannot make a folder beside", path, errno);

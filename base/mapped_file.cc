@@ -23,7 +23,7 @@ namespace {
 absl::Status CheckOwn(const struct stat& info, const std::string& path) {
   std::string why;
   if (!S_ISREG(info.st_mode)) {
-    why = "it is no regular file";
+    why = "it is not a regular file";
   } else if (info.st_uid != geteuid() && info.st_uid != 0) {
     why = absl::StrCat("it belongs to another user (", info.st_uid, ")");
   } else if ((info.st_mode & 022) != 0) {
@@ -31,7 +31,7 @@ absl::Status CheckOwn(const struct stat& info, const std::string& path) {
   } else {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(absl::StrCat(path, ": ", why, ", so it is not believed"));
+  return absl::FailedPreconditionError(absl::StrCat(path, ": ", why, ", so it is not trusted"));
 }
 
 uint64_t Nanoseconds(const struct timespec& time) {
@@ -45,7 +45,7 @@ absl::StatusOr<MappedFile> MappedFile::Open(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
   if (fd < 0 && errno == ELOOP) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, ": it is a symbolic link, so it is not believed"));
+        absl::StrCat(path, ": it is a symbolic link, so it is not trusted"));
   }
   if (fd < 0) return SystemError("cannot open", path, errno == ENOTDIR ? ENOENT : errno);
   struct Closed {

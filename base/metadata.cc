@@ -78,11 +78,12 @@ absl::Status CheckRange(const Condition& condition) {
   }
   for (const std::optional<double>& bound : {condition.at_least, condition.at_most}) {
     if (bound && !std::isfinite(*bound)) {
-      return Invalid("a bound of ", condition.key, " is no finite number");
+      return Invalid("a bound of ", condition.key, " is not a finite number");
     }
   }
   if (condition.at_least && condition.at_most && *condition.at_least > *condition.at_most) {
-    return Invalid("nothing lies within ", ConditionText(condition), ": the smaller number first");
+    return Invalid("nothing lies within ", ConditionText(condition),
+                   ": give the smaller number first");
   }
   return absl::OkStatus();
 }
@@ -91,7 +92,7 @@ absl::Status CheckCondition(const Condition& condition) {
   HEFT_RETURN_IF_ERROR(CheckKey(condition.key));
   if (condition.values.empty()) return CheckRange(condition);
   if (condition.at_least || condition.at_most) {
-    return Invalid("a condition on ", condition.key, " has values and bounds: make two of it");
+    return Invalid("a condition on ", condition.key, " has values and bounds: give two conditions");
   }
   if (condition.values.size() > kMostConditionValues) {
     return Invalid("a condition on ", condition.key, " names ", condition.values.size(),
@@ -113,8 +114,8 @@ absl::StatusOr<Condition> ParseRange(std::string_view key, std::string_view leas
   const bool sound = (out.at_least || least.empty()) && (out.at_most || most.empty());
   if (sound && (out.at_least || out.at_most)) return out;
   return Invalid(out.key, "=", std::string(least), "..", std::string(most),
-                 ": a range lies between numbers, such as ", out.key, "=18..30, ", out.key,
-                 "=18.. or ", out.key, "=..30");
+                 ": a range needs numbers, such as ", out.key, "=18..30, ", out.key, "=18.. or ",
+                 out.key, "=..30");
 }
 
 bool Holds(const Condition& condition, std::string_view value) {
@@ -143,7 +144,7 @@ absl::Status CheckMetadata(const Metadata& metadata) {
 
 absl::StatusOr<MetadataPair> ParseMetadataPair(std::string_view text) {
   const auto sides = Split(text, "=");
-  if (!sides) return Invalid("\"", std::string(text), "\" is no KEY=VALUE, such as site=berlin");
+  if (!sides) return Invalid("\"", std::string(text), "\" is not KEY=VALUE, such as site=berlin");
   MetadataPair pair = {std::string(sides->first), std::string(sides->second)};
   HEFT_RETURN_IF_ERROR(CheckMetadata({pair}));
   return pair;
@@ -172,7 +173,7 @@ absl::StatusOr<Condition> ParseCondition(std::string_view text) {
   const auto sides = Split(text, "=");
   if (!sides) {
     return Invalid("\"", std::string(text),
-                   "\" is no condition: KEY=VALUE, KEY=VALUE|VALUE or KEY=NUMBER..NUMBER");
+                   "\" is not a condition: give KEY=VALUE, KEY=VALUE|VALUE or KEY=NUMBER..NUMBER");
   }
   const auto& [key, wanted] = *sides;
   HEFT_RETURN_IF_ERROR(CheckKey(key));

@@ -42,7 +42,7 @@ absl::Status AskPassphrase(const PassphraseSource& source, Wiped* out) {
   if (!source) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(out->text, source());
   if (out->text.empty()) {
-    return absl::InvalidArgumentError("the passphrase is empty: give one, or none at all");
+    return absl::InvalidArgumentError("the passphrase is empty: give another, or none");
   }
   return absl::OkStatus();
 }

@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<uint8_t>> ReadRegularFile(const std::string& path, ui
   if (fd >= 0 && fstat(fd, &info) != 0) return SystemError("cannot stat", path, errno);
   if (fd < 0 || !S_ISREG(info.st_mode)) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, ": a link, a pipe or a folder, where a file is expected: take it away"));
+        absl::StrCat(path, ": is a link, a pipe or a folder, but must be a file: remove it"));
   }
   const auto size = static_cast<uint64_t>(info.st_size);
   if (size > max_size) {

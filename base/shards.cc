@@ -21,7 +21,7 @@ constexpr uint64_t kMaxShardListSize = 1 << 20;
 absl::Status BadShardList(std::string_view what, std::string_view why) {
   return absl::DataLossError(absl::StrCat(
       std::string(what), ": no shard list: ", std::string(why),
-      ". Take it again from whoever made the gallery; it is not to be changed by hand"));
+      ". Get it again from the server that made the gallery, and do not change it by hand"));
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ absl::StatusOr<ShardList> ShardList::Make(std::string gallery, std::vector<Galle
   HEFT_RETURN_IF_ERROR(CheckIdentity(gallery));
   if (buckets.empty() || buckets.size() > kMostBuckets) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a gallery has 1 to ", kMostBuckets, " buckets, and not ", buckets.size()));
+        absl::StrCat("a gallery has 1 to ", kMostBuckets, " buckets, not ", buckets.size()));
   }
   std::set<GalleryId> seen;
   for (size_t i = 0; i < buckets.size(); ++i) {
@@ -51,7 +51,7 @@ absl::StatusOr<ShardList> ShardList::Make(std::string gallery, std::vector<Galle
     }
     if (seen.insert(buckets[i]).second) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("bucket ", i, " is there twice, gallery ", HexString(buckets[i])));
+        absl::StrCat("bucket ", i, " is listed twice, gallery ", HexString(buckets[i])));
   }
   return ShardList(std::move(gallery), std::move(buckets));
 }
@@ -81,13 +81,13 @@ absl::StatusOr<ShardList> ShardList::Parse(std::string_view text, std::string_vi
     } else {
       // An unknown member could describe another division of people.
       return BadShardList(
-          what, absl::StrCat("a member \"", name, "\" that is unknown, or of another kind"));
+          what, absl::StrCat("a member \"", name, "\" that is unknown, or of another type"));
     }
   }
   // A missing id would move everybody to other buckets.
   if (count != buckets.size()) {
     return BadShardList(what,
-                        absl::StrCat("it counts ", count, " buckets and names ", buckets.size()));
+                        absl::StrCat("it counts ", count, " buckets but names ", buckets.size()));
   }
   auto list = Make(std::move(gallery), std::move(buckets));
   return list.ok() ? std::move(list) : BadShardList(what, std::string(list.status().message()));

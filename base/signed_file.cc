@@ -107,7 +107,7 @@ absl::StatusOr<ParsedFile> Parse(ByteSpan bytes, std::string_view what,
   if (kind != out.file.statement.kind || kind == kSignedKind) {
     return absl::DataLossError(absl::StrCat(std::string(what), ": signed as a file of kind ",
                                             HexString(AsBytes(out.file.statement.kind)),
-                                            " (hexadecimal), which it does not hold"));
+                                            " (hexadecimal), but contains another kind"));
   }
   return out;
 }
@@ -133,8 +133,8 @@ class Check {
     }
     std::vector<std::string> names;
     for (const heft::Role role : expected.roles) names.emplace_back(RoleName(role));
-    return Refuse(absl::StrCat("signed as by a ", std::string(RoleName(file_.statement.role)),
-                               ", where the signature of a ", absl::StrJoin(names, " or "),
+    return Refuse(absl::StrCat("signed by a ", std::string(RoleName(file_.statement.role)),
+                               ", but the signature of a ", absl::StrJoin(names, " or "),
                                " is needed"));
   }
 
@@ -155,17 +155,17 @@ class Check {
     }
     const std::string wanted(RoleName(role));
     if (!others.empty()) {
-      return Refuse(absl::StrCat("signed by \"", *name, "\", whom the trust file lists as ", others,
-                                 " and not as ", wanted));
+      return Refuse(absl::StrCat("signed by \"", *name, "\", which the trust file lists as ",
+                                 others, ", not as ", wanted));
     }
     return Refuse(absl::StrCat("signed by an unknown ", wanted, ", key ", Signer(),
-                               ": if you know it to be theirs, heft trust add --role ", wanted));
+                               ": if you trust this key, heft trust add --role ", wanted));
   }
 
   absl::Status Audience(const Expected& expected) const {
     const SignerKey& audience = file_.statement.audience;
     if (audience == SignerKey{} || audience == expected.audience) return absl::OkStatus();
-    return Refuse(absl::StrCat("made for another, key ", HexString(audience)));
+    return Refuse(absl::StrCat("made for another reader, key ", HexString(audience)));
   }
 
   absl::Status Time(const Expected& expected) const {
@@ -176,7 +176,7 @@ class Check {
                                  ": not valid yet, or a clock is wrong"));
     }
     if (s.expires == 0 || now <= s.expires) return absl::OkStatus();
-    return Refuse(absl::StrCat("expired at ", TimeText(s.expires), ": ask anew"));
+    return Refuse(absl::StrCat("expired at ", TimeText(s.expires), ": ask again"));
   }
 
   absl::Status Gallery(const Trust& trust, const Expected& expected) const {
@@ -293,7 +293,7 @@ namespace {
 
 absl::Status NotSigned(std::string_view what) {
   return absl::FailedPreconditionError(
-      absl::StrCat(std::string(what), ": not signed: whoever made it, it cannot be told"));
+      absl::StrCat(std::string(what), ": not signed, so its origin cannot be checked"));
 }
 
 absl::Status CheckSignature(const ParsedFile& parsed, const Hash& file, std::string_view what) {
@@ -301,8 +301,8 @@ absl::Status CheckSignature(const ParsedFile& parsed, const Hash& file, std::str
   if (SignatureIsGood(signer, Message(parsed.file.statement, signer, file), parsed.signature)) {
     return absl::OkStatus();
   }
-  return absl::DataLossError(
-      absl::StrCat(std::string(what), ": its signature is false: damaged, or changed by somebody"));
+  return absl::DataLossError(absl::StrCat(
+      std::string(what), ": its signature is false: the file is damaged or was changed"));
 }
 
 // Sets the signer's name.
@@ -349,7 +349,7 @@ absl::StatusOr<SignedFile> OpenSignedHead(const SignedHead& head, std::string_vi
   ParsedFile parsed = ReadHead(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   if (parsed.file.statement.kind != kind) {
-    return absl::DataLossError(absl::StrCat(std::string(what), ": signed as of another kind"));
+    return absl::DataLossError(absl::StrCat(std::string(what), ": signed as another kind of file"));
   }
   HEFT_RETURN_IF_ERROR(CheckSignature(parsed, head.file, what));
   HEFT_RETURN_IF_ERROR(CheckExpected(trust, expected, what, &parsed.file));

@@ -171,10 +171,10 @@ TEST_F(SignedFileTest, RefusesWithTheReason) {
   EXPECT_EQ(Why(Good(), Demands()), "");
   EXPECT_THAT(Why(stranger_, Good(), Demands()), HasSubstr("unknown server"));
   EXPECT_THAT(Why(client_, Good(), Demands()),
-              HasSubstr("\"camera\", whom the trust file lists as client"));
+              HasSubstr("\"camera\", which the trust file lists as client"));
   Statement other = Good();
   other.role = Role::kClient;
-  EXPECT_THAT(Why(client_, other, Demands()), HasSubstr("as by a client"));
+  EXPECT_THAT(Why(client_, other, Demands()), HasSubstr("signed by a client"));
   Expected expected = Demands();
   expected.kind = "SCOR";
   EXPECT_THAT(Why(Good(), expected), HasSubstr("(TEST), not encrypted scores (SCOR)"));

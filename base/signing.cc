@@ -48,14 +48,16 @@ absl::StatusOr<std::unique_ptr<SigningKey::Impl>> SigningKey::Impl::Parse(
   HEFT_ASSIGN_OR_RETURN(auto key, FromSeed(seed.span()));
   if (!std::ranges::equal(stated, key->public_)) {
     return absl::DataLossError(
-        absl::StrCat(std::string(what), ": its two halves do not belong together"));
+        absl::StrCat(std::string(what), ": its public and secret halves do not match"));
   }
   return key;
 }
 
 absl::StatusOr<std::vector<uint8_t>> SigningKey::Impl::Serialize(
     std::span<const char> passphrase) const {
-  if (outside_) return absl::FailedPreconditionError("the key is not here: it cannot be saved");
+  if (outside_) {
+    return absl::FailedPreconditionError("the key is outside this process and cannot be saved");
+  }
   ByteWriter writer;
   writer.Reserve(1024);
   writer.Raw(public_);
@@ -82,7 +84,7 @@ absl::StatusOr<Signature> SigningKey::Impl::Sign(ByteSpan message) const {
   if (outside_) {
     HEFT_ASSIGN_OR_RETURN(signature, outside_(message));
     if (SignatureIsGood(public_, message, signature)) return signature;
-    return absl::UnavailableError("what signs in this key's place has another key");
+    return absl::UnavailableError("the outside signer uses another key than the given public key");
   }
   crypto_sign_detached(signature.data(), nullptr, message.data(), message.size(), secret_.data());
   return signature;

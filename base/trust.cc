@@ -137,7 +137,7 @@ absl::StatusOr<Trust> Trust::LoadGuarded(const std::string& path) {
   struct stat file;
   if (stat(path.c_str(), &file) == 0 && (file.st_mode & S_IWOTH) == 0) return trust;
   return absl::FailedPreconditionError(
-      absl::StrCat(path, ": anybody may change whom it believes: chmod o-w ", path));
+      absl::StrCat(path, ": other users may change this trust file: chmod o-w ", path));
 }
 
 std::string Trust::Serialize() const {
@@ -165,10 +165,10 @@ bool Trust::IsRevoked(const SignerKey& key) const {
 
 absl::Status Trust::Add(Role role, const std::string& given, const SignerKey& key) {
   HEFT_ASSIGN_OR_RETURN(const std::string name, NormalIdentity(given));
-  if (key == SignerKey{}) return absl::InvalidArgumentError("zeros are nobody's public key");
+  if (key == SignerKey{}) return absl::InvalidArgumentError("zeros are not a public key");
   if (IsRevoked(key)) {
     return absl::FailedPreconditionError(
-        absl::StrCat("key ", HexString(key), " was revoked: make another one"));
+        absl::StrCat("key ", HexString(key), " was revoked: use another key"));
   }
   for (const Key& known : keys(role)) {
     if (known.key != key && known.name != name) continue;

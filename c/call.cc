@@ -60,13 +60,13 @@ absl::Status IsNull(const char* name) {
 
 absl::Status IsAnother(const char* name, const char* type) {
   return absl::InvalidArgumentError(
-      absl::StrCat(name, " is no ", type, ": it was freed, or is an object of another type"));
+      absl::StrCat(name, " is not a ", type, ": it was freed, or is an object of another type"));
 }
 
 absl::Status GivenBytes(const char* name, heft_bytes bytes) {
   if (bytes.size > PTRDIFF_MAX) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, " has a size of ", bytes.size, ", which is in no memory"));
+        absl::StrCat(name, " has a size of ", bytes.size, ", which is more than any memory"));
   }
   if (bytes.data != nullptr || bytes.size == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(name, " is NULL, with a size of ", bytes.size));

@@ -50,11 +50,11 @@ heft_status Call(heft_error** error, Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
     return Report(error, HEFT_OUT_OF_MEMORY, "out of memory");
   } catch (const std::length_error&) {  // more than any vector holds
-    return Report(error, HEFT_OUT_OF_MEMORY, "out of memory: a size is beyond all bounds");
+    return Report(error, HEFT_OUT_OF_MEMORY, "out of memory: a size is too large");
   } catch (const std::exception& exception) {
     return Report(error, HEFT_INTERNAL, exception.what());
   } catch (...) {
-    return Report(error, HEFT_INTERNAL, "something that is no exception was thrown");
+    return Report(error, HEFT_INTERNAL, "something was thrown that is not an exception");
   }
 }
 

@@ -19,7 +19,7 @@ struct Admitter {
   absl::StatusOr<std::vector<uint8_t>> operator()(std::span<const uint8_t> request) {
     heft_buffer* answer = nullptr;
     refused = admit(user, {request.data(), request.size()}, &answer);
-    if (refused != HEFT_OK) return absl::CancelledError("whoever admits has refused to");
+    if (refused != HEFT_OK) return absl::CancelledError("the callback for admissions has refused");
     HEFT_RETURN_IF_ERROR(Given(answer, "admission"));
     const std::unique_ptr<heft_buffer> owned(answer);
     return std::move(owned->bytes);
@@ -73,5 +73,5 @@ heft_status heft_enrol_many(const heft_client* client, const heft_matcher* match
     return absl::OkStatus();
   });
   if (admitter.refused == HEFT_OK || status == HEFT_OUT_OF_MEMORY) return status;
-  return heft::c::Report(error, admitter.refused, "whoever admits has refused to");
+  return heft::c::Report(error, admitter.refused, "the callback for admissions has refused");
 }

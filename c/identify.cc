@@ -38,11 +38,11 @@ struct Taker {
   absl::Status operator()(size_t row, std::span<const uint8_t> reply) {
     refused = take(user, row, {reply.data(), reply.size()});
     if (refused == HEFT_OK) return absl::OkStatus();
-    return absl::CancelledError("whoever takes the replies has refused one");
+    return absl::CancelledError("the callback for replies has refused one");
   }
   heft_status Outcome(heft_status status, heft_error** error) const {
     if (refused == HEFT_OK || status == HEFT_OUT_OF_MEMORY) return status;
-    return Report(error, refused, "whoever takes the replies has refused one");
+    return Report(error, refused, "the callback for replies has refused one");
   }
 };
 

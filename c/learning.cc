@@ -159,8 +159,8 @@ heft_status heft_dataset_vector(const heft_dataset* dataset, size_t modality, si
                                                      " rows of ", dimensions.size()));
     }
     if (static_cast<size_t>(dimensions[modality]) != dimension) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("room for ", dimension, " numbers, the vector has ", dimensions[modality]));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "space for ", dimension, " numbers given, the vector has ", dimensions[modality]));
     }
     const std::vector<float> vector = dataset->data.Vector(modality, row);
     std::copy(vector.begin(), vector.end(), values);

@@ -96,7 +96,7 @@ absl::Status OptionReader::Finish() const {
   for (const auto& [name, value] : options_->values) {
     if (std::find(known_.begin(), known_.end(), name) != known_.end()) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat("option \"", name, "\" is none of this call's: ",
+        absl::StrCat("option \"", name, "\" is not one of this call's options: ",
                      known_.empty() ? "it has none" : absl::StrJoin(known_, ", ")));
   }
   return absl::OkStatus();
@@ -120,7 +120,7 @@ absl::Status Add(heft_options* options, const char* name, T value) {
   const auto [place, is_new] = options->values.try_emplace(name, std::vector<T>());
   auto* list = std::get_if<std::vector<T>>(&place->second);
   if (list == nullptr) {
-    return absl::InvalidArgumentError(absl::StrCat("option \"", name, "\" is no such list"));
+    return absl::InvalidArgumentError(absl::StrCat("option \"", name, "\" is not a list"));
   }
   list->push_back(std::move(value));
   return absl::OkStatus();

@@ -72,7 +72,7 @@ absl::StatusOr<const Json*> Member(const Json& json, absl::string_view pointer) 
 }
 
 absl::Status IsNo(absl::string_view member, const char* type) {
-  return absl::InvalidArgumentError(absl::StrCat("member \"", member, "\" is no ", type));
+  return absl::InvalidArgumentError(absl::StrCat("member \"", member, "\" is not of type ", type));
 }
 
 // Kept: a text of a result that stays for as long as it does.

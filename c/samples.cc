@@ -60,7 +60,7 @@ absl::StatusOr<std::span<const float>> Values(const heft_rows& rows) {
   if (__builtin_mul_overflow(rows.rows, rows.dimension, &size) ||
       size > SIZE_MAX / 2 / sizeof(float)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(rows.rows, " rows of ", rows.dimension, " numbers are in no memory"));
+        absl::StrCat(rows.rows, " rows of ", rows.dimension, " numbers are more than any memory"));
   }
   if (size > 0) HEFT_RETURN_IF_ERROR(Given(rows.values, "rows.values"));
   return std::span<const float>(rows.values, size);

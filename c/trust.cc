@@ -75,7 +75,7 @@ absl::StatusOr<SignedFile> Open(heft_bytes bytes, const heft_trust* trust,
     return OpenSigned(Span(bytes), trust->trust, expected, what);
   }
   if (options != nullptr) {
-    return absl::InvalidArgumentError("options say what is expected, which needs a trust file");
+    return absl::InvalidArgumentError("options for checks need a trust file");
   }
   return ReadSigned(Span(bytes), what);
 }

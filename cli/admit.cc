@@ -49,7 +49,7 @@ absl::Status RunAuthorise(const Common& common, const AuthoriseOptions& options)
                         Authorise(key, gallery, act, options.identity, options.life));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Print(common, {{"out", options.out}, {"identity", options.identity}},
-        absl::StrCat("whoever has ", options.out, " may ", may, " \"", options.identity, "\""));
+        absl::StrCat("the holder of ", options.out, " may ", may, " \"", options.identity, "\""));
   return absl::OkStatus();
 }
 

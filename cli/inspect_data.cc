@@ -40,7 +40,7 @@ absl::StatusOr<Described> DescribeData(const std::string& path) {
   }
   if (labelled) told.json["identities"] = people.size();
   told.text = absl::StrCat("data folder: ", data.size(), " samples of ",
-                           labelled ? absl::StrCat(people.size(), " identities") : "nobody named",
+                           labelled ? absl::StrCat(people.size(), " identities") : "unnamed people",
                            ", ", absl::StrJoin(modalities, ", "), "\n");
   return told;
 }

@@ -197,7 +197,7 @@ std::string RateText(const DecisionRule& rule, const ChosenThreshold& at) {
 std::string DecisionText(size_t row, const DecisionRule& rule, const Decision& decision) {
   const std::string who = decision.accepted                           ? decision.identity
                           : decision.kind == ScoreKind::kVerification ? "not " + decision.claimed
-                                                                      : "nobody";
+                                                                      : "no match";
   return absl::StrCat("row ", row, ": ", who, decision.accepted ? " (accepted" : " (rejected",
                       decision.refusal.empty() ? "" : ": ", decision.refusal, ", ",
                       RateText(rule, decision.at), ")\n");

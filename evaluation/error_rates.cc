@@ -80,7 +80,7 @@ absl::Status CheckSets(size_t sets, std::span<const std::vector<double>> thresho
   }
   for (const std::vector<double>& of_set : thresholds) {
     if (of_set.size() == thresholds[0].size() && std::ranges::is_sorted(of_set)) continue;
-    return absl::InvalidArgumentError("give each set as many thresholds, rising");
+    return absl::InvalidArgumentError("give each set equally many thresholds, in rising order");
   }
   return absl::OkStatus();
 }

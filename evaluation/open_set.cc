@@ -15,7 +15,7 @@ absl::Status SearchTally::Add(const FeatureMatrix& scores, std::span<const int> 
   if (scores.rows() != static_cast<Eigen::Index>(probes.size()) ||
       scores.cols() != static_cast<Eigen::Index>(templates.size()) ||
       (!left_out.empty() && left_out.size() != probes.size())) {
-    return absl::InvalidArgumentError("scores, probes and templates do not go together");
+    return absl::InvalidArgumentError("scores, probes and templates have different sizes");
   }
   HEFT_RETURN_IF_ERROR(CheckFinite(scores, "scores"));
   for (Eigen::Index i = 0; i < scores.rows(); ++i) {
@@ -44,7 +44,7 @@ absl::Status SearchTally::Add(const FeatureMatrix& scores, std::span<const int> 
 absl::StatusOr<SearchErrors> SearchTally::Finish() const {
   if (strangers_.empty() || mated_.empty()) {
     return absl::InvalidArgumentError(
-        "an open-set evaluation needs searches of people who are enrolled and of others");
+        "an open-set evaluation needs searches of enrolled people and of others");
   }
   std::vector<double> strangers = strangers_, mated = mated_;
   SearchErrors out;

@@ -160,11 +160,12 @@ absl::Status CheckTrial(std::span<const LabelledScores> sets,
     const auto n = static_cast<Eigen::Index>(sets[k].identities.size());
     if (sets[k].scores.rows() != n || sets[k].scores.cols() != n ||
         thresholds[k].size() != thresholds[0].size()) {
-      return absl::InvalidArgumentError("scores, identities and thresholds do not go together");
+      return absl::InvalidArgumentError("scores, identities and thresholds have different sizes");
     }
     if (GallerySize(sets[k].identities, plan.templates) > 0) continue;
     return absl::InvalidArgumentError(
-        "searches need people with more samples than are enrolled, and others who are not");
+        "searches need people with more samples than are enrolled, and people who are not "
+        "enrolled");
   }
   return absl::OkStatus();
 }

@@ -42,8 +42,8 @@ absl::StatusOr<double> ScoreField(const TextLines& lines, absl::string_view fiel
   double score = kFailed;
   if (field.empty()) return score;
   if (!absl::SimpleAtod(field, &score) || std::isinf(score)) {
-    return lines.Bad(absl::StrCat("\"", Shown(field), "\" is no score: write a number, or ",
-                                  "nan where the comparison failed"));
+    return lines.Bad(absl::StrCat("\"", Shown(field), "\" is not a score: write a number, or ",
+                                  "nan for a failed comparison"));
   }
   return score;
 }
@@ -129,7 +129,7 @@ absl::StatusOr<CsvColumns> ReadHeader(const TextLines& lines,
 absl::StatusOr<ScorePair> CsvPair(const TextLines& lines, const CsvColumns& columns,
                                   const std::vector<std::string>& fields, TableBuilder* table) {
   if (fields.size() != columns.count) {
-    return lines.Bad(absl::StrCat(fields.size(), " fields, where the header has ", columns.count));
+    return lines.Bad(absl::StrCat(fields.size(), " fields, but the header has ", columns.count));
   }
   const auto field = [&](std::optional<size_t> column) -> absl::string_view {
     return column ? absl::string_view(fields[*column]) : absl::string_view();
@@ -185,7 +185,7 @@ absl::StatusOr<ScoreTable> ParseColumns(TextLines& lines, size_t columns) {
   do {
     const std::vector<absl::string_view> fields = lines.Columns();
     if (fields.size() != columns) {
-      return lines.Bad(absl::StrCat(fields.size(), " columns, where the first line has ", columns));
+      return lines.Bad(absl::StrCat(fields.size(), " columns, but the first line has ", columns));
     }
     HEFT_ASSIGN_OR_RETURN(const ScorePair pair, ColumnsPair(lines, fields, &table));
     table.Add(pair);
@@ -201,7 +201,7 @@ absl::Status AddList(std::string_view text, std::string_view what, bool genuine,
     ScorePair pair;
     pair.genuine = genuine;
     HEFT_ASSIGN_OR_RETURN(pair.score, ScoreField(lines, lines.Columns().back()));
-    if (std::isnan(pair.score)) return lines.Bad("a score that is no number");
+    if (std::isnan(pair.score)) return lines.Bad("a score is not a number");
     table->pairs.push_back(pair);
   }
   return absl::OkStatus();
@@ -213,7 +213,7 @@ absl::Status AddHistogram(std::string_view text, std::string_view what, ScoreTab
   for (uint64_t score = 0; lines.Next(); ++score) {
     uint64_t count = 0;
     if (!absl::SimpleAtoi(lines.Columns().back(), &count)) {
-      return lines.Bad("a histogram's line is a count of scores");
+      return lines.Bad("a line of a histogram must be a count of scores");
     }
     if (count > kMostInHistogram - total) {
       return lines.Bad(absl::StrCat("more than ", kMostInHistogram, " scores in all"));
@@ -278,7 +278,7 @@ absl::StatusOr<ScoreTable> ReadScoreLists(const ScoreLists& paths, bool histogra
 absl::StatusOr<ScoreTable> SelectSplit(const ScoreTable& table, std::string_view split) {
   const auto found = std::ranges::find(table.splits, split);
   if (found == table.splits.end()) {
-    return absl::NotFoundError(absl::StrCat("no comparison is of split \"", std::string(split),
+    return absl::NotFoundError(absl::StrCat("no comparison is in split \"", std::string(split),
                                             "\"; there are: \"",
                                             absl::StrJoin(table.splits, "\", \""), "\""));
   }

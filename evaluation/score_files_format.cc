@@ -52,7 +52,7 @@ absl::Status CheckColumns(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
     if (name.find_first_of(" \t") == name.npos) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "\"", name, "\": columns are apart by blanks, and names cannot hold any: write CSV"));
+        "\"", name, "\": columns are separated by blanks, so names cannot contain any: write CSV"));
   }
   return absl::OkStatus();
 }
@@ -79,7 +79,7 @@ absl::StatusOr<std::string> FormatColumns(const ScoreTable& table, bool five) {
 absl::StatusOr<std::string> FormatScores(const ScoreTable& table, ScoreForm form) {
   if (!table.named) {
     return absl::InvalidArgumentError(
-        "these scores name nobody: they can be written as lists of genuine and impostor scores");
+        "these scores name no people: write them as lists of genuine and impostor scores");
   }
   if (form == ScoreForm::kCsv) return FormatCsv(table);
   return FormatColumns(table, form == ScoreForm::kBob5);

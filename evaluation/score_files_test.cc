@@ -83,17 +83,17 @@ TEST(ScoreFilesTest, RefusesWithTheLine) {
   EXPECT_THAT(Refusal("bio_ref_subject_id,score\n"), HasSubstr("no column \"probe_subject_id\""));
   EXPECT_THAT(Refusal("score," + header), HasSubstr("\"score\" twice"));
   EXPECT_THAT(Refusal(header), HasSubstr("holds no comparisons"));
-  EXPECT_THAT(Refusal(header + "a,b,0.5\n"), HasSubstr("line 2: 3 fields, where the header has 4"));
+  EXPECT_THAT(Refusal(header + "a,b,0.5\n"), HasSubstr("line 2: 3 fields, but the header has 4"));
   EXPECT_THAT(Refusal(header + "a,a,1,genuine\na,b,x\x1b,impostor\n"),
-              AllOf(HasSubstr("line 3: \"x\\x1b\" is no score")));
-  EXPECT_THAT(Refusal(header + "a,b,inf,impostor\n"), HasSubstr("is no score"));
+              AllOf(HasSubstr("line 3: \"x\\x1b\" is not a score")));
+  EXPECT_THAT(Refusal(header + "a,b,inf,impostor\n"), HasSubstr("is not a score"));
   EXPECT_THAT(Refusal(header + "a,b,1,genuine\n"), HasSubstr("of two subjects: write impostor"));
   EXPECT_THAT(Refusal(header + ",b,1,impostor\n"), HasSubstr("a subject has no name"));
   EXPECT_THAT(Refusal(header + "a\x1b,b,1,impostor\n"), HasSubstr("U+001B"));
   EXPECT_THAT(Refusal(header + "\"a,b,1,impostor\n"), HasSubstr("does not end on its line"));
   EXPECT_THAT(Refusal(header + "\"a\"a,b,1,impostor\n"), HasSubstr("after a field in quotes"));
-  EXPECT_THAT(Refusal("a a p 1\na a p 1 2\n"), HasSubstr("line 2: 5 columns, where the first"));
-  EXPECT_THAT(Refusal("a a p one\n"), HasSubstr("line 1: \"one\" is no score"));
+  EXPECT_THAT(Refusal("a a p 1\na a p 1 2\n"), HasSubstr("line 2: 5 columns, but the first"));
+  EXPECT_THAT(Refusal("a a p one\n"), HasSubstr("line 1: \"one\" is not a score"));
 }
 
 ScoreTable Example() {

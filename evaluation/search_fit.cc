@@ -72,14 +72,14 @@ absl::StatusOr<Searches> CollectSearches(std::span<const LabelledScores> sets, u
   for (const LabelledScores& set : sets) {
     const auto n = static_cast<Eigen::Index>(set.identities.size());
     if (set.scores.rows() != n || set.scores.cols() != n || templates == 0) {
-      return absl::InvalidArgumentError("scores and identities do not go together");
+      return absl::InvalidArgumentError("scores and identities have different sizes");
     }
     HEFT_RETURN_IF_ERROR(CheckFinite(set.scores, "scores"));
     AddSet(set, templates, &out);
   }
   if (out.People() < kFewestPeople || out.falling.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        out.People(), " people tell nothing of searches: ", kFewestPeople, " are needed"));
+        out.People(), " people are too few to calibrate searches: ", kFewestPeople, " are needed"));
   }
   std::ranges::sort(out.falling, [](const Best& a, const Best& b) {
     return std::tie(b.score, a.probe, a.person) < std::tie(a.score, b.probe, b.person);

@@ -87,7 +87,7 @@ absl::StatusOr<Unlinkability> MeasureUnlinkability(std::span<const double> mated
 
 absl::StatusOr<Linkage> MeasureLinkage(const FeatureMatrix& scores, const PairKinds& kinds,
                                        int shuffles, uint64_t seed) {
-  if (shuffles < 10) return absl::InvalidArgumentError("ten shuffles at least");
+  if (shuffles < 10) return absl::InvalidArgumentError("give at least ten shuffles");
   std::vector<int> order(static_cast<size_t>(scores.cols()));
   for (size_t i = 0; i < order.size(); ++i) order[i] = static_cast<int>(i);
   const Pairs pairs = PairsOf(scores, kinds, order);

@@ -28,14 +28,14 @@ absl::StatusOr<SealCompression> ParseSealCompression(std::string_view name) {
   if (name == "zlib") return SealCompression::kZlib;
   if (name == "zstd") return SealCompression::kZstd;
   return absl::InvalidArgumentError(
-      absl::StrCat("there is no compression \"", std::string(name), "\": give none, zlib or zstd"));
+      absl::StrCat("unknown compression \"", std::string(name), "\": give none, zlib or zstd"));
 }
 
 absl::StatusOr<SealRing> ParseSealRing(std::string_view name) {
   if (name == "matching") return SealRing::kMatching;
   if (name == "enrolment") return SealRing::kEnrolment;
   return absl::InvalidArgumentError(
-      absl::StrCat("there is no ring \"", std::string(name), "\": give matching or enrolment"));
+      absl::StrCat("unknown ring \"", std::string(name), "\": give matching or enrolment"));
 }
 
 absl::StatusOr<SealParameters> ExportSealParameters(const Model& model, SealCompression compression,

@@ -67,8 +67,8 @@ absl::Status NeedingMatching(const Rings& rings, const absl::Status& status) {
   const absl::Status needing = Needing(rings, SealRing::kMatching, status);
   return absl::Status(needing.code(),
                       absl::StrCat(std::string(needing.message()),
-                                   "; enrolment keys hold a ring switch, which SEAL cannot make: "
-                                   "heft keygen --secret-key makes them"));
+                                   "; SEAL cannot make enrolment keys, because they contain a ring "
+                                   "switch: make them with heft keygen --secret-key"));
 }
 
 // The ring that a ciphertext was made in: SEAL's files name their parameters by a hash.

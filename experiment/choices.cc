@@ -77,23 +77,24 @@ absl::StatusOr<std::vector<FoldModels>> TrainChoices(const Monitor& monitor, con
   size_t done = 0;
   TrainHooks hooks;
   hooks.save = [&](const TrainCheckpoint&) { return CheckNotStopped(monitor); };
-  HEFT_RETURN_IF_ERROR(ForEachFold(
-      dataset, options.folds, options.fold_seed, [&](int fold, const Dataset& data) -> absl::Status {
-        std::vector<absl::StatusOr<TrainResult>> results(choices.size());
-        ParallelFor(choices.size(), [&](size_t i) {
-          results[i] = absl::CancelledError("interrupted");
-          if (Stopped(monitor)) return;
-          results[i] = Train(data, choices[i].train, hooks);
-          std::lock_guard<std::mutex> lock(mutex);
-          progress.Update(++done, options.folds * choices.size(),
-                          absl::StrCat("fold ", fold + 1, ", ", choices[i].label));
-        });
-        for (size_t i = 0; i < choices.size(); ++i) {
-          HEFT_RETURN_IF_ERROR(results[i].status());
-          sets[i].models.push_back(AssembleModel(data, *results[i]));
-        }
-        return absl::OkStatus();
-      }));
+  HEFT_RETURN_IF_ERROR(
+      ForEachFold(dataset, options.folds, options.fold_seed,
+                  [&](int fold, const Dataset& data) -> absl::Status {
+                    std::vector<absl::StatusOr<TrainResult>> results(choices.size());
+                    ParallelFor(choices.size(), [&](size_t i) {
+                      results[i] = absl::CancelledError("interrupted");
+                      if (Stopped(monitor)) return;
+                      results[i] = Train(data, choices[i].train, hooks);
+                      std::lock_guard<std::mutex> lock(mutex);
+                      progress.Update(++done, options.folds * choices.size(),
+                                      absl::StrCat("fold ", fold + 1, ", ", choices[i].label));
+                    });
+                    for (size_t i = 0; i < choices.size(); ++i) {
+                      HEFT_RETURN_IF_ERROR(results[i].status());
+                      sets[i].models.push_back(AssembleModel(data, *results[i]));
+                    }
+                    return absl::OkStatus();
+                  }));
   return sets;
 }
 
@@ -103,8 +104,9 @@ absl::StatusOr<CrossValidation> CompareChoices(const Monitor& monitor, const Dat
                                                const FoldOptions& options) {
   std::vector<Choice> choices = Choices(dataset);
   if (choices.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("the data have ", dataset.TotalDimension(),
-                                                   " dimensions in all, choices need 16 or more"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the data have ", dataset.TotalDimension(),
+                     " dimensions in all, but choices need 16 or more"));
   }
   std::vector<FoldModels> concatenations;
   const std::string last = dataset.modalities.back().name;
@@ -134,10 +136,10 @@ absl::StatusOr<CrossValidation> CompareChoices(const Monitor& monitor, const Dat
     if (row.system.encrypted || row.system.id.rfind("gamma", 0) != 0) continue;
     const bool deferred = row.system.id.find("deferred") != std::string::npos;
     result.notes.push_back(
-        absl::StrCat(row.system.label, ": computed in plain. ",
+        absl::StrCat(row.system.label, ": computed without encryption. ",
                      deferred ? "Deferred normalisation divides by the exact norm after decryption."
                      : options.encrypted ? "The engine's profile cannot evaluate this degree."
-                                         : "No encrypted rows were asked for."));
+                                         : "No encrypted rows were requested."));
   }
   return result;
 }

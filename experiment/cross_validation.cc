@@ -50,7 +50,7 @@ class CrossValidator {
           absl::StrCat(set.models.size(), " models for ", options.folds, " folds"));
     }
     if (options.scores && models_.size() != 1) {
-      return absl::InvalidArgumentError("scores can be written of one set of models");
+      return absl::InvalidArgumentError("scores can be written for one set of models only");
     }
     HEFT_RETURN_IF_ERROR(
         ForEachFold(dataset_, options.folds, options.fold_seed,
@@ -90,8 +90,8 @@ class CrossValidator {
     result_.notes.push_back(absl::StrCat(
         set.label, set.label.empty() ? "" : ": ", "in ", kept, " of ", set.models.size(),
         " folds no epoch of either training was better on the validation people than their common "
-        "start, so both kept it (epoch 0): there the exactly trained and the FHE-aware projection "
-        "are one, and their scores agree"));
+        "start, so both kept it (epoch 0). There the exactly trained and the FHE-aware projection "
+        "are the same, and their scores agree"));
   }
 
   absl::Status ScoreFold(int fold, const Dataset& data) {

@@ -64,8 +64,8 @@ bool IsReal(const Estimate& e) { return e.lo > 0 || e.hi < 0; }
 
 std::string GapText(const FoldGap& gap, const FoldRow& row) {
   return absl::StrFormat(
-      "%s minus the same in plain: AUROC %+.6f, a score by at most %.1e; %.2f%% of the test "
-      "samples outside the interval",
+      "%s minus the same without encryption: AUROC %+.6f, a score by at most %.1e; %.2f%% of the "
+      "test samples outside the interval",
       row.system.label, gap.auroc, gap.max_score, 100 * gap.outside_share);
 }
 
@@ -127,9 +127,9 @@ PageTable ResultsTable(const CrossValidation& c) {
   }
   table.caption = absl::StrFormat(
       "Means over the folds; spread is the standard deviation over them. Small: 95%% intervals "
-      "from %d bootstrap replicates over identities, folds resampled each on its own. A difference "
-      "is set bold where its interval excludes 0. The intervals hold the projections as they were "
-      "trained: what another training would change is not in them.",
+      "from %d bootstrap replicates over identities, each fold resampled separately. A difference "
+      "is bold if its interval excludes 0. The intervals apply to the projections as trained; they "
+      "do not include the variation of another training.",
       c.options.replicates);
   return table;
 }
@@ -245,9 +245,9 @@ absl::StatusOr<std::string> MakeFoldReport(
   page.Heading("Results");
   page.Table(ResultsTable(c));
   page.Heading("Picture");
-  page.Figures({{picture, "AUROC.",
-                 "Bars: mean and 95% interval; points: the folds. Encrypted rows in their own "
-                 "colour."}});
+  page.Figures(
+      {{picture, "AUROC.",
+        "Bars: mean and 95% interval; points: the folds. Encrypted rows have their own colour."}});
   for (const FoldJudgement& judged : c.judgements) {
     std::vector<std::string> names;
     HEFT_ASSIGN_OR_RETURN(const std::vector<PageFigure> figures,

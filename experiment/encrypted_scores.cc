@@ -195,8 +195,8 @@ class Experiment {
                               MatchBlock(roles_->instance(), blocks_[b], probe, roles_->keys()));
         match_ms[i] = matching.Milliseconds();
         HEFT_ASSIGN_OR_RETURN(const Ciphertext sent, roles_->Sent(scores));
-        predicted[i] = std::max(predicted[i],
-                                ckks::SlotErrorBound(roles_->params(), sent.noise, sent.scale));
+        predicted[i] =
+            std::max(predicted[i], ckks::SlotErrorBound(roles_->params(), sent.noise, sent.scale));
         const Stopwatch decryption;
         refused[i] = Open(i, b, sent, probes[i], opened);
         decrypt_ms[i] = decryption.Milliseconds();
@@ -247,9 +247,9 @@ absl::StatusOr<EncryptedRun> ScoreEncrypted(const Monitor& monitor, const Model&
                                             const std::vector<FeatureMatrix>& modalities,
                                             const std::vector<int>& only) {
   if (modalities.size() != model.modalities.size() || modalities[0].rows() == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("the model fuses ", model.modalities.size(),
-                                                   " modalities, ", modalities.size(),
-                                                   " are given, with a sample each at least"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("the model fuses ", model.modalities.size(), " modalities, ",
+                     modalities.size(), " are given, and each needs at least one sample"));
   }
   return Experiment(monitor, model, modalities, only).Run();
 }

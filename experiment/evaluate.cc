@@ -99,7 +99,7 @@ absl::StatusOr<Report> EvaluateFolds(const TrainingData& data, std::span<const F
     for (const experiment::FoldModels& other : sets) {
       if (other.id == set.name) {
         return absl::InvalidArgumentError(absl::StrCat("two sets of models are called \"", set.name,
-                                                       "\"; rows would have the same name"));
+                                                       "\": give them different names"));
       }
     }
     sets.push_back({set.name, set.name, experiment::FoldModels::Rows::kAll, set.models});
@@ -220,8 +220,8 @@ absl::StatusOr<std::vector<Model>> LoadFolds(const std::string& folder, const Tr
     if (FoldOf(model) != FoldNumber{folds, fold_seed, fold, Inside::Of(data).dataset.Rows()}) {
       return absl::FailedPreconditionError(absl::StrCat(
           file, ": not trained in fold ", fold + 1, " of ", folds, " (fold seed ", fold_seed,
-          ") of these data; it may have seen the people it would be tested on. Make it with heft "
-          "train --folds ",
+          ") of these data, so it may have been trained on the people of the test. Make it with "
+          "heft train --folds ",
           folds));
     }
     models.push_back(std::move(model));

@@ -74,7 +74,7 @@ class Evaluator {
     if (rows_.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat(folder, ": split \"", SplitName(split),
-                       "\" has no samples; --split all judges everybody in the folder"));
+                       "\" has no samples; --split all evaluates all people in the folder"));
     }
     result_.data_folder = folder;
     result_.data_name = FolderName(folder);
@@ -84,10 +84,11 @@ class Evaluator {
     result_.split_was_derived = dataset_.split_was_derived;
     if (dataset_.split_was_derived) {
       const std::set<std::string> all(dataset_.labels.begin(), dataset_.labels.end());
-      result_.notes.push_back(absl::StrFormat(
-          "There is no split.txt: %d of %d identities are judged, those of split \"%s\" as heft "
-          "train deals them. --split all judges everybody, where the model was trained on others",
-          identities.size(), all.size(), SplitName(split)));
+      result_.notes.push_back(
+          absl::StrFormat("There is no split.txt: %d of %d identities are evaluated, those of "
+                          "split \"%s\" as heft train assigns them. If the model was trained on "
+                          "other people, --split all evaluates all people",
+                          identities.size(), all.size(), SplitName(split)));
     }
     return absl::OkStatus();
   }
@@ -228,15 +229,17 @@ class Evaluator {
           absl::StrFormat("only %d identities: the intervals are rough", result_.identities));
     }
     if (trained_ > 0) {
-      warnings.push_back(absl::StrFormat(
-          "%d samples are of people for training or validation: a model that was trained on these "
-          "data has seen them, and its figures promise too much",
-          trained_));
+      warnings.push_back(
+          absl::StrFormat("%d samples are of people for training or validation: if the model was "
+                          "trained on these data, its figures are too optimistic",
+                          trained_));
     }
     if (result_.options.split == Split::kTrain) {
-      warnings.push_back("this split was trained on: it says nothing about new people");
+      warnings.push_back(
+          "the model was trained on this split: the figures say nothing about new people");
     } else if (result_.options.split == Split::kValidation) {
-      warnings.push_back("this split chose the model: expect less of new people");
+      warnings.push_back(
+          "the model was selected on this split: the figures are better than for new people");
     }
     if (result_.outside > 0) {
       warnings.push_back(absl::StrFormat(
@@ -244,23 +247,23 @@ class Evaluator {
           result_.outside, result_.samples));
     }
     if (result_.run.refused > 0) {
-      warnings.push_back(absl::StrFormat(
-          "%d of %d samples were refused as probes: the model gives them a length at which the "
-          "proof of their norm fails. Their scores count as %g. Train on more people, or with a "
-          "smaller --gamma",
-          result_.run.refused, result_.samples, Roles::kRefusedScore));
+      warnings.push_back(
+          absl::StrFormat("%d of %d samples were refused as probes: the model gives them a length "
+                          "at which the proof of their norm fails. Their scores count as %g. Train "
+                          "on more people, or with a smaller --gamma",
+                          result_.run.refused, result_.samples, Roles::kRefusedScore));
     }
     if (!result_.KeepsPromise().value_or(true)) {
       warnings.push_back(absl::StrFormat(
-          "encrypted and plain differ by more than promised: AUROC %+.5f (at "
-          "most %g), a score by %.5f (at most %g)",
+          "encrypted and plain differ by more than the stated limits: AUROC %+.5f (at most %g), a "
+          "score by %.5f (at most %g)",
           result_.gap.auroc, kPromisedAurocGap, result_.gap.max_score, kPromisedScoreGap));
     }
     if (KeptItsStart(model())) {
       result_.notes.push_back(
           "No epoch of either training was better on the validation people than their common "
-          "start, so both kept it (epoch 0): the exactly trained and the FHE-aware projection are "
-          "one, and their rows agree");
+          "start, so both kept it (epoch 0). The exactly trained and the FHE-aware projection are "
+          "the same, and their rows agree");
     }
     return absl::OkStatus();
   }

@@ -177,12 +177,12 @@ void AddHeader(const Evaluation& e, Page& page) {
   for (const ModalitySpec& m : e.model.modalities) {
     modalities.push_back(absl::StrCat(m.name, " (", m.dimension, "-D)"));
   }
-  page.Note(absl::StrCat(absl::StrJoin(modalities, " and "), ", fused into ", e.model.gamma,
-                         " dimensions. Split “", e.SplitLabel(), "”, ",
-                         e.split_was_derived ? "drawn by identity for want of a split.txt, " : "",
-                         Count(e.samples), " samples of ", Count(e.identities),
-                         " identities: ", Count(e.genuine_pairs), " genuine and ",
-                         Count(e.impostor_pairs), " impostor pairs."));
+  page.Note(absl::StrCat(
+      absl::StrJoin(modalities, " and "), ", fused into ", e.model.gamma, " dimensions. Split “",
+      e.SplitLabel(), "”, ",
+      e.split_was_derived ? "assigned by identity because there is no split.txt, " : "",
+      Count(e.samples), " samples of ", Count(e.identities), " identities: ",
+      Count(e.genuine_pairs), " genuine and ", Count(e.impostor_pairs), " impostor pairs."));
 }
 
 void AddKeyFigures(const Evaluation& e, Page& page) {
@@ -202,7 +202,8 @@ void AddKeyFigures(const Evaluation& e, Page& page) {
                    Fixed(1 - encrypted.tmr_1e2.lo, 3)));
   if (!e.judgement.curves.empty()) {
     const SearchCurve& curve = e.judgement.curves[0];
-    add(Fixed(curve.errors.match_rates[0], 3), "of enrolled people are found first (rank 1)");
+    add(Fixed(curve.errors.match_rates[0], 3),
+        "of searches by enrolled people return the right name first (rank 1)");
   }
   if (e.effective_dimension) {
     add(Fixed(*e.effective_dimension, 1),
@@ -238,8 +239,8 @@ void AddResults(const Evaluation& e, Page& page) {
   table.caption = absl::StrCat(
       "95% intervals from ", Count(e.options.replicates),
       " bootstrap replicates over identities. “Encrypted minus this” is a difference on the same "
-      "replicates; where its interval excludes 0 it is more than the choice of people. FMR and "
-      "TMR: shares of impostor and genuine pairs accepted.");
+      "replicates; if its interval excludes 0, it is more than a random effect of the chosen "
+      "people. FMR and TMR: shares of impostor and genuine pairs that are accepted.");
   page.Heading("Results");
   page.Table(table);
   for (const std::string& note : e.notes) page.Note(note + ".");
@@ -264,14 +265,14 @@ void AddGap(const Evaluation& e, const Plots& plots, Page& page) {
   page.Heading("Plain against encrypted");
   page.Paragraph(
       "Every sample was encrypted under a public key, fused, normalised, enrolled and matched "
-      "against all others without decryption. The same projection and the same approximation in "
-      "the clear are the reference.");
+      "against all others without decryption. The reference is the same projection and "
+      "approximation computed without encryption.");
   std::vector<PageFigure> figures = Named(plots, true);
-  figures.push_back({plots.roc, "ROC.",
-                     "The encrypted curve (dashed) lies on the plain one. The FMR axis is "
-                     "logarithmic; below the inverse of the number of impostor comparisons there "
-                     "is nothing to see."});
-  figures.push_back({plots.score_error, "What encryption adds to a score.",
+  figures.push_back(
+      {plots.roc, "ROC.",
+       "The encrypted curve (dashed) lies on the plain one. The FMR axis is logarithmic; below the "
+       "inverse of the number of impostor comparisons the curve has no data."});
+  figures.push_back({plots.score_error, "The effect of encryption on a score.",
                      absl::StrCat("rms ", Significant(e.gap.rms_score), ", at most ",
                                   Significant(e.gap.max_score), " over all ",
                                   Count(int64_t{e.samples} * e.samples), " scores.")});
@@ -283,7 +284,7 @@ void AddGap(const Evaluation& e, const Plots& plots, Page& page) {
         absl::StrCat(Significant(e.gap.max_score), promised("", kPromisedScoreGap))},
        {"Score, rms difference", Significant(e.gap.rms_score)},
        {"Score, bound predicted by the noise estimator",
-        absl::StrFormat("%s (%.1f times the largest seen)", Significant(e.run.predicted_error),
+        absl::StrFormat("%s (%.1f times the largest error)", Significant(e.run.predicted_error),
                         e.run.predicted_error / std::max(e.gap.max_score, 1e-12))}});
 }
 
@@ -292,15 +293,16 @@ void AddNormalisation(const Evaluation& e, const Plots& plots, Page& page) {
   page.Heading("Normalisation without a root");
   std::vector<PageFigure> figures = {
       {plots.approximation, "Approximation.",
-       absl::StrFormat("The polynomial that stands in for 1/√s. Dashed verticals: its interval, "
-                       "[%.3f, %.3f].",
-                       f.interval.lo, f.interval.hi)},
-      {plots.relative_error, "Its error where the data are.",
+       absl::StrFormat(
+           "The polynomial that approximates 1/√s. Dashed verticals: its interval, [%.3f, %.3f].",
+           f.interval.lo, f.interval.hi)},
+      {plots.relative_error, "Its error over the data.",
        absl::StrCat("At most ", Percent(f.MaxRelativeError()), " inside the interval; ",
                     Count(e.outside), " of ", Count(e.samples), " samples lie outside.")}};
   if (!plots.norms.empty()) {
-    figures.push_back({plots.norms, "Samples that lack modalities.",
-                       "Their squared norms beside those of whole samples, and the interval."});
+    figures.push_back(
+        {plots.norms, "Samples that lack modalities.",
+         "Their squared norms, compared with those of whole samples, and the interval."});
   }
   page.Figures(figures);
 }
@@ -333,7 +335,7 @@ void AddTimes(const Evaluation& e, Page& page) {
   page.Heading("Time");
   page.Note(absl::StrCat("Single operations: medians on one thread while ", run.threads,
                          run.threads == 1 ? " thread works" : " threads work",
-                         "; the rest is wall clock."));
+                         "; the rest is wall-clock time."));
   page.Facts({{"Encrypt one sample, all modalities", Milliseconds(run.encrypt_ms)},
               {"Fuse and normalise one sample", Milliseconds(run.fuse_ms)},
               {"Prepare a probe for a gallery", Milliseconds(run.prepare_ms)},

@@ -101,7 +101,7 @@ absl::StatusOr<std::string> InlineSvg(std::string_view svg, std::string_view des
   const size_t defs = svg.find("<defs>"), defs_end = svg.find("</defs>");
   if (start == svg.npos || end == svg.npos || defs == svg.npos || defs_end == svg.npos ||
       !(start < defs && defs < defs_end && defs_end < end)) {
-    return absl::InternalError("gnuplot wrote something else than the SVG expected of it");
+    return absl::InternalError("gnuplot did not write the expected SVG");
   }
   // The definitions are symbols of points, which no plot uses.
   const size_t body = start + kStart.size(), after = defs_end + std::string_view("</defs>").size();

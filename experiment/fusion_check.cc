@@ -63,9 +63,8 @@ std::vector<std::string> FusionCheck::Losses() const {
     const Estimate& minus = rival.fnmr_minus;
     if (!Worse(minus)) continue;
     losses.push_back(absl::StrFormat(
-        "%s \"%s\" on people who took no part: FNMR at FMR 1e-3 is %.4f against %.4f (%+.4f "
-        "[%+.4f, "
-        "%+.4f])%s. %s",
+        "%s \"%s\" on people who were not used for training: FNMR at FMR 1e-3 is %.4f against %.4f "
+        "(%+.4f [%+.4f, %+.4f])%s. %s",
         SurelyWorse(minus) ? "FUSION IS WORSE than" : "fusion loses to", rival.row.system.label,
         fused_fnmr, Fnmr(rival.row), minus.value, minus.lo, minus.hi,
         SurelyWorse(minus) ? "" : ", which may be chance", Remedy(rival.row.system.id)));

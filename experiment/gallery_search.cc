@@ -65,10 +65,10 @@ std::vector<int> AllRows(const Dataset& dataset) {
 absl::Status CheckApart(const std::set<std::string>& known, const Dataset& others) {
   for (const std::string& label : others.labels) {
     if (!known.contains(label)) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        others.folder, ": \"", label,
-        "\" is a person of another folder too; distractors and strangers must be other people, "
-        "rename or leave out"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(others.folder, ": \"", label,
+                     "\" is also a person of another folder. Distractors and strangers must be "
+                     "other people: rename this person or leave it out"));
   }
   return absl::OkStatus();
 }
@@ -76,10 +76,10 @@ absl::Status CheckApart(const std::set<std::string>& known, const Dataset& other
 absl::StatusOr<Dataset> SelectOthers(const Dataset& others, const Model& model) {
   absl::StatusOr<Dataset> selected = SelectModalities(others, model, others.folder);
   if (selected.ok() || model.modalities.size() < 2) return selected;
-  return absl::InvalidArgumentError(absl::StrCat(
-      selected.status().message(),
-      ". Everybody in a gallery has the model's modalities: search it with a model that was "
-      "trained on a folder of the modalities that all have"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(selected.status().message(),
+                   ". All people in a gallery need the model's modalities: use a model that was "
+                   "trained on a folder with the modalities that all people have"));
 }
 
 absl::StatusOr<Searches> PlanSearches(const Dataset& dataset, const Dataset& distractors,
@@ -99,7 +99,7 @@ absl::StatusOr<Searches> PlanSearches(const Dataset& dataset, const Dataset& dis
   if (own.rest.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(dataset.folder, ": split \"", SplitName(split),
-                     "\" has no person with two samples, one to enrol and one to search with"));
+                     "\" has no person with two samples, one to enrol and one for a search"));
   }
   const auto add = [](int first, size_t count, RowLists* lists) {
     for (size_t i = 0; i < count; ++i) lists->push_back({first + static_cast<int>(i)});

@@ -10,8 +10,8 @@ namespace {
 
 std::string Summary(const GallerySearch& search) {
   return absl::StrCat(
-      search.people, " people are enrolled with a sample each; ", search.mated,
-      " searches of people who are enrolled, ", search.strangers, " searches of strangers",
+      search.people, " people are enrolled with one sample each; ", search.mated,
+      " searches by enrolled people, ", search.strangers, " searches by strangers",
       search.left_out ? ", who are the distractors, each with its own template left out" : "");
 }
 
@@ -68,7 +68,7 @@ std::string MakeGalleryReport(const GallerySearch& search) {
   for (const GalleryRow& row : search.rows) {
     page.Heading(row.system.label);
     page.Note(absl::StrCat(row.system.dimension, "-D. Thresholds were fitted ", row.calibrated_on,
-                           ". Whatever the score, ", Percent(FoundFirst(row)),
+                           ". At any score, ", Percent(FoundFirst(row)),
                            " of enrolled people are found first."));
     AddSearches(row.judgement, page);
   }

@@ -121,11 +121,11 @@ TEST(GallerySearchTest, RefusesWhatIsNotTheSameForAll) {
   };
   Dataset same = parts.distractors;
   same.labels[3] = parts.data.labels[0];
-  EXPECT_THAT(why(same), HasSubstr("is a person of another folder too"));
+  EXPECT_THAT(why(same), HasSubstr("is also a person of another folder"));
   Dataset face = parts.distractors;
   face.modalities.pop_back();
   EXPECT_THAT(why(face), HasSubstr("no modality \"voice\""));
-  EXPECT_THAT(why(face), HasSubstr("search it with a model that was trained on"));
+  EXPECT_THAT(why(face), HasSubstr("use a model that was trained on"));
 }
 
 // Without training people raw cosines have no thresholds, and say so.

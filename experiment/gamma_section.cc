@@ -90,18 +90,19 @@ absl::StatusOr<std::string> DrawGamma(const GammaTrials& trials) {
 }
 
 void AddGamma(const Model& model, const std::string& picture, double template_bytes, Page& page) {
-  page.Heading("Why gamma is what it is");
+  page.Heading("Choice of gamma");
   const std::optional<GammaTrials> trials = GammaTrialsOf(model);
   if (!trials) {
     return page.Paragraph(absl::StrCat("Gamma, the fused dimension, is ", model.gamma,
-                                       ": it was given, not chosen. Without ",
+                                       ": it was given as an option. Without ",
                                        "--gamma, heft train tries 16 to 256."));
   }
-  page.Paragraph(absl::StrFormat(
-      "Gamma %d was chosen on people for training, left out in turn. It is the smallest dimension "
-      "whose FNMR at FMR 1e-3 is above the best one's by no more than %g standard errors or %g%%. "
-      "A gallery, keys and matching grow with gamma.",
-      model.gamma, recipe::kGammaErrors, 100 * recipe::kGammaTolerance));
+  page.Paragraph(
+      absl::StrFormat("Gamma %d was chosen by cross-validation on people for training. It is the "
+                      "smallest dimension whose FNMR at FMR 1e-3 exceeds the best dimension's FNMR "
+                      "by at most %g standard errors or %g%%. The size of a gallery, the size of "
+                      "keys and the matching time grow with gamma.",
+                      model.gamma, recipe::kGammaErrors, 100 * recipe::kGammaTolerance));
   PageTable table{
       {{"Gamma"}, {"FNMR at FMR 1e-3"}, {"Minus the best"}, {"", true}, {"An enrolled template"}}};
   for (const GammaTrials::Trial& trial : trials->trials) {
@@ -114,18 +115,16 @@ void AddGamma(const Model& model, const std::string& picture, double template_by
                : WithInterval(Signed(minus.value, 4), Signed(minus.lo, 4), Signed(minus.hi, 4)),
           chosen                      ? "chosen"
           : trials->ShownWorse(trial) ? "shown to be worse"
-                                      : "no better than is needed",
+                                      : "not needed",
           HumanBytes(template_bytes * trial.gamma / model.gamma)},
          chosen});
   }
   table.caption =
-      ("A smooth estimate of FNMR, scored on people left out in turn. Small: 95% intervals on the "
-       "same people.");
+      ("A smooth estimate of FNMR by cross-validation. Small: 95% intervals on the same people.");
   page.Table(table);
-  page.Figures(
-      {{picture, "Gamma.",
-        "Bars: what a dimension may be worth, beside the best on the same people. One that "
-        "begins above the dashed line is shown to lose too much."}});
+  page.Figures({{picture, "Gamma.",
+                 "Bars: the difference from the best dimension, on the same people. A dimension "
+                 "with a bar completely above the dashed line loses too much."}});
 }
 
 }  // namespace heft::experiment

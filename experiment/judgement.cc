@@ -271,7 +271,8 @@ absl::StatusOr<Judgement> Judge(std::span<const JudgedSet> sets, const Bootstrap
   }
   if (out.searches.empty()) {
     out.no_searches =
-        "searches need people with two samples, and others who are not enrolled: these are too few";
+        "searches need people with two samples, and people who are not enrolled: there are too few "
+        "of them";
   }
   return out;
 }

@@ -117,7 +117,7 @@ Json JudgementJson(const Judgement& judgement);
 std::string JudgementText(const Judgement& judgement);
 // The section of a page, with the pictures as DrawJudgement made them.
 void AddJudgement(const Judgement& judgement, const std::vector<PageFigure>& figures, Page& page,
-                  const std::string& heading = "What the model decides on these people");
+                  const std::string& heading = "Decisions of the model on these people");
 // AddSearches: its table of searches alone.
 void AddSearches(const Judgement& judgement, Page& page);
 // DrawJudgement: DET, scores, reliability, FPIR with FNIR, and match rates by rank, if there are

@@ -79,7 +79,7 @@ const char* VerdictText(const RateCheck& check) {
     case Verdict::kDoesNotHold:
       return "DOES NOT HOLD";
     case Verdict::kTooFewPeople:
-      return "too few people to say";
+      return "too few people to tell";
   }
   return "";
 }
@@ -91,11 +91,12 @@ std::string OverAllowed(const RateCheck& check) {
 
 std::string CheckText(const RateCheck& check, const char* rate, const char* missed) {
   if (!check.refused.empty()) {
-    return absl::StrFormat("%s %g asked for: refused: %s; the ROC allows %s %.3g\n", rate,
+    return absl::StrFormat("requested %s %g: refused: %s; the ROC allows %s %.3g\n", rate,
                            check.asked, check.refused, missed, check.allowed_missed);
   }
   return absl::StrFormat(
-      "%s %g asked for: %s, over what was asked %s: %s; %s %s, the ROC allows %.3g (times %s)\n",
+      "requested %s %g: %s, divided by the requested rate %s: %s; %s %s, the ROC allows %.3g "
+      "(times %s)\n",
       rate, check.asked, RateText(check.measured), RateText(check.ratio), VerdictText(check),
       missed, RateText(check.missed), check.allowed_missed, OverAllowed(check));
 }
@@ -120,23 +121,23 @@ std::vector<std::string> CheckCells(const RateCheck& check) {
 }
 
 void AddComparisons(const Judgement& judgement, Page& page) {
-  PageTable table{{{"FMR asked for"},
+  PageTable table{{{"Requested FMR"},
                    {"Threshold", true},
                    {"FMR here"},
-                   {"Over asked for"},
+                   {"Relative to requested"},
                    {"Verdict"},
                    {"FNMR here"},
-                   {"Over the ROC’s"}}};
+                   {"Relative to the ROC’s"}}};
   for (const RateCheck& check : judgement.comparisons) table.rows.push_back({CheckCells(check)});
   table.caption = absl::StrCat(
       judgement.thresholds,
-      " on people who took no part in them, with 95% intervals by resampling people. “Over asked "
-      "for” joins to that what is said of a threshold where it was fitted. A threshold holds where "
+      " on people who did not train the model, with 95% intervals by resampling people. “Relative "
+      "to requested” also includes the uncertainty of the threshold's fit. A threshold holds if "
       "that interval contains 1 and is narrower than a factor of ",
       kWidest,
-      " either way; it does not hold where the interval excludes 1; otherwise there are too few "
-      "people to say. “Over the ROC’s”: FNMR at the threshold over the least FNMR of any threshold "
-      "that keeps the FMR asked for on these people.");
+      " in both directions. It does not hold if the interval excludes 1. Otherwise there are too "
+      "few people to tell. “Relative to the ROC’s”: FNMR at the threshold, divided by the least "
+      "FNMR of any threshold that keeps the requested FMR on these people.");
   page.Table(table);
 }
 
@@ -155,24 +156,24 @@ std::vector<std::string> BrokenPromises(const Judgement& judgement) {
     if (!check.refused.empty() || check.verdict() != Verdict::kDoesNotHold) return;
     const std::string harm = check.ratio.lo > 1 ? "Do not decide by it"
                              : check.missed.value > check.allowed_missed
-                                 ? absl::StrFormat("%s %.3g, where %.3g would do", strict,
+                                 ? absl::StrFormat("%s %.3g, although %.3g is possible", strict,
                                                    check.missed.value, check.allowed_missed)
-                                 : "It is stricter than asked, which costs these people nothing";
-    sentences.push_back(absl::StrFormat(
-        "THE THRESHOLD FOR %s DOES NOT HOLD: these people have %s, %s times what was asked. %s. "
-        "Fit "
-        "thresholds on people like these (heft calibrate --data), or train with more of them",
-        rate, RateText(check.measured), RateText(check.ratio), harm));
+                                 : "It is stricter than requested, at no cost for these people";
+    sentences.push_back(
+        absl::StrFormat("THE THRESHOLD FOR %s DOES NOT HOLD: on these people the rate is %s, %s "
+                        "times the requested one. %s. Fit thresholds on people like these (heft "
+                        "calibrate --data), or train with more of them",
+                        rate, RateText(check.measured), RateText(check.ratio), harm));
   };
   for (const RateCheck& check : judgement.comparisons) {
     add(check, absl::StrFormat("FMR %g", check.asked),
-        "It rejects genuine claims needlessly: FNMR");
+        "It rejects genuine claims unnecessarily: FNMR");
   }
   for (const SearchCheck& search : judgement.searches) {
     add(search.rate,
         absl::StrFormat("FPIR %g (%d people, templates of each: %d)", search.rate.asked,
                         search.people, search.templates),
-        "It misses enrolled people needlessly: FNIR");
+        "It misses enrolled people unnecessarily: FNIR");
   }
   return sentences;
 }
@@ -211,7 +212,7 @@ std::string JudgementText(const Judgement& judgement) {
                           search.templates, CheckText(search.rate, "FPIR", "FNIR"));
   }
   for (const SearchCurve& curve : judgement.curves) {
-    absl::StrAppendFormat(&text, "found first, with %d enrolled, whatever the score: %.4f\n",
+    absl::StrAppendFormat(&text, "found first, with %d enrolled, at any score: %.4f\n",
                           curve.templates, curve.errors.match_rates[0]);
   }
   if (!judgement.no_searches.empty()) absl::StrAppend(&text, judgement.no_searches, "\n");
@@ -220,17 +221,17 @@ std::string JudgementText(const Judgement& judgement) {
 
 void AddSearches(const Judgement& judgement, Page& page) {
   if (judgement.searches.empty() && judgement.no_searches.empty()) return;
-  page.Subheading("Searches among strangers");
+  page.Subheading("Searches by strangers");
   if (!judgement.no_searches.empty()) return page.Note(judgement.no_searches + ".");
-  PageTable table{{{"Templates of each"},
+  PageTable table{{{"Templates per person"},
                    {"People enrolled"},
-                   {"FPIR asked for"},
+                   {"Requested FPIR"},
                    {"Threshold", true},
                    {"FPIR here"},
-                   {"Over asked for"},
+                   {"Relative to requested"},
                    {"Verdict"},
                    {"FNIR here"},
-                   {"Over the ROC’s"}}};
+                   {"Relative to the ROC’s"}}};
   for (const SearchCheck& search : judgement.searches) {
     std::vector<std::string> cells = {absl::StrCat(search.templates), absl::StrCat(search.people)};
     for (std::string& cell : CheckCells(search.rate)) cells.push_back(std::move(cell));
@@ -238,11 +239,10 @@ void AddSearches(const Judgement& judgement, Page& page) {
   }
   table.caption =
       judgement.searches_of +
-      " FPIR: the "
-      "share of strangers' searches that name somebody; FNIR: of enrolled people's searches those "
-      "that do not name the right one (ISO/IEC 19795-1). Intervals leave people out one by one. "
-      "“Over the ROC’s”: FNIR "
-      "over the least one of any threshold that keeps the FPIR asked for in these searches.";
+      " FPIR: the share of strangers' searches that return a name. FNIR: the share of enrolled "
+      "people's searches that do not return the right name (ISO/IEC 19795-1). Intervals are from "
+      "leaving out one person at a time. “Relative to the ROC’s”: FNIR divided by the least FNIR "
+      "of any threshold that keeps the requested FPIR in these searches.";
   page.Table(table);
 }
 

@@ -31,7 +31,7 @@ void DrawReliability(GnuplotJob* job, const EvidenceQuality& evidence) {
   figure.Line("set xrange [-10:10]");
   figure.Line("set yrange [-10:10]");
   figure.Label("x", "log-likelihood ratio that the model states");
-  figure.Label("y", "observed in comparisons of such");
+  figure.Label("y", "observed in comparisons of this bin");
   std::string points, bars;
   for (const EvidenceBin& bin : evidence.reliability) {
     if (!std::isfinite(bin.observed)) continue;
@@ -86,8 +86,8 @@ void DrawSearches(GnuplotJob* job, const std::vector<SearchCurve>& curves) {
   LogRates(figure, "x");
   figure.Line("set xrange [0.001:1]");
   figure.Line("set yrange [0:1]");
-  figure.Label("x", "FPIR: strangers named");
-  figure.Label("y", "FNIR: enrolled people not named");
+  figure.Label("x", "FPIR: searches by strangers that return a name");
+  figure.Label("y", "FNIR: searches by enrolled people that do not");
   for (size_t k = 0; k < curves.size(); ++k) {
     std::string rows;
     const SearchErrors& e = curves[k].errors;
@@ -111,7 +111,7 @@ void DrawRanks(GnuplotJob* job, const std::vector<SearchCurve>& curves) {
   figure.Line(absl::StrFormat("set xrange [1:%d]", kRanks));
   figure.Line("set yrange [*:1]");
   figure.Label("x", "rank");
-  figure.Label("y", "enrolled people found by this rank");
+  figure.Label("y", "share of enrolled people found by this rank");
   for (size_t k = 0; k < curves.size(); ++k) {
     std::string rows;
     const std::vector<double>& rates = curves[k].errors.match_rates;
@@ -131,23 +131,22 @@ absl::StatusOr<std::vector<PageFigure>> DrawJudgement(const Judgement& judgement
   std::vector<Drawing> drawings;
   if (!judgement.scores.genuine.empty()) {
     HEFT_RETURN_IF_ERROR(DrawDet(&job, judgement));
-    drawings.push_back({"det", "Detection error trade-off.",
-                        "One comparison of a probe with a template; both axes are those of normal "
-                        "deviates. Dots: the model's thresholds. On the dotted line both errors "
-                        "are equal."});
-    DrawScores(&job, judgement);
     drawings.push_back(
-        {"scores", "Scores.",
-         judgement.plain.genuine.empty()
-             ? "Dashed: the model's thresholds, with the FMR asked for."
-             : "Areas are plain, outlines encrypted. Dashed: the model's thresholds, "
-               "with the FMR asked for."});
+        {"det", "Detection error trade-off.",
+         "One comparison of a probe with a template; both axes have the scale of normal deviates. "
+         "Dots: the model's thresholds. On the dotted line both errors are equal."});
+    DrawScores(&job, judgement);
+    drawings.push_back({"scores", "Scores.",
+                        judgement.plain.genuine.empty()
+                            ? "Dashed: the model's thresholds, with the requested FMR."
+                            : "Areas are plain, outlines encrypted. Dashed: the model's "
+                              "thresholds, with the requested FMR."});
   }
   if (judgement.evidence) {
     DrawReliability(&job, *judgement.evidence);
     drawings.push_back({"reliability", "Reliability.",
-                        "Comparisons in bins of what the model states of them; on the dashed line "
-                        "the evidence is what it is said to be."});
+                        "Comparisons in bins of the stated likelihood ratio. On the dashed line "
+                        "the observed ratio equals the stated one."});
   }
   if (!judgement.curves.empty()) {
     DrawSearches(&job, judgement.curves);
@@ -155,7 +154,7 @@ absl::StatusOr<std::vector<PageFigure>> DrawJudgement(const Judgement& judgement
                         "Half of the people are enrolled. One threshold for all searches."});
     DrawRanks(&job, judgement.curves);
     drawings.push_back({"ranks", "Cumulative match characteristic.",
-                        "Searches of people who are enrolled, whatever the score."});
+                        "Searches by enrolled people, at any score."});
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
   std::vector<PageFigure> figures;

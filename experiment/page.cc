@@ -206,8 +206,8 @@ void Page::Reproduce(std::string_view command) {
   Heading("Reproduce");
   Element("pre", command);
   Note(absl::StrCat("heft ", HEFT_VERSION,
-                    ". Plain numbers and intervals come out the same; the encrypted ones within "
-                    "their noise, as every run draws a fresh key."));
+                    ". Plain numbers and intervals will be the same. Encrypted ones will be the "
+                    "same up to their noise, because every run uses a new key."));
 }
 
 std::string Page::Finish() const {

@@ -28,11 +28,10 @@ absl::StatusOr<Parts> PartsOf(const FeatureMatrix& z, std::span<const int> ident
     rows[identities[i]].push_back(static_cast<Eigen::Index>(i));
   }
   if (rows.size() < kFewest || z.rows() == static_cast<Eigen::Index>(rows.size())) {
-    return absl::InvalidArgumentError(absl::StrCat(rows.size(), " people with ", z.rows(),
-                                                   " samples say too little of how "
-                                                   "people differ: ",
-                                                   kFewest,
-                                                   " are needed, and some with a second sample"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(rows.size(), " people with ", z.rows(),
+                     " samples are too few to measure how people differ: ", kFewest,
+                     " are needed, and some of them with a second sample"));
   }
   Parts parts;
   parts.means.resize(static_cast<Eigen::Index>(rows.size()), z.cols());
@@ -114,7 +113,7 @@ Eigen::RowVectorXd Spherical(Random& random, Eigen::Index dimension, int freedom
 
 absl::StatusOr<PeopleLaw> FitPeople(const FeatureMatrix& z, std::span<const int> identities) {
   if (z.rows() != static_cast<Eigen::Index>(identities.size())) {
-    return absl::InvalidArgumentError("samples and identities do not go together");
+    return absl::InvalidArgumentError("samples and identities have different sizes");
   }
   HEFT_RETURN_IF_ERROR(CheckFinite(z, "fused templates"));
   HEFT_ASSIGN_OR_RETURN(const Parts parts, PartsOf(z, identities));

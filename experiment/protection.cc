@@ -75,7 +75,8 @@ class Study {
     }
     known_ = RowsOf(dataset_.split, Split::kTrain);
     if (known_.size() >= 2) return absl::OkStatus();
-    return absl::InvalidArgumentError("no people of the training split, whom an attacker may know");
+    return absl::InvalidArgumentError(
+        "there are no people of the training split, whose data an attacker may know");
   }
 
   // Mated: the same sample, the easiest to link; or other samples of the same person.
@@ -120,7 +121,7 @@ class Study {
                               correlate(1, Form::kCoefficients, context, a, b), kinds));
     HEFT_RETURN_IF_ERROR(Link(none, "template, sizes of the first part's coefficients",
                               correlate(0, Form::kMagnitudes, context, a, b), kinds));
-    HEFT_RETURN_IF_ERROR(Link(none, "template, values as they stand in the file",
+    HEFT_RETURN_IF_ERROR(Link(none, "template, values as stored in the file",
                               correlate(0, Form::kEvaluations, context, a, b), kinds));
     HEFT_RETURN_IF_ERROR(Link(none, "template, equal residues", EqualResidues(a, b), kinds));
     HEFT_RETURN_IF_ERROR(
@@ -155,7 +156,7 @@ class Study {
     HEFT_ASSIGN_OR_RETURN(const std::vector<Ciphertext> encoded,
                           Encoded(first, opened_, second_.templates[0]));
     HEFT_RETURN_IF_ERROR(
-        Link(Stolen::kOne, "one decrypted, encoded anew; the other's coefficients",
+        Link(Stolen::kOne, "one decrypted, the other re-encrypted and compared by coefficients",
              Correlations(Numbers(first.context(), encoded, 0, 0, Form::kCoefficients),
                           Numbers(first.context(), second_.templates, 0, 0, Form::kCoefficients)),
              SameSample()));
@@ -272,7 +273,7 @@ class Study {
 absl::StatusOr<ProtectionStudy> StudyProtection(const Monitor& monitor, const Dataset& dataset,
                                                 const Model& model, Split split,
                                                 const ProtectionOptions& options) {
-  if (options.samples < 4) return absl::InvalidArgumentError("four samples at least");
+  if (options.samples < 4) return absl::InvalidArgumentError("give at least four samples");
   HEFT_ASSIGN_OR_RETURN(const Dataset selected, SelectModalities(dataset, model, dataset.folder));
   return Study(monitor, selected, model, split, options).Run();
 }

@@ -67,23 +67,23 @@ std::string Scope(const ProtectionStudy& study) {
 }
 
 constexpr char kNotRenewed[] =
-    "A new key renews the encryption, not the template: whoever has decrypted a template once has "
-    "it, and it is the same one under every key (D_sys 1 for the same sample, above for another "
+    "A new key renews the encryption, not the template. A template that was decrypted once stays "
+    "known, because it is the same under every key (D_sys 1 for the same sample, above for another "
     "one). Only another model, or other fingers, faces and voices, make another template.";
 constexpr char kNames[] =
-    "Names of identities stand in a gallery in the clear, and link two galleries whatever their "
-    "keys are: use pseudonyms that differ from gallery to gallery.";
+    "Identities are not encrypted in a gallery, so they link two galleries whatever their keys "
+    "are: use different pseudonyms in each gallery.";
 
 PageTable LinkTable(const ProtectionStudy& study) {
   PageTable table;
   table.caption = absl::StrCat(
-      "D_sys, 0: pairs of one person cannot be told from others, 1: every one can (Gomez-Barrero "
-      "et al., 2018, omega 1). By chance: what the same estimate says of shuffled pairs, mean and "
-      "97.5th percentile: it is above 0 because histograms of few pairs are never alike, and of ten "
-      "functions one is above that percentile by chance in one run of four. The recognition's own "
-      "D_sys, under one key: ",
+      "D_sys 0: pairs of one person cannot be distinguished from others; 1: all of them can "
+      "(Gomez-Barrero et al., 2018, omega 1). By chance: the same estimate for shuffled pairs, "
+      "mean and 97.5th percentile. It is above 0 because histograms of few pairs always differ, "
+      "and in one run of four, one of ten functions is above that percentile by chance. D_sys of "
+      "the recognition itself, under one key: ",
       Fixed(study.matcher.d_sys, 3), ".");
-  table.columns = {{"stolen", true}, {"what is compared", true}, {"D_sys"}, {"by chance"}};
+  table.columns = {{"stolen", true}, {"compared data", true}, {"D_sys"}, {"by chance"}};
   for (const LinkRow& row : study.links) {
     table.rows.push_back(
         {{Name(row.stolen), EscapeHtml(row.what), Fixed(row.linkage.found.d_sys, 3),
@@ -95,9 +95,10 @@ PageTable LinkTable(const ProtectionStudy& study) {
 PageTable InvertTable(const ProtectionStudy& study) {
   PageTable table;
   table.caption =
-      "A template that was decrypted with a stolen key: cosine of the feature vector that is made "
-      "of it with the true one. Learned: by linear regression on other people; without a template: "
-      "the mean of other people; least squares: from the model alone.";
+      "The attacker has a template that was decrypted with a stolen key. The table gives the "
+      "cosine of the reconstructed feature vector with the true one. Learned: by linear regression "
+      "on other people; without a template: the mean of other people; least squares: from the "
+      "model alone.";
   table.columns = {{"modality", true}, {"learned"}, {"without a template"}, {"least squares"}};
   for (const InvertRow& row : study.inversions) {
     table.rows.push_back({{EscapeHtml(row.modality), Fixed(row.learned.cosine, 2),
@@ -109,9 +110,9 @@ PageTable InvertTable(const ProtectionStudy& study) {
 PageTable LeakTable(const ProtectionStudy& study) {
   PageTable table;
   table.caption = absl::StrFormat(
-      "No key is stolen: what the key owner's answers to probes of an attacker's choice give away. "
-      "Cosine of the best guess with the template, and how often it is accepted at FMR 1e-3. The "
-      "budget publishes %d scores of an identity, ever, and %d decisions at once.",
+      "No key is stolen: the attacker chooses probes and sees the key owner's answers. The table "
+      "gives the cosine of the best guess with the template, and how often it is accepted at FMR "
+      "1e-3. The budget publishes %d scores of an identity, ever, and %d decisions at once.",
       study.limits.scores, study.limits.decisions);
   table.columns = {{"answers", true}, {"cosine"}, {"accepted"}};
   const auto add = [&](const std::vector<Recovery>& rows, const char* what) {
@@ -130,8 +131,8 @@ std::string RenewalText(const ProtectionStudy& study) {
   return absl::StrFormat(
       "A gallery that moved to another key (heft rekey): AUROC %.5f before, %.5f after; a score "
       "differs by %.1e (rms), %.1e at most; old and new gallery without keys: D_sys %.3f, by "
-      "chance %.3f (%.3f). There are 2^%.0f secret keys; what their number is worth is what the "
-      "parameters are (SECURITY.md).",
+      "chance %.3f (%.3f). There are 2^%.0f secret keys; their strength is that of the encryption "
+      "parameters (SECURITY.md).",
       r.auroc_before, r.auroc_after, r.rms_gap, r.largest_gap, r.blocks.found.d_sys,
       r.blocks.chance, r.blocks.chance_hi, r.key_bits);
 }
@@ -244,11 +245,11 @@ std::string MakeProtectionPage(const ProtectionStudy& study,
   page.Heading("Unlinkability");
   page.Table(LinkTable(study));
   if (pictures.size() == 2) {
-    page.Figures(
-        {{pictures[0], "Without secret keys",
-          absl::StrCat("Of all that was tried, what links best: ",
-                       Strongest(study, Stolen::kNone).what, ".")},
-         {pictures[1], "With both secret keys", "Both templates decrypted: recognition itself."}});
+    page.Figures({{pictures[0], "Without secret keys",
+                   absl::StrCat("The strongest linkage among all tested functions: ",
+                                Strongest(study, Stolen::kNone).what, ".")},
+                  {pictures[1], "With both secret keys",
+                   "Both templates decrypted: the recognition itself."}});
   }
   page.Paragraph(kNames);
   page.Heading("Irreversibility");

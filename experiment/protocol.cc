@@ -44,7 +44,8 @@ absl::StatusOr<Table> ReadTable(const std::string& path, bool commas) {
     table.rows.push_back(std::move(fields));
     table.lines.push_back(number);
     if (absl::StrContains(line, '"')) {
-      return table.Bad(table.rows.size() - 1, "quoted fields are not read; write them plainly");
+      return table.Bad(table.rows.size() - 1,
+                       "quoted fields are not supported; write them without quotes");
     }
   }
   return table;
@@ -60,8 +61,7 @@ absl::StatusOr<int> FindRow(const RowNames& names, const Table& table, size_t li
   }
   if (found != names.end()) return found->second;
   return table.Bad(
-      line,
-      absl::StrCat("\"", path, "\" is in no line of the data's names (names.txt, or --names)"));
+      line, absl::StrCat("\"", path, "\" is not in the data's names (names.txt, or --names)"));
 }
 
 // Adds a row to the entry of this id.
@@ -101,7 +101,9 @@ absl::Status ReadSamples(const std::string& path, const RowNames& names,
   const size_t of_subject = ColumnOf(table, "subject_id").value_or(of_id);
   for (size_t i = 1; i < table.rows.size(); ++i) {
     const std::vector<std::string>& row = table.rows[i];
-    if (row.size() != table.rows[0].size()) return table.Bad(i, "not as many fields as the header");
+    if (row.size() != table.rows[0].size()) {
+      return table.Bad(i, "the line and the header have different numbers of fields");
+    }
     HEFT_ASSIGN_OR_RETURN(const int number, FindRow(names, table, i, row[of_path]));
     HEFT_RETURN_IF_ERROR(AddRow(table, i, row[of_id], row[of_subject], number, entries, numbers));
   }
@@ -112,7 +114,7 @@ absl::StatusOr<size_t> FindEntry(const Table& table, size_t line, const Numbers&
                                  const std::string& id) {
   const auto found = numbers.find(id);
   if (found != numbers.end()) return found->second;
-  return table.Bad(line, absl::StrCat("nothing has the id \"", id, "\""));
+  return table.Bad(line, absl::StrCat("there is no entry with id \"", id, "\""));
 }
 
 absl::StatusOr<ProtocolGroup> ReadCsvGroup(const std::string& folder, const RowNames& names) {
@@ -131,7 +133,9 @@ absl::StatusOr<ProtocolGroup> ReadCsvGroup(const std::string& folder, const RowN
   HEFT_ASSIGN_OR_RETURN(const size_t of_probe, ColumnOf(table, "probe_template_id"));
   for (size_t i = 1; i < table.rows.size(); ++i) {
     const std::vector<std::string>& row = table.rows[i];
-    if (row.size() != table.rows[0].size()) return table.Bad(i, "not as many fields as the header");
+    if (row.size() != table.rows[0].size()) {
+      return table.Bad(i, "the line and the header have different numbers of fields");
+    }
     HEFT_ASSIGN_OR_RETURN(const size_t reference,
                           FindEntry(table, i, references, row[of_reference]));
     HEFT_ASSIGN_OR_RETURN(const size_t probe, FindEntry(table, i, probes, row[of_probe]));
@@ -148,7 +152,7 @@ absl::Status ReadListProbes(const std::string& folder, const RowNames& names,
   group->all = FileExists(probes);
   if (group->all && FileExists(scores)) {
     return absl::InvalidArgumentError(
-        absl::StrCat(folder, ": for_probes.lst and for_scores.lst: keep the one that is meant"));
+        absl::StrCat(folder, ": contains for_probes.lst and for_scores.lst: keep one of them"));
   }
   HEFT_ASSIGN_OR_RETURN(const Table table, ReadTable(group->all ? probes : scores, false));
   Numbers numbers;
@@ -166,7 +170,7 @@ absl::Status ReadListProbes(const std::string& folder, const RowNames& names,
     if (!seen) {
       HEFT_RETURN_IF_ERROR(AddRow(table, i, id, row.back(), number, &group->probes, &numbers));
     } else if (group->probes[numbers[row[0]]].subject != row.back()) {
-      return table.Bad(i, "the same path was somebody else's before");
+      return table.Bad(i, "the same path belonged to another person before");
     }
     if (group->all) continue;
     HEFT_ASSIGN_OR_RETURN(const size_t reference, FindEntry(table, i, references, row[1]));
@@ -199,13 +203,14 @@ absl::StatusOr<ProtocolGroup> ReadGroup(const std::string& folder, const std::st
   const bool csv = FileExists(absl::StrCat(path, "/for_enrolling.csv"));
   if (!csv && !FileExists(absl::StrCat(path, "/for_models.lst"))) {
     return absl::NotFoundError(
-        absl::StrCat(path, ": neither for_enrolling.csv nor for_models.lst is in this folder"));
+        absl::StrCat(path, ": contains neither for_enrolling.csv nor for_models.lst"));
   }
   HEFT_ASSIGN_OR_RETURN(ProtocolGroup group,
                         csv ? ReadCsvGroup(path, names) : ReadListGroup(path, names));
   group.name = name;
   if (group.references.empty() || group.probes.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": nobody is enrolled, or nobody probes"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": the lists have no references or no probes"));
   }
   for (size_t p = 0; group.all && p < group.probes.size(); ++p) {
     for (size_t r = 0; r < group.references.size(); ++r) group.comparisons.emplace_back(p, r);
@@ -217,8 +222,8 @@ absl::StatusOr<ProtocolGroup> ReadGroup(const std::string& folder, const std::st
 
 absl::StatusOr<RowNames> ReadRowNames(const std::string& path, int rows) {
   if (!FileExists(path)) {
-    return absl::NotFoundError(
-        absl::StrCat(path, ": a protocol names samples by paths; write that of each row there"));
+    return absl::NotFoundError(absl::StrCat(
+        path, ": a protocol names samples by paths; write the path of each row into this file"));
   }
   HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostBytes));
   RowNames names;
@@ -227,7 +232,7 @@ absl::StatusOr<RowNames> ReadRowNames(const std::string& path, int rows) {
     const std::string name(absl::StripAsciiWhitespace(line));
     if (name.empty() || !names.try_emplace(name, row).second) {
       return absl::InvalidArgumentError(absl::StrCat(path, ", row ", row, " (from 0): \"", name,
-                                                     "\": each row needs a name of its own"));
+                                                     "\": each row needs its own name"));
     }
     ++row;
   }

@@ -10,8 +10,8 @@ namespace {
 
 std::string Summary(const GroupResult& g) {
   return absl::StrFormat(
-      "%s: %d references of %d subjects (of at most %d samples), %d probes, %d of them of nobody "
-      "who is enrolled; %d genuine and %d impostor comparisons",
+      "%s: %d references of %d subjects (of at most %d samples), %d probes, %d of them by people "
+      "who are not enrolled; %d genuine and %d impostor comparisons",
       g.name, g.references, g.subjects, g.most_samples, g.probes, g.strangers, g.genuine,
       g.impostor);
 }

@@ -51,7 +51,7 @@ void WarnOfSelfComparison(const ProtocolGroup& group, std::vector<std::string>* 
   }
   if (found == 0) return;
   warnings->push_back(absl::StrCat(group.name, ": ", found, " comparisons are of a sample with ",
-                                   "itself: probe with samples that are not enrolled"));
+                                   "itself: use probes that are not enrolled"));
 }
 
 // WarnOfSharedPeople: those of dev who are in eval again, judged by what they have chosen.
@@ -65,9 +65,10 @@ void WarnOfSharedPeople(const Protocol& protocol, std::vector<std::string>* warn
   const std::set<std::string> dev = subjects(protocol.dev), eval = subjects(*protocol.eval);
   const auto shared = std::ranges::count_if(dev, [&](const auto& s) { return eval.contains(s); });
   if (shared == 0) return;
-  warnings->push_back(absl::StrCat(shared, " subjects of dev are in ", protocol.eval->name,
-                                   " too: what is fitted on dev is held against those who fitted ",
-                                   "it, and promises too much"));
+  warnings->push_back(
+      absl::StrCat(shared, " subjects of dev are in ", protocol.eval->name,
+                   " too: dev's thresholds are tested on people who were used to fit ",
+                   "them, so the figures are too optimistic"));
 }
 
 // WarnOfTrainingPeople: where the data say themselves who trains.
@@ -83,9 +84,10 @@ void WarnOfTrainingPeople(const Dataset& dataset, const ProtocolGroup& group,
     }
   }
   if (rows.empty()) return;
-  warnings->push_back(absl::StrCat(
-      group.name, ": ", rows.size(), " samples are of people for training or validation: a model ",
-      "that was trained on these data has seen them, and its figures promise too much"));
+  warnings->push_back(
+      absl::StrCat(group.name, ": ", rows.size(),
+                   " samples are of people for training or validation: if the model ",
+                   "was trained on these data, its figures are too optimistic"));
 }
 
 class ProtocolRunner {
@@ -174,8 +176,7 @@ class ProtocolRunner {
       HEFT_ASSIGN_OR_RETURN(result.by_model.plain, SplitKinds(scored.plain));
     }
     result.by_model.searches_of =
-        "All references are enrolled; strangers are the probes of "
-        "subjects who have none.";
+        "All references are enrolled; strangers are the probes of subjects without a reference.";
     if (group.all && result.strangers > 0) {
       const SearchChooser choose = [this](double fpir, uint64_t people, uint32_t templates) {
         return model_.ThresholdForSearch(fpir, people, templates, model_.AllModalities());
@@ -184,8 +185,9 @@ class ProtocolRunner {
           JudgeGallery(scored.scores, scored.probes, scored.references, choose, &result.by_model));
     } else {
       result.by_model.no_searches =
-          group.all ? "every probe's subject is enrolled: there are no strangers to search"
-                    : "searches need all probes against all references: these lists choose pairs";
+          group.all
+              ? "every probe's subject is enrolled: there are no strangers to search"
+              : "searches need all probes against all references, but these lists select pairs";
     }
     result_.groups.push_back(std::move(result));
     return scored;

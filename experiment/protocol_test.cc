@@ -96,14 +96,14 @@ TEST_F(ProtocolTest, SaysWhichLineIsWrong) {
   Write("dev/for_enrolling.csv", "path,template_id\na/1,a\na/1.png,a\n");
   EXPECT_THAT(Message(), HasSubstr("line 3: \"a\" has this sample already"));
   Write("dev/for_enrolling.csv", "path,template_id\na/1\n");
-  EXPECT_THAT(Message(), HasSubstr("not as many fields"));
+  EXPECT_THAT(Message(), HasSubstr("different numbers of fields"));
   Write("dev/for_enrolling.csv", "path,template_id\n\"a/1\",t\n");
   EXPECT_THAT(Message(), HasSubstr("quoted"));
   Write("dev/for_enrolling.csv", "path,template_id\n");
-  EXPECT_THAT(Message(), HasSubstr("nobody is enrolled"));
+  EXPECT_THAT(Message(), HasSubstr("no references or no probes"));
   Write("dev/for_enrolling.csv", "path,template_id\na/1,a\n");
   Write("dev/for_matching.csv", "enroll_template_id,probe_template_id\na,z\n");
-  EXPECT_THAT(Message(), HasSubstr("nothing has the id \"z\""));
+  EXPECT_THAT(Message(), HasSubstr("there is no entry with id \"z\""));
 }
 
 TEST_F(ProtocolTest, NamesAreOneEach) {
@@ -112,9 +112,10 @@ TEST_F(ProtocolTest, NamesAreOneEach) {
   EXPECT_EQ((*ReadRowNames(path, 2))["b"], 1);
   EXPECT_FALSE(ReadRowNames(path, 3).ok());
   Write("names.txt", "a\na\n");
-  EXPECT_THAT(std::string(ReadRowNames(path, 2).status().message()), HasSubstr("of its own"));
+  EXPECT_THAT(std::string(ReadRowNames(path, 2).status().message()),
+              HasSubstr("needs its own name"));
   EXPECT_THAT(std::string(ReadRowNames(folder_ / "none", 2).status().message()),
-              HasSubstr("write that of each row there"));
+              HasSubstr("write the path of each row"));
 }
 
 // Synthetic people, `samples` each, and a protocol over them: two thirds are enrolled with their
@@ -224,7 +225,7 @@ TEST(ProtocolRun, MeansNeedAnAgreementAndPairsHaveNoSearches) {
   world.protocol.dev.all = false;
   const auto result = RunProtocol({}, world.data, model, world.protocol, options);
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_THAT(result->groups[0].by_model.no_searches, HasSubstr("choose pairs"));
+  EXPECT_THAT(result->groups[0].by_model.no_searches, HasSubstr("select pairs"));
   model.sample_agreement.reset();
   EXPECT_EQ(RunProtocol({}, world.data, model, world.protocol, options).status().code(),
             absl::StatusCode::kFailedPrecondition);

@@ -41,8 +41,8 @@ absl::Status CheckNumbers(const std::vector<int>& numbers, const char* what) {
         absl::StrCat(n, " samples ", what, ": 1 to ", kMostSamples, " become one"));
   }
   if (!numbers.empty() && numbers[0] == 1) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("numbers of samples ", what, " begin with 1, which others are compared with"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "numbers of samples ", what, " must begin with 1, to which the others are compared"));
 }
 
 // PlainFold: one fold's people in the clear.
@@ -114,7 +114,7 @@ class SampleMeasurer {
   absl::Status Check() const {
     HEFT_RETURN_IF_ERROR(CheckNumbers(options().samples, "at enrolment"));
     HEFT_RETURN_IF_ERROR(CheckNumbers(options().probes, "at the probe"));
-    if (options().draws < 1) return absl::InvalidArgumentError("one draw of samples at least");
+    if (options().draws < 1) return absl::InvalidArgumentError("give at least one draw of samples");
     if (models_.size() != static_cast<size_t>(options().folds)) {
       return absl::InvalidArgumentError(
           absl::StrCat(models_.size(), " models for ", options().folds, " folds"));
@@ -136,7 +136,7 @@ class SampleMeasurer {
       return absl::InvalidArgumentError(
           absl::StrCat("fewer than two people of a fold have ",
                        std::ranges::max(options().samples) + std::ranges::max(options().probes),
-                       " samples: ask for fewer samples at enrolment"));
+                       " samples: choose fewer samples at enrolment"));
     }
     out_.people += static_cast<int>(draws[0].people.size());
     out_.left_out += draws[0].left_out;

@@ -21,9 +21,10 @@ namespace {
 std::string NameOf(const SampleWay& way) {
   const std::string enrolled = way.enrolled == 1 ? "one sample"
                                : way.separate
-                                   ? absl::StrCat(way.enrolled, " templates, the best counts")
+                                   ? absl::StrCat(way.enrolled, " templates, the best score counts")
                                    : absl::StrCat("the mean of ", way.enrolled);
-  return way.probe == 1 ? enrolled : absl::StrCat(enrolled, ", asked with the mean of ", way.probe);
+  return way.probe == 1 ? enrolled
+                        : absl::StrCat(enrolled, ", compared with the mean of ", way.probe);
 }
 
 const ComparisonEstimate& Shown(const SampleStudy& study, const SampleRow& row) {
@@ -58,9 +59,9 @@ PageTable RatesTable(const SampleStudy& study) {
   PageTable table;
   table.caption =
       "False non-match rate at a false match rate of the test people themselves, mean over the "
-      "folds, 95% intervals by resampling people; change: percentage points from the first row, on "
-      "the same replicates. Last, what the models' thresholds for FMR 1e-2, which are fitted to "
-      "single samples, come to.";
+      "folds, with 95% intervals by resampling people. Change: percentage points from the first "
+      "row, on the same replicates. The last column gives the rates at the models' thresholds for "
+      "FMR 1e-2, which are fitted to single samples.";
   table.columns = {{"enrolled as", true},
                    {"FNMR at FMR 1e-2"},
                    {"change"},
@@ -80,9 +81,9 @@ PageTable RatesTable(const SampleStudy& study) {
 PageTable CostTable(const SampleStudy& study) {
   PageTable table;
   table.caption = absl::StrFormat(
-      "What a person costs, and what %d scores of it, all that a key owner publishes unless told "
-      "otherwise, give away: the cosine of the best guess with the nearest of its templates, and "
-      "how often that guess is accepted at FMR 1e-3.",
+      "The cost of a person, and the information in %d scores of it, which is the default limit of "
+      "what a key owner publishes: the cosine of the best guess with the nearest of its templates, "
+      "and how often that guess is accepted at FMR 1e-3.",
       study.scores);
   table.columns = {{"enrolled as", true},
                    {"outside the interval"},
@@ -186,13 +187,13 @@ absl::StatusOr<std::string> DrawSampleRates(const SampleStudy& study) {
     figure.Curve(rows, "with yerrorlines", style, title);
   };
   draw(study.options.probes[0], true, 0.06, Style(kSecond, 1.5),
-       "a template each, the best counts");
+       "one template per sample, the best score counts");
   const std::string styles[] = {Style(kEncrypted, 2), Style(kPlain, 2), Style(kThird, 2)};
   for (size_t i = 0; i < study.options.probes.size(); ++i) {
     const int n = study.options.probes[i];
-    draw(
-        n, false, -0.06 * static_cast<double>(i), styles[i % 3],
-        n == 1 ? "their mean, asked with one" : absl::StrCat("their mean, asked with that of ", n));
+    draw(n, false, -0.06 * static_cast<double>(i), styles[i % 3],
+         n == 1 ? "their mean, compared with one"
+                : absl::StrCat("their mean, compared with a mean of ", n));
   }
   figure.Finish();
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
@@ -208,15 +209,15 @@ std::string MakeSamplesPage(const SampleStudy& study, const std::string& picture
   page.Note(absl::StrCat(Scope(study), "."));
   page.Figures({{picture, "More samples, fewer false non-matches", "95% intervals."}});
   page.Table(RatesTable(study));
-  page.Heading("Cost, and what scores give away");
+  page.Heading("Cost, and information in scores");
   page.Table(CostTable(study));
   std::vector<std::string> mixed;
   for (const MixedRow& row : study.mixed) mixed.push_back(MixedText(row));
   page.Heading("Samples of different people");
   page.Paragraph(
-      "A mean of different people is shorter than a person's. Admission looks at the length after "
-      "the approximation has normalised it, which hides this unless the mean leaves the "
-      "approximation's interval.");
+      "A mean of different people is shorter than a mean of one person. Admission checks the "
+      "length after the approximation has normalised it, which hides the difference unless the "
+      "mean is outside the approximation's interval.");
   page.List(mixed);
   page.Reproduce(command);
   return page.Finish();

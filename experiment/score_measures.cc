@@ -85,7 +85,7 @@ class ScoreMeasurer {
     }
     for (double fmr : result_.options.fmrs) {
       if (fmr > 0 && fmr < 1) continue;
-      return absl::InvalidArgumentError(absl::StrCat("FMR ", fmr, ": ask for one between 0 and 1"));
+      return absl::InvalidArgumentError(absl::StrCat("FMR ", fmr, ": choose one between 0 and 1"));
     }
     return absl::OkStatus();
   }
@@ -178,11 +178,11 @@ class ScoreMeasurer {
     };
     if (curve.measured.auroc.value < 0.5) {
       warn(
-          "impostors score higher than genuine comparisons: are these distances? Higher must mean "
-          "more alike");
+          "impostor scores are higher than genuine ones: are these distances? A higher score must "
+          "mean more similar");
     }
     if (curve.failed > 0) {
-      warn(absl::StrCat(curve.failed, " comparisons have no score and count in no rate: rates are ",
+      warn(absl::StrCat(curve.failed, " comparisons have no score and are left out: rates are ",
                         "of algorithms (FMR, FNMR), not of a system that fails to acquire"));
     }
     const auto used = std::ranges::count_if(

@@ -63,7 +63,7 @@ std::string SystemText(const ScoredCurve& curve) {
                         RateText(curve, curve.measured.auroc), RateText(curve, curve.measured.eer),
                         curve.eer_threshold);
   for (const OperatingPoint& point : curve.points) {
-    absl::StrAppendFormat(&text, "  FMR %g asked for: ", point.asked);
+    absl::StrAppendFormat(&text, "  requested FMR %g: ", point.asked);
     if (!point.reached) {
       text += "no threshold: an impostor has the highest score\n";
       continue;
@@ -93,15 +93,15 @@ void AddSystems(const ScoreMeasures& measures, Page& page) {
                           !curve.plain});
   }
   table.caption = absl::StrCat(
-      "AUROC: the chance that a genuine comparison scores higher than an impostor one. EER: where "
-      "FMR and FNMR are equal. Where scores name people, small: 95% intervals from ",
+      "AUROC: the probability that a genuine comparison scores higher than an impostor one. EER: "
+      "where FMR and FNMR are equal. Small, if scores name people: 95% intervals from ",
       Count(measures.options.replicates), " bootstrap replicates over people.");
   page.Table(table);
 }
 
 void AddPoints(const ScoreMeasures& measures, Page& page) {
   page.Heading("Thresholds");
-  PageTable table{{{"Scores"}, {"FMR asked for"}, {"Threshold"}, {"FMR"}, {"FNMR"}}};
+  PageTable table{{{"Scores"}, {"Requested FMR"}, {"Threshold"}, {"FMR"}, {"FNMR"}}};
   for (const ScoredCurve& curve : measures.curves) {
     for (const OperatingPoint& point : curve.points) {
       std::vector<std::string> cells = {EscapeHtml(curve.name), absl::StrFormat("%g", point.asked)};
@@ -115,15 +115,15 @@ void AddPoints(const ScoreMeasures& measures, Page& page) {
     }
   }
   table.caption =
-      "The lowest threshold that keeps the rate asked for on these very comparisons: on others it "
-      "will be somewhat higher. FMR: the share of impostor comparisons that reach the threshold; "
-      "FNMR: of genuine ones those that do not (ISO/IEC 19795-1).";
+      "The lowest threshold that keeps the requested rate on these comparisons; on others it will "
+      "be somewhat higher. FMR: the share of impostor comparisons that reach the threshold. FNMR: "
+      "the share of genuine comparisons that do not (ISO/IEC 19795-1).";
   page.Table(table);
 }
 
 void AddChanges(const ScoreMeasures& measures, Page& page) {
   if (measures.changes.empty()) return;
-  page.Heading("What encryption changes");
+  page.Heading("The effect of encryption");
   for (const ScoreChange& change : measures.changes) {
     const auto with_interval = [](const Estimate& e) {
       return absl::StrCat(Signed(e.value, 6), ", 95% interval ", Signed(e.lo, 6), " to ",
@@ -152,8 +152,8 @@ absl::StatusOr<std::vector<PageFigure>> DrawAll(
   DrawRoc(&job, "roc", curves);
   std::vector<PageFigure> figures = {
       {"", "Detection error trade-off.",
-       "Both axes are those of normal deviates; dots are the thresholds below. On the dotted line "
-       "both errors are equal."},
+       "Both axes have the scale of normal deviates; dots are the thresholds below. On the dotted "
+       "line both errors are equal."},
       {"", "ROC.", "The FMR axis is logarithmic."}};
   for (size_t i = 0; i < measures.curves.size(); ++i) {
     const ScoredCurve& curve = measures.curves[i];
@@ -167,7 +167,7 @@ absl::StatusOr<std::vector<PageFigure>> DrawAll(
                {&curve.scores, paired ? &measures.curves[i + 1].scores : nullptr}, marks);
     figures.push_back({"", absl::StrCat("Scores of ", curve.name, "."),
                        absl::StrCat(paired ? "Areas are plain, outlines encrypted. " : "",
-                                    "Dashed: thresholds, with the FMR asked for.")});
+                                    "Dashed: thresholds, with the requested FMR.")});
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
   for (size_t i = 0; i < drawn.size(); ++i) {

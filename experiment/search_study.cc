@@ -151,7 +151,7 @@ void CheckLaw(const PeopleOf& data, const PeopleLaw& law, double laws,
 absl::StatusOr<SearchStudy> StudySearches(const Monitor& monitor, std::span<const PeopleOf> sets,
                                           const SearchStudyOptions& options) {
   if (sets.empty() || options.draws < 1 || options.calibrate_on.empty()) {
-    return absl::InvalidArgumentError("a study of searches needs people, and draws of them");
+    return absl::InvalidArgumentError("a study of searches needs people and random draws of them");
   }
   SearchStudy study;
   study.options = options;

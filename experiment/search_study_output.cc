@@ -20,7 +20,7 @@ std::string Draw(const SearchStudy& study, GnuplotJob* job) {
   figure.Line("set xtics ('10' 10, '100' 100, '1,000' 1000, '10,000' 10000)");
   figure.Line("set ytics ('0.2' 0.2, '0.5' 0.5, '1' 1, '2' 2, '5' 5)");
   figure.Label("x", "people in the gallery");
-  figure.Label("y", "FPIR measured over FPIR asked for");
+  figure.Label("y", "measured FPIR over requested FPIR");
   figure.Curve("7 1\n14000 1\n", "with lines", Style(kMuted, 1.5, 2), "");
   const Colour colours[] = {kPlain, kEncrypted, kThird, kSecond};
   size_t series = 0;
@@ -37,8 +37,7 @@ std::string Draw(const SearchStudy& study, GnuplotJob* job) {
       const Colour colour = colours[series++ % 4];
       if (points.empty()) continue;
       figure.Curve(bars, "with vectors nohead", Style(colour, 1.5), "");
-      figure.Curve(points, "with lines", Style(colour, 3),
-                   absl::StrFormat("%g, on %d", asked, on));
+      figure.Curve(points, "with lines", Style(colour, 3), absl::StrFormat("%g, on %d", asked, on));
     }
   }
   figure.Finish();
@@ -53,10 +52,10 @@ std::string Summary(const SearchStudy& study) {
 }
 
 PageTable StudyTable(const SearchStudy& study) {
-  PageTable table{{{"FPIR asked for"},
+  PageTable table{{{"Requested FPIR"},
                    {"Calibrated on people"},
                    {"Gallery"},
-                   {"Measured over asked"},
+                   {"Measured over requested"},
                    {"Interval said"},
                    {"Held"},
                    {"Refused"}}};
@@ -74,9 +73,9 @@ PageTable StudyTable(const SearchStudy& study) {
     table.rows.push_back({std::move(cells)});
   }
   table.caption =
-      "Geometric means over the draws; small: 95% of the draws. “Interval said” came with the "
-      "threshold, “held” counts the draws in which it held what was measured. Refused: farther out "
-      "than the calibration's comparisons tell.";
+      "Geometric means over the draws; small: 95% of the draws. “Interval said” is the interval of "
+      "the threshold; “held” is the share of draws in which it contained the measured rate. "
+      "Refused: too rare for the comparisons of the calibration.";
   return table;
 }
 
@@ -115,7 +114,7 @@ std::string ToText(const SearchStudy& study) {
                           check.data, check.law);
   }
   absl::StrAppendFormat(&text, "\n%-6s %-10s %-8s %-28s %-18s %-12s %s\n", "FPIR", "calibrated",
-                        "gallery", "measured over asked", "interval said", "held", "refused");
+                        "gallery", "measured over requested", "interval said", "held", "refused");
   for (const StudyRow& row : study.rows) {
     absl::StrAppendFormat(&text, "%-6g %-10d %-8d ", row.asked, row.calibrated_on, row.people);
     if (Answered(row)) {
@@ -137,14 +136,15 @@ absl::StatusOr<std::string> MakeStudyReport(const SearchStudy& study, const std:
   GnuplotJob job;
   Draw(study, &job);
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> drawn, RunGnuplot(job));
-  HEFT_ASSIGN_OR_RETURN(*picture, InlineSvg(drawn[0], "FPIR measured over asked, by gallery size"));
+  HEFT_ASSIGN_OR_RETURN(*picture,
+                        InlineSvg(drawn[0], "Measured FPIR over requested FPIR, by gallery size"));
   Page page(absl::StrCat("HEFT: searches, ", data_name));
   page.Title(absl::StrCat("HEFT: searches among people like those of ", data_name));
   if (!data_description.empty()) page.Paragraph(absl::StrCat("Data: ", data_description, "."));
   page.Paragraph(Summary(study) + ".");
-  page.Figures({{*picture, "Is FPIR what was asked for?",
-                 "Bars hold 95% of the draws; on the dashed line it is. By FPIR asked for, and people "
-                 "calibrated on."}});
+  page.Figures({{*picture, "Do FPIR thresholds hold?",
+                 "Bars contain 95% of the draws; on the dashed line the measured rate is the "
+                 "requested one. By requested FPIR and calibrated people."}});
   page.Table(StudyTable(study));
   PageFacts facts;
   for (const LawCheck& check : study.checks) {

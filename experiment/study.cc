@@ -57,17 +57,17 @@ absl::Status CheckOne(const StudyOptions& options) {
   }
   if (options.plain && (options.searches || options.protection)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--plain says nothing of ", asked[0], ": leave it out"));
+        absl::StrCat("--plain has no effect with ", asked[0], ": leave it out"));
   }
   if (!options.strangers.empty() && options.distractors.empty()) {
-    return absl::InvalidArgumentError("--strangers goes with --distractors FOLDER");
+    return absl::InvalidArgumentError("--strangers needs --distractors FOLDER");
   }
   // Samples that are drawn or averaged before a comparison have no pairs to list, and a large
   // gallery has too many.
   const bool without_scores = options.searches || !options.distractors.empty() ||
                               options.protection || OfSamples(options) || options.choices;
   if (without_scores && options.scores) {
-    return absl::InvalidArgumentError(absl::StrCat("--scores does not go with ", asked[0]));
+    return absl::InvalidArgumentError(absl::StrCat("--scores cannot be combined with ", asked[0]));
   }
   return absl::OkStatus();
 }
@@ -151,10 +151,11 @@ absl::Status CheckStudy(const StudyOptions& options) {
   }
   if (!options.pictures) return absl::OkStatus();
   if (!options.distractors.empty()) {
-    return absl::InvalidArgumentError("--distractors draws no pictures");
+    return absl::InvalidArgumentError("--distractors draws no pictures: leave out --pictures");
   }
   if (options.protocol.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError("--protocol draws its pictures into --report");
+  return absl::InvalidArgumentError(
+      "--protocol draws its pictures into --report: leave out --pictures");
 }
 
 absl::StatusOr<LoadedStudy> LoadStudy(const StudyOptions& options) {

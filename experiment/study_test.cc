@@ -29,9 +29,9 @@ TEST(StudyTest, OneAtATime) {
   one.protection = false;
   EXPECT_TRUE(CheckStudy(one).ok());
   one.plain = true;
-  EXPECT_THAT(Why(one), HasSubstr("--plain says nothing of --searches"));
+  EXPECT_THAT(Why(one), HasSubstr("--plain has no effect with --searches"));
   one.plain = false, one.scores = true;
-  EXPECT_THAT(Why(one), HasSubstr("--scores does not go with --searches"));
+  EXPECT_THAT(Why(one), HasSubstr("--scores cannot be combined with --searches"));
   StudyOptions folds = {.folds = 3, .choices = true, .partial_probes = true};
   EXPECT_TRUE(CheckStudy(folds).ok()) << "these go together";
   folds.protocol = "lists";
@@ -52,7 +52,8 @@ TEST(StudyTest, EachTakesModelsOfItsOwn) {
   EXPECT_THAT(Why({.models = {"a"}, .protocol = "lists", .pictures = true}),
               HasSubstr("draws its pictures into --report"));
   EXPECT_THAT(Why({.models = {"a"}, .folds = 3, .distractors = "d"}), HasSubstr("and no --folds"));
-  EXPECT_THAT(Why({.models = {"a"}, .strangers = "s"}), HasSubstr("goes with --distractors"));
+  EXPECT_THAT(Why({.models = {"a"}, .strangers = "s"}),
+              HasSubstr("--strangers needs --distractors"));
   EXPECT_TRUE(CheckStudy({.models = {"a"}, .distractors = "d", .plain = true}).ok());
   EXPECT_TRUE(CheckStudy({.models = {"a", "b"}, .folds = 3}).ok());
 }

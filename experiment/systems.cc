@@ -88,7 +88,7 @@ absl::StatusOr<std::vector<SystemScores>> LearnedSystems(const Dataset& dataset,
 absl::StatusOr<Model> ExactlyTrained(const Model& model, const Dataset& dataset) {
   if (model.exact_projection.empty()) {
     return absl::FailedPreconditionError(
-        "the model holds no exactly trained projection; train it without --no-exact");
+        "the model contains no exactly trained projection; train it without --no-exact");
   }
   Model exact = model;
   exact.projection = model.exact_projection;

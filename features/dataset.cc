@@ -121,7 +121,7 @@ absl::Status CheckUnpaired(const UnpairedModality& unpaired, const Dataset& data
   return absl::InvalidArgumentError(
       absl::StrCat("unpaired ", extra.name, " (", extra.features.rows(), " x ",
                    extra.features.cols(), ", ", unpaired.labels.size(),
-                   " labels) needs a modality of its name and dimension, and a label a row"));
+                   " labels) needs a modality of its name and dimension, and a label per row"));
 }
 
 }  // namespace

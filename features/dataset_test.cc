@@ -74,8 +74,8 @@ TEST_F(DatasetTest, FromRowsSaysWhatIsWrong) {
     EXPECT_EQ(data.status().code(), absl::StatusCode::kInvalidArgument);
     return std::string(data.status().message());
   };
-  EXPECT_THAT(message({{"face", 3, values}}, {"a"}), HasSubstr("4 values are no rows of 3"));
-  EXPECT_THAT(message({{"face", 0, values}}, {"a"}), HasSubstr("no rows of 0"));
+  EXPECT_THAT(message({{"face", 3, values}}, {"a"}), HasSubstr("4 values are not rows of 3"));
+  EXPECT_THAT(message({{"face", 0, values}}, {"a"}), HasSubstr("not rows of 0"));
   EXPECT_THAT(message({{"a face", 2, values}}, {"a", "b"}), HasSubstr("not usable"));
   EXPECT_THAT(message({{"face", 2, values}}, {"a"}), HasSubstr("2 rows, 1 labels"));
   EXPECT_THAT(message({{"face", 2, values}}, {"a", "\n"}), HasSubstr("row 1"));

@@ -215,15 +215,15 @@ absl::Status CheckFactors(const FactorModel& model) {
 absl::Status CheckOptions(const SyntheticOptions& options) {
   if (options.identities < 3 || options.samples_per_identity < 1 || options.dimensions.empty()) {
     return absl::InvalidArgumentError(
-        "synthetic data: need 3 identities, 1 sample of each and 1 dimension at least");
+        "synthetic data: give at least 3 identities, 1 sample of each and 1 dimension");
   }
   if (!options.all_pairs_of.empty() &&
       (options.all_pairs_of.size() != options.dimensions.size() ||
        *std::min_element(options.all_pairs_of.begin(), options.all_pairs_of.end()) <
            options.identities)) {
     return absl::InvalidArgumentError(
-        "synthetic data: all pairs need a number of samples for each modality, an identity one at "
-        "least");
+        "synthetic data: for all pairs, give a number of samples for each modality, at least one "
+        "per identity");
   }
   for (int dimension : options.dimensions) {
     if (dimension < 1 || dimension > 1 << 16) {

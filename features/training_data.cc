@@ -27,7 +27,7 @@ absl::StatusOr<Modality> CopyRows(const ModalityRows& rows) {
   }
   if (rows.dimension == 0 || rows.values.size() % rows.dimension != 0) {
     return absl::InvalidArgumentError(absl::StrCat("modality ", rows.name, ": ", rows.values.size(),
-                                                   " values are no rows of ", rows.dimension));
+                                                   " values are not rows of ", rows.dimension));
   }
   using Rows = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
   const auto count = static_cast<Eigen::Index>(rows.values.size() / rows.dimension);

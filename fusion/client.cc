@@ -80,7 +80,7 @@ absl::StatusOr<EncodableRows> RowsToEncrypt(const Model& model, const Samples& s
   EncodableRows out;
   out.form = {samples.encoding, samples.use};
   if (samples.encoding == SampleEncoding::kFused) {
-    return absl::InvalidArgumentError("samples are fused of all modalities: EncryptFused");
+    return absl::InvalidArgumentError("fused samples contain all modalities: use EncryptFused");
   }
   HEFT_ASSIGN_OR_RETURN(out.index, model.FindModality(samples.modality));
   HEFT_ASSIGN_OR_RETURN(out.rows, RowsOf(samples, model.modalities[out.index]));
@@ -109,7 +109,7 @@ absl::StatusOr<EncodableRows> RowsToFuse(const Model& model, std::span<const Sam
     out.form.modalities |= uint32_t{1} << index;
     HEFT_ASSIGN_OR_RETURN(rows[index], RowsOf(samples, model.modalities[index]));
     if (samples.average != modalities[0].average) {
-      return absl::InvalidArgumentError("of all modalities the mean, or of none");
+      return absl::InvalidArgumentError("take the mean of all modalities, or of none");
     }
     if (!samples.average) continue;
     out.form.length = VectorLength::kMean;
@@ -127,11 +127,12 @@ absl::StatusOr<const Instance*> RingOf(const Rings& rings, const SampleForm& for
   const bool projected =
       form.encoding == SampleEncoding::kPartial || form.encoding == SampleEncoding::kFused;
   if (form.encoding == SampleEncoding::kBulk && identification) {
-    return absl::InvalidArgumentError("samples in bulk are for enrolment, not for identification");
+    return absl::InvalidArgumentError(
+        "bulk samples are for enrolment only, not for identification");
   }
   if (projected && !rings.thin()) {
     return absl::InvalidArgumentError(
-        "only a model of profile thin or flooded takes what a client has projected");
+        "only models of profile thin or flooded accept samples that the client has projected");
   }
   const bool matching = identification || form.encoding == SampleEncoding::kFused;
   return matching ? &rings.matching : &rings.enrolment;
@@ -142,7 +143,7 @@ absl::StatusOr<std::vector<std::vector<double>>> RowsOf(const Samples& samples,
   const size_t dimension = modality.dimension;
   if (samples.values.empty() || samples.values.size() % dimension != 0) {
     return absl::InvalidArgumentError(absl::StrCat(samples.values.size(), " values given for ",
-                                                   modality.name, ", whose vectors have ",
+                                                   modality.name, ", but its vectors have ",
                                                    dimension));
   }
   std::vector<std::vector<double>> rows;

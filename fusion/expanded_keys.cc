@@ -133,7 +133,7 @@ absl::StatusOr<ExpandedKeys::Impl> ExpandedKeys::Impl::Parse(ByteSpan bytes,
   if (end != bytes.size()) return Damaged(what, "truncated or extended");
   if (std::ranges::any_of(bytes.subspan(envelope.size(), at - envelope.size()),
                           [](uint8_t byte) { return byte != 0; })) {
-    return Damaged(what, "what stands between list and values is not zero");
+    return Damaged(what, "the bytes between list and values are not zero");
   }
   for (const Listed& key : list) {
     std::shared_ptr<const uint32_t> values(owner,

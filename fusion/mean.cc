@@ -12,15 +12,15 @@ namespace heft {
 
 absl::Status CheckMean(const Model& model, size_t samples) {
   if (samples == 0 || samples > kMostSamples) {
-    return absl::InvalidArgumentError(absl::StrCat(samples, " samples of one person; 1 to ",
-                                                   kMostSamples,
-                                                   " become one: leave some of them out"));
+    return absl::InvalidArgumentError(absl::StrCat(samples,
+                                                   " samples of one person: a mean takes 1 to ",
+                                                   kMostSamples, "; leave some of them out"));
   }
   if (samples == 1 || model.sample_agreement) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      "the model does not say how alike the samples of a person are, so their mean would have a "
-      "length that nobody knows: train it again (heft train, recipe generalising, with people of "
-      "two samples and more)");
+      "the model does not state how similar the samples of a person are, so the length of their "
+      "mean is unknown: train it again (heft train, recipe generalising, with people who have "
+      "several samples)");
 }
 
 double MeanFactor(const Model& model, size_t samples) {
@@ -50,8 +50,9 @@ absl::StatusOr<std::vector<RowsOfLabel>> GroupByLabel(std::span<const std::strin
   std::map<std::string, size_t> places;
   for (size_t i = 0; i < rows; ++i) {
     if (labels[i].empty() != labels[0].empty()) {
-      return absl::InvalidArgumentError(absl::StrCat("row ", labels[i].empty() ? i : 0,
-                                                     " has no label: whose mean is it to join?"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("row ", labels[i].empty() ? i : 0,
+                       " has no label: give a label for every row, or for none"));
     }
     const auto [place, added] = places.try_emplace(labels[i], groups.size());
     if (added) groups.push_back({labels[i], {}});

@@ -242,13 +242,13 @@ absl::Status CheckTables(const Model& model) {
     if (set == 0 || (set & ~model.AllModalities()) != 0 || !sets.insert(set).second) {
       return absl::InvalidArgumentError(
           absl::StrCat("model: a decision table for the set of modalities ", set,
-                       ", which is empty, has others than the model, or has a table already"));
+                       " is empty, has a modality that the model lacks, or has a second table"));
     }
     HEFT_RETURN_IF_ERROR(CheckTable(table));
   }
   if (!model.tables.empty() && model.tables[0].modalities != model.AllModalities()) {
     return absl::InvalidArgumentError(
-        "model: the first decision table is not that of probes with all modalities");
+        "model: the first decision table must be for probes with all modalities");
   }
   return absl::OkStatus();
 }
@@ -291,7 +291,7 @@ absl::Status Model::Check() const {
         absl::StrCat("the projection is not ", gamma, " x ", TotalDimension(), " finite numbers"));
   }
   if (!exact_projection.empty() && (exact_projection.size() != size || !Finite(exact_projection))) {
-    return bad("the exact projection has another size");
+    return bad("the exact projection has another size than the projection");
   }
   const Interval& interval = approximation.interval;
   if (!(interval.lo > 0) || !(interval.hi > interval.lo) || !std::isfinite(interval.hi)) {
@@ -306,7 +306,7 @@ absl::Status Model::Check() const {
     }
   }
   if (sample_agreement && !(*sample_agreement > 0 && *sample_agreement <= 1)) {
-    return bad("the agreement of samples does not lie in (0, 1]");
+    return bad("the agreement of samples must be in (0, 1]");
   }
   return CheckTables(*this);
 }
@@ -345,7 +345,7 @@ std::vector<std::string> Model::NamesOf(uint32_t set) const {
 }
 
 absl::StatusOr<uint32_t> Model::SetOf(std::span<const std::string> names) const {
-  if (names.empty()) return absl::InvalidArgumentError("a set of no modality: name one at least");
+  if (names.empty()) return absl::InvalidArgumentError("no modality given: name at least one");
   uint32_t set = 0;
   for (const std::string& name : names) {
     HEFT_ASSIGN_OR_RETURN(const size_t index, FindModality(name));
@@ -370,7 +370,7 @@ absl::StatusOr<const DecisionTable*> Model::TableFor(uint32_t set) const {
   for (const DecisionTable& table : tables) sets.push_back(SetName(*this, table.modalities));
   return absl::FailedPreconditionError(absl::StrCat(
       "the model has no decision table for probes with ", SetName(*this, set), ": it has ",
-      sets.empty() ? "none at all" : absl::StrCat("tables for ", absl::StrJoin(sets, ", ")),
+      sets.empty() ? "none" : absl::StrCat("tables for ", absl::StrJoin(sets, ", ")),
       "; add one (heft calibrate --data DATA), train again, or take the scores without a "
       "decision"));
 }

@@ -61,8 +61,8 @@ absl::StatusOr<Profile> FindAmong(std::span<const Profile> profiles, std::string
     if (profile.name == name) return profile;
     names.push_back(profile.name);
   }
-  return absl::InvalidArgumentError(absl::StrCat("no profile \"", std::string(name),
-                                                 "\": there are ", absl::StrJoin(names, ", ")));
+  return absl::InvalidArgumentError(absl::StrCat("unknown profile \"", std::string(name),
+                                                 "\": choose ", absl::StrJoin(names, ", ")));
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ TEST(ProfileTest, ModelsAreTrainedForFour) {
   for (const char* name : {"paper", "deep", "deepest", ""}) {
     EXPECT_EQ(
         FindModelProfile(name).status().message(),
-        absl::StrCat("no profile \"", name, "\": there are compact, compact-pq, thin, flooded"));
+        absl::StrCat("unknown profile \"", name, "\": choose compact, compact-pq, thin, flooded"));
   }
 }
 

@@ -156,8 +156,7 @@ absl::Status CheckAnswer(const Instance& instance, std::span<const ckks::SeededC
     sound =
         sound && c.c0.n() == instance.params().n() && c.c0.limbs() == MatchLimbs(instance.params());
   }
-  return sound ? absl::OkStatus()
-               : absl::InvalidArgumentError("not the form of a renewed block of this model");
+  return sound ? absl::OkStatus() : absl::InvalidArgumentError("not a renewed block of this model");
 }
 
 }  // namespace

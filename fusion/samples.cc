@@ -269,7 +269,8 @@ ckks::ParamsId SampleParamsId(ByteSpan bytes) {
 absl::StatusOr<ckks::Ciphertext> SampleReader::Sample(size_t index) const {
   if (bulk()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        what_, ": encrypted for bulk enrolment, only enrol takes it: encrypt without --bulk"));
+        what_,
+        ": encrypted for bulk enrolment, so it can only be enrolled: encrypt without --bulk"));
   }
   if (index >= size()) {
     return absl::InvalidArgumentError(
@@ -324,12 +325,12 @@ absl::Status CheckSamples(const Instance& instance, const Model& model, size_t i
   if (header.model_id != expected.model_id) {
     return absl::FailedPreconditionError(absl::StrCat(
         std::string(what), ": projected by another model (id ", HexString(header.model_id),
-        ", this model is ", HexString(expected.model_id), "): encrypt again with this one"));
+        ", this model is ", HexString(expected.model_id), "): encrypt again with this model"));
   }
   if ((header.modalities & ~model.AllModalities()) != 0) {
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": fused of the set of modalities ", header.modalities,
-                     ", which has others than the model, whose set is ", model.AllModalities()));
+                     ", but the model's set is ", model.AllModalities()));
   }
   if (header.modality == expected.modality && header.dimension == expected.dimension &&
       header.run == expected.run && header.gamma == expected.gamma) {

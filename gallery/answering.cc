@@ -19,10 +19,11 @@ absl::Status Check(const Question& question) {
     return absl::InvalidArgumentError("conditions restrict a search: a verification has none");
   }
   if (question.all && question.probe.average) {
-    return absl::InvalidArgumentError("either each of all samples, or their mean: not both");
+    return absl::InvalidArgumentError("give either each of all samples or their mean, not both");
   }
   if (question.all && question.shards && !question.claimed) {
-    return absl::InvalidArgumentError("all samples at once are of one gallery, not of its buckets");
+    return absl::InvalidArgumentError(
+        "all samples at once can only be matched in one gallery, not in buckets");
   }
   return absl::OkStatus();
 }
@@ -127,10 +128,9 @@ absl::Status CheckOneSample(std::span<const SampleFile> files) {
     const auto info = InspectFile(file.bytes, file.name);
     // The reader of the file reports its errors.
     if (!info.ok() || info->samples <= 1) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(file.name, ": holds ", info->samples,
-                     " samples: say which row is the probe, or ask for all of them, or for their "
-                     "mean"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        file.name, ": holds ", info->samples,
+        " samples: give the row of the probe, or ask for all of them or for their mean"));
   }
   return absl::OkStatus();
 }

@@ -22,7 +22,9 @@ absl::StatusOr<std::vector<SampleFile>> SamplesAt(const std::string& path) {
     for (const auto& entry : std::filesystem::directory_iterator(path, error)) {
       paths.push_back(entry.path().string());
     }
-    if (paths.empty()) return absl::NotFoundError(absl::StrCat(path, ": no files of a request"));
+    if (paths.empty()) {
+      return absl::NotFoundError(absl::StrCat(path, ": contains no files of a request"));
+    }
   } else {
     paths.push_back(path);
   }
@@ -40,7 +42,7 @@ absl::StatusOr<AuditFinding> AuditState(const TrustedServer& server, const Galle
   const std::string path = files.state.empty() ? StateFile(files.copy) : files.state;
   const auto state = ReadFile(path, kMaxReplySize);
   if (absl::IsNotFound(state.status())) {
-    return AuditFinding{false, "the key owner has signed no state of it"};
+    return AuditFinding{false, "the key owner has not signed a state of this copy"};
   }
   HEFT_RETURN_IF_ERROR(state.status());
   return AuditGallery(server.server, copy, *state, *server.trust, path);
@@ -51,13 +53,13 @@ absl::StatusOr<AuditFinding> AuditState(const TrustedServer& server, const Galle
 absl::StatusOr<std::vector<NamedFinding>> AuditAll(const TrustedServer& server,
                                                    const AuditFiles& files) {
   if (files.seeds.size() != files.replies.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(files.replies.size(), " replies and ",
-                                                   files.seeds.size(),
-                                                   " seeds: give one for each, in the same order"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(files.replies.size(), " replies and ", files.seeds.size(),
+                     " seeds: give one seed for each reply, in the same order"));
   }
   if (!server.trust) {
     return absl::InvalidArgumentError(
-        "whose replies are audited? give a trust file that lists the server");
+        "an audit needs the trusted server: give a trust file that lists it");
   }
   HEFT_ASSIGN_OR_RETURN(const Gallery copy, Gallery::Open(files.copy));
   std::vector<NamedFinding> findings;

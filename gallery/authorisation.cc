@@ -17,7 +17,7 @@ absl::StatusOr<AuthorisedAct> ParseAuthorisedAct(std::string_view name) {
   if (name == "replace") return AuthorisedAct::kReplace;
   if (name == "remove") return AuthorisedAct::kRemove;
   return absl::InvalidArgumentError(
-      absl::StrCat("there is no act \"", std::string(name), "\": give add, replace or remove"));
+      absl::StrCat("unknown act \"", std::string(name), "\": give add, replace or remove"));
 }
 
 absl::StatusOr<std::vector<uint8_t>> SerializeAuthorisation(const GalleryId& gallery,
@@ -50,9 +50,9 @@ absl::Status CheckAuthorisation(ByteSpan bytes, const Trust& trust, AuthorisedAc
   if (of == gallery && allowed == static_cast<uint8_t>(act) && whom == identity) {
     return absl::OkStatus();
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat(std::string(what), ": of another act, identity or gallery than this one of \"",
-                   identity, "\""));
+  return absl::FailedPreconditionError(absl::StrCat(
+      std::string(what), ": is for another act, identity or gallery than this one of \"", identity,
+      "\""));
 }
 
 absl::StatusOr<AuthorisedAct> CheckMayEnrol(ByteSpan bytes, const Trust& trust,

@@ -82,13 +82,13 @@ struct Old {
 absl::Status CheckExchange(const Instance& instance, const ExchangeRecord& exchange,
                            const Renewal& answer) {
   if (answer.targets.size() != exchange.targets.size()) {
-    return absl::DataLossError("an answer of another number of blocks than were asked for");
+    return absl::DataLossError("the answer has another number of blocks than was requested");
   }
   for (const ExchangeRecord::Target& target : exchange.targets) {
     HEFT_RETURN_IF_ERROR(CheckMoves(instance.params(), target.moves, exchange.sources.size()));
     const auto of_target = [&](const ExchangeRecord::Source& s) { return s.block == target.block; };
     if (std::ranges::none_of(exchange.sources, of_target)) {
-      return absl::DataLossError("an exchange whose target is none of its blocks");
+      return absl::DataLossError("the target of an exchange is not one of its blocks");
     }
   }
   return absl::OkStatus();
@@ -117,8 +117,7 @@ absl::StatusOr<std::vector<Old>> ReadSources(GalleryChange* change, const Exchan
     if (block >= change->infos().size() ||
         change->infos()[block].checkpoint != exchange.sources[s].checkpoint) {
       return absl::FailedPreconditionError(
-          "the blocks that were to be renewed have changed since: ask again (heft-server gallery "
-          "renew)");
+          "the blocks to renew have changed since: ask again (heft-server gallery renew)");
     }
     old[s].info = change->infos()[block];
     old[s].in_place = StaysInPlace(exchange, s);
@@ -157,7 +156,7 @@ absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Insta
   HEFT_ASSIGN_OR_RETURN(const auto bytes, change->writer().Get(Table::kExchanges, key));
   if (!bytes) {
     return absl::FailedPreconditionError(
-        "an answer to no renewal that is open: it was answered before, or its blocks have changed "
+        "this answer belongs to no open renewal: it was used before, or its blocks have changed "
         "since; ask again (heft-server gallery renew)");
   }
   HEFT_ASSIGN_OR_RETURN(const ExchangeRecord exchange, ParseExchange(*bytes, "an exchange"));

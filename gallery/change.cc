@@ -70,7 +70,7 @@ absl::StatusOr<NamedPlaces> GalleryChange::Find(const std::string& identity) con
   if (!bytes) return NamedPlaces{};
   HEFT_ASSIGN_OR_RETURN(NamedPlaces named, ParseNamed(*bytes, "the index of names"));
   if (!named.places.empty() && named.places.back() >= head_.places) {
-    return absl::DataLossError("the index of names has a place that is not there");
+    return absl::DataLossError("the index of names contains a position that does not exist");
   }
   return named;
 }

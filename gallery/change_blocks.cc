@@ -23,10 +23,8 @@ absl::StatusOr<TiledCiphertexts> GalleryChange::ReadCheckpoint(const Instance& i
                         ParseBlock(*bytes, TiledSize(*instance.context, gamma), what, &view));
   // A damaged block must not spread into its successor.
   if (header.hash != infos_[block].checkpoint || ResiduesHash(view) != header.hash) {
-    return absl::DataLossError(
-        absl::StrCat(what,
-                     " is damaged: bring it back from a snapshot (`heft-server gallery "
-                     "restore`)"));
+    return absl::DataLossError(absl::StrCat(
+        what, " is damaged: restore it from a snapshot (`heft-server gallery restore`)"));
   }
   return TiledCiphertexts(view.begin(), view.end());
 }
@@ -107,7 +105,7 @@ absl::StatusOr<TiledCiphertexts> GalleryChange::Remake(const Instance& instance,
     }
   }
   if (ResiduesHash(data) == infos_[block].checkpoint) return data;
-  return absl::DataLossError("the journal does not have all of it");
+  return absl::DataLossError("the journal does not have all of its templates");
 }
 
 absl::StatusOr<TiledCiphertexts> GalleryChange::ReadOrRemake(const Instance& instance, size_t block,

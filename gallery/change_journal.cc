@@ -42,7 +42,7 @@ absl::Status GalleryChange::FoldBlock(const Instance& instance, size_t block,
                                       const PendingOf& pending, const ckks::EvaluationKeys& keys) {
   if (pending.chain != infos_[block].pending) {
     return absl::DataLossError(
-        absl::StrCat("block ", block, " of the gallery: entries of its journal are damaged"));
+        absl::StrCat("block ", block, " of the gallery: its journal entries are damaged"));
   }
   HEFT_ASSIGN_OR_RETURN(TiledCiphertexts data, ReadOrRemake(instance, block, keys));
   double wear = infos_[block].wear.wear;

@@ -87,7 +87,7 @@ absl::Status GalleryChange::Settle(uint64_t position, const Enrolment& enrolment
   }
   HEFT_ASSIGN_OR_RETURN(Resident * resident, Place(position));
   if (resident->state != PlaceState::kFree) {
-    return absl::DataLossError("a position that is to be filled is not free");
+    return absl::DataLossError("a position to fill is not free");
   }
   BlockInfo& info = infos_[position / head_.block_places];
   const bool first = info.live + info.leaving == 0;

@@ -19,7 +19,7 @@ absl::Status CheckIdentities(const std::vector<Combination>& combinations) {
   for (const Combination& c : combinations) {
     if (c.identity.empty()) {
       return absl::InvalidArgumentError(
-          "a sample without a label: encrypt with --labels, or give --identity");
+          "a sample has no label: encrypt with --labels, or give --identity");
     }
     HEFT_RETURN_IF_ERROR(CheckIdentity(c.identity));
   }
@@ -33,7 +33,7 @@ absl::Status KeepBucket(const EnrolOptions::Bucket& bucket,
   });
   if (!combinations->empty()) return absl::OkStatus();
   return absl::NotFoundError(
-      absl::StrCat("no sample is of somebody who belongs into bucket ", bucket.index));
+      absl::StrCat("no sample is of a person who belongs to bucket ", bucket.index));
 }
 
 absl::StatusOr<std::vector<Combination>> PairRows(const SampleSet& samples,
@@ -93,8 +93,9 @@ absl::StatusOr<std::vector<Combination>> AllPairs(const SampleSet& samples,
     total = std::min(total + product, kMaxCombinations + 1);
   }
   if (total > kMaxCombinations) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--all-pairs would make more than ", kMaxCombinations, " templates: enrol in portions"));
+    return absl::InvalidArgumentError(absl::StrCat("--all-pairs would make more than ",
+                                                   kMaxCombinations,
+                                                   " templates: enrol them in several calls"));
   }
   std::vector<Combination> out;
   for (const auto& [identity, by_modality] : rows) {
@@ -147,7 +148,7 @@ absl::StatusOr<std::vector<Combination>> Combine(const SampleSet& samples,
     HEFT_ASSIGN_OR_RETURN(options.identity, NormalIdentity(given.identity));
   }
   if (options.all_pairs && options.average) {
-    return absl::InvalidArgumentError("--all-pairs and --average: give one of them");
+    return absl::InvalidArgumentError("give --all-pairs or --average, not both");
   }
   HEFT_ASSIGN_OR_RETURN(std::vector<Combination> combinations, options.all_pairs
                                                                    ? AllPairs(samples, options)
@@ -167,9 +168,9 @@ absl::StatusOr<size_t> CheckOnePerson(const SampleSet& samples) {
     const SampleReader* file = samples.modality(m);
     for (size_t row = 0; file != nullptr && row < file->size(); ++row) {
       if (file->labels()[row] == label) continue;
-      return absl::InvalidArgumentError(
-          absl::StrCat("row ", row, " of ", file->what(), " is labelled \"", file->labels()[row],
-                       "\", the first one \"", label, "\": a mean is of one person's samples"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "row ", row, " of ", file->what(), " is labelled \"", file->labels()[row],
+          "\", the first one \"", label, "\": a mean must be of one person's samples"));
     }
   }
   return first->size();

@@ -105,12 +105,12 @@ absl::StatusOr<std::vector<std::string>> RequestNames(const DeduplicationFolders
     if (name.find('.') == std::string::npos && TextFlaw(name).empty()) continue;
     return absl::InvalidArgumentError(
         absl::StrCat(folders.probes, "/", name,
-                     ": requests are folders with names of plain text without a dot: "
-                     "keep nothing else there"));
+                     ": requests are folders, and their names are plain text without a dot: keep "
+                     "nothing else there"));
   }
   if (!names.empty()) return names;
-  return absl::NotFoundError(
-      absl::StrCat(folders.probes, ": no request in it: a folder of encrypted samples each"));
+  return absl::NotFoundError(absl::StrCat(
+      folders.probes, ": contains no request; a request is a folder of encrypted samples"));
 }
 
 absl::StatusOr<std::vector<SampleFile>> ReadRequestFiles(const DeduplicationFolders& folders,

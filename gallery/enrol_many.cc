@@ -31,22 +31,22 @@ absl::Status CheckTogether(std::span<const std::string> labels) {
   for (size_t i = 0, first = 0; i < labels.size(); ++i) {
     if (i > 0 && labels[i] == labels[i - 1]) {
       if (i - first < kMostBulkRows) continue;
-      return absl::InvalidArgumentError(absl::StrCat("\"", labels[i], "\" has more than ",
-                                                     kMostBulkRows, " rows: enrol fewer of them"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "\"", labels[i], "\" has more than ", kMostBulkRows, " rows: enrol fewer rows of it"));
     }
     first = i;
     if (seen.insert(labels[i]).second) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("row ", i, " (from 0) is \"", labels[i],
-                     "\" again: put the rows of an identity together, one after the other"));
+                     "\" occurs again: put the rows of an identity together"));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<Rows> Check(const Model& model, std::span<const Samples> modalities) {
-  if (modalities.empty()) return absl::InvalidArgumentError("no modality given");
+  if (modalities.empty()) return absl::InvalidArgumentError("no modality: give at least one");
   Rows rows{modalities, {}, modalities[0].labels};
-  if (rows.labels.empty()) return absl::InvalidArgumentError("each row needs a label: none given");
+  if (rows.labels.empty()) return absl::InvalidArgumentError("each row needs a label: give labels");
   for (const Samples& samples : modalities) {
     HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(samples.modality));
     const size_t dimension = model.modalities[index].dimension;
@@ -146,7 +146,7 @@ absl::Status EnrolBatch(const Client& client, const Server& server, const std::s
 absl::Status From(const absl::Status& status, size_t first, size_t row) {
   if (status.ok() || row == first) return status;
   return absl::Status(status.code(), absl::StrCat(status.message(), "; the rows before row ", row,
-                                                  " (from 0) have been brought: go on from it"));
+                                                  " (from 0) are enrolled: continue from it"));
 }
 
 }  // namespace
@@ -159,7 +159,7 @@ absl::StatusOr<EnrolManyResult> EnrolMany(const Client& client, const Server& se
   const size_t size = rows.labels.size();
   if (options.from > size || (options.from == size && !options.admit)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("begin at row ", options.from, " of ", size, ": there is none"));
+        absl::StrCat("cannot begin at row ", options.from, " of ", size, ": there is none"));
   }
   EnrolManyResult total;
   size_t next = 0;

@@ -178,8 +178,8 @@ absl::StatusOr<BatchEnrolment> Server::Impl::FuseBulk(const SampleSet& samples,
   }
   if (options.bucket) {
     return absl::InvalidArgumentError(
-        "samples encrypted for bulk enrolment stay together: encrypt a file for each bucket, or "
-        "without --bulk");
+        "samples encrypted for bulk enrolment cannot be separated: encrypt a file for each bucket, "
+        "or without --bulk");
   }
   HEFT_ASSIGN_OR_RETURN(const auto combinations, Combine(samples, options));
   BatchEnrolment out;

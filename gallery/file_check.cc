@@ -53,14 +53,14 @@ absl::StatusOr<Ring> FindRing(const ckks::ParamsId& id, std::string_view what) {
       return known->emplace(id, ring).first->second;
     }
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat(std::string(what), ": of parameters that this version does not know"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      std::string(what), ": has encryption parameters that this version does not know"));
 }
 
 absl::StatusOr<SampleReader> ReadSamples(ByteSpan bytes, std::string_view what, Ring* ring) {
   HEFT_ASSIGN_OR_RETURN(const FileInfo info, InspectFile(bytes, what));
   if (!info.kind.starts_with("CTX") || !info.params_id) {
-    return Unfit(what, info.name + ", where samples are needed");
+    return Unfit(what, info.name + ", but encrypted samples are needed");
   }
   HEFT_ASSIGN_OR_RETURN(*ring, FindRing(*info.params_id, what));
   return SampleReader::Parse(ring->context, {bytes.begin(), bytes.end()}, std::string(what));
@@ -74,21 +74,23 @@ absl::Status CheckSample(ByteSpan bytes, std::string_view what) {
     return absl::OkStatus();
   }
   return Unfit(
-      what, "a probe, which identifies alone: encrypt samples for enrolment (heft encrypt --for)");
+      what, "a probe for identification only: encrypt samples for enrolment (heft encrypt --for)");
 }
 
 absl::Status CheckTemplate(ByteSpan bytes, std::string_view what) {
   Ring ring;
   HEFT_ASSIGN_OR_RETURN(const SampleReader samples, ReadSamples(bytes, what, &ring));
   if (samples.header().encoding == SampleEncoding::kFused) return absl::OkStatus();
-  return Unfit(what, "not fused by its client (heft encrypt --fuse client)");
+  return Unfit(what, "not fused by the client: encrypt with heft encrypt --fuse client");
 }
 
 absl::Status CheckProbe(ByteSpan bytes, std::string_view what) {
   Ring ring;
   HEFT_ASSIGN_OR_RETURN(const SampleReader samples, ReadSamples(bytes, what, &ring));
   const SampleHeader& header = samples.header();
-  if (samples.bulk()) return Unfit(what, "samples in bulk, which are enrolled only");
+  if (samples.bulk()) {
+    return Unfit(what, "bulk samples, which can only be enrolled: encrypt a probe without --bulk");
+  }
   if (header.projected() ? header.use == SampleUse::kIdentification : ring.identifies) {
     return absl::OkStatus();
   }
@@ -98,7 +100,7 @@ absl::Status CheckProbe(ByteSpan bytes, std::string_view what) {
 absl::Status CheckReply(ByteSpan bytes, std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const FileInfo info, InspectFile(bytes, what));
   if (info.kind != "SCOR" || !info.params_id || !IsSigned(bytes)) {
-    return Unfit(what, info.name + ", where a signed reply is needed");
+    return Unfit(what, info.name + ", but a signed reply is needed");
   }
   HEFT_ASSIGN_OR_RETURN(const Ring ring, FindRing(*info.params_id, what));
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(bytes, what));

@@ -32,8 +32,8 @@ absl::StatusOr<FolderTurn> FolderTurn::Take(const std::string& folder, absl::Dur
     }
     HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
     if (absl::Now() >= end) {
-      return absl::UnavailableError(
-          absl::StrCat("others restore into a folder of ", parent, ": wait longer, or end them"));
+      return absl::UnavailableError(absl::StrCat("another process restores into a folder of ",
+                                                 parent, ": wait longer, or end it"));
     }
     absl::SleepFor(absl::Milliseconds(20));
   }
@@ -61,10 +61,10 @@ absl::Status ExchangeFolders(const std::string& ready, const std::string& folder
   const unsigned flags = there ? RENAME_EXCHANGE : RENAME_NOREPLACE;
   if (renameat2(AT_FDCWD, ready.c_str(), AT_FDCWD, folder.c_str(), flags) != 0) {
     return absl::UnavailableError(absl::StrCat(
-        "cannot put ", ready, " in the place of ", folder, ": ", std::strerror(errno),
+        "cannot put ", ready, " in place of ", folder, ": ", std::strerror(errno),
         errno == EBUSY || errno == EXDEV || errno == EINVAL
-            ? ": a folder that is mounted, or whose file system cannot exchange names: restore "
-              "into a new folder, and move it there while nobody uses the gallery"
+            ? ": the folder is mounted, or its file system cannot exchange names: restore into a "
+              "new folder, and move it there while no process uses the gallery"
             : ""));
   }
   return SyncDirectory(fs::path(folder).parent_path().string());

@@ -41,10 +41,9 @@ absl::StatusOr<Seed> FolderKey(const std::string& path, std::string_view kind,
   // The locked file is empty until the first process that waits for the lock has written it.
   const absl::StatusOr<FileLock> lock = FileLock::Take(path, 0600);
   if (!lock.ok()) {
-    return absl::UnavailableError(absl::StrCat(std::string(lock.status().message()), ": ",
-                                               std::string(who),
-                                               " writes this key, so do that "
-                                               "once as the user who owns the gallery's folder"));
+    return absl::UnavailableError(
+        absl::StrCat(std::string(lock.status().message()), ": ", std::string(who),
+                     " makes this key: run that once as the user who owns the gallery's folder"));
   }
   key = ReadFolderKey(path, kind);
   if (!absl::IsNotFound(key.status())) return key;

@@ -19,8 +19,8 @@ bool IsName(std::string_view name) {
 
 absl::Status NoName(const std::string& name) {
   return absl::InvalidArgumentError(absl::StrCat(
-      "no gallery can be called \"", name,
-      "\": give FOLDER or FOLDER:NAME, a name being 1 to 64 of a-z, 0-9, '.', '_' and '-'"));
+      "invalid gallery name \"", name,
+      "\": give FOLDER or FOLDER:NAME, where NAME is 1 to 64 of a-z, 0-9, '.', '_' and '-'"));
 }
 
 }  // namespace

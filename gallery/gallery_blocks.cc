@@ -43,15 +43,15 @@ absl::StatusOr<BlockView> Gallery::Impl::Checkpoint(const Instance& instance, si
   HEFT_ASSIGN_OR_RETURN(const BlockHeader header, ParseBlock(*bytes, words, what, &view));
   if (header.block != block || header.hash != info.checkpoint ||
       header.generation != info.generation) {
-    return absl::DataLossError(
-        absl::StrCat(what, ": not the block that the gallery names: exchanged, or from before"));
+    return absl::DataLossError(absl::StrCat(what,
+                                            ": is not the block that the gallery expects: it was "
+                                            "exchanged, or is from an earlier state"));
   }
   if (cache_->Checked(block, info.checkpoint)) return view;
   if (FastChecksum(BytesOf(view)) != header.checksum) {
-    return absl::DataLossError(absl::StrCat(
-        what,
-        ": damaged: its checksum is another. Bring it back from a snapshot (`heft-server "
-        "gallery restore`)"));
+    return absl::DataLossError(absl::StrCat(what,
+                                            ": damaged: its checksum is wrong. Restore it from a "
+                                            "snapshot (`heft-server gallery restore`)"));
   }
   HEFT_RETURN_IF_ERROR(CheckResidueRange(*instance.context, view, what));
   cache_->SetChecked(block, info.checkpoint);
@@ -78,9 +78,8 @@ absl::StatusOr<PinnedBlock> Gallery::Impl::Block(const Instance& instance, size_
   }
   if (chain != info.pending) {
     return absl::DataLossError(absl::StrCat(What(), ", block ", block,
-                                            ": damaged: entries of its journal are others. Bring "
-                                            "it back from a snapshot (`heft-server gallery "
-                                            "restore`)"));
+                                            ": damaged: its journal entries have changed. Restore "
+                                            "it from a snapshot (`heft-server gallery restore`)"));
   }
   HEFT_RETURN_IF_ERROR(AddEntries(instance, head_.block_places, entries, keys, sum.get()));
   cache_->SetSum(block, info.checkpoint, info.pending, sum);
@@ -93,7 +92,7 @@ absl::StatusOr<TiledCiphertexts> Gallery::Impl::ReadBlock(const Instance& instan
   if (infos_[block].pending != Digest{}) {
     return absl::FailedPreconditionError(
         absl::StrCat(What(), ", block ", block,
-                     ": enrolments stand in its journal alone: fold them first (`heft-server "
+                     ": some enrolments are only in its journal: fold them first (`heft-server "
                      "gallery compact`)"));
   }
   if (view.empty()) return EmptyBlock(*instance.context, binding().gamma);

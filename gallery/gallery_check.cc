@@ -76,14 +76,15 @@ class Checker {
     }
     HEFT_ASSIGN_OR_RETURN(const BlockRoster roster, CheckRuns(block));
     if (roster.live != info.live || roster.leaving != info.leaving) {
-      Complain(finding_, absl::StrCat(what, ": ", roster.live, " stand in it and ", roster.leaving,
-                                      " leave it, and it says ", info.live, " and ", info.leaving));
+      Complain(finding_,
+               absl::StrCat(what, ": ", roster.live, " templates are in it and ", roster.leaving,
+                            " leave it, but its record says ", info.live, " and ", info.leaving));
     }
     if (roster.digest != info.roster) {
-      Complain(finding_, absl::StrCat(what, ": its roster is not the one that its root is of"));
+      Complain(finding_, absl::StrCat(what, ": its roster does not match its root"));
     }
     if (BlockLeaf(block, info.checkpoint, info.pending, info.roster) != info.leaf) {
-      Complain(finding_, absl::StrCat(what, ": its digest is another"));
+      Complain(finding_, absl::StrCat(what, ": its digest is wrong"));
     }
     found_->live += roster.live;
     found_->leaving += roster.leaving;
@@ -98,7 +99,7 @@ class Checker {
           HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, ParseNamed(value, "the index of names"));
           return std::ranges::binary_search(named.places, position);
         },
-        "the index of names does not know"));
+        "the index of names does not list it"));
     return WalkIndex(
         Table::kSamples, &found_->samples,
         [](ByteSpan value, uint64_t position) -> absl::StatusOr<bool> {
@@ -107,7 +108,7 @@ class Checker {
           HEFT_RETURN_IF_ERROR(reader.Finish());
           return place == position;
         },
-        "the index of samples does not know where they came from");
+        "the index of samples does not list its samples");
   }
 
   void CheckTotals() {
@@ -115,11 +116,11 @@ class Checker {
     if (found_->live != head.live || found_->leaving != head.leaving) {
       Complain(finding_,
                absl::StrCat("the roster has ", found_->live, " templates and ", found_->leaving,
-                            " that leave, the head says ", head.live, " and ", head.leaving));
+                            " that leave, but the head says ", head.live, " and ", head.leaving));
     }
     const auto& infos = gallery_.infos();
     if (MerkleRoot(infos.size(), [&](uint64_t b) { return infos[b].leaf; }) != head.root) {
-      Complain(finding_, "the root is another than the blocks have");
+      Complain(finding_, "the root does not match the blocks");
     }
   }
 
@@ -145,7 +146,7 @@ class Checker {
     if (ResiduesHash(view) != header.hash ||
         FastChecksum({reinterpret_cast<const uint8_t*>(view.data()), view.size_bytes()}) !=
             header.checksum) {
-      return absl::DataLossError(absl::StrCat(what, ": damaged: its hash is another"));
+      return absl::DataLossError(absl::StrCat(what, ": damaged: its hash is wrong"));
     }
     if (instance == nullptr) return absl::OkStatus();
     return CheckResidueRange(*instance->context, view, what);
@@ -217,8 +218,9 @@ class Checker {
   void Lacks(const IndexEntry& entry, std::string_view what) {
     if (finding_->complaints.size() >= kMostComplaints) return;
     const auto resident = gallery_.At(entry.position);
-    Complain(finding_, absl::StrCat("\"", resident.ok() ? resident->identity : "", "\" stands at ",
-                                    entry.position, ", and ", std::string(what)));
+    Complain(finding_,
+             absl::StrCat("\"", resident.ok() ? resident->identity : "", "\" is at position ",
+                          entry.position, ", but ", std::string(what)));
   }
 
   const Gallery::Impl& gallery_;
@@ -272,7 +274,7 @@ absl::StatusOr<Gallery::Impl::Finding> Gallery::Impl::Verify(
   }
   for (size_t block = 0; block < blocks(); ++block) {
     if (infos_[block].pending == chains[block]) continue;
-    Complain(&finding, absl::StrCat("block ", block, ": entries of its journal are others"));
+    Complain(&finding, absl::StrCat("block ", block, ": its journal entries have changed"));
     damaged.insert(block);
   }
   finding.damaged.assign(damaged.begin(), damaged.end());

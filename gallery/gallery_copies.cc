@@ -158,7 +158,7 @@ class PartialFolder {
 
   absl::Status Begin() const {
     if (FileExists(path_)) {
-      return absl::AlreadyExistsError(absl::StrCat(path_, " is there already: choose another"));
+      return absl::AlreadyExistsError(absl::StrCat(path_, " exists already: choose another name"));
     }
     std::error_code error;
     fs::remove_all(partial_, error);

@@ -17,7 +17,7 @@ namespace {
 absl::Status NotImported(const std::string& folder) {
   return absl::FailedPreconditionError(
       absl::StrCat("gallery ", folder,
-                   ": made by version 0.1; bring it into a store with `heft-server gallery import "
+                   ": made by version 0.1: import it into a store with `heft-server gallery import "
                    "--from ",
                    folder, " --gallery FOLDER`"));
 }
@@ -41,14 +41,13 @@ absl::Status Gallery::Impl::CheckVacant(const std::string& address) {
   HEFT_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address));
   std::error_code ignored;
   if (FileExists(parsed.folder) && !std::filesystem::is_directory(parsed.folder, ignored)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(parsed.folder, " is a file: a gallery is a folder"));
+    return absl::InvalidArgumentError(absl::StrCat(parsed.folder, " is a file: give a folder"));
   }
   if (IsLegacyGallery(parsed.folder)) return NotImported(parsed.folder);
   if (!StoreExists(parsed.at()) && FileExists(parsed.folder + "/server.key")) {
     return absl::DataLossError(
         absl::StrCat("gallery ", parsed.at(),
-                     ": its server's key is there, and its store is not: put it back (`heft-server "
+                     ": it has its server's key, but no store: restore the store (`heft-server "
                      "gallery restore`), or choose another folder"));
   }
   return absl::OkStatus();
@@ -58,9 +57,9 @@ absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(const std::string& address) {
   HEFT_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address));
   if (!StoreExists(parsed.at())) {
     if (IsLegacyGallery(parsed.folder)) return NotImported(parsed.folder);
-    return absl::NotFoundError(absl::StrCat("there is no gallery in ", parsed.at(),
-                                            ": enrol somebody, or give the "
-                                            "folder that holds store.mdb"));
+    return absl::NotFoundError(
+        absl::StrCat("there is no gallery in ", parsed.at(),
+                     ": enrol a person, or give the folder that holds store.mdb"));
   }
   HEFT_ASSIGN_OR_RETURN(std::shared_ptr<Store> store, OpenStore(parsed.at(), StoreMode::kRead));
   return Open(std::move(store), parsed);
@@ -121,10 +120,10 @@ absl::Status Gallery::Impl::Load() {
   HEFT_RETURN_IF_ERROR(LoadState());
   if (head_.id != id || **remembered <= head_.generation) return absl::OkStatus();
   set_back_ = absl::FailedPreconditionError(absl::StrCat(
-      What(), " is at generation ", head_.generation, ", and had come to ", **remembered,
-      ": its database went back to an earlier state. Nothing is signed of it, and nothing changed, "
-      "until somebody takes it as it is: heft-server gallery restore --gallery ",
-      address_.store, " --accept-older, after which whoever was erased since is erased again"));
+      What(), " is at generation ", head_.generation, ", but had reached ", **remembered,
+      ": its database went back to an earlier state. To accept this state, which repeats the "
+      "erasures since, run heft-server gallery restore --gallery ",
+      address_.store, " --accept-older; until then it cannot be changed, and no reply is signed"));
   return absl::OkStatus();
 }
 

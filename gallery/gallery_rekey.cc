@@ -37,14 +37,14 @@ absl::Status CheckRekeyable(const Gallery::Impl& gallery, const RekeyingKey& key
   HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.Waiting());
   if (!waiting.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "enrolments wait in the quarantine of ", gallery.address().at(),
-        ", under the old key: admit or reject them first (heft-server pending, heft admit)"));
+        "enrolments are pending in ", gallery.address().at(),
+        " under the old key: admit or reject them first (heft-server pending, heft admit)"));
   }
   if (gallery.pending() > 0) {
     return absl::FailedPreconditionError(
-        "enrolments stand in the gallery's journal alone, under the old key: fold them first "
-        "(`heft-server gallery compact`); those of a damaged block have to go, or their block has "
-        "to come back from a snapshot");
+        "some enrolments under the old key are only in the gallery's journal: fold them first "
+        "(`heft-server gallery compact`). Remove those of a damaged block, or restore the block "
+        "from a snapshot");
   }
   return absl::OkStatus();
 }
@@ -108,7 +108,7 @@ absl::Status MoveToKey(const Gallery::Impl& gallery, const Instance& instance,
   if (erased.ok()) return erased;
   return absl::Status(erased.code(),
                       absl::StrCat("the gallery has moved to key ", HexString(key.to),
-                                   ", but what it was under the old one is still in its files: ",
+                                   ", but data under the old key is still in its files: ",
                                    erased.message(), "; `heft-server gallery compact` erases it"));
 }
 

@@ -38,19 +38,20 @@ absl::StatusOr<Age> AgeOf(const Gallery::Impl& copy, const Replaced& replaced,
   if (known) {
     age.newest_before = std::max(age.newest_before, now->head->generation);
     if (std::ranges::count(now->head->revoked, copy.binding().key_id) > 0) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "gallery ", copy.address().name,
-          " of the snapshot is under a key that was revoked since: no copy of before comes back"));
+      return absl::FailedPreconditionError(
+          absl::StrCat("gallery ", copy.address().name,
+                       " of the snapshot is under a key that was revoked since: use a snapshot of "
+                       "the time after that"));
     }
   }
   if (remembered) age.newest_before = std::max(age.newest_before, *remembered);
   if (age.newest_before > copy.generation()) {
     age.older =
         absl::StrCat("gallery ", copy.address().name, " is of generation ", copy.generation(),
-                     " in the snapshot, and had come to ", age.newest_before);
+                     " in the snapshot, but had reached ", age.newest_before);
   } else if (!replaced.damaged.ok() && !known) {
-    age.older = absl::StrCat("nothing tells how far gallery ", copy.address().name,
-                             " had come: ", std::string(replaced.damaged.message()));
+    age.older = absl::StrCat("no record shows which generation gallery ", copy.address().name,
+                             " had reached: ", std::string(replaced.damaged.message()));
   }
   if (!known) age.newest_before += remembered ? kRememberedEvery : kUnknownAhead;
   return age;
@@ -59,8 +60,8 @@ absl::StatusOr<Age> AgeOf(const Gallery::Impl& copy, const Replaced& replaced,
 absl::Status CheckAges(const std::vector<Age>& ages, const std::vector<Gallery::Impl>& copies,
                        const Replaced& replaced) {
   constexpr char kAccept[] =
-      ": what came since would be lost. If it must be, say so (--accept-older): whoever was erased "
-      "since is then removed again";
+      ": later changes would be lost. To accept that, give --accept-older; people who were erased "
+      "since are then removed again";
   for (const Age& age : ages) {
     if (!age.older.empty()) return absl::FailedPreconditionError(absl::StrCat(age.older, kAccept));
   }
@@ -81,11 +82,11 @@ absl::Status CheckReceiptsKnown(const std::vector<Age>& ages,
   for (size_t i = 0; i < copies.size(); ++i) {
     const absl::Status unread = replaced.Unread(copies[i].id());
     if (ages[i].older.empty() || unread.ok()) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the receipts of gallery ", copies[i].address().name,
-        ", and with them who must not come back, cannot all be read in what is replaced (",
-        std::string(unread.message()),
-        "): give them (--receipts), or say that it has to be without (--without-receipts)"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the receipts of gallery ", copies[i].address().name,
+                     " cannot all be read in the replaced store (", std::string(unread.message()),
+                     "), so it is unknown who must stay erased: give the receipts (--receipts), or "
+                     "accept the copy without them (--without-receipts)"));
   }
   return absl::OkStatus();
 }
@@ -104,29 +105,31 @@ absl::Status CopyLate(const std::string& from, const std::string& to) {
 absl::Status CheckFolder(const Address& address, const std::string& snapshot) {
   if (address.name != kDefaultName) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a snapshot is of all galleries of a folder: give ", address.folder, " alone"));
+        "a snapshot contains all galleries of a folder: give only the folder, ", address.folder));
   }
   if (address.store.empty() && snapshot.empty()) {
     return absl::InvalidArgumentError(
-        "which snapshot? give what `heft-server gallery snapshot` wrote (--from)");
+        "no snapshot given: give the output of `heft-server gallery snapshot` (--from)");
   }
   if (address.store.empty() || snapshot.empty()) return absl::OkStatus();
   return absl::UnimplementedError(
       absl::StrCat(address.store,
-                   ": a database comes back from its own backups (pg_restore, pgBackRest), and "
-                   "is then taken as it is by this command without a snapshot; a gallery of a "
-                   "snapshot is put into it by `heft-server gallery import`"));
+                   ": a database is restored from its own backups (pg_restore, pgBackRest), and "
+                   "this command without a snapshot then accepts its state. `heft-server gallery "
+                   "import` copies a gallery of a snapshot into a database"));
 }
 
 // Everything in the folder that is not the server's would be gone with it.
 absl::Status CheckReplaceable(const std::string& folder, const std::string& snapshot) {
   std::error_code error;
-  if (folder == snapshot) return absl::InvalidArgumentError("the snapshot is the gallery itself");
+  if (folder == snapshot) {
+    return absl::InvalidArgumentError("the snapshot is the gallery itself: give another folder");
+  }
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (entry.is_directory(error)) {
       return absl::FailedPreconditionError(
           absl::StrCat(folder, " holds a folder, ", entry.path().filename().string(),
-                       ": what is not the gallery's would be gone with it; move it away"));
+                       ": it does not belong to the gallery and would be lost; move it away"));
     }
   }
   return absl::OkStatus();

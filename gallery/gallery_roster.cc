@@ -107,7 +107,7 @@ absl::StatusOr<NamedPlaces> Gallery::Impl::Find(const std::string& identity) con
   HEFT_ASSIGN_OR_RETURN(NamedPlaces named, ParseNamed(*bytes, What()));
   if (!named.places.empty() && named.places.back() >= head_.places) {
     return absl::DataLossError(
-        absl::StrCat(What(), ": a name stands at a place that is not there"));
+        absl::StrCat(What(), ": a name refers to a position that does not exist"));
   }
   return named;
 }

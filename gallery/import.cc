@@ -85,8 +85,8 @@ absl::Status ImportLegacyGallery(const std::string& from, const std::string& to,
   std::error_code ignored;
   if (std::filesystem::equivalent(from, FolderOf(to), ignored)) {
     return absl::InvalidArgumentError(
-        "import into another folder: files of version 0.1 in this one would stay, and with them "
-        "what is removed later");
+        "import into another folder: the files of version 0.1 would stay in this one, with "
+        "templates that are removed later");
   }
   if (Gallery::Impl::Exists(to)) {
     return absl::AlreadyExistsError(absl::StrCat("there is a gallery in ", to, " already"));
@@ -164,9 +164,9 @@ absl::StatusOr<CopiedGallery> ImportFromStore(const Gallery::Impl& from, const s
   if (remembered && *remembered > from.generation()) {
     return absl::FailedPreconditionError(
         absl::StrCat("this copy of the gallery is of generation ", from.generation(),
-                     ", and it had come to ", *remembered,
-                     ": who was removed since would be there again; an older one is taken by "
-                     "`heft-server gallery restore --accept-older`"));
+                     ", but the gallery had reached ", *remembered,
+                     ": people who were removed since would be enrolled again. To accept an older "
+                     "copy, use `heft-server gallery restore --accept-older`"));
   }
   HEFT_ASSIGN_OR_RETURN(const Address address, ParseAddress(to));
   HEFT_RETURN_IF_ERROR(Gallery::Impl::CheckVacant(to));

@@ -77,7 +77,7 @@ Json SecurityJson(const ProfileInfo& profile) {
           {"total_bits", profile.total_bits},
           {"bound_2024_classical", profile.bound_2024_classical},
           {"bound_2024_quantum", profile.bound_2024_quantum},
-          {"bound_2024_quantum_is", "unconfirmed: where the source's search starts"},
+          {"bound_2024_quantum_is", "unconfirmed: the start of the source's search"},
           {"bound_2018_classical", profile.bound_2018_classical}};
 }
 
@@ -85,7 +85,7 @@ Json SecurityJson(const ProfileInfo& profile) {
 // returns a line about them.
 std::string DescribeParams(const ParamsId& params_id, Json* json) {
   const std::optional<ProfileInfo> profile = ProfileOf(params_id);
-  if (!profile) return "  parameters of no profile of this program: security unknown\n";
+  if (!profile) return "  parameters of no known profile: security unknown\n";
   (*json)["profile"] = profile->name;
   (*json)["security"] = SecurityJson(*profile);
   return absl::StrFormat("  profile %s: %s (%.1f bits of primes at N = %d)\n", profile->name,
@@ -145,7 +145,7 @@ std::string DescribeTable(const Model& model, const DecisionTable& table) {
     if (!at.ok()) continue;
     absl::StrAppendFormat(&text, "    1:1, FMR %g: %.3f (on new people %.2g to %.2g)%s\n", fmr,
                           at->score, at->interval.lo, at->interval.hi,
-                          at->warning.empty() ? "" : ", on too few comparisons");
+                          at->warning.empty() ? "" : ", based on too few comparisons");
   }
   for (const SearchCalibration& s : table.searches) {
     absl::StrAppendFormat(&text, "    1:N, %d template%s a person, of %d people:", s.templates,
@@ -157,7 +157,7 @@ std::string DescribeTable(const Model& model, const DecisionTable& table) {
       absl::StrAppendFormat(&text, "%s %.3f among %d", sizes++ == 0 ? " FPIR 0.01 at" : ",",
                             at->score, people);
     }
-    absl::StrAppend(&text, sizes == 0 ? " too few for FPIR 0.01\n" : "\n");
+    absl::StrAppend(&text, sizes == 0 ? " too few people for FPIR 0.01\n" : "\n");
   }
   return text;
 }
@@ -166,7 +166,7 @@ std::string DescribeDecisions(const Model& model) {
   std::string text;
   for (const DecisionTable& table : model.tables) text += DescribeTable(model, table);
   if (model.tables.empty()) {
-    text = "  no decision tables: scores alone (heft calibrate --data DATA adds them)\n";
+    text = "  no decision tables, only scores (heft calibrate --data DATA adds tables)\n";
   }
   if (model.sample_agreement) {
     absl::StrAppendFormat(&text, "  samples of a person agree by %.3f\n", *model.sample_agreement);
@@ -238,7 +238,7 @@ std::optional<Described> DescribeText(ByteSpan bytes, const std::string& path) {
   if (bytes.empty() || bytes.size() > kLargest || bytes[0] == 'H') return std::nullopt;
   const std::string text(bytes.begin(), bytes.end());
   if (const auto trust = Trust::Parse(text, path); trust.ok()) {
-    Described told{{{"kind", "trust file"}}, "trust file: heft trust list shows all of it\n"};
+    Described told{{{"kind", "trust file"}}, "trust file: heft trust list shows its content\n"};
     for (const Role role :
          {Role::kKeyOwner, Role::kServer, Role::kClient, Role::kRegistrar, Role::kTrainer}) {
       const std::string name(RoleName(role));
@@ -274,7 +274,7 @@ absl::StatusOr<Described> DescribeWorkspace(const std::string& path) {
   for (const char* role : {"device", "server", "owner"}) {
     const bool here = std::filesystem::is_directory(path + "/" + role, ignored);
     if (here) told.json["roles"].push_back(role);
-    absl::StrAppend(&told.text, " ", role, here ? "" : " (has moved out)");
+    absl::StrAppend(&told.text, " ", role, here ? "" : " (moved away)");
   }
   told.text += "\n";
   const std::string gallery = path + "/server/gallery";

@@ -120,7 +120,7 @@ absl::Status LegacyGallery::CheckRoot(const Instance& instance) const {
   });
   if (of_all == *root) return absl::OkStatus();
   return absl::DataLossError(
-      absl::StrCat("gallery ", folder, ": names and blocks have another root than its manifest"));
+      absl::StrCat("gallery ", folder, ": the root of its names and blocks is not the manifest's"));
 }
 
 absl::StatusOr<TiledCiphertexts> LegacyGallery::ReadBlock(const Instance& instance,
@@ -133,10 +133,11 @@ absl::StatusOr<TiledCiphertexts> LegacyGallery::ReadBlock(const Instance& instan
                         OpenEnvelope(bytes, kBlockKind, kBlockVersion, path));
   ByteReader reader(payload, path);
   const GalleryBinding of = ReadBinding(reader);
-  if (reader.ok() && !(of == binding)) reader.Fail("of another gallery");
+  if (reader.ok() && !(of == binding)) reader.Fail("is of another gallery");
   if (reader.U64() != block) reader.Fail("holds another block");
   if (hashes[block] != Digest{} && hashes[block] != FileHash(bytes)) {
-    reader.Fail("not the file that the manifest names: exchanged, or put back from before");
+    reader.Fail(
+        "is not the file that the manifest names: it was exchanged, or is from an earlier state");
   }
   const ByteSpan padding =
       reader.Raw(kBlockDataOffset - kEnvelopeHeaderSize - (payload.size() - reader.remaining()));

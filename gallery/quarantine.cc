@@ -85,7 +85,7 @@ absl::StatusOr<std::vector<Gallery::Impl::WaitingEntry>> Gallery::Impl::Waiting(
 absl::StatusOr<ByteSpan> Gallery::Impl::Quarantined(const Digest& digest) const {
   HEFT_ASSIGN_OR_RETURN(const auto bytes,
                         reader_->Get(Table::kQuarantine, DigestKey(number_, digest)));
-  if (!bytes) return absl::DataLossError(absl::StrCat(What(), ": an enrolment that waits is lost"));
+  if (!bytes) return absl::DataLossError(absl::StrCat(What(), ": a pending enrolment is missing"));
   return *bytes;
 }
 

@@ -91,7 +91,7 @@ absl::StatusOr<Run> ParseRun(ByteSpan bytes, std::string_view what) {
     r.enrolled = reader.U64();
     r.expires = reader.U64();
     r.metadata = ReadMetadata(reader);
-    if (reader.ok() && !CheckIdentity(r.identity).ok()) reader.Fail("a name that nobody may have");
+    if (reader.ok() && !CheckIdentity(r.identity).ok()) reader.Fail("an invalid name");
   }
   ReadPadding(reader, bytes.size());
   if (times && !HasTimes(run)) reader.Fail("of another version than what is in it");

@@ -42,8 +42,10 @@ absl::StatusOr<std::optional<uint64_t>> RememberedGeneration(const GalleryId& id
   HEFT_RETURN_IF_ERROR(bytes.status());
   uint64_t generation = 0;
   if (!absl::SimpleAtoi(std::string(bytes->begin(), bytes->end()), &generation)) {
-    return absl::DataLossError(absl::StrCat(
-        path, ": damaged: it says how far a gallery had come; remove it if you know that better"));
+    return absl::DataLossError(
+        absl::StrCat(path,
+                     ": damaged, so the last generation of a gallery is unknown: remove the file "
+                     "only if you know that generation"));
   }
   return std::optional<uint64_t>(generation);
 }

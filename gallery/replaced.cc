@@ -21,7 +21,7 @@ void Note(absl::Status* first, const absl::Status& status) {
 // A gallery's number, from the catalogue.
 absl::StatusOr<uint32_t> NumberOf(const StoreReader& reader, const std::string& name) {
   HEFT_ASSIGN_OR_RETURN(const auto value, reader.Get(Table::kCatalog, AsBytes(name)));
-  if (!value) return absl::DataLossError("the catalogue does not have it");
+  if (!value) return absl::DataLossError("the catalogue does not list it");
   ByteReader bytes(*value, "the catalogue");
   const uint32_t number = bytes.U32();
   HEFT_RETURN_IF_ERROR(bytes.Finish());
@@ -57,7 +57,7 @@ absl::Status ReadLeaving(const StoreReader& reader, uint32_t number, ReplacedGal
          return true;
        }));
   if (out->head && out->leaving.size() < out->head->leaving) {
-    Note(&damage, absl::DataLossError("not all who leave it are in its roster"));
+    Note(&damage, absl::DataLossError("its roster lacks some of the templates that leave it"));
   }
   return damage;
 }
@@ -96,7 +96,7 @@ void LookAtGallery(const std::shared_ptr<Store>& store, const StoreReader& reade
     replaced->galleries.emplace(*id, std::move(gallery));
   } else {
     Note(&replaced->unread,
-         absl::DataLossError(absl::StrCat("of gallery ", name, " not even its id can be read")));
+         absl::DataLossError(absl::StrCat("the id of gallery ", name, " cannot be read")));
   }
 }
 

@@ -102,11 +102,11 @@ absl::StatusOr<RequestRecords> ParseRequestLog(ByteSpan bytes, std::string_view 
     if (taken) {
       out.rows.push_back(*taken);
     } else if (records - i > RequestLog::kMostFiles) {
-      return absl::DataLossError(absl::StrCat(
-          std::string(what),
-          ": damaged: put a good copy in its place; without one, move it away and expect requests "
-          "of the last ",
-          kLongestRequest / 3600, " hours to be taken again"));
+      return absl::DataLossError(absl::StrCat(std::string(what),
+                                              ": damaged: replace it by a good copy. Without a "
+                                              "copy, move it away; then requests of the last ",
+                                              kLongestRequest / 3600,
+                                              " hours could be answered again"));
     } else {
       out.torn = true;
     }
@@ -138,10 +138,10 @@ absl::StatusOr<std::optional<size_t>> RequestLog::Take(std::span<const TakenRow>
   const size_t all = known.rows.size();
   std::erase_if(known.rows, [&](const TakenRow& taken) { return Forgotten(taken, now); });
   if (known.rows.size() + request.size() > kMostRows) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(File(), ": ", known.rows.size(),
-                     " requests are good still, and no more are remembered: try again when some "
-                     "have expired, and sign for a shorter time (heft encrypt --valid-for)"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        File(), ": ", known.rows.size(),
+        " requests are still valid, and no more can be remembered: try again when some have "
+        "expired, and sign requests for a shorter time (heft encrypt --valid-for)"));
   }
   known.rows.insert(known.rows.end(), request.begin(), request.end());
   const size_t forgotten = all + request.size() - known.rows.size();

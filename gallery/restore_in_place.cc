@@ -33,7 +33,7 @@ absl::StatusOr<InPlace> LookAt(const std::string& address, std::span<const Recei
   }
   if (newest > gallery.generation() || accept_older) {
     out.age.older = absl::StrCat(address, " is at generation ", gallery.generation(),
-                                 " in the database, and had come to ", newest);
+                                 " in the database, but had reached ", newest);
   }
   // What others, with state folders of their own, have come to is not known here.
   newest += kUnknownAhead;
@@ -44,16 +44,16 @@ absl::Status CheckAccepted(const std::vector<InPlace>& galleries, const RestoreO
   for (const InPlace& gallery : galleries) {
     if (gallery.age.older.empty()) continue;
     if (!options.accept_older) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          gallery.age.older,
-          ": what came since is lost. If it must be, say so (--accept-older): whoever was erased "
-          "since is then removed again"));
+      return absl::FailedPreconditionError(
+          absl::StrCat(gallery.age.older,
+                       ": later changes are lost. To accept that, give --accept-older; people who "
+                       "were erased since are then removed again"));
     }
     if (gallery.receipts || !options.receipts.empty() || options.without_receipts) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        "nothing tells here who was erased from ", gallery.address,
-        " since, and must not come back: give the receipts (--receipts), or say that it has to be "
-        "without, or that nobody was (--without-receipts)"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("the receipts of people who were erased from ", gallery.address,
+                     " since are not here: give them (--receipts), or accept the database without "
+                     "them (--without-receipts)"));
   }
   return absl::OkStatus();
 }

@@ -45,8 +45,8 @@ absl::StatusOr<std::vector<Receipt>> ReadReceipts(const std::vector<std::string>
   HEFT_ASSIGN_OR_RETURN(const Trust signers, ReceiptSigners(folders, trusted));
   if (!files.empty() && !signers.Lists(Role::kServer)) {
     return absl::FailedPreconditionError(
-        "neither the folder nor the snapshot has the server's public key (server.pub), by which to "
-        "know its receipts: give a trust file that lists it");
+        "the receipts cannot be checked, because neither the folder nor the snapshot has the "
+        "server's public key (server.pub): give a trust file that lists the server");
   }
   std::vector<Receipt> receipts;
   for (size_t i = 0; i < files.size(); ++i) {
@@ -57,7 +57,8 @@ absl::StatusOr<std::vector<Receipt>> ReadReceipts(const std::vector<std::string>
                    what));
     HEFT_ASSIGN_OR_RETURN(Receipt receipt, ParseReceiptFile(file.file, what));
     if (receipt.gallery != file.statement.gallery) {
-      return absl::DataLossError(absl::StrCat(what, ": of another gallery than was signed"));
+      return absl::DataLossError(
+          absl::StrCat(what, ": is of another gallery than its signature says"));
     }
     receipts.push_back(std::move(receipt));
   }
@@ -183,7 +184,7 @@ absl::Status MakeOlder(const std::string& address, const Age& age, const Replace
   if (options.server == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat(returning.positions.size(),
-                     " templates in the copy are of people who were erased since, and are to be "
+                     " templates in the copy are of people who were erased since and must be "
                      "removed again: give the server's model and keys (--model, --keys)"));
   }
   HEFT_ASSIGN_OR_RETURN(const RemoveResult removed,

@@ -157,9 +157,9 @@ Described DescribeSigned(const SignedFile& file, bool believed) {
   said.text = absl::StrCat(s.kind, " signed as ", role, " with key ", signer, "\n");
   if (!file.signer_name.empty()) {
     said.json["name"] = file.signer_name;
-    absl::StrAppend(&said.text, "  the trust file knows it as \"", file.signer_name, "\"\n");
+    absl::StrAppend(&said.text, "  name in the trust file: \"", file.signer_name, "\"\n");
   } else {
-    absl::StrAppend(&said.text, "  whose that is only a trust file can say: --trust\n");
+    absl::StrAppend(&said.text, "  signer unknown: give the trust file with --trust\n");
   }
   AddIfAny("audience", s.audience, &said);
   AddIfAny("subject", s.subject, &said);

@@ -65,7 +65,7 @@ absl::Status CheckNames(const EncryptedScores& scores, std::string_view what) {
       HEFT_RETURN_IF_ERROR(CheckIdentityAt(name, what, i));
     } else if (!name.empty()) {
       return absl::DataLossError(
-          absl::StrCat(std::string(what), ": place ", i, " does not answer, and has a name"));
+          absl::StrCat(std::string(what), ": place ", i, " is not matched, but has a name"));
     }
   }
   return absl::OkStatus();
@@ -114,7 +114,7 @@ absl::Status ReadHead(ByteReader& reader, const ckks::Context& context, std::str
   if (kind > 1) reader.Fail(absl::StrCat("unknown kind of scores ", kind));
   scores->kind = static_cast<ScoreKind>(kind);
   scores->modalities = reader.U8();
-  if (scores->modalities == 0) reader.Fail("a probe without any modality");
+  if (scores->modalities == 0) reader.Fail("a probe without a modality");
   scores->probe = reader.String(256);
   scores->claimed = reader.String(256);
   for (const std::string* name : {&scores->probe, &scores->claimed}) {
@@ -266,7 +266,7 @@ absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSp
     reader.Fail("short replies are those of an identification, one at least");
   }
   if (reader.ok() && !CountsAgree(context, scores, replies)) {
-    reader.Fail("identities, templates and replies do not agree");
+    reader.Fail("the numbers of identities, templates and replies do not agree");
   }
   if (reader.ok()) HEFT_RETURN_IF_ERROR(CheckNames(scores, what));
   std::vector<uint64_t> blocks(replies);

@@ -63,8 +63,8 @@ absl::StatusOr<SampleSet> SampleSet::Create(const Instance& instance, const Mode
   set.encoding_ = files[0].header().encoding;
   set.use_ = files[0].header().use;
   if (set.fused() && files.size() > 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(files[0].what(), ": all modalities fused in one file, give no other one"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        files[0].what(), ": has all modalities fused in one file: give no other file"));
   }
   for (SampleReader& file : files) {
     size_t index = 0;

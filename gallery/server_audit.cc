@@ -96,16 +96,16 @@ std::vector<uint8_t> BytesOf(const ckks::Context& context, const ckks::Ciphertex
 std::string Difference(const ckks::Context& context, const EncryptedScores& said,
                        const EncryptedScores& made) {
   if (said.modalities != made.modalities) {
-    return "it says that the probe had other modalities than the request has";
+    return "it says that the probe had other modalities than the request";
   }
   if (said.identities != made.identities || said.templates != made.templates ||
       said.restriction != made.restriction) {
-    return "it names other templates than the gallery has, or others answer";
+    return "it names other templates than the gallery, or others answer";
   }
   if (said.norm_form != made.norm_form ||
       (said.norm_form != NormForm::kNone &&
        BytesOf(context, said.norm) != BytesOf(context, made.norm))) {
-    return "its proof of the probe's norm is not the one that comes of the probe and the seed";
+    return "its proof of the probe's norm does not follow from the probe and the seed";
   }
   for (size_t i = 0; i < std::min(said.replies.size(), made.replies.size()); ++i) {
     if (said.replies[i].brief.has_value() == made.replies[i].brief.has_value() &&
@@ -114,11 +114,11 @@ std::string Difference(const ckks::Context& context, const EncryptedScores& said
       continue;
     }
     return said.kind == ScoreKind::kVerification
-               ? "its scores, or the noise around them, are not what comes of gallery and seed"
+               ? "its scores, or the noise around them, do not follow from the gallery and the seed"
                : absl::StrCat("its scores of block ", ReplyBlocks(context, said)[i],
-                              " are not what comes of the gallery");
+                              " do not follow from the gallery");
   }
-  return "it has another form than comes of the same request";
+  return "it has another form than the reply to this request";
 }
 
 }  // namespace
@@ -178,7 +178,7 @@ absl::StatusOr<std::vector<uint8_t>> RevealSeed(const std::string& gallery, cons
                                                 std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(reply, what));
   if (file.signer != server || file.statement.role != Role::kServer) {
-    return Refused(what, "not signed by this server: it reveals nothing of others' replies");
+    return Refused(what, "not signed by this server, which reveals only seeds of its own replies");
   }
   HEFT_ASSIGN_OR_RETURN(const ReplyOrigin origin, OriginOf(file.file, what));
   HEFT_ASSIGN_OR_RETURN(const Seed key,
@@ -186,8 +186,8 @@ absl::StatusOr<std::vector<uint8_t>> RevealSeed(const std::string& gallery, cons
   const ReplySeed seed = ReplySeed::Derive(key, origin.nonce);
   if (seed.Commitment(origin.nonce) != origin.commitment) {
     return Refused(what, origin.commitment == Digest{}
-                             ? "it was made without an audit key, and commits to no seed"
-                             : "its seed is of another gallery's audit key");
+                             ? "it was made without an audit key, so it commits to no seed"
+                             : "its seed is from another gallery's audit key");
   }
   ByteWriter writer;
   writer.Raw(origin.nonce);
@@ -225,20 +225,18 @@ absl::StatusOr<AuditFinding> AuditReply(const Server& server, const Gallery& cop
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(impl.instance(), impl.binding()));
   if (origin.gallery != copy.id() || origin.generation != copy.generation()) {
     return Refused(what, absl::StrCat("of generation ", origin.generation, " of gallery ",
-                                      HexString(origin.gallery), ", and the copy is generation ",
+                                      HexString(origin.gallery), ", but the copy is generation ",
                                       copy.generation(), " of ", HexString(copy.id()),
                                       ": audit it with a copy of that time"));
   }
   HEFT_ASSIGN_OR_RETURN(const Asked asked,
                         FindRequest(impl, audited, file.statement.request, what));
   if (file.statement.gallery != origin.gallery || file.statement.generation != origin.generation) {
-    return Wrong(
-        "it was made from another gallery, or another generation of it, than it is signed "
-        "for");
+    return Wrong("it was made from another gallery, or another generation, than it is signed for");
   }
   if (said.restriction && (said.restriction->time > file.statement.issued ||
                            file.statement.issued - said.restriction->time > kLongestRequest)) {
-    return Wrong("it was seen at another time than it was made what has expired");
+    return Wrong("expiry was checked at another time than the reply was signed");
   }
   if (!said.restriction && said.kind == ScoreKind::kIdentification) {
     // The reply says that no template had expired. One may have expired between the reply's making
@@ -246,19 +244,19 @@ absl::StatusOr<AuditFinding> AuditReply(const Server& server, const Gallery& cop
     constexpr uint64_t kSlack = 3600;
     const uint64_t before = file.statement.issued - std::min(file.statement.issued, kSlack);
     HEFT_ASSIGN_OR_RETURN(const auto restriction, gallery.Restricted(before, {}));
-    if (restriction) return Wrong("templates that had expired have answered");
+    if (restriction) return Wrong("expired templates have answered");
   }
   const absl::Status intact = gallery.CheckIntact(&impl.instance());
   if (!intact.ok()) return Wrong(std::string(intact.message()));
   if (origin.root != gallery.root()) {
     return Wrong(
-        "it was made from a gallery with another root than this copy: other templates, or "
-        "other blocks");
+        "the gallery of the reply has another root than this copy: other templates, or other "
+        "blocks");
   }
   HEFT_ASSIGN_OR_RETURN(const SeedFile revealed, ParseSeed(audited.seed, "the revealed seed"));
   const ReplySeed seed = ReplySeed::Revealed(revealed.seed);
   if (revealed.nonce != origin.nonce || seed.Commitment(origin.nonce) != origin.commitment) {
-    return Wrong("the seed that was revealed is not the one that the reply commits to");
+    return Wrong("the revealed seed is not the one that the reply commits to");
   }
   HEFT_ASSIGN_OR_RETURN(
       const EncryptedScores made,
@@ -283,16 +281,16 @@ absl::StatusOr<AuditFinding> AuditGallery(const Server& server, const Gallery& c
   HEFT_ASSIGN_OR_RETURN(const Admission admission, ParseAdmission(file.file, what));
   if (admission.gallery != copy.id()) return Refused(what, "it is of another gallery");
   if (admission.generation != copy.generation()) {
-    return Wrong(absl::StrCat("the key owner has signed generation ", admission.generation,
-                              ", and this is generation ", copy.generation(),
-                              ": nobody has signed it yet (heft-server pending, heft admit, "
-                              "heft-server release)"));
+    return Wrong(absl::StrCat(
+        "the key owner has signed generation ", admission.generation, ", but this is generation ",
+        copy.generation(),
+        ": it is not signed yet (heft-server pending, heft admit, heft-server release)"));
   }
   const absl::Status intact = gallery.CheckIntact(&impl.instance());
   if (!intact.ok()) return Wrong(std::string(intact.message()));
   if (admission.root == gallery.root()) return AuditFinding{true, ""};
   return Wrong(
-      "the gallery has another root than the key owner has signed: other templates, or "
+      "the gallery has another root than the one that the key owner signed: other templates, or "
       "other blocks");
 }
 

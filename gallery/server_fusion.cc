@@ -34,8 +34,9 @@ absl::Status Server::Impl::CheckUse(const SampleSet& samples, SampleUse use) con
 absl::Status Server::Impl::CheckAverage(const SampleSet& samples) {
   if (samples.encoding() == SampleEncoding::kCompact) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      "the server takes the mean of samples that it projects itself: of what is encrypted in bulk, "
-      "projected or fused by the client, the client takes it (heft encrypt --average)");
+      "the server computes means only of samples that it projects itself: for samples that are "
+      "encrypted in bulk, projected or fused by the client, the client computes the mean (heft "
+      "encrypt --average)");
 }
 
 absl::StatusOr<ProbeInputs> Server::Impl::ReadSum(const SampleSet& samples,

@@ -237,7 +237,8 @@ absl::Status Server::Impl::IdentifyAll(
     const ProgressFunction& progress) const {
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(instance(), binding()));
   if (options.average) {
-    return absl::InvalidArgumentError("every sample for itself, or the mean of all: give one");
+    return absl::InvalidArgumentError(
+        "give either each sample separately or the mean of all, not both");
   }
   HEFT_ASSIGN_OR_RETURN(const ProbeFuser* prober, Prober());
   HEFT_ASSIGN_OR_RETURN(const SampleReader* file,
@@ -357,7 +358,7 @@ absl::StatusOr<EncryptedScores> Server::Impl::VerifyAs(const Gallery::Impl& gall
   HEFT_ASSIGN_OR_RETURN(const std::string identity, NormalIdentity(given));
   if (gallery.size() == 0) {
     return absl::FailedPreconditionError(
-        "nobody is enrolled in this gallery: enrol somebody first");
+        "the gallery has no enrolled people: enrol a person first");
   }
   HEFT_ASSIGN_OR_RETURN(ProvenProbe probe, FuseProbe(samples, options, draw.NormFactor()));
   EncryptedScores reply =

@@ -44,7 +44,7 @@ absl::StatusOr<QuarantinedEnrolment> ReadEntry(const Rings& rings, const Gallery
                                                const Gallery::Impl& gallery, const Digest& digest) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan bytes, gallery.Quarantined(digest));
   if (Digest(HashBytes(bytes)) != digest) {
-    return absl::DataLossError("an enrolment that waits is damaged: reject it");
+    return absl::DataLossError("a pending enrolment is damaged: reject it");
   }
   return ParseQuarantined(rings, binding, bytes, "an enrolment that waits");
 }
@@ -187,7 +187,7 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
     if (std::ranges::none_of(before, waits)) continue;  // decided before
     HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment e, ReadQuarantined(change.before(), verdict.entry));
     if (verdict.admitted.size() != e.templates.size()) {
-      return absl::DataLossError("an admission of another number of templates than wait");
+      return absl::DataLossError("the admission has another number of templates than are pending");
     }
     HEFT_RETURN_IF_ERROR(change.DropQuarantined(verdict.entry));
     const auto admitted = static_cast<size_t>(std::ranges::count(verdict.admitted, true));

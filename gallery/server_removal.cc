@@ -23,8 +23,8 @@ absl::Status CheckAllowed(const GalleryId& gallery, const std::vector<std::strin
   if (options.trust == nullptr || !options.trust->Lists(Role::kRegistrar)) return absl::OkStatus();
   if (options.authorisation.empty()) {
     return absl::FailedPreconditionError(
-        "the trust file lists registrars: a removal needs the authorisation of one (heft authorise "
-        "--act remove), given with --authorisation");
+        "a removal needs the authorisation of a registrar, because the trust file lists one: make "
+        "it with heft authorise --act remove and give it with --authorisation");
   }
   if (identities.size() != 1) {
     return absl::InvalidArgumentError("an authorisation is for one identity: remove one at a time");
@@ -43,8 +43,8 @@ absl::StatusOr<size_t> RejectWaiting(GalleryChange* change, const std::set<std::
     if (theirs == 0) continue;
     if (theirs != entry.identities.size()) {
       return absl::FailedPreconditionError(
-          "an enrolment of this identity waits together with others': let the key owner decide it "
-          "first (heft-server pending, heft admit, heft-server release)");
+          "this identity is pending together with others: let the key owner decide on that "
+          "enrolment first (heft-server pending, heft admit, heft-server release)");
     }
     HEFT_RETURN_IF_ERROR(change->DropQuarantined(entry.digest));
     rejected += theirs;
@@ -115,7 +115,7 @@ absl::StatusOr<GalleryChange> BeginChange(const Server::Impl& server, const std:
 absl::StatusOr<RemoveResult> Remove(const Server& server, const std::string& gallery,
                                     const std::vector<std::string>& given,
                                     const RemoveOptions& options) {
-  if (given.empty()) return absl::InvalidArgumentError("whom to remove? give an identity");
+  if (given.empty()) return absl::InvalidArgumentError("no identity to remove: give one");
   std::vector<std::string> identities;
   for (const std::string& identity : given) {
     HEFT_ASSIGN_OR_RETURN(identities.emplace_back(), NormalIdentity(identity));
@@ -170,11 +170,11 @@ absl::StatusOr<RemoveResult> RollBack(const Server& server, const std::string& g
                           return true;
                         }));
   if (gone > 0) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        gone, " of the ", positions.size(), " templates that were enrolled after generation ",
-        generation,
-        " came in bulk, have moved, or are older than the journal keeps: they can be removed "
-        "(heft-server gallery remove), not rolled back"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(gone, " of the ", positions.size(),
+                     " templates that were enrolled after generation ", generation,
+                     " cannot be rolled back, because they came in bulk, have moved, or are older "
+                     "than the journal keeps: remove them (heft-server gallery remove)"));
   }
   return RemoveAll(impl, &change, gallery, positions, 0);
 }
@@ -188,8 +188,9 @@ absl::StatusOr<std::vector<uint8_t>> AskRenewal(const Server& server, const std:
   HEFT_ASSIGN_OR_RETURN(const RenewalPlan plan,
                         PlanRenewal(&change, impl.instance(), options.compact));
   if (plan.targets.empty()) {
-    return absl::NotFoundError(options.compact ? "there is nothing to compact"
-                                               : "nobody leaves this gallery: nothing to renew");
+    return absl::NotFoundError(options.compact
+                                   ? "there is nothing to compact"
+                                   : "no templates leave this gallery: there is nothing to renew");
   }
   const Progress progress(monitor, "padding blocks");
   RenewalRequest request;

@@ -53,8 +53,8 @@ absl::Status CheckInside(const std::string& folder) {
   }
   return absl::FailedPreconditionError(absl::StrCat(
       folder,
-      ": its server signs with a key that is not here (server.pub): this is to be done by that "
-      "server; for another key remove server.key, if there is one, and server.pub"));
+      ": its server signs with a key outside the folder (server.pub): use that server for "
+      "this. For a new key, remove server.pub and, if it exists, server.key"));
 }
 
 absl::Status MakeSigner(const std::string& folder, const std::string& path) {
@@ -76,7 +76,7 @@ absl::Status CheckLife(const Statement& statement, const std::string& name) {
   if (statement.expires != 0 && statement.expires <= last) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       name, ": good for longer than a server remembers requests, which is ", kLongestRequest,
-      " seconds: sign it anew with an end (heft encrypt --valid-for)"));
+      " seconds: sign it again with an end (heft encrypt --valid-for)"));
 }
 
 // CheckThere: if the gallery's database is not reachable, the gallery is not reported as missing.
@@ -104,9 +104,9 @@ absl::StatusOr<SigningKey> GallerySigner(const std::string& gallery) {
       if (FileExists(path)) {
         return absl::FailedPreconditionError(absl::StrCat(
             path,
-            ": is still there, and whoever reads it signs replies that are believed, though this "
-            "server signs with a key that is elsewhere: heft trust revoke its server.pub where it "
-            "is believed, then remove the file"));
+            ": this file still exists, although the server signs with a key outside the folder, so "
+            "any reader of the file can sign trusted replies. Revoke its server.pub in all trust "
+            "files (heft trust revoke), then remove the file"));
       }
       HEFT_RETURN_IF_ERROR(Show(folder, found->second.first));
       return OutsideSigningKey(found->second.first, found->second.second);
@@ -140,7 +140,8 @@ absl::StatusOr<Request> ReadRequest(std::span<const SampleFile> files, const Tru
     HEFT_RETURN_IF_ERROR(CheckSampleKind(opened->file, file.name));
     if (request.client != SignerKey{} && request.client != opened->signer) {
       return absl::FailedPreconditionError(absl::StrCat(
-          file.name, ": signed by another than the first file: a request is one client's"));
+          file.name,
+          ": signed by another than the first file: all files of a request need one signer"));
     }
     if (request.client == SignerKey{}) request.nonce = opened->statement.nonce;
     // Without trust, a signer's name is only its own claim, and anyone could sign again.
@@ -165,8 +166,8 @@ absl::Status RememberRequest(const std::string& gallery, const Request& request,
   if (!known) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(request.parts[*known].name,
-                   ": this request was taken before, and each is answered once: to ask again, or "
-                   "after a failure, sign a new one (heft encrypt --sign)"));
+                   ": this request was taken before, and each is answered once: to ask again, "
+                   "or after a failure, sign a new one (heft encrypt --sign)"));
 }
 
 namespace {
@@ -203,7 +204,7 @@ absl::Status Server::IdentifySigned(
     const std::function<absl::Status(const Gallery&, std::vector<uint8_t> reply)>& use,
     const Monitor& monitor) const {
   if (signer.key == nullptr || signer.request == nullptr) {
-    return absl::InvalidArgumentError("replies are to be signed: give a key and the request");
+    return absl::InvalidArgumentError("signed replies are needed: give a key and the request");
   }
   HEFT_RETURN_IF_ERROR(CheckConditions(options.where));
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));

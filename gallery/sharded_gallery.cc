@@ -18,9 +18,8 @@ absl::StatusOr<GalleryId> TakeEmpty(const Server& server, const std::string& buc
       Inside::Of(server).OpenGallery(bucket, /*create=*/false).status());  // that it fits
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, DescribeGallery(bucket));
   if (info.places == 0 && info.waiting == 0) return info.id;
-  return absl::AlreadyExistsError(absl::StrCat("there is a gallery ", bucket,
-                                               " already, and it is not empty: choose another "
-                                               "name"));
+  return absl::AlreadyExistsError(absl::StrCat(
+      "there is a gallery ", bucket, " already, and it is not empty: choose another name"));
 }
 
 }  // namespace
@@ -34,10 +33,9 @@ absl::StatusOr<ShardList> CreateShards(const Server& server, const std::string& 
         absl::StrCat("a gallery has 1 to ", kMostBuckets, " buckets, and not ", buckets));
   }
   if (Gallery::Open(BucketAddress(gallery, buckets)).ok()) {
-    return absl::AlreadyExistsError(absl::StrCat("there is a gallery ",
-                                                 BucketAddress(gallery, buckets),
-                                                 " already, of another division "
-                                                 "into more buckets: choose another name"));
+    return absl::AlreadyExistsError(
+        absl::StrCat("there is a gallery ", BucketAddress(gallery, buckets),
+                     " already, with another number of buckets: choose another name"));
   }
   std::vector<GalleryId> ids;
   for (uint32_t i = 0; i < buckets; ++i) {
@@ -90,8 +88,8 @@ absl::StatusOr<EnrolResult> EnrolInShards(const Server& server, const std::strin
     if (!done.ok() && all.brought > 0) {
       return absl::Status(done.status().code(),
                           absl::StrCat(done.status().message(), "; ", all.brought,
-                                       " templates wait in buckets before ", i,
-                                       ": ask again, and what is missing is brought"));
+                                       " templates are pending in buckets before ", i,
+                                       ": ask again to enrol the rest"));
     }
     HEFT_RETURN_IF_ERROR(done.status());
     all.brought += done->brought;

@@ -49,7 +49,7 @@ absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& g
   for (size_t tried = 1; roster->Name(borrowed_at, time).empty(); ++tried) {
     if (tried > gallery.places()) {
       return absl::FailedPreconditionError(
-          "nobody is enrolled in this gallery whose time is not over");
+          "all templates of this gallery have expired, or none are enrolled: enrol a person first");
     }
     borrowed_at = (borrowed_at + 1) % gallery.places();
   }

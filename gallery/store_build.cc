@@ -33,7 +33,7 @@ absl::Status Fill(const std::shared_ptr<LmdbEnvironment>& environment, const Sto
     done += step;
     step = 0;
     if (progress != nullptr && !progress(std::min(done, all), all)) {
-      return absl::CancelledError("copying the store was ended");
+      return absl::CancelledError("the copy of the store was stopped");
     }
     return CheckNotInterrupted();
   };
@@ -107,8 +107,8 @@ absl::Status CopyStore(const std::string& folder, const StoreReader& from, uint6
   std::error_code error;
   const bool existed = std::filesystem::exists(folder, error);
   if (existed && !IsEmpty(folder)) {
-    return absl::AlreadyExistsError(
-        absl::StrCat("cannot copy the store to ", folder, ": it is there already, choose another"));
+    return absl::AlreadyExistsError(absl::StrCat("cannot copy the store to ", folder,
+                                                 ": it exists already, choose another name"));
   }
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
   absl::Status status;

@@ -39,7 +39,7 @@ class LmdbStore : public Store {
   absl::StatusOr<std::unique_ptr<StoreLock>> Lock(absl::Duration wait) override {
     if (mode_ == StoreMode::kRead) {
       return absl::FailedPreconditionError(
-          absl::StrCat("the store in ", environment_->folder(), " was opened for reading"));
+          absl::StrCat("the store in ", environment_->folder(), " was opened only for reading"));
     }
     HEFT_ASSIGN_OR_RETURN(FileLock lock, LockStore(environment_->folder(), wait));
     HEFT_RETURN_IF_ERROR(environment_->CheckPlace());
@@ -181,8 +181,9 @@ absl::StatusOr<std::shared_ptr<Store>> OpenFolderStore(const std::string& folder
   HEFT_ASSIGN_OR_RETURN(auto environment, LmdbEnvironment::Open(folder));
   for (const char* name : {"/store.mdb", "/store.mdb-lock", "/lock"}) NoteInput(folder + name);
   if (mode != StoreMode::kRead && !environment->writable()) {
-    return absl::UnavailableError(absl::StrCat(
-        "the store in ", folder, " cannot be written: allow this user to, or open it for reading"));
+    return absl::UnavailableError(
+        absl::StrCat("the store in ", folder,
+                     " cannot be written: give this user the permission, or open it for reading"));
   }
   return std::make_shared<LmdbStore>(std::move(environment), mode);
 }

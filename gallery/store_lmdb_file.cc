@@ -50,7 +50,7 @@ absl::Status DamagedStore(const std::string& folder, std::string_view why) {
 absl::Status ReplacedStore(const std::string& folder) {
   return absl::FailedPreconditionError(
       absl::StrCat("the store in ", folder,
-                   " was replaced while others have it open: end all who use it, then try again"));
+                   " was replaced while other processes have it open: end them, then try again"));
 }
 
 absl::Status LmdbError(std::string_view action, const std::string& folder, int rc) {
@@ -68,11 +68,12 @@ absl::Status LmdbError(std::string_view action, const std::string& folder, int r
     case MDB_VERSION_MISMATCH:
       return absl::FailedPreconditionError(
           absl::StrCat("the store in ", folder,
-                       " was made by another version of LMDB: export it there, import it here"));
+                       " was made by another version of LMDB: export it with that version, then "
+                       "import it here"));
     case ENOENT:
       return absl::NotFoundError(absl::StrCat("there is no store in ", folder));
     case MDB_READERS_FULL:
-      return unavailable("others read it: end some of them, or try again later");
+      return unavailable("too many processes read it: end some of them, or try again later");
     case MDB_MAP_FULL:
     case MDB_MAP_RESIZED:
       return unavailable(
@@ -88,8 +89,7 @@ absl::Status LmdbError(std::string_view action, const std::string& folder, int r
       return unavailable("nothing was changed: allow larger files (ulimit -f), then try again");
     case EIO:
       return unavailable(
-          "nothing was changed: the disk is full, or fails (see the kernel's log), or files may "
-          "not "
+          "nothing was changed: the disk is full or fails (see the kernel's log), or files may not "
           "be that large (ulimit -f)");
     case EROFS:
     case EACCES:
@@ -166,7 +166,7 @@ absl::Status LmdbFile::FindMap(MDB_txn* txn) {
   if (absl::IsAborted(meta.status())) return meta.status();
   MDB_val key = ValueOf(kVersionKey), value;
   const int rc = mdb_get(txn, names_, &key, &value);
-  if (rc == MDB_NOTFOUND) return DamagedStore(folder_, "it says of no version");
+  if (rc == MDB_NOTFOUND) return DamagedStore(folder_, "it has no version");
   if (rc != 0) return LmdbError("read", folder_, rc);
   if (!meta.ok() || meta->names.depth != 1) return DamagedStore(folder_, "it has too many tables");
   const auto at = reinterpret_cast<uintptr_t>(value.mv_data);
@@ -205,7 +205,7 @@ int LmdbFile::OpenEnvironment(const std::string& path) {
 absl::Status LmdbFile::CheckVersion(MDB_txn* txn) const {
   MDB_val key = ValueOf(kVersionKey), value;
   const int rc = mdb_get(txn, names_, &key, &value);
-  if (rc == MDB_NOTFOUND) return DamagedStore(folder_, "it says of no version");
+  if (rc == MDB_NOTFOUND) return DamagedStore(folder_, "it has no version");
   if (rc != 0) return LmdbError("read", folder_, rc);
   if (value.mv_size == 1 && *static_cast<const uint8_t*>(value.mv_data) == kStoreVersion) {
     return absl::OkStatus();
@@ -234,7 +234,7 @@ absl::Status LmdbFile::FindTables(MDB_txn* txn) {
   for (size_t i = 0; i < kTables; ++i) {
     const int rc = mdb_dbi_open(txn, Name(i).c_str(), 0, &tables_[i]);
     if (rc == MDB_NOTFOUND || rc == MDB_INCOMPATIBLE) {
-      return DamagedStore(folder_, "a table is not there");
+      return DamagedStore(folder_, "a table is missing");
     }
     if (rc != 0) return LmdbError("open", folder_, rc);
   }

@@ -212,11 +212,11 @@ class MemoryStoreImpl : public Store {
     if (shared_->read.wait_for(guard, absl::ToChronoNanoseconds(wait), gone)) {
       return absl::OkStatus();
     }
-    return absl::UnavailableError("others read what is to be scrubbed: try again later");
+    return absl::UnavailableError("other transactions read the data to scrub: try again later");
   }
   absl::Status Copy(const std::string&,
                     const std::function<bool(uint64_t, uint64_t)>&) const override {
-    return absl::UnimplementedError("a store in memory is in no folder");
+    return absl::UnimplementedError("a store in memory has no folder");
   }
   absl::StatusOr<StoreStatistics> Statistics() const override {
     std::lock_guard<std::mutex> lock(shared_->mutex);

@@ -44,7 +44,7 @@ absl::StatusOr<MetaPage> ReadMeta(ByteSpan page) {
   if (page.size() < kMetaSize || (Load<uint16_t>(page, 10) & kMeta) == 0 ||
       Load<uint32_t>(page, kHeader) != kMagic ||
       Load<uint32_t>(page, kHeader + 4) != kPagesVersion) {
-    return absl::DataLossError("a page that should say what is in the file does not");
+    return absl::DataLossError("a page that should describe the file does not");
   }
   MetaPage meta = {.state = Load<uint64_t>(page, 144),
                    .last_page = Load<uint64_t>(page, 136),
@@ -53,7 +53,7 @@ absl::StatusOr<MetaPage> ReadMeta(ByteSpan page) {
   const uint32_t size = meta.free_pages.page_size;
   if (!std::has_single_bit(size) || size < 4096 || size > 32768 || meta.last_page < 1 ||
       meta.last_page >> 44 != 0) {
-    return absl::DataLossError("a page that says what is in the file is wrong");
+    return absl::DataLossError("a page that describes the file is wrong");
   }
   return meta;
 }
@@ -89,7 +89,7 @@ absl::Status PageWalk::Walk(const MetaPage& meta) {
   if (!strict) return absl::OkStatus();
   for (const uint64_t number : freed_) {
     if (number < reached_.size() && reached_[number])
-      return Damaged(number, "is in use, and said to be free");
+      return Damaged(number, "is in use, but listed as free");
   }
   return absl::OkStatus();
 }
@@ -98,10 +98,10 @@ absl::Status PageWalk::Walk(const MetaPage& meta) {
 absl::Status PageWalk::CheckTree(const PageTree& tree, Kind kind) const {
   constexpr uint16_t kKinds = 0x7e, kNumbers = 0x08;  // of keys and values; keys are numbers
   if (tree.root != kNone && (tree.depth < 1 || tree.depth > kMostDepth)) {
-    return Damaged(tree.root, "is of no tree");
+    return Damaged(tree.root, "belongs to no tree");
   }
   if ((tree.flags & kKinds) != (kind == Kind::kFree ? kNumbers : 0)) {
-    return Damaged(tree.root, "is of another kind of tree");
+    return Damaged(tree.root, "belongs to another kind of tree");
   }
   return absl::OkStatus();
 }
@@ -120,7 +120,7 @@ absl::Status PageWalk::Tree(const PageTree& tree, Kind kind) {
 
 absl::Status PageWalk::CheckRange(uint64_t first, uint64_t count) const {
   if (first < 2 || first >= pages_ || count > pages_ - first) {
-    return Damaged(first, "is not in the file, and should be");
+    return Damaged(first, "should be in the file, but is missing");
   }
   if (first + count > reached_.size()) {
     return Damaged(first, "lies beyond the end of the file, which was cut off");
@@ -147,7 +147,7 @@ absl::Status PageWalk::CheckPage(uint64_t number, size_t depth, Kind kind) const
   if (Load<uint64_t>(page, 0) != number ||
       Load<uint16_t>(page, 10) != (depth == 1 ? kLeafPage : kBranch) || lower < kHeader ||
       lower > upper || upper > page_size_ || (lower - kHeader) / 2 < fewest) {
-    return Damaged(number, "is not what it should be");
+    return Damaged(number, "has wrong content");
   }
   return absl::OkStatus();
 }
@@ -247,14 +247,14 @@ absl::Status PageWalk::Leaf(const Node& node, Kind kind) {
   }
   if (kind == Kind::kFree && node.key.size() != 8) return Damaged(node.page, "lists no free pages");
   if (node.flags == kBigData && kind != Kind::kNames) return Overflow(node, kind);
-  if ((node.flags & kBigData) != 0) return Damaged(node.page, "has an entry of no kind");
+  if ((node.flags & kBigData) != 0) return Damaged(node.page, "has an entry of an unknown kind");
   const ByteSpan value = map_.subspan(node.at, node.size);
   if (node.flags == kSubData && kind == Kind::kNames && node.size == kTreeSize) {
     table_ = node.key;
     end_ = std::nullopt;
     return Tree(LoadTree(value), Kind::kTable);
   }
-  if (node.flags != 0) return Damaged(node.page, "has an entry of no kind");
+  if (node.flags != 0) return Damaged(node.page, "has an entry of an unknown kind");
   return kind == Kind::kFree ? FreePages(node, value) : absl::OkStatus();
 }
 
@@ -268,7 +268,7 @@ absl::StatusOr<uint64_t> PageWalk::CheckOverflow(const Node& node, Kind kind) co
   const uint64_t count = Load<uint32_t>(map_, at + 12);
   if (Load<uint64_t>(map_, at) != first || Load<uint16_t>(map_, at + 10) != kOverflow ||
       count < needed || (kind != Kind::kFree && count > needed)) {
-    return Damaged(first, "does not begin a value, and should");
+    return Damaged(first, "should begin a value, but does not");
   }
   return count;
 }
@@ -295,7 +295,9 @@ absl::Status PageWalk::FreePages(const Node& node, ByteSpan value) {
   std::vector<uint64_t> numbers(count);
   if (count > 0) std::memcpy(numbers.data(), value.data() + 8, 8 * count);
   for (const uint64_t number : numbers) {
-    if (number < 2 || number >= pages_) return Damaged(number, "is free, and not in the file");
+    if (number < 2 || number >= pages_) {
+      return Damaged(number, "is listed as free, but not in the file");
+    }
   }
   if (unused != nullptr && 8 * (count + 1) < value.size()) {
     unused(node.at + 8 * (count + 1), value.size() - 8 * (count + 1));
@@ -328,7 +330,7 @@ absl::StatusOr<PageTree> PageWalk::Find(const MetaPage& meta, std::string_view n
     HEFT_RETURN_IF_ERROR(CheckTree(tree, Kind::kTable));
     return tree;
   }
-  return Damaged(root, "knows of no such table");
+  return Damaged(root, "has no such table");
 }
 
 absl::StatusOr<PageWalk::Path> PageWalk::FindPath(const PageTree& tree, ByteSpan key) {

@@ -40,10 +40,9 @@ absl::StatusOr<std::shared_ptr<Store>> OpenBy(const SchemeStore& at, StoreMode m
     if (const auto it = all.open.find(kPostgresScheme); it != all.open.end()) open = it->second;
   }
   if (open != nullptr) return open(at.name, at.local, mode);
-  return absl::UnimplementedError(
-      absl::StrCat(at.store,
-                   ": this program knows galleries in folders alone; heft-server and "
-                   "heft-matcher know such stores"));
+  return absl::UnimplementedError(absl::StrCat(
+      at.store,
+      ": this program supports only galleries in folders; use heft-server or heft-matcher"));
 }
 
 }  // namespace
@@ -64,8 +63,8 @@ absl::StatusOr<std::optional<SchemeStore>> ParseSchemeStore(std::string_view add
   if (!IsStoreName(at.name) || (colon != all.npos && at.rest.empty())) {
     return absl::InvalidArgumentError(absl::StrCat(
         "\"", std::string(address),
-        "\": give postgres:SERVICE or postgres:SERVICE:NAME, a service of pg_service.conf being 1 "
-        "to 64 letters, digits, '_', '-' and '.'; a folder is ./postgres"));
+        "\": give postgres:SERVICE or postgres:SERVICE:NAME, where SERVICE of pg_service.conf is 1 "
+        "to 64 letters, digits, '_', '-' and '.'; for a folder give ./postgres"));
   }
   at.store = absl::StrCat(std::string(kPostgresScheme), at.name);
   at.local = absl::StrCat(StateFolder(), "/stores/postgres/", at.name);

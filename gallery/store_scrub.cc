@@ -278,9 +278,9 @@ namespace {
 absl::StatusOr<std::vector<Stale>> ScrubOnce(LmdbEnvironment& environment, absl::Time end) {
   HEFT_ASSIGN_OR_RETURN(const uint64_t state, NextState(environment));
   if (!WaitForReaders(environment, state, end - absl::Now())) {
-    return absl::UnavailableError(
-        absl::StrCat("what was deleted from the store in ", environment.folder(),
-                     " is still read: it stays on the disk until it is scrubbed again"));
+    return absl::UnavailableError(absl::StrCat(
+        "data that was deleted from the store in ", environment.folder(),
+        " is still read by a process: it stays on the disk until the store is scrubbed again"));
   }
   // Held to keep the file open.
   HEFT_ASSIGN_OR_RETURN(const LmdbTransaction transaction, environment.Begin(false));
@@ -311,7 +311,7 @@ absl::Status ScrubStore(LmdbEnvironment& environment, absl::Duration wait) {
     if (i == kMostTimes) {
       return absl::UnavailableError(
           absl::StrCat("keys that were deleted from the store in ", environment.folder(),
-                       " stay in it: copy it (Store::Copy), and use the copy"));
+                       " are still in it: copy it (Store::Copy), and use the copy"));
     }
     HEFT_RETURN_IF_ERROR(Renew(environment, stale));
   }

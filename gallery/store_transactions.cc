@@ -318,7 +318,7 @@ absl::Status LmdbWriter::Delete(Table table, ByteSpan key) {
 absl::Status LmdbWriter::Commit() {
   HEFT_RETURN_IF_ERROR(CheckOpen());
   if (std::this_thread::get_id() != thread_) {
-    return absl::FailedPreconditionError("a transaction is ended by the thread that began it");
+    return absl::FailedPreconditionError("a transaction must be ended by the thread that began it");
   }
   const uint64_t state = mdb_txn_id(transaction_->get());
   const int rc = transaction_->Commit();

@@ -79,7 +79,7 @@ absl::Status CheckNotListed(const StoreReader& reader, const GalleryId& id,
     const auto head = bytes ? ParseHead(*bytes, "a gallery's head")
                             : absl::DataLossError("a gallery's head is missing");
     if (!head.ok() || head->id != id) continue;  // damage stops no other gallery
-    return absl::AlreadyExistsError(absl::StrCat("this gallery is there already, as ", listed));
+    return absl::AlreadyExistsError(absl::StrCat("this gallery exists already, as ", listed));
   }
   return absl::OkStatus();
 }

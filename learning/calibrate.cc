@@ -71,7 +71,7 @@ absl::StatusOr<People> ChoosePeople(const Dataset& dataset) {
   const int with_two = PeopleWithTwo(dataset, rows);
   if (with_two < kFewestCalibrated) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "too few people to calibrate on: ", with_two, " have two samples or more, ",
+        "too few people to calibrate on: ", with_two, " have two samples or more, but ",
         kFewestCalibrated, " are needed; 20 with 4 samples each give a threshold for FMR 1e-2"));
   }
   people.data = SelectRows(dataset, rows);
@@ -89,7 +89,7 @@ absl::Status CheckNew(const Json& summary, const Dataset& people) {
   return absl::FailedPreconditionError(absl::StrCat(
       "these people trained the model (", found, " of ", marks->size(),
       " marked training vectors are among their samples), so their scores are too good: give other "
-      "people, or name all but those who trained it \"test\" in split.txt"));
+      "people, or mark all but those who trained it \"test\" in split.txt"));
 }
 
 // Parts: the people in as many parts as keep each below kMostRows samples.
@@ -128,8 +128,8 @@ std::vector<std::string> Warnings(const People& people, const Pairs& pairs, doub
   std::vector<std::string> warnings;
   if (people.trained_too) {
     warnings.push_back(
-        "people marked \"train\" are among those of the calibration, as there are too few others: "
-        "if they trained the model, its thresholds promise too much");
+        "the calibration uses people marked \"train\", because there are too few others: if they "
+        "trained the model, its thresholds are too optimistic");
   }
   std::string few = UnsupportedRates(static_cast<size_t>(pairs.impostor));
   if (!few.empty()) warnings.push_back(std::move(few));
@@ -243,7 +243,7 @@ absl::StatusOr<Described> DescribeCalibration(const Model& model) {
   const Json* found = summary.find("calibration");
   if (found == nullptr) {
     return absl::FailedPreconditionError(
-        "the model's training summary has no \"calibration\": Calibrate has not made it");
+        "the model's training summary has no \"calibration\": calibrate the model first");
   }
   const Json& calibration = *found;
   Described out;
@@ -258,7 +258,7 @@ absl::StatusOr<Described> DescribeCalibration(const Model& model) {
       calibration["genuine_pairs"].get<int64_t>(), calibration["impostor_pairs"].get<int64_t>());
   if (const int left_out = calibration["people_left_out"].get<int>(); left_out > 0) {
     absl::StrAppend(&out.text, "  left out: ", left_out,
-                    " people whom split.txt marks \"train\"\n");
+                    " people who are marked \"train\" in split.txt\n");
   }
   Json thresholds = Json::array();
   for (double fmr : kStandardFmrs) {

@@ -99,11 +99,9 @@ class Chooser {
       if (Clearly(rival, chosen)) {
         taken = rival;
         out_.fallback = absl::StrFormat(
-            "learning does not win on people left out: FNMR %.2g at FMR %g, and templates of "
-            "people "
-            "who trained are %.1f times as long as others'. %s has %.2g and %.1f with %d "
-            "dimensions "
-            "and is used. Bring more people, or more samples of each",
+            "training does not help people who did not take part in it: FNMR %.2g at FMR %g, and "
+            "templates of people who trained are %.1f times as long as others'. %s has %.2g and "
+            "%.1f with %d dimensions and is used. Use data of more people, or more samples of each",
             chosen.error.fnmr, recipe::kFmr, std::sqrt(chosen.error.norm_ratio), NameOf(rival),
             rival.error.fnmr, std::sqrt(rival.error.norm_ratio), rival.gamma);
       }
@@ -224,8 +222,8 @@ absl::StatusOr<SystemChoice> ChooseSystem(const Dataset& dataset, const TrainOpt
     choice.start.method = Method::kNone;
     choice.gamma = padded;
     choice.fallback =
-        "too few people with two samples to leave some out, so nothing shows whether learning "
-        "wins: the concatenation is used. Bring more people, or choose --method learned";
+        "too few people with two samples to test whether training helps: the concatenation is "
+        "used. Use data of more people, or choose --method learned";
     return choice;
   }
   if (options.method == Method::kPca) {

@@ -58,12 +58,12 @@ std::string FewText(const CrossFit& fit, int people) {
     return absl::StrCat("too few people with two samples to leave some out (",
                         2 * recipe::kFewestInPart,
                         " are needed): thresholds and calibration rest on ", people,
-                        " people whose vectors made the model, if any did");
+                        " people, who may also have trained the model");
   }
   return absl::StrCat(
       "too few people with two samples to fit decisions across parts (", 2 * recipe::kFewestInPart,
       " are needed): thresholds and calibration rest on ", "the ", people,
-      " validation people, who have also stopped the training, and ", "promise too much");
+      " validation people, who also stopped the training, and ", "are too optimistic");
 }
 
 }  // namespace

@@ -57,7 +57,7 @@ std::string UnpairedText(const Json& training) {
 std::string EpochText(const Json& training) {
   const int best = training["best_epoch"].get<int>();
   if (training["options"]["method"] != "learned") return "";
-  return best == 0 ? "; the closed form, which no epoch improved"
+  return best == 0 ? "; the closed form, because no epoch improved it"
                    : absl::StrCat("; ", best, " epochs");
 }
 
@@ -81,8 +81,7 @@ std::string TrainingText(const Model& model, const Json& training) {
   return absl::StrFormat(
       "  method %s%s\n  gamma %d%s, %d bytes a template%s\n"
       "  normalisation of degree %d on [%.3f, %.3f], worst error %.2f%%; outside: %.2f%% of "
-      "training "
-      "samples, %.2f%% of people who did not train it\n%s%s",
+      "training samples, %.2f%% of people who did not train it\n%s%s",
       training["options"]["method"].get<std::string>(), EpochText(training), model.gamma,
       DirectionsText(training), 16 * model.gamma, GammaText(training), model.approximation.Degree(),
       interval.lo, interval.hi, 100 * model.approximation.MaxRelativeError(),
@@ -140,7 +139,7 @@ absl::StatusOr<Described> DescribeTraining(const Model& model) {
   for (const char* key : {"best_epoch", "outside_share_train", "recipe", "options"}) {
     if (training.contains(key)) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat("the model's training summary has no \"", key, "\": Learn has not made it"));
+        absl::StrCat("the model's training summary has no \"", key, "\": train the model first"));
   }
   const Interval& interval = model.approximation.interval;
   Described out;

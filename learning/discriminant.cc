@@ -103,7 +103,7 @@ absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const
   double trace = statistics.within.trace();
   if (statistics.sizes.size() < 2 || !(trace > 0)) {
     return absl::InvalidArgumentError(
-        "training needs two people, and in each modality somebody with two samples that differ: "
+        "training needs two people and, in each modality, a person with two different samples: "
         "give people several samples, and leave out a modality that is the same for all");
   }
   const double classes_in_all = static_cast<double>(statistics.sizes.size());
@@ -209,7 +209,7 @@ absl::StatusOr<Basis> PrincipalBasis(const PoolModality& modality, int count) {
   LeadingDirections(centred, count, vectors, values);
   if (values.size() == 0) {
     return absl::InvalidArgumentError(
-        "all samples of a modality are the same: leave that modality out, or bring other samples");
+        "all samples of a modality are the same: leave that modality out, or use other samples");
   }
   Basis basis{vectors.transpose(), values / static_cast<double>(samples.rows())};
   // The components are orthogonal to the mean but for rounding, which the mean would multiply.

@@ -57,9 +57,10 @@ std::string FusionGain::Warning() const {
   for (const SystemGain& rival : rivals) {
     if (!Loses(rival)) continue;
     absl::StrAppend(&text, text.empty() ? "" : ". ", LossTo(fnmr, rival), ". ",
-                    method == "none" ? "Bring people to learn from, or weigh the modalities"
-                    : larger         ? "Try a larger --gamma, or --method none"
-                                     : "Try --method none, or bring more people");
+                    method == "none"
+                        ? "Use data of people to train with, or give weights to the modalities"
+                    : larger ? "Try a larger --gamma, or --method none"
+                             : "Try --method none, or data of more people");
   }
   return text;
 }

@@ -29,7 +29,7 @@ absl::StatusOr<std::optional<TrainCheckpoint>> ReadCheckpoint(const std::string&
   if (path.empty() || !FileExists(path)) return std::nullopt;
   if (std::filesystem::is_other(path)) {  // follows links
     return absl::InvalidArgumentError(
-        absl::StrCat(path, ": give a file for the checkpoint, which is read again"));
+        absl::StrCat(path, ": give a file for the checkpoint, because training reads it again"));
   }
   HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path));
   return ParseCheckpoint(text);
@@ -245,7 +245,7 @@ absl::StatusOr<std::vector<int>> OpenGammas(const Dataset& dataset, const LearnO
   if (gammas.front() > most) {
     return absl::InvalidArgumentError(
         absl::StrCat("profile ", options.profile, " takes models of at most ", most,
-                     " dimensions, ", gammas.front(), " are asked for: choose a smaller gamma",
+                     " dimensions, ", gammas.front(), " are requested: choose a smaller gamma",
                      options.method == "none" ? ", or method pca" : ""));
   }
   std::erase_if(gammas, [most](int gamma) { return gamma > most; });
@@ -260,7 +260,7 @@ absl::Status ResolveChoice(const Dataset& dataset, const LearnOptions& options,
   if (!dataset.labelled && (options.method.empty() || train.method == Method::kLearned)) {
     return absl::InvalidArgumentError(absl::StrCat(
         dataset.folder, " has no labels.txt, and learning needs the identity of each row: write ",
-        "one, or choose method pca or none"));
+        "it, or choose method pca or none"));
   }
   HEFT_ASSIGN_OR_RETURN(const Profile profile, FindModelProfile(options.profile));
   const bool open_gamma = train.gamma == 0;
@@ -367,7 +367,7 @@ absl::StatusOr<std::vector<Model>> LearnFolds(const TrainingData& data, const Le
                                               int folds, uint64_t fold_seed,
                                               const Monitor& monitor) {
   if (!options.checkpoint.empty() || options.curve != nullptr) {
-    return absl::InvalidArgumentError("folds are learned without checkpoint and curve");
+    return absl::InvalidArgumentError("folds are trained without checkpoint and curve");
   }
   const Dataset& dataset = Inside::Of(data).dataset;
   std::vector<Model> models;

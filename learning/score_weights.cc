@@ -128,7 +128,7 @@ absl::StatusOr<std::vector<double>> FitWeights(std::span<const ScoreSet> scores)
       continue;
     }
     return absl::InvalidArgumentError(
-        "weights need genuine and impostor comparisons, as many of every modality");
+        "weights need genuine and impostor comparisons, equally many of every modality");
   }
   std::vector<size_t> in;
   for (size_t m = 0; m < scores.size(); ++m) in.push_back(m);
@@ -164,7 +164,7 @@ absl::StatusOr<ScoreWeights> FitScoreWeights(const Dataset& dataset) {
   const std::vector<ScoreSet> pairs =
       SomePairs(features, dataset.Dimensions(), IdentityNumbers(labels));
   if (pairs[0].genuine.empty() || pairs[0].impostor.empty()) {
-    out.equal_because = "the training people have no pairs of both kinds";
+    out.equal_because = "the training people have no genuine or no impostor pairs";
     return out;
   }
   HEFT_ASSIGN_OR_RETURN(out.weights, FitWeights(pairs));

@@ -313,7 +313,8 @@ absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& gi
   HEFT_ASSIGN_OR_RETURN(const SamplePool held_out, SamplePool::Make(dataset, Split::kValidation));
   if (!HasGenuinePair(held_out.Paired())) {
     return absl::InvalidArgumentError(
-        "nobody in the val split has a second sample, so nothing can stop the training");
+        "no person in the val split has a second sample, so the training cannot stop early: give "
+        "people of that split two samples");
   }
   const std::vector<Batch> validation = ValidationBatches(held_out, options);
   const Batch norms = AllNormSamples(train, held_out, options);

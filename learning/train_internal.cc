@@ -81,7 +81,7 @@ absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& norms, const TrainO
   const double hi = Quantile(s, 0.999) * options.interval_margin;
   if (!(lo > 0) || !std::isfinite(hi)) {
     return absl::InvalidArgumentError(
-        "a sample projects to zero or to infinity, no interval can be fitted");
+        "a sample projects to zero or to infinity, so no interval can be fitted: check the data");
   }
   // Quantiles of few samples say little of others. Logarithms of squared norms are nearly normal. A
   // wider interval is a worse approximation, which rejects people too, so it is taken only while

@@ -47,11 +47,11 @@ absl::Status CheckTrainOptions(const TrainOptions& options, const Dataset& datas
                                         : absl::StrCat("1 to ", total, ", usually 64 or 128")));
   }
   if (options.recipe == Recipe::kPaper && options.method != Method::kLearned) {
-    return absl::InvalidArgumentError("the paper's recipe has no method but learned");
+    return absl::InvalidArgumentError("the paper's recipe has only the method learned");
   }
   if (options.metric == Metric::kEuclidean && options.fhe_aware) {
     return absl::InvalidArgumentError(
-        "the Euclidean metric normalises nothing: train it with fhe_aware false");
+        "the Euclidean metric has no normalisation: train it with fhe_aware false");
   }
   HEFT_RETURN_IF_ERROR(CheckRange("degree", options.degree, 1, kMaxFitDegree));
   HEFT_RETURN_IF_ERROR(CheckRange("lambda", options.lambda, 0, 1));

@@ -131,10 +131,10 @@ absl::StatusOr<std::shared_ptr<BlobCache>> BlobCache::Open(const std::string& fo
   struct stat info;
   if (lstat(folder.c_str(), &info) == 0) {
     if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid() || (info.st_mode & 077) != 0) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          folder,
-          ": a cache of blobs is a folder of this user's alone: give it to him, and let "
-          "nobody else in (chmod 700), or name another"));
+      return absl::FailedPreconditionError(
+          absl::StrCat(folder,
+                       ": the cache folder must belong to this user and be closed to others: "
+                       "change its owner and mode (chmod 700), or name another folder"));
     }
   }
   NoteInput(folder);

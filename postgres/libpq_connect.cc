@@ -44,9 +44,9 @@ absl::StatusOr<LibpqConnection> ConnectToService(const std::string& service) {
   LibpqConnection connection(PQconnectdbParams(keys.data(), values.data(), /*expand_dbname=*/0));
   if (connection == nullptr) return absl::ResourceExhaustedError("no memory for a connection");
   if (PQstatus(connection.get()) == CONNECTION_OK) return connection;
-  return absl::UnavailableError(absl::StrCat(
-      "cannot connect to the service \"", service, "\": ", MessageOf(connection.get()),
-      ": look at pg_service.conf ($PGSERVICEFILE, ~/.pg_service.conf) and at the server"));
+  return absl::UnavailableError(
+      absl::StrCat("cannot connect to the service \"", service, "\": ", MessageOf(connection.get()),
+                   ": check pg_service.conf ($PGSERVICEFILE, ~/.pg_service.conf) and the server"));
 }
 
 absl::StatusOr<std::string> ServerOf(const std::string& service) {
@@ -61,7 +61,7 @@ absl::StatusOr<std::string> ServerOf(const std::string& service) {
   }
   const LibpqResult result(good ? PQgetResult(c) : nullptr);
   if (result == nullptr || PQresultStatus(result.get()) != PGRES_TUPLES_OK) {
-    return absl::UnavailableError("the server does not say which one it is");
+    return absl::UnavailableError("the server does not return its identity");
   }
   return std::string(PQgetvalue(result.get(), 0, 0));
 }

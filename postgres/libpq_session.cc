@@ -121,7 +121,7 @@ void LibpqSession::Noticed(const PGresult* notice) {
 absl::Status LibpqSession::CheckUsable() const {
   if (getpid() != process_) {
     return absl::FailedPreconditionError(
-        "this session with the database was begun before a fork: begin another");
+        "this session with the database began before a fork: begin another");
   }
   if (Lost()) return absl::UnavailableError("the connection to the database is lost");
   return absl::OkStatus();
@@ -286,11 +286,11 @@ absl::Status LibpqSession::Commit(absl::Duration wait) {
   HEFT_RETURN_IF_ERROR(result.status());
   if (!warning_.empty()) {
     lost_ = true;
-    return absl::UnavailableError(
-        absl::StrCat("the database may have committed on this server alone: ", warning_));
+    return absl::UnavailableError(absl::StrCat(
+        "the database may have committed only on this server, not on its standbys: ", warning_));
   }
   if (std::string_view(PQcmdStatus(result->get())) == "COMMIT") return absl::OkStatus();
-  return absl::AbortedError("the transaction had failed before, and was taken back");
+  return absl::AbortedError("the transaction had failed before, and was rolled back");
 }
 
 // Polls: a waiting statement would hold a snapshot, and the holder of the lock may be scrubbing,
@@ -307,7 +307,7 @@ absl::Status LibpqSession::Lock(absl::Duration wait) {
     if (left <= absl::ZeroDuration()) break;
     absl::SleepFor(std::min(left, kAskAgain));
   }
-  return absl::UnavailableError(absl::StrCat("others write to this store, and have for ",
+  return absl::UnavailableError(absl::StrCat("other processes write to this store, and have for ",
                                              absl::FormatDuration(wait),
                                              ": wait longer, or end them"));
 }

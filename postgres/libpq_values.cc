@@ -97,17 +97,17 @@ absl::Status SqlStateError(std::string_view state, std::string_view message) {
                                        absl::string_view(message.data(), message.size()))));
   const std::string_view kind = state.substr(0, 2);
   if (state == "25006") {
-    return absl::UnavailableError(absl::StrCat(
-        text,
-        ": this server is a standby, or told to change nothing: name the primary in the "
-        "service (target_session_attrs=read-write)"));
+    return absl::UnavailableError(
+        absl::StrCat(text,
+                     ": this server is a standby or read-only: name the primary in the service "
+                     "(target_session_attrs=read-write)"));
   }
   if (state == "53300" || state == "53400") {
-    return absl::UnavailableError(
-        absl::StrCat(text, ": end sessions that are not needed, or allow more (max_connections)"));
+    return absl::UnavailableError(absl::StrCat(
+        text, ": end sessions that are not needed, or raise the limit (max_connections)"));
   }
   if (state == "53100") {
-    return absl::UnavailableError(absl::StrCat(text, ": make room where the database lies"));
+    return absl::UnavailableError(absl::StrCat(text, ": free space on the database's disk"));
   }
   if (kind == "08" || kind == "53" || state == "55P03" || state == "57P01" || state == "57P02" ||
       state == "57P03" || state == "57P05" || state == "25P03" || state == "58030") {

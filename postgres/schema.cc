@@ -26,19 +26,19 @@ absl::Status CheckOwner(SqlSession& session) {
   const auto believed = rows.size() == 1 ? rows.at(0, 0) : std::nullopt;
   if (believed && believed->size() == 1 && (*believed)[0] != 0) return absl::OkStatus();
   const auto owner = rows.size() == 1 ? rows.at(0, 1) : std::nullopt;
-  return absl::FailedPreconditionError(absl::StrCat(
-      "the schema heft is of role \"",
-      owner ? std::string(owner->begin(), owner->end()) : std::string(),
-      "\", who can have what he likes done by whoever uses it: connect as that role or as a "
-      "member, or, "
-      "if nothing of yours is in it, drop it, and let nobody else make schemas in this database"));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the schema heft belongs to role \"",
+                   owner ? std::string(owner->begin(), owner->end()) : std::string(),
+                   "\", which could run its own code with the rights of any user of the schema. "
+                   "Connect as that role or as a member, or, if nothing of yours is in it, drop it "
+                   "and let no other role create schemas in this database"));
 }
 
 }  // namespace
 
 absl::StatusOr<int64_t> SqlInteger(const std::optional<ByteSpan>& value) {
   if (!value || value->size() != sizeof(int64_t)) {
-    return absl::DataLossError("the database returned something else than an integer");
+    return absl::DataLossError("the database did not return an integer");
   }
   uint64_t integer = 0;
   for (const uint8_t byte : *value) integer = integer << 8 | byte;
@@ -70,9 +70,9 @@ absl::StatusOr<bool> FindSqlSchema(SqlSession& session) {
   if (rows.size() == 0) return absl::DataLossError("the table heft.store is empty");
   HEFT_ASSIGN_OR_RETURN(const int64_t version, SqlInteger(rows.at(0, 0)));
   if (version == kSqlSchemaVersion) return true;
-  return absl::FailedPreconditionError(
-      absl::StrCat("the database's schema heft is of version ", version, ", this program knows ",
-                   kSqlSchemaVersion, ": use the HEFT that made it, or a later one"));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the database's schema heft has version ", version, ", but this program needs version ",
+      kSqlSchemaVersion, ": use the version of HEFT that made it, or a later one"));
 }
 
 absl::Status MakeSqlSchema(SqlSession& session) {

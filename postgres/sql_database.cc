@@ -29,10 +29,9 @@ absl::StatusOr<std::shared_ptr<SqlDatabase>> SqlDatabase::Open(SqlConnect connec
   HEFT_RETURN_IF_ERROR(session.status());
   database->Done(*std::move(session));
   if (there || mode == StoreMode::kCreate) return database;
-  return absl::NotFoundError(
-      absl::StrCat("there is no store in ", database->options().name,
-                   ": enrol somebody, which makes its tables (schema heft), or name the database "
-                   "that has them"));
+  return absl::NotFoundError(absl::StrCat("there is no store in ", database->options().name,
+                                          ": enrol a person, which makes its tables (schema heft), "
+                                          "or name the database that has them"));
 }
 
 absl::Status SqlDatabase::Named(const absl::Status& status) const {

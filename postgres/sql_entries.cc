@@ -80,7 +80,7 @@ absl::StatusOr<std::shared_ptr<const Blob>> SqlEntries::FetchBlob(const Hash& ha
       session_->Execute("SELECT bytes FROM heft.blobs WHERE hash = $1", parameters));
   if (rows.size() == 0 || !rows.at(0, 0)) {
     return absl::DataLossError(absl::StrCat("the database's blob ", HexString(hash),
-                                            " is missing: bring the database back from a backup"));
+                                            " is missing: restore the database from a backup"));
   }
   if (cache_ != nullptr && !added_.contains(hash)) return cache_->Keep(hash, *rows.at(0, 0));
   if (HashBytes(*rows.at(0, 0)) != hash) {

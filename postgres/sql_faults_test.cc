@@ -195,7 +195,7 @@ TEST_F(SqlFaultsTest, OfAServerThatStaysAwayNobodyKnows) {
   SharedServer().Kill();
   writer.join();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnknown) << status;
-  EXPECT_THAT(status.ToString(), HasSubstr("look whether"));
+  EXPECT_THAT(status.ToString(), HasSubstr("check for the change"));
   EXPECT_EQ(store_->Read().status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(store_->Lock(kLong).status().code(), absl::StatusCode::kUnavailable);
   SharedServer().Start();
@@ -251,7 +251,7 @@ TEST_F(SqlFaultsTest, ALostLockIsNotTakenForOnesOwn) {
   ASSERT_TRUE(writer->Put(Table::kHead, AsBytes("key"), AsBytes("ours")).ok());
   const absl::Status status = writer->Commit();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
-  EXPECT_THAT(status.ToString(), HasSubstr("others have written"));
+  EXPECT_THAT(status.ToString(), HasSubstr("other processes have written"));
   EXPECT_EQ(Get(*store_, Table::kHead, "key"), "theirs");
   EXPECT_TRUE(Put(*store_, Table::kHead, "key", AsBytes("ours")).ok()) << "under a new lock";
 }

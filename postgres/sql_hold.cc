@@ -15,7 +15,7 @@ constexpr absl::Duration kStep = absl::Milliseconds(100);
 
 absl::StatusOr<int64_t> Generation(SqlSession& session) {
   HEFT_ASSIGN_OR_RETURN(const SqlRows rows, session.Execute("SELECT generation FROM heft.store"));
-  if (rows.size() != 1) return absl::DataLossError("the table heft.store has not one row");
+  if (rows.size() != 1) return absl::DataLossError("the table heft.store must have one row");
   return SqlInteger(rows.at(0, 0));
 }
 
@@ -55,7 +55,7 @@ absl::StatusOr<SqlSession*> SqlHold::Session() {
   session_->Unlock();
   session_.reset();
   return absl::UnavailableError(
-      "the connection was lost, and others have written since: begin again");
+      "the connection was lost, and other processes have written since: begin again");
 }
 
 // Find: the token may exist only on this server, if it died before its standbys had the commit, and
@@ -88,10 +88,10 @@ absl::StatusOr<bool> SqlHold::Resolve(ByteSpan token) {
     if (const absl::Status interrupted = CheckNotInterrupted(); !interrupted.ok()) break;
     absl::SleepFor(kStep);
   }
-  return absl::UnknownError(absl::StrCat(
-      "the connection was lost while a change was committed, and the server has not said what has "
-      "become of it: look whether the change is there before it is made again (",
-      status.message(), ")"));
+  return absl::UnknownError(
+      absl::StrCat("the connection was lost during a commit, and the server has not said whether "
+                   "the change was made: check for the change before you repeat it (",
+                   status.message(), ")"));
 }
 
 }  // namespace heft

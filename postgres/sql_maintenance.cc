@@ -30,7 +30,7 @@ std::string OfTables(std::string_view between, const Make& make) {
 absl::StatusOr<std::vector<int64_t>> Integers(SqlSession& session, const std::string& statement,
                                               std::span<const SqlParameter> parameters = {}) {
   HEFT_ASSIGN_OR_RETURN(const SqlRows rows, session.Execute(statement, parameters));
-  if (rows.size() != 1) return absl::DataLossError("the database returned not one row");
+  if (rows.size() != 1) return absl::DataLossError("the database did not return one row");
   std::vector<int64_t> integers;
   for (size_t i = 0; i < rows.columns; ++i) {
     HEFT_ASSIGN_OR_RETURN(const int64_t integer, SqlInteger(rows.at(0, i)));
@@ -73,7 +73,7 @@ absl::StatusOr<int64_t> Vacuum(SqlSession& session) {
                parameters));
   if (found[1] == 0) return found[0];
   return absl::PermissionDeniedError(
-      "this role may not VACUUM all of the tables: let it own those of the schema heft");
+      "this role may not VACUUM all of the tables: make it the owner of the tables in schema heft");
 }
 
 absl::Status WipeCache(const SqlDatabase& database, SqlSession& session) {
@@ -100,8 +100,8 @@ absl::Status ScrubDatabase(SqlHold& hold, absl::Duration wait) {
     if (seen == 0) break;
     if (absl::Now() >= end) {
       return absl::UnavailableError(
-          "others read what is to be scrubbed, or a standby or a replication slot holds it: try "
-          "again later");
+          "other transactions read the data to scrub, or a standby or a replication slot holds it: "
+          "try again later");
     }
     HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
     absl::SleepFor(kSweepStep);
@@ -148,15 +148,13 @@ absl::Status CheckDatabase(SqlSession& session) {
                                      ") AS all_named GROUP BY hash) AS n FULL JOIN heft.blobs AS b "
                                      "ON b.hash = n.hash")));
   if (found[0] > 0) {
-    return absl::DataLossError(absl::StrCat(found[0],
-                                            " blobs that entries name are missing: bring "
-                                            "the database back from a backup"));
+    return absl::DataLossError(absl::StrCat(
+        found[0], " blobs that entries name are missing: restore the database from a backup"));
   }
   if (found[1] > 0) {
-    return absl::DataLossError(
-        absl::StrCat(found[1],
-                     " blobs are not named as often as they say: something else than "
-                     "HEFT has changed the tables"));
+    return absl::DataLossError(absl::StrCat(
+        found[1],
+        " blobs have a wrong number of uses: another program than HEFT has changed the tables"));
   }
   return absl::OkStatus();
 }

@@ -34,7 +34,7 @@ class SqlStore : public Store {
   absl::StatusOr<std::unique_ptr<StoreLock>> Lock(absl::Duration wait) override {
     if (mode_ == StoreMode::kRead) {
       return absl::FailedPreconditionError(
-          absl::StrCat("the store in ", database_->options().name, " was opened for reading"));
+          absl::StrCat("the store in ", database_->options().name, " was opened only for reading"));
     }
     HEFT_ASSIGN_OR_RETURN(auto hold, SqlHold::Take(database_, wait));
     return std::make_unique<SqlLock>(std::move(hold));
@@ -64,8 +64,8 @@ class SqlStore : public Store {
   }
 
   std::string Remains() const override {
-    return "the database has freed what was deleted and nobody reads it through HEFT again; its "
-           "bytes stay in pages of its files until others take their place, in its log (WAL), in "
+    return "the database has freed the deleted data, and HEFT cannot read it any more. Its bytes "
+           "stay in pages of the database's files until they are reused, in its log (WAL), in "
            "standbys' files and in backups for as long as those are kept";
   }
 

@@ -170,10 +170,11 @@ absl::Status SqlWriter::Begin() const {
     HEFT_ASSIGN_OR_RETURN(const SqlRows rows,
                           session->Execute("UPDATE heft.store SET generation = generation + 1 "
                                            "RETURNING generation"));
-    if (rows.size() != 1) return absl::DataLossError("the table heft.store has not one row");
+    if (rows.size() != 1) return absl::DataLossError("the table heft.store must have one row");
     HEFT_ASSIGN_OR_RETURN(const int64_t generation, SqlInteger(rows.at(0, 0)));
     if (generation == hold_->generation() + 1) return absl::OkStatus();
-    return absl::UnavailableError("others have written since the lock was taken: begin again");
+    return absl::UnavailableError(
+        "other processes have written since the lock was taken: begin again");
   };
   return Fail(begin());
 }
@@ -280,7 +281,7 @@ absl::Status SqlWriter::CommitNow() {
                    "WITH old AS (DELETE FROM heft.commits WHERE made < now() - interval '1 hour') "
                    "INSERT INTO heft.commits DEFAULT VALUES RETURNING uuid_send(token)"));
     if (token.size() == 1 && token.at(0, 0)) return absl::OkStatus();
-    return absl::DataLossError("the database gave a commit no token");
+    return absl::DataLossError("the database returned no token for a commit");
   };
   HEFT_RETURN_IF_ERROR(prepare());
   SqlSession& session = entries_->session();

@@ -218,7 +218,7 @@ int RunMain(int argc, char** argv, const std::string& description,
   if (simd != nullptr && *simd != '\0' && std::string_view(simd) != ActiveInstructionSet()) {
     std::string names;
     for (const std::string& name : InstructionSets()) absl::StrAppend(&names, " ", name);
-    std::cerr << "heft: HEFT_SIMD names no instruction set of this machine; there are:" << names
+    std::cerr << "heft: HEFT_SIMD names no instruction set of this machine; choose one of" << names
               << "\n";
     return kExitUsage;
   }
@@ -283,7 +283,7 @@ void Warn(const Common& common, std::string_view text) {
 
 void SayLeftOut(const Common& common, const std::vector<std::string>& left_out) {
   if (common.quiet || left_out.empty()) return;
-  std::cerr << "heft: no modality, because it does not begin with a number: "
+  std::cerr << "heft: not a modality, because it does not begin with a number: "
             << OneLine(absl::StrJoin(left_out, ", ")) << "\n";
 }
 
@@ -298,7 +298,8 @@ absl::StatusOr<std::string> ReadPassphrase(const std::string& file, bool confirm
   auto ask = [](const char* prompt) -> absl::StatusOr<std::string> {
     std::FILE* terminal = std::fopen("/dev/tty", "r+");
     if (terminal == nullptr) {
-      return absl::InvalidArgumentError("no terminal to ask for a passphrase: --passphrase-file");
+      return absl::InvalidArgumentError(
+          "no terminal to ask for a passphrase: give --passphrase-file");
     }
     std::fputs(prompt, terminal);
     termios before;

@@ -24,7 +24,7 @@ class Given {
       sources_.emplace_back(given, "reply", kMaxReplySize);
     } else {
       const bool one = py::isinstance<py::str>(given) || PyObject_CheckBuffer(given.ptr()) != 0;
-      if (one) Wrong("shards: give the replies of all buckets, in a list");
+      if (one) Wrong("shards: give a list with the replies of all buckets");
       for (const py::handle reply : py::iter(given)) {
         sources_.emplace_back(reply, "reply " + std::to_string(sources_.size()), kMaxReplySize);
       }
@@ -51,7 +51,7 @@ std::vector<Digest> EntriesOf(const py::object& entries) {
   std::vector<Digest> out;
   for (const std::string& text : LabelsOf(entries)) {
     const auto digest = ParseSignerKey(text);  // of the same form
-    if (!digest.ok()) Wrong("an entry is 64 hexadecimal digits, as WaitingEnrolment.entry");
+    if (!digest.ok()) Wrong("an entry is 64 hexadecimal digits: use WaitingEnrolment.entry");
     out.push_back(*digest);
   }
   return out;
@@ -63,8 +63,9 @@ void DefineRequired(Class& c) {
       [](const OwnerHandle& self, const Trust& trust) {
         Write(self, [&](KeyOwner& owner) { return owner.RequireSigned(trust); });
       },
-      "From here on replies are taken only if a server that trust lists has signed them for this\n"
-      "owner, in time, of a gallery that it pins if it pins any.",
+      "From here on a reply is accepted only if a server that trust lists has signed it for\n"
+      "this key owner, if it is in time, and if it is of a gallery that trust pins (when trust\n"
+      "pins galleries).",
       py::arg("trust"));
   Method(
       c, "require_signed_gallery",
@@ -74,8 +75,9 @@ void DefineRequired(Class& c) {
           return absl::OkStatus();
         });
       },
-      "From here on replies are taken only of the state of a gallery that admit has signed last;\n"
-      "those of an older one, and of another root for the same generation, never are.");
+      "From here on a reply is accepted only if it is of the state of a gallery that admit\n"
+      "signed last. Replies of an older state, or of another root for the same generation, are\n"
+      "refused in any case.");
 }
 
 void DefineOpen(Class& c) {
@@ -89,16 +91,15 @@ void DefineOpen(Class& c) {
           return owner.Open(replies.Of(shards), flooding, publish);
         });
       },
-      "Publishes scores of a matcher's reply, once: the best publish candidates, rounded. Scores\n"
-      "give templates away, and an identity has few of them, ever (scores_left, budget); decide\n"
-      "does without. security_bits: noise added for so many bits, 30 at least, against who sees so "
-      "many\n"
-      "openings; 0: none.\n"
-      "shards: of a gallery in buckets, then reply is a list of their signed replies, of all of\n"
-      "them, in any order: one search, charged once; FailedPrecondition for less than the whole.\n"
-      "BudgetSpent; FailedPrecondition for a reply that was opened before, of another key or "
-      "model;\n"
-      "DataLoss, Unavailable.",
+      "Publishes the best scores of a matcher's reply, rounded, at most publish of them. A\n"
+      "reply can be opened once.\n\n"
+      "Scores give templates away, and an identity has few of them, ever (scores_left, budget);\n"
+      "decide publishes none. security_bits: statistical security of the noise that is added,\n"
+      "30 at least, or 0 for no noise; openings: number of openings that it is computed for.\n"
+      "shards: the list of a gallery in buckets; reply is then a list with the signed replies\n"
+      "of all buckets, in any order. That is one search and is charged once.\n\n"
+      "BudgetSpent; FailedPrecondition for a reply that was opened before, one of another key\n"
+      "or model, or missing buckets; DataLoss, Unavailable.",
       py::arg("reply"), py::kw_only(), py::arg("publish") = kPublishedCandidates,
       py::arg("security_bits") = 0, py::arg("openings") = Flooding{}.openings,
       py::arg("shards") = py::none());
@@ -117,13 +118,11 @@ void DefineDecide(Class& c) {
           return owner.Decide(replies.Of(shards), rule, flooding);
         });
       },
-      "What a matcher's reply, once, decides: of which gallery, of whom, at which rate, and no\n"
-      "score. A score to reach, or rates, of which that is taken which is of what "
-      "was\n"
-      "asked: fmr of a verification, fpir of an identification. likelihood: also how likely, "
-      "charged\n"
-      "as two decisions. others: whom the probe's label names is no candidate. security_bits,\n"
-      "openings, shards: as open's. Errors as open's; OutOfRange, InvalidArgument.",
+      "Decides on a matcher's reply, once, and publishes no score. Give a score, or rates: a\n"
+      "verification uses fmr, an identification uses fpir.\n\n"
+      "likelihood: tell also how likely the match is, which is charged as two decisions.\n"
+      "others: the identity that the probe's label names is not a candidate. security_bits,\n"
+      "openings, shards: as for open. Errors as open's; OutOfRange, InvalidArgument.",
       py::arg("reply"), py::kw_only(), py::arg("score") = py::none(), py::arg("fmr") = py::none(),
       py::arg("fpir") = py::none(), py::arg("likelihood") = false, py::arg("others") = false,
       py::arg("security_bits") = 0, py::arg("openings") = Flooding{}.openings,
@@ -139,8 +138,8 @@ void DefineDecide(Class& c) {
           return owner.ThresholdFor(replies.Of(shards), rule);
         });
       },
-      "What such a rule means for this reply. Opens nothing, charges nothing.", py::arg("reply"),
-      py::kw_only(), py::arg("score") = py::none(), py::arg("fmr") = py::none(),
+      "The threshold of this rule for this reply. Opens nothing and charges nothing.",
+      py::arg("reply"), py::kw_only(), py::arg("score") = py::none(), py::arg("fmr") = py::none(),
       py::arg("fpir") = py::none(), py::arg("others") = false, py::arg("shards") = py::none());
 }
 
@@ -161,12 +160,12 @@ void DefineRequests(Class& c) {
           return owner.Admit(source.bytes(), source.what(), policy);
         });
       },
-      "Matcher.pending's bytes: opens the proofs of the norms of all templates that wait, and "
-      "admits\n"
-      "the sound ones. only, reject: identities; entries, reject_entries: those of an inquiry. "
-      "put_back: the gallery came back from a copy. shards: it is a bucket of these, and who\n"
-      "belongs into another is rejected. Not\n"
-      "charged. FailedPrecondition, DataLoss.",
+      "Answers the request of Matcher.pending: checks the norms of all pending templates and\n"
+      "admits the sound ones.\n\n"
+      "only, reject: identities. entries, reject_entries: entries of an inquiry. put_back: the\n"
+      "gallery was restored from a copy. shards: the gallery is a bucket of this list, and\n"
+      "people who belong to another bucket are rejected. Nothing is charged.\n"
+      "FailedPrecondition, DataLoss.",
       py::arg("request"), py::kw_only(), py::arg("only") = py::none(),
       py::arg("reject") = py::none(), py::arg("new_identities_only") = false,
       py::arg("put_back") = false, py::arg("entries") = py::none(),
@@ -179,7 +178,7 @@ void DefineRequests(Class& c) {
           return owner.ReadInquiry(source.bytes(), source.what());
         });
       },
-      "Who waits, in such a request. Opens nothing, signs nothing.", py::arg("request"));
+      "The pending people of such a request. Opens nothing and signs nothing.", py::arg("request"));
   Method(
       c, "renew",
       [](const OwnerHandle& self, const py::object& request) {
@@ -188,8 +187,8 @@ void DefineRequests(Class& c) {
           return owner.Renew(source.bytes(), source.what());
         });
       },
-      "Gallery.ask_renewal's bytes: makes blocks anew, without those who were removed; sees pads\n"
-      "alone.",
+      "Answers the request of Gallery.ask_renewal: rebuilds blocks without the removed\n"
+      "templates. The key owner sees only values that are masked by random pads.",
       py::arg("request"));
 }
 
@@ -208,7 +207,7 @@ void DefineBudget(OwnerClass& c) {
       [](const OwnerHandle& self) {
         return Read(self, [](const KeyOwner& owner) { return owner.Budget(); });
       },
-      "What has been published under this key.");
+      "The use of the query budget: what was published under this key.");
   Method(
       c, "set_budget",
       [](const OwnerHandle& self, std::optional<uint64_t> scores, std::optional<uint64_t> decisions,
@@ -221,18 +220,18 @@ void DefineBudget(OwnerClass& c) {
                                   bits.value_or(use->limits.client_bits)});
         });
       },
-      "Raises or lowers limits, recorded; None leaves one as it is.", py::kw_only(),
-      py::arg("scores") = py::none(), py::arg("decisions") = py::none(),
+      "Raises or lowers limits; the journal records it. None leaves a limit unchanged.",
+      py::kw_only(), py::arg("scores") = py::none(), py::arg("decisions") = py::none(),
       py::arg("client_bits") = py::none());
   Method(
       c, "restart_journal",
       [](const OwnerHandle& self, const std::string& reason) {
         Write(self, [&](KeyOwner& owner) { return owner.RestartJournal(reason); });
       },
-      "Begins the journal of openings anew, for a reason that it records.", py::arg("reason"));
+      "Starts a new journal of openings, and records the reason in it.", py::arg("reason"));
   c.def_property_readonly(
       "journal_file", [](const OwnerHandle& self) { return self.Get()->owner.journal_file(); },
-      "Where openings are recorded; empty: in memory.");
+      "The path of the journal of openings; empty if it is in memory only.");
 }
 
 }  // namespace heft::python

@@ -53,7 +53,7 @@ Source::Source(py::handle object, std::string what, uint64_t max_size) : what_(s
     return;
   }
   if (PyObject_CheckBuffer(object.ptr()) == 0) {
-    throw py::type_error(what_ + ": give bytes, or the path of a file");
+    throw py::type_error(what_ + ": give bytes or the path of a file");
   }
   if (PyObject_GetBuffer(object.ptr(), &view_, PyBUF_SIMPLE) != 0) throw py::error_already_set();
 }
@@ -82,11 +82,11 @@ Matrix MatrixOf(py::handle array, std::string_view what) {
   const std::string name(what);
   const py::array any = ArrayOf(array, name);
   if (any.dtype().kind() != 'f' || any.itemsize() > 8) {
-    Wrong(name + ": vectors are an array of float32 or float64");
+    Wrong(name + ": vectors must be an array of float32 or float64");
   }
   if (any.ndim() < 1 || any.ndim() > 2) {
     Wrong(absl::StrCat(name, ": an array of ", any.ndim(),
-                       " dimensions; give one vector, or a matrix with a row a vector"));
+                       " dimensions; give one vector, or a matrix with one vector per row"));
   }
   Floats floats(any);  // throws MemoryError
   Matrix out;
@@ -100,13 +100,13 @@ Matrix MatrixOf(py::handle array, std::string_view what) {
 
 std::string TextOf(py::handle text, const std::string& what) {
   if (!py::isinstance<py::str>(text)) {
-    throw py::type_error(absl::StrCat(what, ": a name is a str"));
+    throw py::type_error(absl::StrCat(what, ": a name must be a str"));
   }
   Py_ssize_t size = 0;
   const char* const utf8 = PyUnicode_AsUTF8AndSize(text.ptr(), &size);
   if (utf8 == nullptr) {
     PyErr_Clear();
-    Wrong(absl::StrCat(what, ": a text has no UTF-8 form (half of a surrogate pair)"));
+    Wrong(absl::StrCat(what, ": a text has no UTF-8 form (it contains half of a surrogate pair)"));
   }
   return {utf8, static_cast<size_t>(size)};
 }
@@ -184,14 +184,15 @@ py::dict MetadataDict(const Metadata& metadata) {
 SampleUse UseOf(const std::string& name) {
   if (name == "enrolment") return SampleUse::kEnrolment;
   if (name == "identification") return SampleUse::kIdentification;
-  Wrong("use is \"enrolment\" (also of verifications) or \"identification\", not \"" + name + "\"");
+  Wrong("use must be \"enrolment\" (also for verifications) or \"identification\", not \"" + name +
+        "\"");
 }
 
 SampleEncoding EncodingOf(const std::string& name) {
   if (name == "compact") return SampleEncoding::kCompact;
   if (name == "bulk") return SampleEncoding::kBulk;
   if (name == "partial") return SampleEncoding::kPartial;
-  Wrong("encoding is \"compact\", \"bulk\" or \"partial\", not \"" + name + "\"");
+  Wrong("encoding must be \"compact\", \"bulk\" or \"partial\", not \"" + name + "\"");
 }
 
 py::bytes BytesOf(std::span<const uint8_t> bytes) {

@@ -14,7 +14,8 @@ constexpr uint64_t kMaxSeedSize = 1 << 12;
 std::vector<std::vector<SampleFile>> RequestsOf(const py::object& requests) {
   if (py::isinstance<py::str>(requests) || py::isinstance<py::dict>(requests) ||
       PyObject_CheckBuffer(requests.ptr()) != 0) {
-    throw py::type_error("requests: a list of requests, each as Matcher.identify takes its files");
+    throw py::type_error(
+        "requests: give a list of requests, each with files as for Matcher.identify");
   }
   std::vector<std::vector<SampleFile>> out;
   for (const py::handle request : py::iter(requests)) out.push_back(SampleFilesOf(request));
@@ -56,9 +57,8 @@ void DefineServer(py::class_<GalleryHandle>& c) {
         self.Check();
         Call([&] { return MakeAuditKey(self.name()); });
       },
-      "The secret that the seeds of replies are derived from, audit.key in the folder, where "
-      "there\n"
-      "is none. Signing makes it anyway. Unavailable, DataLoss.");
+      "Makes the secret from which the seeds of replies are derived (audit.key in the folder),\n"
+      "if there is none. Signing makes it anyway. Unavailable, DataLoss.");
   Method(
       c, "reveal_seed",
       [](const GalleryHandle& self, const py::object& reply, const std::string& server_key) {
@@ -75,34 +75,29 @@ void DefineServer(py::class_<GalleryHandle>& c) {
           return RevealSeed(self.name(), *key, source.bytes(), source.what());
         }));
       },
-      "What the random choices of one of this gallery's replies follow from, for who audits it "
-      "and\n"
-      "nobody else (SECURITY.md, \"Checking the server\").\n"
-      "server_key: that signed it, if not the gallery's. FailedPrecondition for another's reply;\n"
-      "NotFound without an audit key.",
+      "The seed of the random choices of one of this gallery's replies. Give it to the auditor\n"
+      "of this reply and to no one else (SECURITY.md, \"Checking the server\"). server_key: the\n"
+      "key that signed the reply, if not the gallery's. FailedPrecondition for another server's\n"
+      "reply; NotFound without an audit key.",
       py::arg("reply"), py::kw_only(), py::arg("server_key") = "");
   c.def_property_readonly(
       "state_file", [](const GalleryHandle& self) { return StateFile(self.name()); },
-      "Where Matcher.admit keeps what the key owner signed of it last.");
+      "The path where Matcher.admit keeps the state that the key owner signed last.");
 }
 
 void DefineAuditor(py::class_<MatcherHandle>& c) {
   Method(
       c, "audit_reply", &Reply,
-      "Whether a server of trust has made this reply from the gallery of which copy (a Gallery or "
-      "its\n"
-      "name) is a copy, as it was when it answered. seed: Gallery.reveal_seed's. requests: a list "
-      "of\n"
-      "requests as they were sent, of the one that it answers and any others. An AuditFinding, "
-      "false\n"
-      "if the reply is not what it should be. FailedPrecondition, DataLoss for what cannot be "
-      "judged.",
+      "Checks whether a server that trust lists computed this reply correctly.\n\n"
+      "copy: a copy of the gallery (a Gallery or its name) from the time of the answer. seed:\n"
+      "from Gallery.reveal_seed. requests: a list of requests as they were sent, which includes\n"
+      "the answered one. Returns an AuditFinding, which is false if the reply is wrong.\n"
+      "FailedPrecondition, DataLoss if the reply cannot be checked.",
       py::arg("copy"), py::arg("reply"), py::arg("seed"), py::arg("requests"), py::arg("trust"));
   Method(c, "audit_gallery", &State,
-         "Whether a key owner of trust has signed this very gallery, block by block; state: the "
-         "admission\n"
-         "that says so, Gallery.state_file if there is none given. Reads all. Errors as "
-         "audit_reply's.",
+         "Checks, block by block, whether a key owner that trust lists has signed this very\n"
+         "gallery. state: the admission with the signature (default: Gallery.state_file). Reads\n"
+         "the whole gallery. Errors as audit_reply's.",
          py::arg("copy"), py::arg("trust"), py::arg("state") = py::none());
 }
 
@@ -113,9 +108,10 @@ std::optional<AuditHead> HeadOf(const std::optional<std::string>& text, const ch
 }
 
 void DefineLogs(py::module_& m) {
-  Record<AuditHead> head(m, "AuditHead", "How far an audit log goes; its str is LINES:HASH.");
-  head.Field("lines", &AuditHead::lines, "How many there are.")
-      .Field("hash", &AuditHead::hash, "Of the last one, hexadecimal.");
+  Record<AuditHead> head(m, "AuditHead",
+                         "The length of an audit log and its last hash; str() gives LINES:HASH.");
+  head.Field("lines", &AuditHead::lines, "Number of lines.")
+      .Field("hash", &AuditHead::hash, "Hash of the last line, hexadecimal.");
   head.object().def("__str__", [](const AuditHead& self) {
     return std::to_string(self.lines) + ":" + self.hash;
   });
@@ -131,9 +127,9 @@ void DefineLogs(py::module_& m) {
                                  follows ? &*follows : nullptr);
         });
       },
-      "Whether audit logs of the services, the oldest first, hold together as one chain. noted: a\n"
-      "head noted earlier, LINES:HASH, which must be on it; after: the one that the first line\n"
-      "follows, where files before it are not given. DataLoss says which line is wrong;\n"
+      "Checks that audit logs of the services, oldest first, form one chain.\n\n"
+      "noted: a head noted earlier, LINES:HASH, which must be in the chain. after: the head\n"
+      "before the first line, if older files are not given. DataLoss names the wrong line;\n"
       "InvalidArgument, NotFound, Unavailable.",
       py::arg("files"), py::kw_only(), py::arg("noted") = py::none(),
       py::arg("after") = py::none());
@@ -143,18 +139,20 @@ void DefineLogs(py::module_& m) {
 
 void DefineAudit(py::module_& m) {
   DefineLogs(m);
-  Record<AuditFinding> finding(m, "AuditFinding", "What an audit has found; false if it is wrong.");
-  finding.Field("right", &AuditFinding::right, "Whether all is as it should be.")
+  Record<AuditFinding> finding(m, "AuditFinding",
+                               "The result of an audit; false if something is wrong.");
+  finding.Field("right", &AuditFinding::right, "Whether everything is correct.")
       .Field("reason", &AuditFinding::reason, "What is wrong; empty if nothing is.");
   finding.object().def("__bool__", [](const AuditFinding& self) { return self.right; });
   auto gallery = m.attr("Gallery").cast<py::class_<GalleryHandle>>();
   DefineServer(gallery);
   auto matcher = m.attr("Matcher").cast<py::class_<MatcherHandle>>();
   DefineAuditor(matcher);
-  Function(m, "choose_for_audit", &ChooseForAudit,
-           "Which of so many replies to audit, one in one_in of them and one at least, by fresh\n"
-           "randomness, so that no server knows which. Rising.",
-           py::arg("replies"), py::arg("one_in"));
+  Function(
+      m, "choose_for_audit", &ChooseForAudit,
+      "Chooses the replies to audit: one in one_in of them, at least one, at random, so that no\n"
+      "server can foresee the choice. Indices in rising order.",
+      py::arg("replies"), py::arg("one_in"));
 }
 
 }  // namespace heft::python

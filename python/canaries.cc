@@ -22,8 +22,8 @@ struct Set {
 };
 
 constexpr char kSecret[] =
-    "canaries are a secret from the server: they are not pickled or copied; keep the vectors only "
-    "until they are encrypted, and the sealed file";
+    "canaries are secret from the server and are not pickled or copied: keep the vectors only\n"
+    "until they are encrypted, and keep the sealed file";
 
 std::vector<Person> Named(std::vector<CanarySet::Person> people,
                           const std::vector<ModalitySpec>& modalities) {
@@ -56,23 +56,23 @@ py::dict Vectors(const Person& person) {
 }
 
 void DefineSets(py::module_& m) {
-  py::class_<Person> person(m, "CanaryPerson",
-                            "Somebody who does not exist: client.encrypt_each(person.vectors, "
-                            "person.label).");
-  person.def_readonly("label", &Person::label, "The identity to be enrolled under.");
+  py::class_<Person> person(
+      m, "CanaryPerson",
+      "A synthetic person: enrol client.encrypt_each(person.vectors, person.label).");
+  person.def_readonly("label", &Person::label, "The identity to enrol.");
   person.def_property_readonly("vectors", &Vectors,
-                               "A vector of unit length for each modality, a copy.");
+                               "One vector of unit length for each modality, as a copy.");
   person.def("__repr__", [](const Person&) { return "<heft.CanaryPerson>"; });
   RefuseCopies(person, kSecret);
-  py::class_<Set> set(m, "CanarySet",
-                      "Canaries, and probes of which the key owner knows the answers. Nobody but "
-                      "the client\n"
-                      "and the key owner must see them.");
-  set.def_readonly("people", &Set::people, "Three of each triple, to be enrolled.");
-  set.def_readonly("probes", &Set::probes, "One of each triple, to ask with.");
+  py::class_<Set> set(
+      m, "CanarySet",
+      "Canaries, and probes with answers that the key owner knows. Only the client and the key\n"
+      "owner may see them.");
+  set.def_readonly("people", &Set::people, "The people to enrol, three for each triple.");
+  set.def_readonly("probes", &Set::probes, "The probes, one for each triple.");
   set.def_property_readonly(
       "file", [](const Set& s) { return BytesOf(s.file); },
-      "For KeyOwner.register_canaries, sealed under the secret key.");
+      "The list for KeyOwner.register_canaries, sealed with the secret key.");
   set.def("__repr__", [](const Set& s) {
     return "<heft.CanarySet of " + std::to_string(s.people.size()) + " people>";
   });
@@ -85,12 +85,11 @@ void DefineCanaries(py::module_& m, OwnerClass& c) {
   DefineSets(m);
   Method(
       c, "make_canaries", &Make,
-      "People who do not exist, in triples, to be enrolled like anybody else, among others, so "
-      "that\n"
-      "the server cannot tell them: of each triple the third one's score follows from those of "
-      "the\n"
-      "others, whatever the probe. names: of all of them; without, random ones. InvalidArgument;\n"
-      "FailedPrecondition for a model in whose interval no such people are found.",
+      "Makes synthetic people in triples. Enrol them among other people, so that the server\n"
+      "cannot recognise them. In each triple, the score of the third follows from the scores of\n"
+      "the other two, for any probe.\n\n"
+      "names: identities for all of them (default: random). InvalidArgument; FailedPrecondition\n"
+      "if no such people fit the model's interval.",
       py::arg("triples") = 3, py::arg("names") = py::none());
   const auto source = [](const py::object& file) { return Source(file, "canaries", 1 << 25); };
   Method(
@@ -100,9 +99,9 @@ void DefineCanaries(py::module_& m, OwnerClass& c) {
         Write(self,
               [&](KeyOwner& owner) { return owner.RequireCanaries(held.bytes(), held.what()); });
       },
-      "From here on every identification must hold these canaries (CanarySet.file, or that of\n"
-      "`heft canary`), with scores as they must be; what does not is refused, and they are no\n"
-      "candidates. DataLoss; FailedPrecondition for those of another key or model.",
+      "From here on every identification must contain these canaries (CanarySet.file, or the\n"
+      "file of `heft canary`) with the correct scores; other replies are refused. Canaries are\n"
+      "never candidates. DataLoss; FailedPrecondition for canaries of another key or model.",
       py::arg("file"));
   Method(
       c, "register_canaries",
@@ -111,9 +110,8 @@ void DefineCanaries(py::module_& m, OwnerClass& c) {
         Write(self,
               [&](KeyOwner& owner) { return owner.RegisterCanaries(held.bytes(), held.what()); });
       },
-      "The same, for all who load this key: they are kept beside it, as by `heft canary "
-      "--require`.\n"
-      "FailedPrecondition also for a key that is of no file.",
+      "As require_canaries, for every user of this key: the list is kept beside the key file,\n"
+      "as by `heft canary --require`. FailedPrecondition also for a key without a file.",
       py::arg("file"));
 }
 

@@ -107,35 +107,34 @@ py::bytes OwnerEncryptsFused(const OwnerHandle& self, const py::dict& vectors,
 }
 
 constexpr char kInit[] =
-    "A model and an encryption key: bytes, or the path of a key file. With a trust file the key\n"
-    "must be signed by a key owner that it lists. DataLoss, FailedPrecondition, NotFound.";
+    "A model and an encryption key (bytes, or the path of a key file). With trust, a key\n"
+    "owner that it lists must have signed the key. DataLoss, FailedPrecondition, NotFound.";
 constexpr char kEncrypt[] =
-    "Vectors of one modality as one file for the matcher.\n\n"
-    "vectors: float32 or float64 of shape (dimension,) or (rows, dimension); contiguous float32 "
-    "is\n"
-    "not copied. They are scaled to unit length here. labels: an identity a row, or None.\n"
-    "use: \"enrolment\" (and verifications) or \"identification\", whose files are a fifth of the\n"
-    "size. encoding: \"compact\"; \"bulk\", for hundreds of rows to be enrolled, at most 4096;\n"
-    "\"partial\", which projects here. average: the rows of one label become one.\n\n"
-    "InvalidArgument for another dimension, NaN, infinity, zeros, or a bad label.";
+    "Encrypts vectors of one modality into one file for the matcher.\n\n"
+    "vectors: float32 or float64 of shape (dimension,) or (rows, dimension); contiguous\n"
+    "float32 is not copied. They are scaled to unit length here. labels: one identity per\n"
+    "row, or None. use: \"enrolment\" (and verifications) or \"identification\", with files\n"
+    "of a fifth of the size. encoding: \"compact\"; \"bulk\", for the enrolment of hundreds\n"
+    "of rows, at most 4096; \"partial\", which projects here. average: the rows of one label\n"
+    "become one sample.\n\n"
+    "InvalidArgument for a wrong dimension, NaN, infinity, zeros, or a bad label.";
 
 }  // namespace
 
 void DefineOwnersSamples(OwnerClass& c) {
   Method(c, "encrypt", &OwnerEncrypts,
-         "Client.encrypt with the secret key: half the bytes and less noise.", py::arg("modality"),
-         py::arg("vectors"), py::arg("labels") = py::none(), py::kw_only(),
+         "As Client.encrypt, with the secret key: half the bytes and less noise.",
+         py::arg("modality"), py::arg("vectors"), py::arg("labels") = py::none(), py::kw_only(),
          py::arg("use") = "enrolment", py::arg("encoding") = "compact", py::arg("average") = false);
-  Method(c, "encrypt_fused", &OwnerEncryptsFused, "Client.encrypt_fused with the secret key.",
+  Method(c, "encrypt_fused", &OwnerEncryptsFused, "As Client.encrypt_fused, with the secret key.",
          py::arg("vectors"), py::arg("labels") = py::none(), py::kw_only(),
          py::arg("use") = "enrolment", py::arg("average") = false);
 }
 
 void DefineClient(py::module_& m) {
-  Class c(
-      m, "Client",
-      "Encrypts feature vectors under the key owner's encryption key; what it encrypts it cannot\n"
-      "decrypt. Any number of threads may use one.");
+  Class c(m, "Client",
+          "Encrypts feature vectors with the key owner's encryption key. A client cannot decrypt.\n"
+          "Several threads may use one.");
   Init(
       c,
       [](const Model& model, const py::object& key, const std::optional<Trust>& trust) {
@@ -145,20 +144,20 @@ void DefineClient(py::module_& m) {
       },
       kInit, py::arg("model"), py::arg("encryption_key"), py::kw_only(),
       py::arg("trust") = py::none());
-  c.def_property_readonly("model", &Client::model, "What it was made with.");
+  c.def_property_readonly("model", &Client::model, "The model of this client.");
   Method(c, "encrypt", &Encrypt, kEncrypt, py::arg("modality"), py::arg("vectors"),
          py::arg("labels") = py::none(), py::kw_only(), py::arg("use") = "enrolment",
          py::arg("encoding") = "compact", py::arg("average") = false);
   Method(c, "encrypt_each", &EncryptEach,
-         "encrypt of each modality of a mapping; a mapping of the same names to files.",
+         "Calls encrypt for each modality of a mapping; returns a mapping from the same names to\n"
+         "files.",
          py::arg("vectors"), py::arg("labels") = py::none(), py::kw_only(),
          py::arg("use") = "enrolment", py::arg("encoding") = "compact", py::arg("average") = false);
-  Method(
-      c, "encrypt_fused", &EncryptFused,
-      "Fuses row i of all modalities here and encrypts what comes out, one file; a modality that\n"
-      "is absent counts as missing. Profiles thin and flooded alone.",
-      py::arg("vectors"), py::arg("labels") = py::none(), py::kw_only(),
-      py::arg("use") = "enrolment", py::arg("average") = false);
+  Method(c, "encrypt_fused", &EncryptFused,
+         "Fuses row i of all modalities here and encrypts the result into one file. A modality\n"
+         "that is absent counts as missing. Only with profiles thin and flooded.",
+         py::arg("vectors"), py::arg("labels") = py::none(), py::kw_only(),
+         py::arg("use") = "enrolment", py::arg("average") = false);
   RefuseCopies(c, "a Client is not pickled or copied: make one from the model and the key");
 }
 

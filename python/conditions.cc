@@ -10,13 +10,14 @@ namespace heft::python {
 void DefineConditions(py::module_& m) {
   Record<Condition> condition(
       m, "Condition",
-      "That a key of the metadata has one of these values; or, without values, a number within "
-      "bounds.\n"
-      "Goes wherever \"site=berlin\" does; for values with \"|\" or \"..\" in them.");
-  condition.Field("key", &Condition::key, "Of the metadata.")
-      .Field("values", &Condition::values, "One of them; none: a number.")
-      .Field("at_least", &Condition::at_least, "Of the number, or None.")
-      .Field("at_most", &Condition::at_most, "Of the number, or None.");
+      "A condition on metadata: a key has one of these values or, without values, a number\n"
+      "within bounds. It can be used instead of a text such as \"site=berlin\", and is needed\n"
+      "for values that contain \"|\" or \"..\".");
+  condition.Field("key", &Condition::key, "The key of the metadata.")
+      .Field("values", &Condition::values,
+             "The allowed values; none: the condition is on a number.")
+      .Field("at_least", &Condition::at_least, "Lower bound of the number, or None.")
+      .Field("at_most", &Condition::at_most, "Upper bound of the number, or None.");
   auto& c = condition.object();
   Init(
       c,
@@ -26,12 +27,12 @@ void DefineConditions(py::module_& m) {
         Take(CheckConditions({&made, 1}));
         return made;
       },
-      "A condition. InvalidArgument for what is none.", py::arg("key"),
+      "A condition. InvalidArgument if the arguments do not form one.", py::arg("key"),
       py::arg("values") = py::none(), py::kw_only(), py::arg("at_least") = py::none(),
       py::arg("at_most") = py::none());
   StaticMethod(
       c, "parse", [](const std::string& text) { return Take(ParseCondition(text)); },
-      "Of \"site=berlin\", \"list=a|b\" or \"age=18..30\". InvalidArgument.", py::arg("text"));
+      "Reads \"site=berlin\", \"list=a|b\" or \"age=18..30\". InvalidArgument.", py::arg("text"));
   c.def("__str__", &ConditionText);
   Function(
       m, "fits",
@@ -40,18 +41,17 @@ void DefineConditions(py::module_& m) {
         Take(CheckMetadata(pairs));
         return Fits(pairs, ConditionsOf(where));
       },
-      "Whether all conditions hold of such metadata, each by any one value of its key.\n"
-      "InvalidArgument for what is no metadata or condition.",
+      "Whether the metadata meet all conditions; of a key with several values, any one may meet\n"
+      "it. InvalidArgument for invalid metadata or conditions.",
       py::arg("metadata"), py::arg("where"));
   Function(
       m, "parse_expiry",
       [](const std::string& text, std::optional<uint64_t> now) {
         return Take(ParseExpiry(text, now.value_or(UnixTime())));
       },
-      "When a template is to expire, in Unix seconds, for enrol: of a date (\"2027-01-31\", from\n"
-      "00:00 UTC on), a time (\"2027-01-31T12:30:00Z\") or a time from now on (\"90d\"; s, m, h, "
-      "d\n"
-      "and y). InvalidArgument for what is none of them, or has passed.",
+      "The time of expiry in Unix seconds, for enrol, from a date (\"2027-01-31\", at 00:00\n"
+      "UTC), a time (\"2027-01-31T12:30:00Z\") or a duration from now (\"90d\"; s, m, h, d and\n"
+      "y). InvalidArgument for other text, and for a time in the past.",
       py::arg("text"), py::kw_only(), py::arg("now") = py::none());
 }
 

@@ -12,51 +12,53 @@ namespace {
 using Class = py::class_<GalleryHandle>;
 
 void DefineReceipts(py::module_& m, Class& c) {
-  Record<ErasureReceipt>(m, "ErasureReceipt", "What a signed receipt says; open_signed checks it.")
+  Record<ErasureReceipt>(m, "ErasureReceipt",
+                         "The content of a signed receipt; open_signed checks the signature.")
       .Field(
-          "gallery", [](const ErasureReceipt& r) { return HexOf(r.gallery); }, "Its id.")
-      .Field("generation", &ErasureReceipt::generation, "In which they were gone.")
+          "gallery", [](const ErasureReceipt& r) { return HexOf(r.gallery); }, "Id of the gallery.")
+      .Field("generation", &ErasureReceipt::generation, "Generation in which they were removed.")
       .Field("erased", &ErasureReceipt::erased,
-             "Unix seconds, when nothing of them was left in the store.")
-      .Field("persons", &ErasureReceipt::persons, "Who, as RemoveResult.persons names them.")
+             "Unix seconds at which no data of them was left in the store.")
+      .Field("persons", &ErasureReceipt::persons,
+             "Names of the removed people, as RemoveResult.persons.")
       .Field("removed", &ErasureReceipt::removed,
-             "Unix seconds, of each of them: when he answered no more.");
+             "For each of them, the Unix seconds of the removal.");
   Function(
       m, "read_receipt",
       [](const py::object& receipt) {
         const Source source(receipt, "receipt");
         return Take(ReadReceipt(source.bytes(), source.what()));
       },
-      "What a receipt of erasure says. Asks no signature. DataLoss.", py::arg("receipt"));
+      "Reads a receipt of erasure, without checking its signature. DataLoss.", py::arg("receipt"));
   Method(
       c, "receipts",
       [](const GalleryHandle& self) {
         self.Check();
         return ReceiptsOf(Call([&] { return Receipts(self.name()); }));
       },
-      "All receipts of erasure that the gallery has given, oldest first.");
+      "All receipts of erasure of the gallery, oldest first.");
   Method(
       c, "erase_remains",
       [](const GalleryHandle& self) {
         self.Check();
         return ReceiptsOf(Call([&] { return EraseRemains(self.name()); }));
       },
-      "Overwrites what could not be overwritten before; the receipts that were due.");
+      "Overwrites erased data that could not be overwritten before; returns the receipts that\n"
+      "were due.");
   Method(
       c, "erasure_remains",
       [](const GalleryHandle& self) {
         self.Check();
         return Call([&] { return ErasureRemains(self.name()); });
       },
-      "What is left, where, and for how long, of what is erased: a sentence for people, empty for "
-      "a\n"
+      "A sentence on the remains of erased data: where they are and for how long. Empty for a\n"
       "store in a folder.");
 }
 
 void DefineState(py::module_& m, Class& c) {
-  Record<DamagedBlock>(m, "DamagedBlock", "A block whose places do not answer.")
-      .Field("block", &DamagedBlock::block, "Its number.")
-      .Field("why", &DamagedBlock::why, "And what to do.");
+  Record<DamagedBlock>(m, "DamagedBlock", "A block with templates that are not matched.")
+      .Field("block", &DamagedBlock::block, "Number of the block.")
+      .Field("why", &DamagedBlock::why, "What is wrong with it, and what to do.");
   Method(
       c, "damaged_blocks",
       [](const GalleryHandle& self) {
@@ -66,16 +68,15 @@ void DefineState(py::module_& m, Class& c) {
           return DamagedBlocks(*newest);
         });
       },
-      "Those that this object has found while it served.");
+      "The damaged blocks that this object has found so far.");
   Method(
       c, "remember_generation",
       [](const GalleryHandle& self) {
         self.Check();
         Call([&] { return RememberGeneration(self.name()); });
       },
-      "At once, what whoever changes a gallery does now and then: that it has come so far, in "
-      "this\n"
-      "user's state folder: an older copy is then known for one.");
+      "Records the gallery's generation in this user's state folder now, so that an older copy\n"
+      "is detected. Every change of a gallery does this from time to time.");
   StaticMethod(
       c, "import_gallery",
       [](const py::object& source, const py::object& path, const py::object& model,
@@ -85,11 +86,9 @@ void DefineState(py::module_& m, Class& c) {
         Watch watch(progress);
         return Call([&] { return ImportGallery(from, to, known, watch.monitor()); });
       },
-      "One that export wrote, or any other gallery of a store, or, with its model, a folder of "
-      "version\n"
-      "0.1, as the gallery path. AlreadyExists; FailedPrecondition for one that is older than what "
-      "is\n"
-      "remembered of it.",
+      "Copies a gallery that export wrote, any other gallery of a store or, with its model, a\n"
+      "folder of version 0.1 to path. AlreadyExists; FailedPrecondition for a gallery older\n"
+      "than its recorded generation.",
       py::arg("source"), py::arg("path"), py::arg("model") = py::none(), py::kw_only(),
       py::arg("progress") = py::none());
 }

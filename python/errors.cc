@@ -81,8 +81,7 @@ void Translate(std::exception_ptr exception) {
   try {
     std::rethrow_exception(std::move(exception));
   } catch (const py::cast_error&) {
-    SetError(absl::InvalidArgumentError(
-        "a value is of another type than it must be, or a text has no UTF-8 form"));
+    SetError(absl::InvalidArgumentError("a value has the wrong type, or a text has no UTF-8 form"));
   } catch (const std::filesystem::filesystem_error& error) {
     SetError(absl::UnavailableError(error.what()));
   }

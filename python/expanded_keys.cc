@@ -10,7 +10,7 @@ namespace {
 // The key file: bytes would be taken for a path.
 std::string SourceOf(const py::object& source) {
   if (PyObject_CheckBuffer(source.ptr()) != 0) {
-    throw py::type_error("source: the path of a key file, not its bytes");
+    throw py::type_error("source: give the path of a key file, not its bytes");
   }
   return PathOf(source);
 }
@@ -25,11 +25,9 @@ std::string Beside(const std::string& source, const py::object& path) {
 void DefineExpandedKeys(py::module_& m) {
   py::class_<ExpandedKeys> c(
       m, "ExpandedKeys",
-      "Evaluation or enrolment keys as a Matcher reads them, in a file beside theirs that "
-      "processes map\n"
-      "and share (`heft-server prepare-keys`): a Matcher of them is there at once. Matchers keep "
-      "the\n"
-      "mapping.");
+      "Evaluation or enrolment keys in the form in which a Matcher uses them, in a file beside\n"
+      "the key file that processes map and share (`heft-server prepare-keys`). A Matcher with\n"
+      "them starts at once. Matchers keep the mapping.");
   StaticMethod(
       c, "make",
       [](const Model& model, const py::object& source, const py::object& path) {
@@ -37,11 +35,9 @@ void DefineExpandedKeys(py::module_& m) {
         Call([&] { return ExpandedKeys::Make(model, from, to); });
         return Call([&] { return ExpandedKeys::Open(to, from); });
       },
-      "Expands a key file into path, by default SOURCE.expanded, which is replaced whole, and "
-      "opens\n"
-      "it; ten times its size in memory meanwhile. Asks no signature: Matcher does, or "
-      "check_signed.\n"
-      "DataLoss, FailedPrecondition, Unavailable.",
+      "Expands a key file into path, by default SOURCE.expanded, which is replaced as a whole,\n"
+      "and opens it. This needs ten times the file's size in memory. No signature is checked:\n"
+      "Matcher or check_signed does that. DataLoss, FailedPrecondition, Unavailable.",
       py::arg("model"), py::arg("source"), py::arg("path") = py::none());
   StaticMethod(
       c, "open",
@@ -49,11 +45,9 @@ void DefineExpandedKeys(py::module_& m) {
         const std::string from = SourceOf(source), to = Beside(from, path);
         return Call([&] { return ExpandedKeys::Open(to, from); });
       },
-      "That file. DataLoss where it is damaged or of other keys than are in source now: make it "
-      "anew.\n"
-      "FailedPrecondition where somebody else could have written it; NotFound, Unavailable. "
-      "Whatever\n"
-      "it raises, the key file itself is good to take.",
+      "Opens such a file. DataLoss if it is damaged or source now has other keys: make it\n"
+      "again. FailedPrecondition if another user could have written it; NotFound, Unavailable.\n"
+      "After any of these errors the key file itself can still be used.",
       py::arg("source"), py::arg("path") = py::none());
   Method(
       c, "check_signed",
@@ -61,15 +55,14 @@ void DefineExpandedKeys(py::module_& m) {
         return SignedOf(Take(
             self.CheckSigned(trust, {.roles = {Role::kKeyOwner}, .kind = kind}, "expanded keys")));
       },
-      "Who signed the key file, as open_signed, without the file: a key owner whom trust lists. "
-      "kind:\n"
-      "\"EVAL\" or \"ENRK\"; empty: any. FailedPrecondition.",
+      "Checks as open_signed, without the file, that a key owner that trust lists signed the\n"
+      "key file. kind: \"EVAL\" or \"ENRK\"; empty: any. FailedPrecondition.",
       py::arg("trust"), py::kw_only(), py::arg("kind") = "");
   c.def_property_readonly("size", &ExpandedKeys::bytes, "Bytes that a process maps.");
   c.def("__repr__", [](const ExpandedKeys& self) {
     return "<heft.ExpandedKeys, " + std::to_string(self.bytes()) + " bytes>";
   });
-  RefuseCopies(c, "ExpandedKeys are not pickled or copied: open them again by their file");
+  RefuseCopies(c, "ExpandedKeys are not pickled or copied: open them again from their file");
 }
 
 }  // namespace heft::python

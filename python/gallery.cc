@@ -16,45 +16,47 @@ using Class = py::class_<GalleryHandle>;
 constexpr uint64_t kPage = 10000;  // templates that are listed at once, of an iteration
 
 void DefineResults(py::module_& m) {
-  Record<ListedTemplate>(m, "Template", "Who stands at a position of a gallery.")
+  Record<ListedTemplate>(m, "Template", "The template at a position of a gallery.")
       .Field("position", &ListedTemplate::position, "From 0.")
-      .Field("identity", &ListedTemplate::identity, "As it was enrolled.")
-      .Field("person", &ListedTemplate::person, "By this, receipts of erasure name it.")
-      .Field("generation", &ListedTemplate::generation, "In which it came.")
-      .Field("enrolled", &ListedTemplate::enrolled, "Unix seconds; 0: unknown.")
-      .Field("expires", &ListedTemplate::expires, "Unix seconds; 0: never.")
+      .Field("identity", &ListedTemplate::identity, "The identity under which it was enrolled.")
+      .Field("person", &ListedTemplate::person, "Its name in receipts of erasure.")
+      .Field("generation", &ListedTemplate::generation, "The generation in which it was added.")
+      .Field("enrolled", &ListedTemplate::enrolled, "Unix seconds of the enrolment; 0: unknown.")
+      .Field("expires", &ListedTemplate::expires, "Unix seconds of the expiry; 0: never.")
       .Field(
           "metadata", [](const ListedTemplate& t) { return MetadataDict(t.metadata); },
           "Lists of values by key.");
-  Record<PersonInfo>(m, "PersonInfo", "An identity's templates.")
-      .Field("templates", &PersonInfo::templates, "In the order of positions.")
-      .Field("waiting", &PersonInfo::waiting, "Templates that nobody has admitted.");
-  Record<RemoveResult>(m, "RemoveResult", "Who answers nobody any more, and what is left of them.")
-      .Field("removed", &RemoveResult::removed, "Templates that answer no more.")
-      .Field("erased", &RemoveResult::erased, "Of which nothing is left.")
-      .Field("leaving", &RemoveResult::leaving, "Until ask_renewal and renew.")
-      .Field("rejected", &RemoveResult::rejected, "Enrolments that waited, and are gone.")
-      .Field("generation", &RemoveResult::generation, "Of the gallery from now on.")
-      .Field("persons", &RemoveResult::persons, "By these, receipts name them.")
+  Record<PersonInfo>(m, "PersonInfo", "The templates of an identity.")
+      .Field("templates", &PersonInfo::templates, "The templates, ordered by position.")
+      .Field("waiting", &PersonInfo::waiting, "Number of pending templates.");
+  Record<RemoveResult>(m, "RemoveResult", "The result of a removal.")
+      .Field("removed", &RemoveResult::removed, "Templates that are no longer matched.")
+      .Field("erased", &RemoveResult::erased, "Templates that are erased completely.")
+      .Field("leaving", &RemoveResult::leaving,
+             "Templates that remain in blocks until ask_renewal and renew.")
+      .Field("rejected", &RemoveResult::rejected, "Pending templates that were removed.")
+      .Field("generation", &RemoveResult::generation, "Generation of the gallery after the change.")
+      .Field("persons", &RemoveResult::persons, "Names of the removed people in receipts.")
       .Field(
           "receipts", [](const RemoveResult& r) { return ReceiptsOf(r.receipts); },
-          "Signed receipts of what is erased.")
+          "Signed receipts of the erasure.")
       .Field(
           "overwritten", [](const RemoveResult& r) { return r.overwritten.ok(); },
-          "False where somebody still reads an older generation: done with the next change.");
-  Record<RenewResult>(m, "RenewResult", "What the key owner's answer to ask_renewal has changed.")
-      .Field("blocks", &RenewResult::blocks, "Renewed.")
-      .Field("freed", &RenewResult::freed, "Blocks that hold nothing any more.")
-      .Field("moved", &RenewResult::moved, "Templates that stand elsewhere.")
-      .Field("erased", &RenewResult::erased, "Templates that are gone.")
+          "False if another process still reads an older generation; the next change overwrites\n"
+          "then.");
+  Record<RenewResult>(m, "RenewResult", "The result of a renewal.")
+      .Field("blocks", &RenewResult::blocks, "Blocks that were renewed.")
+      .Field("freed", &RenewResult::freed, "Blocks that are empty now.")
+      .Field("moved", &RenewResult::moved, "Templates that were moved.")
+      .Field("erased", &RenewResult::erased, "Templates that were erased.")
       .Field("leaving", &RenewResult::leaving, "Templates that still wait for a renewal.")
       .Field(
           "receipts", [](const RenewResult& r) { return ReceiptsOf(r.receipts); },
-          "Signed receipts of what is erased.")
+          "Signed receipts of the erasure.")
       .Field(
           "overwritten", [](const RenewResult& r) { return r.overwritten.ok(); },
           "As RemoveResult.overwritten.")
-      .Field("generation", &RenewResult::generation, "Of the gallery from now on.");
+      .Field("generation", &RenewResult::generation, "Generation of the gallery after the change.");
 }
 
 // A page of templates, and the position of the next page.
@@ -89,27 +91,28 @@ py::object Frame(const GalleryHandle& self, const py::object& where) {
 }
 
 void DefineLook(Class& c) {
-  c.def_property_readonly("name", &GalleryHandle::name, "FOLDER or FOLDER:NAME.");
+  c.def_property_readonly("name", &GalleryHandle::name,
+                          "Name of the gallery: FOLDER or FOLDER:NAME.");
   const auto newest = [](const GalleryHandle& self) { return Call([&] { return self.Newest(); }); };
   c.def("__len__", [newest](const GalleryHandle& self) { return newest(self).size(); });
   c.def_property_readonly(
       "id", [newest](const GalleryHandle& self) { return HexOf(newest(self).id()); },
-      "Drawn when it was started; 32 hexadecimal digits.");
+      "Random id of the gallery; 32 hexadecimal digits.");
   c.def_property_readonly(
       "generation", [newest](const GalleryHandle& self) { return newest(self).generation(); },
-      "Counts the changes.");
+      "Number of the gallery's state; each change increases it.");
   c.def_property_readonly(
       "key_id", [newest](const GalleryHandle& self) { return HexOf(newest(self).key_id()); },
-      "Of the secret key that its templates are under.");
+      "Id of the secret key of its templates.");
   c.def_property_readonly(
       "params_id", [newest](const GalleryHandle& self) { return HexOf(newest(self).params_id()); },
-      "Of the encryption parameters, as FileInfo.params_id.");
+      "Id of the encryption parameters, as FileInfo.params_id.");
   c.def_property_readonly(
       "server_key",
       [](const GalleryHandle& self) {
         return HexOf(Call([&] { return self.Signer(); })->public_key());
       },
-      "Public key that its server signs with; made where there is none.");
+      "Public key of the gallery's server; it is made if there is none.");
   Method(
       c, "identities",
       [](const GalleryHandle& self) {
@@ -120,12 +123,13 @@ void DefineLook(Class& c) {
         });
         return all;
       },
-      "Identity of each template, by position; empty where nobody stands.");
+      "Identity of each template, by position; empty for a free position.");
   Method(c, "page", &Page,
-         "Templates in the order of positions, count of them at most (0: all), that fit the\n"
-         "conditions (\"site=berlin\", \"age=18..30\"); and the position to go on from, or None.",
+         "Templates ordered by position, at most count (0: all), that meet the conditions\n"
+         "(\"site=berlin\", \"age=18..30\"). Returns them and the position to continue from, or\n"
+         "None.",
          py::arg("start") = 0, py::arg("count") = 1000, py::arg("where") = py::none());
-  Method(c, "to_dataframe", &Frame, "All templates, as a pandas DataFrame.",
+  Method(c, "to_dataframe", &Frame, "All templates as a pandas DataFrame.",
          py::arg("where") = py::none());
   Method(
       c, "person",
@@ -133,14 +137,14 @@ void DefineLook(Class& c) {
         self.Check();
         return Call([&] { return DescribePerson(self.name(), identity); });
       },
-      "An identity's templates, and how many wait.", py::arg("identity"));
+      "The templates of an identity, and the number of pending ones.", py::arg("identity"));
   Method(
       c, "waiting",
       [](const GalleryHandle& self) {
         self.Check();
         return Call([&] { return WaitingEnrolments(self.name()); });
       },
-      "Enrolments that nobody has admitted, each with the identities of its templates.");
+      "Pending enrolments, each with the identities of its templates.");
 }
 
 py::bytes AskForRenewal(const GalleryHandle& self, const MatcherHandle& matcher, bool compact,
@@ -174,8 +178,8 @@ void DefineRemoval(Class& c) {
         if (trust) options.trust = &*trust;
         return Call([&] { return Remove(*server, self.name(), names, options); });
       },
-      "All templates of one or several identities, in one change, for good. Where trust lists\n"
-      "registrars, one of them must have allowed it (SigningKey.authorise). NotFound,\n"
+      "Removes all templates of one or several identities for good, in one change. If trust\n"
+      "lists registrars, one of them must have allowed it (SigningKey.authorise). NotFound,\n"
       "FailedPrecondition, Unavailable.",
       py::arg("matcher"), py::arg("identities"), py::kw_only(),
       py::arg("authorisation") = py::none(), py::arg("trust") = py::none());
@@ -186,7 +190,7 @@ void DefineRemoval(Class& c) {
         const auto server = matcher.Get();
         return Call([&] { return RemoveExpired(*server, self.name()); });
       },
-      "All whose time is over.", py::arg("matcher"));
+      "Removes all templates that have expired.", py::arg("matcher"));
   Method(
       c, "roll_back",
       [](const GalleryHandle& self, const MatcherHandle& matcher, uint64_t generation) {
@@ -194,15 +198,12 @@ void DefineRemoval(Class& c) {
         const auto server = matcher.Get();
         return Call([&] { return RollBack(*server, self.name(), generation); });
       },
-      "All who were enrolled after a generation. FailedPrecondition where some of them came too "
-      "long\n"
-      "ago: remove them.",
+      "Removes all templates that were enrolled after a generation. FailedPrecondition if some\n"
+      "of them are older than the journal keeps: use remove instead.",
       py::arg("matcher"), py::arg("generation"));
   Method(c, "ask_renewal", &AskForRenewal,
-         "A request for KeyOwner.renew, signed: blocks without those who leave. NotFound where "
-         "there is "
-         "nothing\n"
-         "to renew.",
+         "A signed request for KeyOwner.renew, to rebuild blocks without the removed templates.\n"
+         "NotFound if there is nothing to renew.",
          py::arg("matcher"), py::kw_only(), py::arg("compact") = false, py::arg("sign") = true,
          py::arg("progress") = py::none());
   Method(
@@ -215,7 +216,8 @@ void DefineRemoval(Class& c) {
         return Call(
             [&] { return Renew(*server, self.name(), source.bytes(), source.what(), trust); });
       },
-      "The key owner's answer, signed by one whom trust lists, takes the place of the blocks.",
+      "Replaces the blocks by those in the key owner's answer, which a key owner that trust\n"
+      "lists must have signed.",
       py::arg("matcher"), py::arg("answer"), py::arg("trust"));
 }
 
@@ -226,7 +228,7 @@ absl::StatusOr<Gallery> GalleryHandle::Newest() const {
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->closed)
-      return absl::FailedPreconditionError("this gallery is closed: open it anew");
+      return absl::FailedPreconditionError("this gallery is closed: open it again");
     base = state_->base;
   }
   auto newest = base != nullptr ? base->Newest() : Gallery::Open(state_->name);
@@ -242,7 +244,7 @@ absl::StatusOr<std::shared_ptr<const SigningKey>> GalleryHandle::Signer() const 
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->closed) {
-      return absl::FailedPreconditionError("this gallery is closed: open it anew");
+      return absl::FailedPreconditionError("this gallery is closed: open it again");
     }
     if (state_->signer != nullptr) return state_->signer;
   }
@@ -265,7 +267,7 @@ void GalleryHandle::Close() {
 }
 
 void GalleryHandle::Check() const {
-  if (closed()) Throw(absl::FailedPreconditionError("this gallery is closed: open it anew"));
+  if (closed()) Throw(absl::FailedPreconditionError("this gallery is closed: open it again"));
 }
 
 GalleryHandle HandleOf(const py::object& gallery) {
@@ -277,10 +279,10 @@ GalleryHandle HandleOf(const py::object& gallery) {
 
 void DefineGallery(py::module_& m) {
   DefineResults(m);
-  Class c(
-      m, "Gallery",
-      "Enrolled, encrypted templates in a store: FOLDER, or FOLDER:NAME for one of several.\n"
-      "Each call sees the newest state; any number of processes may read, one changes at a time.");
+  Class c(m, "Gallery",
+          "Enrolled, encrypted templates in a store: FOLDER, or FOLDER:NAME for one of several.\n"
+          "Each call sees the newest state. Any number of processes may read; one at a time\n"
+          "changes.");
   Init(
       c,
       [](const py::object& path) {
@@ -288,14 +290,15 @@ void DefineGallery(py::module_& m) {
         Call([&] { return handle.Newest(); });
         return handle;
       },
-      "One that is there; the first enrolment, or create, makes one. NotFound, DataLoss.",
+      "Opens an existing gallery; the first enrolment, or create, makes one. NotFound,\n"
+      "DataLoss.",
       py::arg("path"));
   DefineLook(c);
   DefineRemoval(c);
   c.def("__repr__", [](const GalleryHandle& self) {
     return "<heft.Gallery " + self.name() + (self.closed() ? ", closed>" : ">");
   });
-  ContextManager(c, "Lets go of its files.");
+  ContextManager(c, "Closes its files.");
   RefuseCopies(c, "a Gallery is not pickled or copied: open it again by its name");
 }
 

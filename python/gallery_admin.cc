@@ -23,8 +23,8 @@ std::vector<std::string> HexOfAll(const std::vector<KeyId>& ids) {
 }
 
 void DefineInfo(py::module_& m) {
-  Record<Info> info(m, "GalleryInfo", "What a gallery and its store say of themselves.");
-  info.Field("name", &Info::name, "In its store.")
+  Record<Info> info(m, "GalleryInfo", "Facts about a gallery and its store.");
+  info.Field("name", &Info::name, "Name in its store.")
       .Field(
           "id", [](const Info& i) { return HexOf(i.id); }, "32 hexadecimal digits.")
       .Field(
@@ -32,50 +32,57 @@ void DefineInfo(py::module_& m) {
       .Field(
           "key", [](const Info& i) { return HexOf(i.key); }, "Id of its key.")
       .Field("gamma", &Info::gamma, "Dimension of a template.")
-      .Field("generation", &Info::generation, "Counts the changes.")
+      .Field("generation", &Info::generation,
+             "Number of the gallery's state; each change increases it.")
       .Field(
           "root", [](const Info& i) { return HexOf(i.root); },
-          "Of all that replies of this generation are made of.")
+          "Hash of all data that determine replies of this generation.")
       .Field("places", &Info::places, "Positions that are or were filled.")
-      .Field("live", &Info::live, "Templates that answer, or have expired.")
-      .Field("leaving", &Info::leaving, "That answer no more, until their blocks are renewed.")
-      .Field("freed", &Info::freed, "Places to be filled again.")
-      .Field("waiting", &Info::waiting, "Templates that nobody has admitted.")
-      .Field("blocks", &Info::blocks, "That hold them.");
-  info.Field("journal_entries", &Info::journal_entries, "Templates that can be taken back exactly.")
-      .Field("journal_bytes", &Info::journal_bytes, "Of them.")
-      .Field("unfolded", &Info::unfolded, "Of them, that stand in no block's checkpoint yet.")
-      .Field("started", &Info::started, "Unix seconds.")
-      .Field("key_since", &Info::key_since, "Unix seconds.")
-      .Field("verified", &Info::verified, "When verify looked at everything; 0: never.")
-      .Field("intact", &Info::intact, "What it found.")
+      .Field("live", &Info::live, "Templates that are matched, or have expired.")
+      .Field("leaving", &Info::leaving,
+             "Templates that are no longer matched and wait for a renewal.")
+      .Field("freed", &Info::freed, "Positions that can be filled again.")
+      .Field("waiting", &Info::waiting, "Pending templates.")
+      .Field("blocks", &Info::blocks, "Blocks that hold the templates.");
+  info.Field("journal_entries", &Info::journal_entries, "Templates that can be removed exactly.")
+      .Field("journal_bytes", &Info::journal_bytes, "Size of their journal entries.")
+      .Field("unfolded", &Info::unfolded, "Of them, those that are in no block's checkpoint yet.")
+      .Field("started", &Info::started, "Unix seconds at which the gallery was made.")
+      .Field("key_since", &Info::key_since, "Unix seconds since which it has this key.")
+      .Field("verified", &Info::verified,
+             "Unix seconds at which verify last checked everything; 0: never.")
+      .Field("intact", &Info::intact, "The result of that check.")
       .Field(
           "retained_seconds", [](const Info& i) { return i.retained.seconds; },
-          "For which templates stay in the journal.")
+          "Seconds for which templates stay in the journal.")
       .Field(
-          "retained_bytes", [](const Info& i) { return i.retained.bytes; }, "Of them, at most.")
+          "retained_bytes", [](const Info& i) { return i.retained.bytes; },
+          "Size of the journal, at most.")
       .Field(
-          "revoked", [](const Info& i) { return HexOfAll(i.revoked); }, "Keys, oldest first.")
-      .Field("noise_margin", &Info::noise_margin,
-             "With a model: what is left of a block's noise, 1 in a new gallery; otherwise None.")
-      .Field("galleries", &Info::galleries, "Names of all in the store.")
-      .Field("store_bytes", &Info::store_bytes, "On disk.")
-      .Field("store_live_bytes", &Info::store_live_bytes, "Of them, that hold something.")
-      .Field("readers", &Info::readers, "States that are held, in all processes.");
+          "revoked", [](const Info& i) { return HexOfAll(i.revoked); },
+          "Keys that were revoked, oldest first.")
+      .Field(
+          "noise_margin", &Info::noise_margin,
+          "With a model: the least remaining share of a block's noise budget, 1 in a new gallery;\n"
+          "otherwise None.")
+      .Field("galleries", &Info::galleries, "Names of all galleries of the store.")
+      .Field("store_bytes", &Info::store_bytes, "Size of the store on disk.")
+      .Field("store_live_bytes", &Info::store_live_bytes, "Bytes of the store that are in use.")
+      .Field("readers", &Info::readers, "Generations that are held open, in all processes.");
 }
 
 void DefineResults(py::module_& m) {
-  Record<VerifyResult>(m, "VerifyResult", "What a check of everything has found.")
-      .Field("intact", &VerifyResult::intact, "Whether there is nothing to complain of.")
+  Record<VerifyResult>(m, "VerifyResult", "The result of a complete check.")
+      .Field("intact", &VerifyResult::intact, "Whether nothing is damaged.")
       .Field("damaged", &VerifyResult::damaged, "Blocks that cannot be matched.")
-      .Field("complaints", &VerifyResult::complaints, "Sentences.")
-      .Field("generation", &VerifyResult::generation, "That was looked at.")
+      .Field("complaints", &VerifyResult::complaints, "What is wrong, one sentence each.")
+      .Field("generation", &VerifyResult::generation, "The generation that was checked.")
       .Field(
           "recorded", [](const VerifyResult& r) { return r.recorded.ok(); },
-          "Whether the gallery knows what was found.")
-      .Field("blocks", &VerifyResult::blocks, "That were read.");
-  Record<CompactResult>(m, "CompactResult", "What a server could do by itself.")
-      .Field("mended", &CompactResult::mended, "Blocks that were damaged.")
+          "Whether the result is stored in the gallery.")
+      .Field("blocks", &VerifyResult::blocks, "Blocks that were read.");
+  Record<CompactResult>(m, "CompactResult", "The result of maintenance without the key owner.")
+      .Field("mended", &CompactResult::mended, "Damaged blocks that were rebuilt.")
       .Field(
           "damaged",
           [](const CompactResult& r) {
@@ -83,27 +90,30 @@ void DefineResults(py::module_& m) {
             for (const DamagedBlock& block : r.damaged) out.push_back(block.block);
             return out;
           },
-          "Blocks that still are; Gallery.damaged_blocks says why.")
+          "Blocks that are still damaged; Gallery.damaged_blocks says why.")
       .Field(
           "receipts", [](const CompactResult& r) { return ReceiptsOf(r.receipts); },
-          "Of erasure, that were due.")
+          "Receipts of erasure that were due.")
       .Field(
           "overwritten", [](const CompactResult& r) { return r.overwritten.ok(); },
           "As RemoveResult.overwritten.")
-      .Field("blocks", &CompactResult::blocks, "That there are.")
-      .Field("sparse", &CompactResult::sparse, "That a renewal would make fewer.")
-      .Field("leaving", &CompactResult::leaving, "Templates that wait for one.");
+      .Field("blocks", &CompactResult::blocks, "Blocks of the gallery.")
+      .Field("sparse", &CompactResult::sparse,
+             "Blocks that a renewal would merge, or free of removed templates.")
+      .Field("leaving", &CompactResult::leaving, "Removed templates that wait for a renewal.");
   Record<CopiedGallery>(m, "CopiedGallery", "A gallery of a copy.")
-      .Field("name", &CopiedGallery::name, "In its store.")
+      .Field("name", &CopiedGallery::name, "Name in its store.")
       .Field(
           "id", [](const CopiedGallery& g) { return HexOf(g.id); }, "32 hexadecimal digits.")
-      .Field("generation", &CopiedGallery::generation, "Of the copy.");
-  Record<RestoreResult>(m, "RestoreResult", "What has come back, and who was removed again.")
-      .Field("galleries", &RestoreResult::galleries, "That are there now.")
-      .Field("older", &RestoreResult::older, "Whether the copy was older than what it replaced.")
-      .Field("erased", &RestoreResult::erased, "Templates that were removed again.")
-      .Field("leaving", &RestoreResult::leaving, "The same, until a renewal.")
-      .Field("rejected", &RestoreResult::rejected, "That waited in an older copy.");
+      .Field("generation", &CopiedGallery::generation, "Generation of the copy.");
+  Record<RestoreResult>(m, "RestoreResult", "The result of a restore.")
+      .Field("galleries", &RestoreResult::galleries, "The galleries after the restore.")
+      .Field("older", &RestoreResult::older, "Whether the copy was older than the replaced store.")
+      .Field("erased", &RestoreResult::erased, "Templates that were removed again and erased.")
+      .Field("leaving", &RestoreResult::leaving,
+             "Templates that were removed again and wait for a renewal.")
+      .Field("rejected", &RestoreResult::rejected,
+             "Pending templates of an older copy, which were removed.");
 }
 
 void DefineChecks(Class& c) {
@@ -114,7 +124,7 @@ void DefineChecks(Class& c) {
         const Model* known = ModelOf(model);
         return Call([&] { return DescribeGallery(self.name(), known); });
       },
-      "Ids, sizes, dates; with a model its noise margin too. Reads what is small.",
+      "Ids, sizes and dates; with a model also the noise margin. Reads only a few records.",
       py::arg("model") = py::none());
   Method(
       c, "verify",
@@ -124,8 +134,8 @@ void DefineChecks(Class& c) {
         Watch watch(progress);
         return Call([&] { return VerifyGallery(self.name(), known, watch.monitor()); });
       },
-      "Everything against everything. Reads all.", py::arg("model") = py::none(), py::kw_only(),
-      py::arg("progress") = py::none());
+      "Checks all data of the gallery against each other. Reads everything.",
+      py::arg("model") = py::none(), py::kw_only(), py::arg("progress") = py::none());
   Method(
       c, "compact",
       [](const GalleryHandle& self, const MatcherHandle& matcher) {
@@ -133,7 +143,8 @@ void DefineChecks(Class& c) {
         const auto server = matcher.Get();
         return Call([&] { return CompactGallery(*server, self.name()); });
       },
-      "Mends blocks from the journal, which joins them, and overwrites what was deleted.",
+      "Rebuilds damaged blocks from the journal, moves the journal into the blocks, and\n"
+      "overwrites deleted data.",
       py::arg("matcher"));
   Method(
       c, "fold",
@@ -142,7 +153,7 @@ void DefineChecks(Class& c) {
         const auto server = matcher.Get();
         Call([&] { return server->Fold(self.name()); });
       },
-      "What stands in the journal alone joins the blocks.", py::arg("matcher"));
+      "Moves templates that are only in the journal into the blocks.", py::arg("matcher"));
 }
 
 void DefineCopies(Class& c) {
@@ -155,7 +166,7 @@ void DefineCopies(Class& c) {
         Watch watch(progress);
         return Call([&] { return Snapshot(self.name(), folder, with_keys, watch.monitor()); });
       },
-      "A copy of the store, all of its galleries in one state, into a new folder. AlreadyExists.",
+      "Copies the store, with all its galleries in one state, into a new folder. AlreadyExists.",
       py::arg("out"), py::kw_only(), py::arg("with_keys") = false,
       py::arg("progress") = py::none());
   Method(
@@ -166,7 +177,7 @@ void DefineCopies(Class& c) {
         Watch watch(progress);
         return Call([&] { return ExportGallery(self.name(), folder, watch.monitor()); });
       },
-      "This gallery alone, into the store of a new folder. AlreadyExists.", py::arg("out"),
+      "Copies only this gallery, into the store of a new folder. AlreadyExists.", py::arg("out"),
       py::kw_only(), py::arg("progress") = py::none());
   Method(
       c, "rekey",
@@ -181,9 +192,8 @@ void DefineCopies(Class& c) {
         });
         return py::make_tuple(HexOf(done.from), HexOf(done.to));
       },
-      "Moves all templates to another key without decrypting them, and revokes the old one; the "
-      "ids\n"
-      "of both. FailedPrecondition, Cancelled, Unavailable.",
+      "Moves all templates to another key without decrypting them, and revokes the old key.\n"
+      "Returns the ids of both keys. FailedPrecondition, Cancelled, Unavailable.",
       py::arg("model"), py::arg("key"), py::kw_only(), py::arg("progress") = py::none());
 }
 
@@ -202,9 +212,9 @@ void DefineGalleryAdmin(py::module_& m) {
         Call([&] { return CreateGallery(*server, handle.name(), {seconds, bytes}); });
         return handle;
       },
-      "An empty gallery for templates under the matcher's model and keys; retained: for how long, "
-      "and\n"
-      "how many bytes of, templates can be taken back exactly. AlreadyExists.",
+      "Makes an empty gallery for templates with the matcher's model and keys.\n"
+      "retained_seconds, retained_bytes: how long, and up to which size, templates stay in the\n"
+      "journal, from which they can be removed exactly. AlreadyExists.",
       py::arg("path"), py::arg("matcher"), py::kw_only(), py::arg("retained_seconds") = 3600,
       py::arg("retained_bytes") = uint64_t{1} << 30);
   DefineChecks(c);
@@ -215,7 +225,7 @@ void DefineGalleryAdmin(py::module_& m) {
         const std::string path = PathOf(folder);
         return Call([&] { return GalleryNames(path); });
       },
-      "Of all galleries in a store's folder.", py::arg("folder"));
+      "Names of all galleries in a store's folder.", py::arg("folder"));
   StaticMethod(
       c, "restore",
       [](const py::object& snapshot, const py::object& folder, const py::object& matcher,
@@ -235,17 +245,19 @@ void DefineGalleryAdmin(py::module_& m) {
         Watch watch(progress);
         return Call([&] { return Restore(from, to, options, watch.monitor()); });
       },
-      "The store of a snapshot takes the place of the one in folder. Whoever was erased since is\n"
-      "removed again, which needs the matcher. FailedPrecondition for an older copy, unless\n"
-      "accept_older. receipts: of erasure, that the replaced store lacks; without_receipts: takes "
-      "the\n"
-      "copy also where those of a damaged store cannot be read.",
+      "Replaces the store in folder by that of a snapshot. People who were erased since are\n"
+      "removed again, which needs the matcher.\n\n"
+      "receipts: receipts of erasure that the replaced store lacks. accept_older: accept a copy\n"
+      "that is older than the replaced store. without_receipts: accept it even if the receipts\n"
+      "of a damaged store cannot be read. FailedPrecondition for an older copy, unless\n"
+      "accept_older.",
       py::arg("snapshot"), py::arg("folder"), py::kw_only(), py::arg("matcher") = py::none(),
       py::arg("accept_older") = false, py::arg("trust") = py::none(),
       py::arg("receipts") = py::list(), py::arg("without_receipts") = false,
       py::arg("progress") = py::none());
   Function(m, "set_writer_wait", &SetWriterWait,
-           "Seconds for which who changes a gallery waits for others who do; then Unavailable.",
+           "Seconds for which a change waits for other writers of a gallery, before it fails with\n"
+           "Unavailable.",
            py::arg("seconds"));
 }
 

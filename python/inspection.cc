@@ -16,29 +16,30 @@ namespace heft::python {
 namespace {
 
 void DefineProfile(py::module_& m) {
-  Record<ProfileInfo>(m, "ProfileInfo", "Encryption parameters, and what is known of them.")
+  Record<ProfileInfo>(m, "ProfileInfo", "Encryption parameters and their security.")
       .Field("name", &ProfileInfo::name, "thin, flooded, compact or compact-pq.")
-      .Field("parameters", &ProfileInfo::parameters, "In words.")
-      .Field("security", &ProfileInfo::security, "In words.")
-      .Field("ring_degree", &ProfileInfo::ring_degree, "Of the larger ring.")
-      .Field("total_bits", &ProfileInfo::total_bits, "Of the product of all primes.")
+      .Field("parameters", &ProfileInfo::parameters, "A description in words.")
+      .Field("security", &ProfileInfo::security, "A description in words.")
+      .Field("ring_degree", &ProfileInfo::ring_degree,
+             "Degree of the ring, or of the larger of two.")
+      .Field("total_bits", &ProfileInfo::total_bits, "Bits of the product of all primes.")
       .Field("bound_2024_classical", &ProfileInfo::bound_2024_classical,
-             "Largest total for 128 bits, ePrint 2024/463.")
+             "Largest product of primes for 128 bits of security, in bits (ePrint 2024/463).")
       .Field("bound_2024_quantum", &ProfileInfo::bound_2024_quantum,
-             "Where that source's search for a quantum bound starts.")
+             "Where that source's search for a bound against quantum computers starts.")
       .Field("bound_2018_classical", &ProfileInfo::bound_2018_classical,
-             "HomomorphicEncryption.org standard, 2018.");
+             "The same by the HomomorphicEncryption.org standard of 2018.");
   Function(
       m, "describe_profile", [](const std::string& name) { return Take(DescribeProfile(name)); },
-      "A profile's parameters. InvalidArgument names those that there are.", py::arg("name"));
+      "The parameters of a profile. InvalidArgument lists the profiles.", py::arg("name"));
   Function(
       m, "profile_of",
       [](const std::string& params_id) {
         const auto id = ParseGalleryId(params_id);  // of the same form
-        if (!id.ok()) Wrong("params_id: 32 hexadecimal digits, as inspect(file) gives them");
+        if (!id.ok()) Wrong("params_id: give 32 hexadecimal digits, from inspect(file)");
         return ProfileOf(*id);
       },
-      "The profile that has these parameters (FileInfo.params_id), or None.", py::arg("params_id"));
+      "The profile with these parameters (FileInfo.params_id), or None.", py::arg("params_id"));
 }
 
 void DefinePlan(py::module_& m) {
@@ -47,11 +48,9 @@ void DefinePlan(py::module_& m) {
       [](const Model& model) {
         return ObjectOf(PlanJson(Call([&] { return DescribePlan(model); })));
       },
-      "How a model is evaluated (docs/design.md, \"Two rings\"): levels, scales, keys and counts "
-      "of\n"
-      "each ring, as `heft inspect --plan --json` says it. InvalidArgument where it does not fit "
-      "its\n"
-      "profile.",
+      "How a model is evaluated (docs/design.md, \"Two rings\"): levels, scales, keys and\n"
+      "counts for each ring, as printed by `heft inspect --plan --json`. InvalidArgument if the\n"
+      "model does not fit its profile.",
       py::arg("model"));
   Function(
       m, "describe_file",
@@ -59,11 +58,9 @@ void DefinePlan(py::module_& m) {
         const std::string file = PathOf(path);
         return DescribedOf(Call([&] { return DescribeFile(file, plan); }));
       },
-      "What a file or a gallery is, and that it is intact, as `heft inspect` says it: its facts, "
-      "and "
-      "the\n"
-      "same in words. plan: of a model also how it is evaluated. DataLoss; errors of Gallery and\n"
-      "Model.load.",
+      "Checks a file or a gallery and describes it, as `heft inspect`. Returns the facts, and\n"
+      "the same in words. plan: for a model, also how it is evaluated. DataLoss; errors of\n"
+      "Gallery and Model.load.",
       py::arg("path"), py::kw_only(), py::arg("plan") = false);
 }
 
@@ -77,9 +74,9 @@ void DefineVectors(py::module_& m) {
         std::copy(rows.values.begin(), rows.values.end(), out.mutable_data());
         return out;
       },
-      "Feature vectors of a file, a row each, float32: NumPy's .npy, or numbers as text, a line a "
-      "row\n"
-      "(docs/data.md). DataLoss; InvalidArgument, with row and column; NotFound.",
+      "The feature vectors of a file, one per row, as float32. The file is NumPy's .npy, or\n"
+      "text with one vector per line (docs/data.md). DataLoss; InvalidArgument with row and\n"
+      "column; NotFound.",
       py::arg("path"));
   Function(
       m, "read_labels",
@@ -87,7 +84,8 @@ void DefineVectors(py::module_& m) {
         const std::string file = PathOf(path);
         return Call([&] { return ReadLabels(file); });
       },
-      "Labels of a file, one a line, or one list in brackets as Python prints it. InvalidArgument.",
+      "The labels of a file: one per line, or one list in brackets as Python prints it.\n"
+      "InvalidArgument.",
       py::arg("path"));
 }
 
@@ -115,8 +113,8 @@ void DefineTimes(py::module_& m) {
       [](const BenchmarkOptions& options, const Monitor& monitor) {
         return ObjectOf(Call([&] { return RunBenchmark(options, monitor); }));
       },
-      "Times of whole jobs of all roles on this machine, on random vectors, as `heft bench` gives\n"
-      "them. Minutes. InvalidArgument, Cancelled.");
+      "Measures whole operations of all roles on this machine, with random vectors, as `heft\n"
+      "bench`. This takes minutes. InvalidArgument, Cancelled.");
   with_options(
       "run_sweep",
       [](const BenchmarkOptions& options, const Monitor& monitor) {
@@ -125,8 +123,8 @@ void DefineTimes(py::module_& m) {
         for (const auto& [file, svg] : sweep.pictures) pictures[py::str(file)] = svg;
         return py::make_tuple(ObjectOf(sweep.result), pictures);
       },
-      "How these times grow; the numbers, and pictures (SVG) by file name. Unavailable without "
-      "gnuplot.");
+      "Measures how these times grow; returns the numbers, and pictures (SVG) by file name.\n"
+      "Unavailable without gnuplot.");
 }
 
 }  // namespace

@@ -70,41 +70,46 @@ py::object Renew(const OwnerHandle& self, const py::object& folder, const py::ob
 void DefineSecretKey(Class& c) {
   StaticMethod(
       c, "generate", &Generate,
-      "A new secret key. With a folder all keys are written there (secret.key,\n"
-      "encryption.key, evaluation.keys, enrolment.keys, trust.heft) and openings are recorded\n"
-      "beside it; without one, nothing is kept. passphrase seals the secret key: a str, or a\n"
-      "function that returns one. AlreadyExists, Unavailable, Cancelled.",
+      "Makes a new secret key. With a folder, all keys are written there (secret.key,\n"
+      "encryption.key, evaluation.keys, enrolment.keys, trust.heft), and openings are recorded\n"
+      "in a journal beside the secret key. Without a folder nothing is stored.\n\n"
+      "passphrase seals the secret key: a str, or a function that returns one. AlreadyExists,\n"
+      "Unavailable, Cancelled.",
       py::arg("model"), py::arg("folder") = py::none(), py::kw_only(),
       py::arg("passphrase") = py::none(), py::arg("progress") = py::none());
   StaticMethod(
       c, "load", &Load,
-      "The secret key of a file, or of the folder that generate wrote; its journal stands\n"
-      "beside it. FailedPrecondition for a file that others may read, another model, or a\n"
-      "sealed key without a passphrase; InvalidArgument for a wrong one; NotFound, DataLoss.",
+      "Loads the secret key of a file, or of a folder that generate wrote. The journal is\n"
+      "beside it. FailedPrecondition for a file that other users can read, another model, or a\n"
+      "sealed key without a passphrase; InvalidArgument for a wrong passphrase; NotFound,\n"
+      "DataLoss.",
       py::arg("model"), py::arg("path"), py::kw_only(), py::arg("passphrase") = py::none());
   c.def_property_readonly(
       "key_id", [](const OwnerHandle& self) { return HexOf(self.Get()->owner.key_id()); },
-      "Of the secret key, 32 hexadecimal digits.");
+      "Id of the secret key, 32 hexadecimal digits.");
   c.def_property_readonly(
       "public_key",
       [](const OwnerHandle& self) {
         return HexOf(Read(self, [](const KeyOwner& o) { return o.Signer(); }).public_key());
       },
-      "That it signs with; 64 hexadecimal digits.");
+      "Public key of its signatures; 64 hexadecimal digits.");
 }
 
 void DefineKeySet(py::module_& m, Class& c) {
-  Record<KeySet>(m, "KeySet", "Files of keys that were written.")
+  Record<KeySet>(m, "KeySet", "The files of a new set of keys.")
       .Field(
           "key_id", [](const KeySet& s) { return HexOf(s.key_id); }, "32 hexadecimal digits.")
-      .Field("parameters", &KeySet::parameters, "In words.")
-      .Field("security", &KeySet::security, "In words.")
-      .Field("secret_key", &KeySet::secret_key, "Its file; empty if it was not written.")
-      .Field("encryption_key", &KeySet::encryption_key, "Its file, for clients.")
-      .Field("evaluation_keys", &KeySet::evaluation_keys, "Their file, for the matcher.")
-      .Field("enrolment_keys", &KeySet::enrolment_keys, "The same; empty where there are none.")
-      .Field("rekeying_key", &KeySet::rekeying_key, "Its file, after rekey.")
-      .Field("trust", &KeySet::trust, "Its file: whom to believe, for all roles.");
+      .Field("parameters", &KeySet::parameters, "A description in words.")
+      .Field("security", &KeySet::security, "A description in words.")
+      .Field("secret_key", &KeySet::secret_key,
+             "Path of the secret key; empty if it was not written.")
+      .Field("encryption_key", &KeySet::encryption_key, "Path of the encryption key, for clients.")
+      .Field("evaluation_keys", &KeySet::evaluation_keys,
+             "Path of the evaluation keys, for the matcher.")
+      .Field("enrolment_keys", &KeySet::enrolment_keys,
+             "Path of the enrolment keys, for the matcher; empty if the profile has none.")
+      .Field("rekeying_key", &KeySet::rekeying_key, "Path of the re-keying key, after rekey.")
+      .Field("trust", &KeySet::trust, "Path of the trust file, for all roles.");
   Method(
       c, "write_public_keys",
       [](const OwnerHandle& self, const py::object& folder, const py::object& progress) {
@@ -113,11 +118,9 @@ void DefineKeySet(py::module_& m, Class& c) {
         return Read(self,
                     [&](const KeyOwner& o) { return MakePublicKeys(o, path, watch.monitor()); });
       },
-      "New encryption and evaluation keys, signed, in the place of those in a folder: after a "
-      "model\n"
-      "with other rotations, or for a secret key that came from SEAL. A trust file that is there "
-      "stays,\n"
-      "with this owner added. Unavailable, Cancelled.",
+      "Replaces the encryption and evaluation keys in a folder by new, signed ones: for a model\n"
+      "with other rotations, or for a secret key imported from SEAL. An existing trust file is\n"
+      "kept, and this key owner is added. Unavailable, Cancelled.",
       py::arg("folder"), py::kw_only(), py::arg("progress") = py::none());
 }
 
@@ -128,7 +131,7 @@ void DefinePublicKeys(Class& c) {
         return HeldSigner(Read(self, [](const KeyOwner& o) { return o.Signer(); }),
                           "this signing key");
       },
-      "The key that it signs with.");
+      "The signing key of this key owner.");
   Method(
       c, "encryption_key",
       [](const OwnerHandle& self) {
@@ -136,7 +139,7 @@ void DefinePublicKeys(Class& c) {
           return o.EncryptionKey();
         }));
       },
-      "For clients; some 270 kB.");
+      "The encryption key, for clients; about 270 kB.");
   Method(
       c, "evaluation_keys",
       [](const OwnerHandle& self, const py::object& progress) {
@@ -144,7 +147,7 @@ void DefinePublicKeys(Class& c) {
         return BytesOf(
             Read(self, [&](const KeyOwner& o) { return o.EvaluationKeys(watch.monitor()); }));
       },
-      "For the matcher. Cancelled.", py::arg("progress") = py::none());
+      "The evaluation keys, for the matcher. Cancelled.", py::arg("progress") = py::none());
   Method(
       c, "enrolment_keys",
       [](const OwnerHandle& self, const py::object& progress) {
@@ -152,11 +155,13 @@ void DefinePublicKeys(Class& c) {
         return BytesOf(
             Read(self, [&](const KeyOwner& o) { return o.EnrolmentKeys(watch.monitor()); }));
       },
-      "For the matcher, to enrol and verify; empty where the profile has none. Cancelled.",
+      "The enrolment keys, for the matcher to enrol and verify; empty if the profile has none.\n"
+      "Cancelled.",
       py::arg("progress") = py::none());
   Method(c, "rekey", &Renew,
-         "A new secret key with its keys in a new folder, and in it rekeying.key, whose path is\n"
-         "returned, for Gallery.rekey. This key is revoked. FailedPrecondition if it is already.",
+         "Makes a new secret key with all its keys in a new folder, and rekeying.key for\n"
+         "Gallery.rekey, and returns the path of rekeying.key. This key is revoked.\n"
+         "FailedPrecondition if it is revoked already.",
          py::arg("folder"), py::kw_only(), py::arg("passphrase") = py::none(),
          py::arg("progress") = py::none());
 }
@@ -178,10 +183,9 @@ bool Reading::Here(const OwnerState& state) {
 }
 
 void DefineKeyOwner(py::module_& m) {
-  Class c(
-      m, "KeyOwner",
-      "The key owner: makes the keys, opens the matcher's replies and decides. The secret key is\n"
-      "in locked memory; it is not pickled, copied or printed. close() wipes it.");
+  Class c(m, "KeyOwner",
+          "The key owner: makes the keys, opens the matcher's replies and decides. The secret key\n"
+          "is in locked memory; it is not pickled, copied or printed. close() wipes it.");
   DefineSecretKey(c);
   DefinePublicKeys(c);
   DefineAnswers(c);
@@ -194,7 +198,7 @@ void DefineKeyOwner(py::module_& m) {
     return self.closed() ? std::string("<heft.KeyOwner, closed>")
                          : "<heft.KeyOwner " + HexOf(self.Get()->owner.key_id()) + ">";
   });
-  ContextManager(c, "Wipes the secret key, once the calls that use it are back.");
+  ContextManager(c, "Wipes the secret key after the calls that use it have returned.");
   RefuseCopies(c, "a KeyOwner is a secret: it is not pickled or copied; load it from its file");
 }
 

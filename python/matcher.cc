@@ -106,7 +106,8 @@ auto AdmitOf(const py::object& owner) -> decltype(EnrolManyOptions::admit) {
     };
   }
   if (PyCallable_Check(owner.ptr()) == 0) {
-    throw py::type_error("owner: a KeyOwner, or a function that answers requests for admission");
+    throw py::type_error(
+        "owner: give a KeyOwner, or a function that answers requests for admission");
   }
   PyObject* function = owner.ptr();  // the caller keeps it
   return [function](std::span<const uint8_t> request) -> Answer {
@@ -202,97 +203,97 @@ AdmitResult Admit(const MatcherHandle& self, const py::object& gallery, const py
 }
 
 void DefineResults(py::module_& m) {
-  Record<EnrolResult>(m, "EnrolResult", "What an enrolment has brought.")
-      .Field("brought", &EnrolResult::brought, "Templates.")
-      .Field("waiting", &EnrolResult::waiting, "That nobody has admitted, with those before.")
-      .Field("templates", &EnrolResult::templates, "That the gallery holds.")
-      .Field("blocks", &EnrolResult::blocks, "That hold them.")
+  Record<EnrolResult>(m, "EnrolResult", "The result of an enrolment.")
+      .Field("brought", &EnrolResult::brought, "Templates that this call enrolled.")
+      .Field("waiting", &EnrolResult::waiting,
+             "Pending templates of the gallery, including those of this call.")
+      .Field("templates", &EnrolResult::templates, "Templates in the gallery.")
+      .Field("blocks", &EnrolResult::blocks, "Blocks that hold them.")
       .Field("missing", &EnrolResult::missing,
-             "Modalities that the templates lack: no decision table is for such templates.")
-      .Field("repeated", &EnrolResult::repeated,
-             "Whether this is the answer to an earlier request with the same idempotency key.");
-  Record<EnrolManyResult>(m, "EnrolManyResult", "What has come of all batches.")
-      .Field("brought", &EnrolManyResult::brought, "Templates.")
-      .Field("admitted", &EnrolManyResult::admitted, "That came into the gallery.")
-      .Field("rejected", &EnrolManyResult::rejected, "That the key owner refused.")
-      .Field("waiting", &EnrolManyResult::waiting, "That nobody has admitted.")
-      .Field("templates", &EnrolManyResult::templates, "That the gallery holds.")
-      .Field("blocks", &EnrolManyResult::blocks, "That hold them.");
-  Record<AdmitResult>(m, "AdmitResult", "What an admission has brought into the gallery.")
-      .Field("admitted", &AdmitResult::admitted, "Templates that came in.")
-      .Field("rejected", &AdmitResult::rejected, "That are gone.")
-      .Field("waiting", &AdmitResult::waiting, "That wait on.")
-      .Field("templates", &AdmitResult::templates, "That the gallery holds.")
-      .Field("blocks", &AdmitResult::blocks, "That hold them.");
+             "Modalities that the templates lack. No decision table exists for such templates.")
+      .Field(
+          "repeated", &EnrolResult::repeated,
+          "Whether this is the stored answer to an earlier request with the same idempotency key.");
+  Record<EnrolManyResult>(m, "EnrolManyResult", "The result of all batches.")
+      .Field("brought", &EnrolManyResult::brought, "Templates that were enrolled.")
+      .Field("admitted", &EnrolManyResult::admitted, "Templates that the key owner admitted.")
+      .Field("rejected", &EnrolManyResult::rejected, "Templates that the key owner rejected.")
+      .Field("waiting", &EnrolManyResult::waiting, "Pending templates.")
+      .Field("templates", &EnrolManyResult::templates, "Templates in the gallery.")
+      .Field("blocks", &EnrolManyResult::blocks, "Blocks that hold them.");
+  Record<AdmitResult>(m, "AdmitResult", "The result of an admission.")
+      .Field("admitted", &AdmitResult::admitted, "Templates that are matched from now on.")
+      .Field("rejected", &AdmitResult::rejected, "Templates that were rejected and deleted.")
+      .Field("waiting", &AdmitResult::waiting, "Templates that are still pending.")
+      .Field("templates", &AdmitResult::templates, "Templates in the gallery.")
+      .Field("blocks", &AdmitResult::blocks, "Blocks that hold them.");
 }
 
 void DefineEnrolment(Class& c) {
   Method(
       c, "enrol", &Enrol,
-      "Fuses encrypted samples, one file a modality, and brings them into the gallery's\n"
-      "quarantine: all or none. Nobody matches them until admit. The gallery (a Gallery, or its\n"
-      "name) is made if there is none.\n\n"
+      "Fuses encrypted samples, one file per modality, into pending templates of a gallery: all\n"
+      "or none. They are not matched until admit. The gallery (a Gallery, or its name) is made\n"
+      "if it does not exist.\n\n"
       "samples: a mapping from modalities to files, or files; each bytes or a path. identity:\n"
-      "instead of the samples' labels. average: of each identity one template, the mean of its\n"
-      "samples. metadata: kept beside each template, in the clear. trust: whose samples are "
-      "taken,\n"
-      "where it lists clients, and who authorises further templates of somebody. shards: of a\n"
-      "gallery in buckets, each sample into the bucket of its identity: in each bucket all or "
-      "none.\n"
+      "used instead of the samples' labels. average: one template per identity, the mean of its\n"
+      "samples. metadata: stored beside each template, not encrypted. trust: if it lists\n"
+      "clients, one of them must have signed the samples; its registrars authorise further\n"
+      "templates of enrolled people. shards: the list of a gallery in buckets; each sample is\n"
+      "enrolled in the bucket of its identity, and in each bucket all samples or none.\n"
       "AlreadyExists, FailedPrecondition, DataLoss, InvalidArgument, Unavailable, Cancelled.",
       py::arg("gallery"), py::arg("samples"), py::kw_only(), py::arg("identity") = "",
       py::arg("all_pairs") = false, py::arg("average") = false, py::arg("metadata") = py::none(),
       py::arg("expires") = 0, py::arg("authorisation") = py::none(), py::arg("trust") = py::none(),
       py::arg("idempotency_key") = "", py::arg("shards") = py::none(),
       py::arg("progress") = py::none());
-  Method(
-      c, "enrol_many", &EnrolThem,
-      "A whole gallery in one call: encrypts with client, fuses and enrols row i of all arrays\n"
-      "under labels[i], thousands at a time (docs/python.md). owner: a KeyOwner, or a function\n"
-      "from a request to its answer, that admits each batch; without one all of them wait. Rows "
-      "of\n"
-      "one identity stand together. start: the row to go on from, which whatever it raises has as\n"
-      "`start`; all of them: admits what waits.\n"
-      "InvalidArgument; errors of encrypt, enrol and admit.",
-      py::arg("gallery"), py::arg("vectors"), py::arg("labels"), py::kw_only(), py::arg("client"),
-      py::arg("owner") = py::none(), py::arg("metadata") = py::none(), py::arg("expires") = 0,
-      py::arg("trust") = py::none(), py::arg("start") = 0, py::arg("progress") = py::none());
+  Method(c, "enrol_many", &EnrolThem,
+         "Enrols a whole gallery in one call: encrypts with client, fuses and enrols row i of all\n"
+         "arrays under labels[i], thousands at a time (docs/python.md). Rows of one identity must\n"
+         "be adjacent.\n\n"
+         "owner: a KeyOwner, or a function from a request to its answer, that admits each batch;\n"
+         "without one all templates stay pending. start: the row to continue from. An exception\n"
+         "has that row as `start`; if it is the number of rows, only the admission is missing.\n"
+         "InvalidArgument; errors of encrypt, enrol and admit.",
+         py::arg("gallery"), py::arg("vectors"), py::arg("labels"), py::kw_only(),
+         py::arg("client"), py::arg("owner") = py::none(), py::arg("metadata") = py::none(),
+         py::arg("expires") = 0, py::arg("trust") = py::none(), py::arg("start") = 0,
+         py::arg("progress") = py::none());
   Method(
       c, "pending", &PendingOf,
-      "All that waits, for KeyOwner.admit; with a number of templates, of those that come first\n"
-      "as many as stay within it and bytes. Signed with the gallery's server key.",
+      "A request for the admission of pending templates, for KeyOwner.admit, signed with the\n"
+      "gallery's server key. templates: 0 for all; otherwise only the first ones, at most so many\n"
+      "and within bytes.",
       py::arg("gallery"), py::kw_only(), py::arg("templates") = 0,
       py::arg("bytes") = uint64_t{64} << 20, py::arg("sign") = true);
-  Method(
-      c, "admit", &Admit,
-      "What the key owner answered: admitted templates join the gallery, rejected ones are gone.\n"
-      "key_owner: a Trust that lists the signer, or the signer's public key. FailedPrecondition,\n"
-      "DataLoss, Unavailable, Cancelled.",
-      py::arg("gallery"), py::arg("admission"), py::arg("key_owner"), py::kw_only(),
-      py::arg("progress") = py::none());
+  Method(c, "admit", &Admit,
+         "Applies the key owner's answer: admitted templates join the gallery, rejected ones are\n"
+         "deleted. key_owner: a Trust that lists the signer, or the signer's public key.\n"
+         "FailedPrecondition, DataLoss, Unavailable, Cancelled.",
+         py::arg("gallery"), py::arg("admission"), py::arg("key_owner"), py::kw_only(),
+         py::arg("progress") = py::none());
 }
 
 }  // namespace
 
 void DefineMatcher(py::module_& m) {
   DefineResults(m);
-  Class c(m, "Matcher",
-          "The server: fuses, enrols and matches what it cannot read. It holds nothing that can\n"
-          "decrypt. Any number of threads may use one; each call uses all cores.");
-  Init(
-      c, &Create,
-      "A model and the key owner's evaluation keys; enrolment keys to enrol and verify, where the\n"
-      "profile has them. Keys are bytes, paths or ExpandedKeys; with a trust file they must be "
-      "signed by a\n"
-      "key owner that it lists. Who signed them is whom replies are for; of ExpandedKeys that is\n"
-      "known by trust alone. DataLoss, FailedPrecondition.",
-      py::arg("model"), py::arg("evaluation_keys"), py::arg("enrolment_keys") = py::none(),
-      py::kw_only(), py::arg("trust") = py::none());
+  Class c(
+      m, "Matcher",
+      "The server: fuses, enrols and matches encrypted data that it cannot read. It has no key\n"
+      "that decrypts. Several threads may use one; each call uses all cores.");
+  Init(c, &Create,
+       "A model and the key owner's evaluation keys; enrolment keys, if the profile has them, to\n"
+       "enrol and verify. Keys are bytes, paths or ExpandedKeys. With trust, a key owner that it\n"
+       "lists must have signed them. Replies are for the signer of the keys; the signer of\n"
+       "ExpandedKeys is known only with trust. DataLoss, FailedPrecondition.",
+       py::arg("model"), py::arg("evaluation_keys"), py::arg("enrolment_keys") = py::none(),
+       py::kw_only(), py::arg("trust") = py::none());
   DefineEnrolment(c);
   c.def("__repr__", [](const MatcherHandle& self) {
     return std::string(self.closed() ? "<heft.Matcher, closed>" : "<heft.Matcher>");
   });
-  ContextManager(c, "Lets go of the keys, once the calls that use them are back.");
+  ContextManager(c, "Releases the keys after the calls that use them have returned.");
   RefuseCopies(c, "a Matcher is not pickled or copied: make one from the model and the keys");
 }
 

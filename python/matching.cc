@@ -167,7 +167,7 @@ py::list AllRows(const MatcherHandle& self, const py::object& gallery, const py:
                      use(row, BytesOf(*done));
                  } catch (py::error_already_set& e) {
                    Keep(&e);
-                   return absl::CancelledError("the function that takes the replies failed");
+                   return absl::CancelledError("the function that receives the replies failed");
                  }
                  return absl::OkStatus();
                });
@@ -244,19 +244,18 @@ py::list IdentifyTogether(const MatcherHandle& self, const py::object& gallery,
 }
 
 constexpr char kIdentify[] =
-    "1:N: the encrypted scores of a probe against every template, for the key owner, as bytes.\n\n"
-    "samples: as for enrol, of use \"identification\". row: which sample of the files, if they "
-    "hold several. average: "
-    "all\n"
-    "of them are one person's, and one probe. identities: names the templates in the reply.\n"
-    "relinearise=False: less work, three times the bytes. where: conditions on metadata, of those\n"
-    "alone whom all fit (\"site=berlin\", \"list=a|b\", \"age=18..30\").\n\n"
-    "The reply is signed with the gallery's server key (Gallery.server_key), good for life "
-    "seconds,\n"
-    "for audience (a public key; by default who signed the matcher's keys); sign=False leaves it "
-    "as\n"
-    "it is. trust: whose requests are taken, where it lists clients; a signed request is answered\n"
-    "once. NotFound, FailedPrecondition, DataLoss, InvalidArgument, Cancelled.";
+    "1:N: returns the encrypted scores of a probe against every template, as bytes for the\n"
+    "key owner.\n\n"
+    "samples: as for enrol, with use \"identification\". row: the sample to use, if the files\n"
+    "hold several. average: all samples are of one person and form one probe. identities: the\n"
+    "reply names the templates. relinearise=False: less work, three times the bytes. where:\n"
+    "conditions on metadata; only templates that meet all of them are searched\n"
+    "(\"site=berlin\", \"list=a|b\", \"age=18..30\").\n\n"
+    "The reply is signed with the gallery's server key (Gallery.server_key), valid for life\n"
+    "seconds, for audience (a public key; default: the signer of the matcher's keys);\n"
+    "sign=False leaves it unsigned. trust: if it lists clients, one of them must have signed\n"
+    "the request; a signed request is answered once. NotFound, FailedPrecondition, DataLoss,\n"
+    "InvalidArgument, Cancelled.";
 
 }  // namespace
 
@@ -267,38 +266,37 @@ void DefineMatching(py::module_& m) {
          py::arg("identities") = true, py::arg("relinearise") = true, py::arg("where") = py::none(),
          py::arg("sign") = true, py::arg("audience") = "", py::arg("life") = kLife,
          py::arg("trust") = py::none(), py::arg("progress") = py::none());
-  Method(
-      c, "identify_shards", &IdentifyShards,
-      "identify in a gallery in buckets (ShardList) that lie in one store: the signed replies of\n"
-      "all of them, for KeyOwner.open and decide with shards=. Errors as identify's.",
-      py::arg("gallery"), py::arg("shards"), py::arg("samples"), py::kw_only(),
-      py::arg("row") = py::none(), py::arg("average") = false, py::arg("identities") = true,
-      py::arg("relinearise") = true, py::arg("where") = py::none(), py::arg("audience") = "",
-      py::arg("life") = kLife, py::arg("trust") = py::none(), py::arg("progress") = py::none());
+  Method(c, "identify_shards", &IdentifyShards,
+         "As identify, in a gallery in buckets (ShardList) of one store: returns the signed\n"
+         "replies of all buckets, for KeyOwner.open and decide with shards=. Errors as identify's.",
+         py::arg("gallery"), py::arg("shards"), py::arg("samples"), py::kw_only(),
+         py::arg("row") = py::none(), py::arg("average") = false, py::arg("identities") = true,
+         py::arg("relinearise") = true, py::arg("where") = py::none(), py::arg("audience") = "",
+         py::arg("life") = kLife, py::arg("trust") = py::none(), py::arg("progress") = py::none());
   Method(
       c, "identify_all", &IdentifyAll,
-      "identify of every sample of the files, which hold equally many; the gallery is read once\n"
-      "for up to 64 of them. A list of replies, or use(row, reply) is called with each.",
+      "As identify, for every sample of the files, which must hold equally many; the gallery is\n"
+      "read once for up to 64 samples. Returns a list of replies, or calls use(row, reply) for\n"
+      "each.",
       py::arg("gallery"), py::arg("samples"), py::kw_only(), py::arg("use") = py::none(),
       py::arg("identities") = true, py::arg("relinearise") = true, py::arg("where") = py::none(),
       py::arg("sign") = true, py::arg("audience") = "", py::arg("life") = kLife,
       py::arg("trust") = py::none(), py::arg("progress") = py::none());
-  Method(
-      c, "identify_together", &IdentifyTogether,
-      "identify of probes that came together, each with samples of its own. A list with a reply\n"
-      "for each, or the heft.Error of one that failed: the others are answered.",
-      py::arg("gallery"), py::arg("probes"), py::kw_only(), py::arg("sign") = true,
-      py::arg("audience") = "", py::arg("life") = kLife, py::arg("trust") = py::none());
+  Method(c, "identify_together", &IdentifyTogether,
+         "As identify, for several probes, each with its own samples. Returns a list with a reply\n"
+         "for each probe, or the heft.Error of a failed one; the others are answered.",
+         py::arg("gallery"), py::arg("probes"), py::kw_only(), py::arg("sign") = true,
+         py::arg("audience") = "", py::arg("life") = kLife, py::arg("trust") = py::none());
   Method(c, "verify", &VerifyOne,
-         "1:1: the encrypted scores against the claimed identity's templates and no other. An\n"
-         "identity that is not enrolled is answered alike. samples are of use \"enrolment\". The "
-         "rest\n"
-         "is as for identify.",
+         "1:1: returns the encrypted scores against the templates of the claimed identity. The\n"
+         "reply does not tell whether the identity is enrolled. samples have use \"enrolment\".\n"
+         "The rest is as for identify.",
          py::arg("gallery"), py::arg("samples"), py::arg("identity"), py::kw_only(),
          py::arg("row") = py::none(), py::arg("average") = false, py::arg("sign") = true,
          py::arg("audience") = "", py::arg("life") = kLife, py::arg("trust") = py::none());
   Method(c, "verify_all", &VerifyAll,
-         "verify of every sample of the files, which hold equally many, as identify_all.",
+         "As verify, for every sample of the files, which must hold equally many, as for\n"
+         "identify_all.",
          py::arg("gallery"), py::arg("samples"), py::arg("identity"), py::kw_only(),
          py::arg("use") = py::none(), py::arg("sign") = true, py::arg("audience") = "",
          py::arg("life") = kLife, py::arg("trust") = py::none(), py::arg("progress") = py::none());

@@ -34,33 +34,39 @@ py::list Modalities(const Model& model) {
 }
 
 void DefineApproximation(py::module_& m) {
-  Record<Polynomial> polynomial(m, "Polynomial",
-                                "sum_k coefficients[k] * t^k with t = (s - centre) / half_width.");
-  polynomial.Field("coefficients", &Polynomial::coefficients, "Lowest first.")
-      .Field("centre", &Polynomial::centre, "Of s.")
-      .Field("half_width", &Polynomial::half_width, "Of s.")
-      .Field("degree", &Polynomial::Degree, "Of the polynomial.");
+  Record<Polynomial> polynomial(
+      m, "Polynomial",
+      "The polynomial sum_k coefficients[k] * t^k with t = (s - centre) / half_width.");
+  polynomial.Field("coefficients", &Polynomial::coefficients, "Coefficients, lowest power first.")
+      .Field("centre", &Polynomial::centre, "Centre of the interval of s.")
+      .Field("half_width", &Polynomial::half_width, "Half of the width of that interval.")
+      .Field("degree", &Polynomial::Degree, "Degree of the polynomial.");
   polynomial.object().def(
       "__call__", [](const Polynomial& self, double s) { return self(s); },
-      "__call__(self, s)\n--\n\np(s).", py::arg("s"));
+      "__call__(self, s)\n--\n\n"
+      "The value p(s).",
+      py::arg("s"));
   Method(polynomial.object(), "derivative", &Polynomial::Derivative, "p'(s).", py::arg("s"));
   Method(polynomial.object(), "in_powers_of_s", &Polynomial::InPowersOfS,
          "The same polynomial with centre 0 and half_width 1.");
   Record<Approximation> approximation(
-      m, "Approximation", "Polynomials, one after the other, that stand in for 1/sqrt(s).");
+      m, "Approximation",
+      "Polynomials that are applied one after the other to approximate 1/sqrt(s).");
   approximation.Field("name", &Approximation::name, "minimax, least_squares or paper.")
-      .Field("stages", &Approximation::stages, "The first is applied first.")
+      .Field("stages", &Approximation::stages, "The polynomials; the first is applied first.")
       .Field(
           "interval",
           [](const Approximation& a) { return py::make_tuple(a.interval.lo, a.interval.hi); },
-          "The squared norms that it is good for.")
-      .Field("degree", &Approximation::Degree, "Product of the stages' degrees.");
+          "The interval of squared norms for which it is accurate.")
+      .Field("degree", &Approximation::Degree, "Product of the polynomials' degrees.");
   approximation.object().def(
       "__call__", [](const Approximation& self, double s) { return self(s); },
-      "__call__(self, s)\n--\n\nf(s).", py::arg("s"));
+      "__call__(self, s)\n--\n\n"
+      "The value f(s).",
+      py::arg("s"));
   Method(approximation.object(), "derivative", &Approximation::Derivative, "f'(s).", py::arg("s"));
   Method(approximation.object(), "max_relative_error", &Approximation::MaxRelativeError,
-         "max |f(s) sqrt(s) - 1| over the interval.");
+         "Largest relative error, max |f(s) sqrt(s) - 1|, over the interval.");
   StaticMethod(
       approximation.object(), "fit",
       [](int degree, std::pair<double, double> interval, const std::string& kind) {
@@ -70,8 +76,8 @@ void DefineApproximation(py::module_& m) {
                              : absl::StatusOr<Approximation>(parsed.status());
         });
       },
-      "The polynomial of a degree from 1 to 31 that is nearest to 1/sqrt(s) on an interval of s.\n"
-      "kind: minimax, the largest relative error, or least_squares.",
+      "The polynomial of a degree from 1 to 31 that approximates 1/sqrt(s) best on an interval\n"
+      "of s. kind: minimax (least maximum of the relative error) or least_squares.",
       py::arg("degree"), py::arg("interval"), py::arg("kind") = "minimax");
 }
 
@@ -83,9 +89,9 @@ void DefineFiles(Class& c) {
         CheckSigned(trust, source.bytes(), Role::kTrainer, "MODL", source.what());
         return Call([&] { return Model::Parse(source.bytes(), source.what()); });
       },
-      "A model from a file, or its bytes. With a trust file that lists trainers it must be signed "
-      "by\n"
-      "one of them. NotFound, DataLoss, InvalidArgument; FailedPrecondition for a signature.",
+      "Loads a model from a file, or its bytes. If trust lists trainers, one of them must have\n"
+      "signed the model. NotFound, DataLoss, InvalidArgument; FailedPrecondition for a\n"
+      "signature.",
       py::arg("source"), py::kw_only(), py::arg("trust") = py::none());
   Method(
       c, "save",
@@ -93,10 +99,10 @@ void DefineFiles(Class& c) {
         const std::string file = PathOf(path);
         Call([&] { return WriteFile(file, self.Serialize()); });
       },
-      "Writes the model file; replaced whole. Unavailable.", py::arg("path"));
+      "Writes the model file, which is replaced as a whole. Unavailable.", py::arg("path"));
   Method(
       c, "to_bytes", [](const Model& self) { return BytesOf(self.Serialize()); },
-      "What save writes.");
+      "The bytes that save writes.");
   c.def("__reduce__", [](const Model& self) {
     return py::make_tuple(py::module_::import("heft._restore").attr("model"),
                           py::make_tuple(BytesOf(self.Serialize())));
@@ -104,7 +110,7 @@ void DefineFiles(Class& c) {
 }
 
 void DefineParts(Class& c) {
-  c.def_property_readonly("modalities", &Modalities, "(name, dimension) of each.");
+  c.def_property_readonly("modalities", &Modalities, "(name, dimension) of each modality.");
   c.def_readonly("gamma", &Model::gamma, "Fused dimension.");
   c.def_property_readonly(
       "projection",
@@ -112,44 +118,46 @@ void DefineParts(Class& c) {
         const Model& model = self.cast<const Model&>();
         return Rows(self, model.projection, model.gamma);
       },
-      "float64, gamma x sum of dimensions; a read-only view. Applied to the concatenated vectors,\n"
-      "each of unit length.");
-  c.def_readonly("approximation", &Model::approximation, "Of 1/sqrt(|z|^2).");
-  c.def_readonly("profile", &Model::profile, "Parameters of the encryption.");
+      "float64 of shape (gamma, sum of dimensions); a read-only view. It is applied to the\n"
+      "concatenated vectors, each of unit length.");
+  c.def_readonly("approximation", &Model::approximation, "Approximation of 1/sqrt(|z|^2).");
+  c.def_readonly("profile", &Model::profile, "Profile of the encryption parameters.");
   c.def_readonly("sample_agreement", &Model::sample_agreement,
-                 "Mean product of two samples' z over the mean |z|^2, or None.");
+                 "Mean product of two samples' z, divided by the mean |z|^2, or None.");
   c.def_readonly(
       "tables", &Model::tables,
-      "What scores mean, by the modalities of the probe: all of them first. May be empty.");
+      "The meaning of scores, by the modalities of the probe; all modalities first. May be\n"
+      "empty.");
   c.def_property_readonly(
       "exact_projection",
       [](const py::object& self) {
         const Model& model = self.cast<const Model&>();
         return Rows(self, model.exact_projection, model.gamma);
       },
-      "A projection learned with exact normalisation, for comparison; may have no rows.");
+      "A projection that was trained with exact normalisation, for comparison; may have no\n"
+      "rows.");
   c.def_property_readonly(
       "training_summary",
       [](const Model& self) {
         return py::module_::import("json").attr("loads")(self.training_summary);
       },
-      "What the trainer wrote: options, AUROC, warnings, ...");
+      "The trainer's record: options, AUROC, warnings, ...");
   c.def_property_readonly(
       "id", [](const Model& self) { return HexOf(self.Id()); },
-      "What a gallery depends on, 32 hexadecimal digits.");
+      "Id of everything that a gallery depends on, 32 hexadecimal digits.");
   c.def_property_readonly(
       "decision_id", [](const Model& self) { return HexOf(self.DecisionId()); },
-      "What decisions depend on: the tables too.");
+      "Id of everything that decisions depend on: the model and its tables.");
 }
 
 }  // namespace
 
 void DefineModel(py::module_& m) {
   DefineApproximation(m);
-  Class c(
-      m, "Model",
-      "What client, matcher and key owner must agree on: a projection that fuses the modalities,\n"
-      "how its result is normalised, and by what to decide. Public: no template, no key.");
+  Class c(m, "Model",
+          "The model that client, matcher and key owner share: the projection that fuses the\n"
+          "modalities, the normalisation, and the tables for decisions. It is public: it contains\n"
+          "no template and no key.");
   DefineFiles(c);
   DefineParts(c);
   Method(
@@ -157,10 +165,9 @@ void DefineModel(py::module_& m) {
       [](const Model& self, double fmr, const Names& modalities) {
         return Take(self.ThresholdFor(fmr, SetOf(self, modalities)));
       },
-      "The threshold of one comparison for a false match rate, of probes with these modalities "
-      "(all\n"
-      "of the model's by default). InvalidArgument outside (0, 1); OutOfRange beyond the table's\n"
-      "points; FailedPrecondition where there is no table for them.",
+      "The threshold of one comparison for a false match rate, for probes with these modalities\n"
+      "(default: all of the model). InvalidArgument outside (0, 1); OutOfRange beyond the\n"
+      "table's points; FailedPrecondition if there is no table for the modalities.",
       py::arg("fmr"), py::arg("modalities") = py::none());
   Method(
       c, "threshold_for_search",
@@ -168,20 +175,20 @@ void DefineModel(py::module_& m) {
          const Names& modalities) {
         return Take(self.ThresholdForSearch(fpir, people, templates, SetOf(self, modalities)));
       },
-      "The threshold of a search for a false positive identification rate, in a gallery of so\n"
-      "many people with at most so many templates each, of probes with these modalities.\n"
-      "threshold_for's errors.",
+      "The threshold of a search for a false positive identification rate, in a gallery of this\n"
+      "many people with at most this many templates each, for probes with these modalities.\n"
+      "Errors as threshold_for's.",
       py::arg("fpir"), py::arg("people"), py::arg("templates") = 1,
       py::arg("modalities") = py::none());
   Method(
       c, "names_of", [](const Model& self, uint32_t set) { return self.NamesOf(set); },
-      "The modalities of a set, as DecisionTable.modalities gives it.", py::arg("set"));
+      "The names of a set of modalities, given as in DecisionTable.modalities.", py::arg("set"));
   Method(
       c, "table_for",
       [](const Model& self, const Names& modalities) {
         return *Take(self.TableFor(SetOf(self, modalities)));
       },
-      "The decision table of probes with these modalities (all of the model's by default).\n"
+      "The decision table for probes with these modalities (default: all of the model).\n"
       "InvalidArgument, FailedPrecondition.",
       py::arg("modalities") = py::none());
   c.def("__repr__", [](const Model& self) {

@@ -10,32 +10,30 @@ namespace {
 void DefineRuntime(py::module_& m) {
   Function(
       m, "give_way", [] { Call([] { return GiveWay(); }); },
-      "From here on the calling thread gives way where there are not cores enough, and so do "
-      "those\n"
-      "that work on what it calls: for threads that enrol while others answer probes. There is no "
-      "way\n"
-      "back. Unavailable where the system refuses.");
+      "From here on the calling thread, and threads that work for it, yield to others when\n"
+      "there are not enough cores: for threads that enrol while others answer probes. This\n"
+      "cannot be undone. Unavailable if the system refuses.");
   Function(
       m, "check_secure_memory", [] { Take(SecureMemoryStatus()); },
-      "Unavailable, with what to do, where memory for secrets could not be locked against "
-      "swapping; they\n"
-      "work all the same.");
+      "Raises Unavailable, with advice, if memory for secrets could not be locked against\n"
+      "swapping; secrets can be used even so.");
   Function(m, "set_threads", &SetThreadCount,
-           "Threads that calls use, the caller's included; 0: all cores. Not while a call runs.",
+           "Sets how many threads calls use, the caller's included; 0: all cores. Do not call it\n"
+           "while another call runs.",
            py::arg("threads"));
-  Function(m, "threads", &ThreadCount, "How many threads calls use.");
+  Function(m, "threads", &ThreadCount, "The number of threads that calls use.");
   Function(m, "instruction_sets", &InstructionSets,
-           "That this machine has and the library can use, best first.");
-  Function(m, "active_instruction_set", &ActiveInstructionSet, "The one in use.");
+           "Instruction sets that this machine has and the library can use, best first.");
+  Function(m, "active_instruction_set", &ActiveInstructionSet, "The instruction set in use.");
   Function(
       m, "disable_core_dumps", [] { Call([] { return DisableCoreDumps(); }); },
-      "Keeps this process out of core dumps and debuggers: for programs with secret keys.");
+      "Excludes this process from core dumps and debuggers: for programs with secret keys.");
 }
 
 }  // namespace
 
 PYBIND11_MODULE(_heft, m) {
-  m.doc() = "The C++ library's contract; import heft instead.";
+  m.doc() = "The bindings of the C++ library; import heft instead.";
   py::options options;
   options.disable_function_signatures();
   options.disable_enum_members_docstring();

@@ -34,14 +34,15 @@ py::object Frame(const OpenedScores& opened) {
 
 void DefineScores(py::module_& m) {
   Record<Candidate>(m, "Candidate", "An identity with its best score over its templates.")
-      .Field("identity", &Candidate::identity, "\"#\" and the position where there are no names.")
+      .Field("identity", &Candidate::identity,
+             "The identity; \"#\" and the position if the reply has no names.")
       .Field("score", &Candidate::score, "Cosine, rounded to 0.001.")
-      .Field("templates", &Candidate::templates, "Of this identity.")
+      .Field("templates", &Candidate::templates, "Number of templates of this identity.")
       .Field("log_likelihood_ratio", &Candidate::log_likelihood_ratio,
-             "In favour of a match, or None where the model is not calibrated.")
+             "In favour of a match, or None if the model is not calibrated.")
       .Field("scores_left", &Candidate::scores_left,
-             "That the identity may still give this client, ever.");
-  Record<OpenedScores> opened(m, "OpenedScores", "A reply in the clear.");
+             "Scores of this identity that this client may still get, ever.");
+  Record<OpenedScores> opened(m, "OpenedScores", "An opened reply with its scores.");
   opened
       .Field(
           "kind", [](const OpenedScores& o) { return KindName(o.kind); },
@@ -49,18 +50,21 @@ void DefineScores(py::module_& m) {
       .Field(
           "gallery", [](const OpenedScores& o) { return HexOf(o.gallery); },
           "Id of the gallery that answered.")
-      .Field("probe", &OpenedScores::probe, "Its label, as the client gave it.")
-      .Field("modalities", &OpenedScores::modalities, "That the probe had, as its samples say.")
-      .Field("claimed", &OpenedScores::claimed, "The claimed identity, of a verification.")
-      .Field("candidates", &OpenedScores::candidates, "Best first.")
-      .Field("withheld", &OpenedScores::withheld, "That are not shown: their scores are spent.")
+      .Field("probe", &OpenedScores::probe, "Label of the probe, as the client gave it.")
+      .Field("modalities", &OpenedScores::modalities,
+             "Modalities of the probe, as its samples say.")
+      .Field("claimed", &OpenedScores::claimed, "The claimed identity of a verification.")
+      .Field("candidates", &OpenedScores::candidates, "The candidates, best first.")
+      .Field("withheld", &OpenedScores::withheld,
+             "Number of candidates that are not shown, because their scores are spent.")
       .Field("refusal", &OpenedScores::refusal, "Why the reply is refused; empty if it is not.")
       .Field(
           "where", [](const OpenedScores& o) { return Where(o.where); },
-          "Conditions that the server says it was restricted to.")
-      .Field("searched", &OpenedScores::searched, "Templates that answered.")
-      .Field("key_warning", &OpenedScores::key_warning,
-             "That half of what may be opened under the key has been; empty before.");
+          "Conditions to which the search was restricted, as the server says.")
+      .Field("searched", &OpenedScores::searched, "Templates that were searched.")
+      .Field(
+          "key_warning", &OpenedScores::key_warning,
+          "A warning once half of what may be opened with the key has been opened; empty before.");
   Method(opened.object(), "to_dataframe", &Frame,
          "The candidates as a pandas DataFrame: identity, score, templates, log_likelihood_ratio.");
   Method(
@@ -70,135 +74,145 @@ void DefineScores(py::module_& m) {
                    ? self.Decide(threshold.cast<const ChosenThreshold&>())
                    : self.Decide(threshold.cast<double>());
       },
-      "The rule of acceptance at a ChosenThreshold, or a score.", py::arg("threshold"));
+      "Decides at a ChosenThreshold or a score.", py::arg("threshold"));
 }
 
 void DefineDecision(py::module_& m) {
-  Record<Decision>(m, "Decision", "What a relying party needs to know, and no score.")
+  Record<Decision>(m, "Decision", "The decision for a relying party, without a score.")
       .Field(
           "kind", [](const Decision& d) { return KindName(d.kind); },
           "identification or verification.")
       .Field(
           "gallery", [](const Decision& d) { return HexOf(d.gallery); },
           "Id of the gallery that answered.")
-      .Field("probe", &Decision::probe, "Its label, as the client gave it.")
-      .Field("modalities", &Decision::modalities, "That the probe had: whose table decided.")
-      .Field("accepted", &Decision::accepted, "Whether somebody is.")
-      .Field("identity", &Decision::identity, "Of whom, if accepted.")
-      .Field("claimed", &Decision::claimed, "The claimed identity, of a verification.")
+      .Field("probe", &Decision::probe, "Label of the probe, as the client gave it.")
+      .Field("modalities", &Decision::modalities,
+             "Modalities of the probe, which select the decision table.")
+      .Field("accepted", &Decision::accepted, "Whether the probe is accepted.")
+      .Field("identity", &Decision::identity, "The accepted identity; empty if rejected.")
+      .Field("claimed", &Decision::claimed, "The claimed identity of a verification.")
       .Field("refusal", &Decision::refusal, "Why the reply is refused; empty if it is not.")
-      .Field("at", &Decision::at, "The threshold by which it was decided.")
-      .Field("key_warning", &Decision::key_warning,
-             "That half of what may be opened under the key has been; empty before.")
+      .Field("at", &Decision::at, "The threshold of the decision.")
+      .Field(
+          "key_warning", &Decision::key_warning,
+          "A warning once half of what may be opened with the key has been opened; empty before.")
       .Field(
           "where", [](const Decision& d) { return Where(d.where); },
-          "Conditions that the server says it was restricted to.")
+          "Conditions to which the search was restricted, as the server says.")
       .Field(
           "likelihood", [](const Decision& d) { return std::string(LikelihoodName(d.likelihood)); },
-          "weak, moderate or strong, where it was asked for; otherwise empty.");
+          "weak, moderate or strong, if it was requested; otherwise empty.");
 }
 
 void DefineAdmission(py::module_& m) {
-  Record<Admissions::Verdict>(m, "Verdict", "Of one template that waited.")
-      .Field("identity", &Admissions::Verdict::identity, "Whose.")
-      .Field("admitted", &Admissions::Verdict::admitted, "Whether.")
+  Record<Admissions::Verdict>(m, "Verdict", "The result for one pending template.")
+      .Field("identity", &Admissions::Verdict::identity, "The identity of the template.")
+      .Field("admitted", &Admissions::Verdict::admitted, "Whether it was admitted.")
       .Field(
           "rejection",
           [](const Admissions::Verdict& v) { return std::string(RejectionName(v.rejection)); },
           "REJECTED, ENROLLED, NOT_AUTHORISED, MISPLACED or UNSOUND; empty if admitted.")
       .Field("reason", &Admissions::Verdict::reason,
-             "Of a rejection, with what was measured of this template.");
+             "Why it was rejected, with the measured values.");
   Record<Admissions::Group>(m, "RejectedGroup", "All templates that are rejected for one cause.")
       .Field(
           "rejection",
           [](const Admissions::Group& g) { return std::string(RejectionName(g.rejection)); },
-          "As of a Verdict.")
-      .Field("cause", &Admissions::Group::cause, "What was found, with the range measured.")
+          "As for a Verdict.")
+      .Field("cause", &Admissions::Group::cause,
+             "The cause, with the range of the measured values.")
       .Field(
           "remedy", [](const Admissions::Group& g) { return InPython(g.remedy); },
-          "What to do about it; may be empty.")
-      .Field("identities", &Admissions::Group::identities, "One entry a template.");
-  Record<Admissions>(m, "Admissions", "The key owner's answer to those who wait.")
-      .Field("verdicts", &Admissions::verdicts, "In the order of the request.")
-      .Field("groups", &Admissions::groups, "Of the rejections by cause, the largest first.")
+          "How to solve the problem; may be empty.")
+      .Field("identities", &Admissions::Group::identities, "Identities, one entry per template.");
+  Record<Admissions>(m, "Admissions", "The key owner's answer to a request for admission.")
+      .Field("verdicts", &Admissions::verdicts, "The results, in the order of the request.")
+      .Field("groups", &Admissions::groups, "The rejections by cause, the largest group first.")
       .Field(
           "signed_admission", [](const Admissions& a) { return BytesOf(a.signed_admission); },
-          "For Matcher.admit, good for seven days.");
+          "For Matcher.admit, valid for seven days.");
   using Person = AdmissionInquiry::Person;
-  Record<Person>(m, "WaitingPerson", "Somebody of an enrolment.")
-      .Field("identity", &Person::identity, "Who.")
+  Record<Person>(m, "WaitingPerson", "A person in a pending enrolment.")
+      .Field("identity", &Person::identity, "The identity.")
       .Field("known", &Person::known, "Whether the gallery has this identity already.");
   using Enrolment = AdmissionInquiry::Enrolment;
-  Record<Enrolment>(m, "WaitingEnrolment", "What was brought together and is decided together.")
+  Record<Enrolment>(m, "WaitingEnrolment",
+                    "Templates that were enrolled together and are decided together.")
       .Field(
           "entry", [](const Enrolment& e) { return HexOf(e.entry); },
-          "Names it, for KeyOwner.admit; 64 hexadecimal digits.")
-      .Field("people", &Enrolment::people, "Whose templates.")
-      .Field("authorised", &Enrolment::authorised, "Whether a registrar's word came with it.");
+          "Id of the enrolment, for KeyOwner.admit; 64 hexadecimal digits.")
+      .Field("people", &Enrolment::people, "The people of the templates.")
+      .Field("authorised", &Enrolment::authorised,
+             "Whether a registrar's authorisation came with it.");
   Record<AdmissionInquiry>(m, "AdmissionInquiry", "A request for admission, before it is decided.")
       .Field(
-          "gallery", [](const AdmissionInquiry& a) { return HexOf(a.gallery); }, "Its id.")
-      .Field("generation", &AdmissionInquiry::generation, "Of that gallery.")
-      .Field("enrolments", &AdmissionInquiry::enrolments, "Who wait.");
-  Record<RenewedBlocks>(m, "RenewedBlocks", "What was encrypted anew.")
-      .Field("blocks", &RenewedBlocks::blocks, "Of the gallery.")
-      .Field("templates", &RenewedBlocks::templates, "In them.")
+          "gallery", [](const AdmissionInquiry& a) { return HexOf(a.gallery); },
+          "Id of the gallery.")
+      .Field("generation", &AdmissionInquiry::generation, "Generation of the gallery.")
+      .Field("enrolments", &AdmissionInquiry::enrolments, "The pending enrolments.");
+  Record<RenewedBlocks>(m, "RenewedBlocks", "The result of a renewal by the key owner.")
+      .Field("blocks", &RenewedBlocks::blocks, "Blocks of the gallery that were encrypted again.")
+      .Field("templates", &RenewedBlocks::templates, "Templates in the new blocks.")
       .Field(
           "signed_renewal", [](const RenewedBlocks& r) { return BytesOf(r.signed_renewal); },
-          "For Gallery.renew, good for seven days.");
+          "For Gallery.renew, valid for seven days.");
 }
 
 void DefineBudgetUse(py::module_& m) {
-  Record<BudgetLimits>(m, "BudgetLimits", "What may be published of a model's galleries.")
-      .Field("scores", &BudgetLimits::scores, "Of an identity, ever; one client gets half.")
-      .Field("decisions", &BudgetLimits::decisions, "On an identity, again within a day.")
-      .Field("client_bits", &BudgetLimits::client_bits, "That one client is told, a day.");
+  Record<BudgetLimits>(m, "BudgetLimits",
+                       "The limits on what may be published of a model's galleries.")
+      .Field("scores", &BudgetLimits::scores, "Scores of an identity, ever; one client gets half.")
+      .Field("decisions", &BudgetLimits::decisions,
+             "Decisions on an identity, restored within a day.")
+      .Field("client_bits", &BudgetLimits::client_bits, "Bits that one client gets in a day.");
   using Restart = BudgetUse::Restart;
-  Record<Restart>(m, "BudgetRestart", "The journal was begun anew.")
+  Record<Restart>(m, "BudgetRestart", "A new start of the journal.")
       .Field("time", &Restart::time, "Unix seconds.")
-      .Field("reason", &Restart::reason, "That was given.");
+      .Field("reason", &Restart::reason, "The given reason.");
   using Client = BudgetUse::Client;
-  Record<Client>(m, "BudgetClient", "What one client was told.")
+  Record<Client>(m, "BudgetClient", "What was published to one client.")
       .Field(
-          "client", [](const Client& c) { return HexOf(c.client); }, "Public key.")
-      .Field("openings", &Client::openings, "For it.")
-      .Field("slots", &Client::slots, "Scores published.")
-      .Field("bits", &Client::bits, "That it may be told now.")
-      .Field("full_at", &Client::full_at, "Unix seconds: from then on, all of its bits again.");
-  Record<BudgetUse>(m, "BudgetUse", "What the journal of a key's openings says.")
-      .Field("limits", &BudgetUse::limits, "That hold.")
-      .Field("scores", &BudgetUse::scores, "Of the identity with the most.")
-      .Field("decisions", &BudgetUse::decisions, "On the identity with the most.")
-      .Field("inherited", &BudgetUse::inherited, "Of the scores: counted by version 0.1.")
-      .Field("identifications", &BudgetUse::identifications, "That were opened.")
-      .Field("verifications", &BudgetUse::verifications, "That were opened.")
-      .Field("openings", &BudgetUse::openings, "Under this key, of all models.")
-      .Field("key_bits", &BudgetUse::key_bits, "That openings can tell of this key at most.")
-      .Field("most_key_bits", &BudgetUse::most_key_bits, "Where they end, without flooding.")
-      .Field("identities", &BudgetUse::identities, "Of which anything was published.")
+          "client", [](const Client& c) { return HexOf(c.client); }, "Public key of the client.")
+      .Field("openings", &Client::openings, "Replies that were opened for it.")
+      .Field("slots", &Client::slots, "Scores that were published to it.")
+      .Field("bits", &Client::bits, "Bits that it may get now.")
+      .Field("full_at", &Client::full_at,
+             "Unix seconds at which all its bits are available again.");
+  Record<BudgetUse>(m, "BudgetUse", "The use of the query budget, from the journal.")
+      .Field("limits", &BudgetUse::limits, "The limits that apply.")
+      .Field("scores", &BudgetUse::scores, "Scores of the identity with the most.")
+      .Field("decisions", &BudgetUse::decisions, "Decisions on the identity with the most.")
+      .Field("inherited", &BudgetUse::inherited, "Of these scores, those that version 0.1 counted.")
+      .Field("identifications", &BudgetUse::identifications, "Identifications that were opened.")
+      .Field("verifications", &BudgetUse::verifications, "Verifications that were opened.")
+      .Field("openings", &BudgetUse::openings, "Openings with this key, for all models.")
+      .Field("key_bits", &BudgetUse::key_bits,
+             "What the openings reveal of this key, at most, in bits.")
+      .Field("most_key_bits", &BudgetUse::most_key_bits,
+             "The bits at which openings end, without flooding.")
+      .Field("identities", &BudgetUse::identities, "Identities of which anything was published.")
       .Field(
           "gallery", [](const BudgetUse& b) { return HexOf(b.gallery); },
-          "Id of the key's own: the first that it saw; zeros: none yet.")
+          "Id of the key's gallery: the first that it saw; zeros: none yet.")
       .Field("reconstruction_cosine", &BudgetUse::reconstruction_cosine,
-             "What limits.scores tell of a template, in (0, 1].")
-      .Field("clients", &BudgetUse::clients, "What each was told.")
-      .Field("restarts", &BudgetUse::restarts, "Of the journal, by hand.")
+             "The accuracy with which limits.scores reveal a template: a cosine in (0, 1].")
+      .Field("clients", &BudgetUse::clients, "What was published to each client.")
+      .Field("restarts", &BudgetUse::restarts, "New starts of the journal by hand.")
       .Field("restart_count", &BudgetUse::restart_count,
-             "Of the journal: more than these where one was lost.")
-      .Field("entries", &BudgetUse::entries, "Of the journal, ever.")
-      .Field("last_entry", &BudgetUse::last_entry, "Unix seconds.")
+             "Number of new starts; more than the listed ones if a journal was lost.")
+      .Field("entries", &BudgetUse::entries, "Entries of the journal, ever.")
+      .Field("last_entry", &BudgetUse::last_entry, "Unix seconds of the last entry.")
       .Field(
           "revoked", [](const BudgetUse& b) { return b.successor.has_value(); },
-          "Whether another key has taken this one's place.")
+          "Whether another key has replaced this one.")
       .Field(
           "successor",
           [](const BudgetUse& b) {
             return b.successor ? py::object(py::str(HexOf(*b.successor))) : py::object(py::none());
           },
-          "That key's id, or None.");
+          "The id of that key, or None.");
   Function(m, "default_limits", &DefaultLimits,
-           "What may be published of a model's galleries until set_budget says otherwise.",
-           py::arg("model"));
+           "The limits of a model's galleries until set_budget changes them.", py::arg("model"));
 }
 
 }  // namespace

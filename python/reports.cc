@@ -19,12 +19,12 @@ std::vector<NamedScores> SystemsOf(const py::object& scores) {
 }
 
 void DefineReport(py::module_& m) {
-  Record<Report>(m, "Report", "What an evaluation has found.")
+  Record<Report>(m, "Report", "The result of an evaluation.")
       .Field(
           "results", [](const Report& r) { return ObjectOf(r.json); },
-          "All numbers: data, model, a row a system, gap, decisions, times.")
-      .Field("text", &Report::text, "The main ones, as lines for people.")
-      .Field("page", &Report::page, "One HTML page; empty unless it was asked for.")
+          "All numbers: data, model, one row per system, gap, decisions, times.")
+      .Field("text", &Report::text, "The main numbers, as lines of text.")
+      .Field("page", &Report::page, "One HTML page; empty unless it was requested.")
       .Field(
           "pictures",
           [](const Report& r) {
@@ -32,7 +32,7 @@ void DefineReport(py::module_& m) {
             for (const auto& [name, svg] : r.pictures) out[py::str(name)] = svg;
             return out;
           },
-          "File names and SVG, where they were asked for.")
+          "Pictures (SVG) by file name, if they were requested.")
       .Field(
           "warnings",
           [](const Report& r) {
@@ -46,7 +46,7 @@ void DefineReport(py::module_& m) {
           [](const Report& r) {
             return r.scores.pairs.empty() ? py::object(py::none()) : py::cast(r.scores);
           },
-          "A ScoreTable of what was compared, where it was asked for; otherwise None.");
+          "A ScoreTable of the comparisons, if it was requested; otherwise None.");
 }
 
 }  // namespace
@@ -65,11 +65,11 @@ void DefineReports(py::module_& m) {
         Watch watch(progress);
         return Call([&] { return Evaluate(data, model, options, watch.monitor()); });
       },
-      "Measures a model on one split, every sample against every other, plain and encrypted;\n"
-      "keys are made for it and thrown away. Minutes for some hundred samples. scores: keeps what\n"
-      "was compared, pair by pair. command: what the page says makes it again.\n"
-      "InvalidArgument, Cancelled; Unavailable where page or pictures need gnuplot and it is not\n"
-      "there.",
+      "Measures a model on one split: every sample against every other, plain and encrypted,\n"
+      "with temporary keys. This takes minutes for some hundred samples.\n\n"
+      "scores: keep the score of each pair. command: the command that the page names to repeat\n"
+      "the evaluation. InvalidArgument, Cancelled; Unavailable if the page or pictures need\n"
+      "gnuplot and it is not installed.",
       py::arg("data"), py::arg("model"), py::kw_only(), py::arg("split") = "test",
       py::arg("replicates") = 1000, py::arg("seed") = 1, py::arg("page") = false,
       py::arg("pictures") = false, py::arg("scores") = false, py::arg("command") = "",
@@ -87,17 +87,17 @@ void DefineReports(py::module_& m) {
         Watch watch(progress);
         return Call([&] { return MeasureScores(systems, options, watch.monitor()); });
       },
-      "AUROC, EER, and FMR with FNMR at thresholds for fmrs, of a ScoreTable or several by name; "
-      "of\n"
-      "one with plain scores also what encryption changes (`heft roc`). curve: every point of the\n"
-      "ROC. InvalidArgument where genuine or impostor scores are missing; Cancelled, Unavailable.",
+      "AUROC, EER, and FMR with FNMR at thresholds for fmrs, of a ScoreTable or several by\n"
+      "name. A table with plain scores also gives the change by encryption (`heft roc`). curve:\n"
+      "every point of the ROC. InvalidArgument if genuine or impostor scores are missing;\n"
+      "Cancelled, Unavailable.",
       py::arg("scores"), py::kw_only(), py::arg("fmrs") = py::make_tuple(1e-1, 1e-2, 1e-3, 1e-4),
       py::arg("replicates") = 1000, py::arg("seed") = 1, py::arg("curve") = false,
       py::arg("page") = false, py::arg("pictures") = false, py::arg("command") = "",
       py::arg("progress") = py::none());
   Function(
       m, "check_drawing", [] { Call([] { return CheckDrawing(); }); },
-      "Unavailable where gnuplot, which draws pages and pictures, is not installed.");
+      "Raises Unavailable if gnuplot, which draws pages and pictures, is not installed.");
 }
 
 }  // namespace heft::python

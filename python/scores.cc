@@ -51,7 +51,7 @@ std::vector<bool> KindsOf(const py::object& given) {
   const py::array any = py::array::ensure(given);
   if (!any || any.ndim() != 1 || any.dtype().kind() != 'b') {
     PyErr_Clear();
-    Wrong("genuine: give an array of bool, of one dimension");
+    Wrong("genuine: give an array of bool with one dimension");
   }
   const py::array_t<bool, py::array::c_style | py::array::forcecast> kinds(any);
   return std::vector<bool>(kinds.data(), kinds.data() + kinds.size());
@@ -115,20 +115,21 @@ void CheckNames(const ScoreTable& table) {
   if (read.subjects == once.subjects && read.labels == once.labels && read.splits == once.splits) {
     return;
   }
-  Wrong("a name of a subject, label or split reads as another one in a file");
+  Wrong("the name of a subject, label or split would read as another name in a file");
 }
 
 void CheckPairs(const ScoreTable& table) {
-  if (table.pairs.empty()) Wrong("score: there are no comparisons");
+  if (table.pairs.empty()) Wrong("score: give at least one comparison");
   for (size_t i = 0; i < table.pairs.size(); ++i) {
     const ScorePair& pair = table.pairs[i];
     if (std::isinf(pair.score) || std::isinf(pair.plain)) {
-      Wrong("comparison " + std::to_string(i) + " has an infinite score: one that failed has nan");
+      Wrong("comparison " + std::to_string(i) +
+            " has an infinite score: use nan for a failed comparison");
     }
     if (table.named && pair.genuine != (pair.enrolled == pair.probe)) {
       Wrong("comparison " + std::to_string(i) +
-            (pair.genuine ? " is genuine, and of two subjects"
-                          : " is an impostor's, and of one subject"));
+            (pair.genuine ? " is genuine, but names two subjects"
+                          : " is an impostor's, but names one subject"));
     }
   }
 }
@@ -139,7 +140,7 @@ ScoreTable FromArrays(const py::object& score, const py::object& genuine,
                       const py::object& split, const py::object& plain) {
   ScoreTable table;
   table.named = !enrolled.is_none();
-  if (enrolled.is_none() != probe.is_none()) Wrong("give enrolled and probe, or none of them");
+  if (enrolled.is_none() != probe.is_none()) Wrong("give enrolled and probe together, or neither");
   if (!table.named && genuine.is_none()) Wrong("give genuine, or enrolled and probe");
   const std::vector<double> scores = NumbersOf(score, "score");
   const size_t count = scores.size();
@@ -233,7 +234,7 @@ ScoreForm FormOf(const std::string& name) {
   if (name == "csv") return ScoreForm::kCsv;
   if (name == "bob4") return ScoreForm::kBob4;
   if (name == "bob5") return ScoreForm::kBob5;
-  Wrong("form is \"csv\", \"bob4\" or \"bob5\", not \"" + name + "\"");
+  Wrong("form must be \"csv\", \"bob4\" or \"bob5\", not \"" + name + "\"");
 }
 
 void DefineReading(Class& c) {
@@ -243,23 +244,22 @@ void DefineReading(Class& c) {
         const std::string file = PathOf(path);
         return Call([&] { return ReadScores(file); });
       },
-      "A file of scores: CSV of `heft evaluate --scores` or of bob.bio, or bob.bio's four or five\n"
-      "columns, told apart by the first line. InvalidArgument with the line and what is wrong "
-      "with\n"
-      "it, NotFound.",
+      "Loads a file of scores: CSV of `heft evaluate --scores` or of bob.bio, or bob.bio's four\n"
+      "or five columns, recognised by the first line. InvalidArgument with the line and its\n"
+      "error, NotFound.",
       py::arg("path"));
   StaticMethod(
       c, "parse",
       [](const std::string& text) { return Call([&] { return ParseScores(text, "scores"); }); },
-      "The text of such a file.", py::arg("text"));
+      "Reads the text of such a file.", py::arg("text"));
   StaticMethod(
       c, "load_lists",
       [](const py::object& genuine, const py::object& impostor, bool histogram) {
         const ScoreLists paths{PathOf(genuine), PathOf(impostor)};
         return Call([&] { return ReadScoreLists(paths, histogram); });
       },
-      "PyEER's form: a file of genuine scores and one of impostors', the last column of each.\n"
-      "histogram: line k of the second, from 0, says how many scores are k.",
+      "Loads PyEER's form: a file of genuine scores and one of impostor scores, in the last\n"
+      "column of each. histogram: line k of the second file, from 0, is the number of scores k.",
       py::arg("genuine"), py::arg("impostor"), py::kw_only(), py::arg("histogram") = false);
   StaticMethod(
       c, "parse_lists",
@@ -268,10 +268,10 @@ void DefineReading(Class& c) {
           return ParseScoreLists({genuine, impostor}, {"genuine", "impostor"}, histogram);
         });
       },
-      "The texts of such files.", py::arg("genuine"), py::arg("impostor"), py::kw_only(),
+      "Reads the texts of such files.", py::arg("genuine"), py::arg("impostor"), py::kw_only(),
       py::arg("histogram") = false);
   StaticMethod(c, "from_dataframe", &FromFrame,
-               "From a pandas DataFrame with the CSV's columns: score and, to name the people,\n"
+               "Reads a pandas DataFrame with the CSV's columns: score and, for the people,\n"
                "bio_ref_subject_id and probe_subject_id, or kind. InvalidArgument.",
                py::arg("frame"));
 }
@@ -283,8 +283,9 @@ void DefineWriting(Class& c) {
         const ScoreForm wanted = FormOf(form);
         return Call([&] { return FormatScores(self, wanted); });
       },
-      "As a file of form csv, bob4 or bob5 holds them; numbers read back exactly. InvalidArgument\n"
-      "for scores that name nobody, and in columns for a name with a blank.",
+      "The text of a file of form csv, bob4 or bob5; numbers are read back exactly.\n"
+      "InvalidArgument for scores without names in bob4 and bob5, and for names with a blank\n"
+      "there.",
       py::arg("form") = "csv");
   Method(
       c, "save",
@@ -297,14 +298,14 @@ void DefineWriting(Class& c) {
           return WriteFile(file, std::string_view(*text));
         });
       },
-      "Writes that file; replaced whole.", py::arg("path"), py::arg("form") = "csv");
+      "Writes that file, which is replaced as a whole.", py::arg("path"), py::arg("form") = "csv");
   Method(
       c, "to_lists",
       [](const ScoreTable& self) {
         const ScoreLists lists = FormatScoreLists(self);
         return py::make_tuple(lists.genuine, lists.impostor);
       },
-      "PyEER's two texts, of genuine scores and of impostors'; failed comparisons are left out.");
+      "PyEER's two texts, with genuine and impostor scores; failed comparisons are left out.");
   Method(c, "to_dataframe", &Frame,
          "A pandas DataFrame with the CSV's columns; names are categories.");
   Method(
@@ -312,8 +313,7 @@ void DefineWriting(Class& c) {
       [](const ScoreTable& self, const std::string& split) {
         return Take(SelectSplit(self, split));
       },
-      "The comparisons of one split alone. NotFound, with the splits that there are.",
-      py::arg("split"));
+      "The comparisons of one split only. NotFound lists the splits.", py::arg("split"));
 }
 
 void DefineColumns(Class& c) {
@@ -321,42 +321,43 @@ void DefineColumns(Class& c) {
     c.def_property_readonly(
         name, [field](const py::object& self) { return View(self, field); }, text);
   };
-  view("score", &ScorePair::score, "float64, a read-only view; NaN where a comparison failed.");
+  view("score", &ScorePair::score, "float64, a read-only view; NaN for a failed comparison.");
   view("genuine", &ScorePair::genuine, "bool, a read-only view.");
-  view("enrolled", &ScorePair::enrolled, "Who is enrolled, an index into subjects; a view.");
-  view("probe", &ScorePair::probe, "Whose probe, an index into subjects; a view.");
-  view("enrolled_label", &ScorePair::enrolled_label, "A template's, an index into labels; a view.");
-  view("probe_label", &ScorePair::probe_label, "A probe's, an index into labels; a view.");
-  view("split", &ScorePair::split, "An index into splits; a view.");
+  view("enrolled", &ScorePair::enrolled, "The enrolled person, an index into subjects; a view.");
+  view("probe", &ScorePair::probe, "The person of the probe, an index into subjects; a view.");
+  view("enrolled_label", &ScorePair::enrolled_label, "The template, an index into labels; a view.");
+  view("probe_label", &ScorePair::probe_label, "The probe, an index into labels; a view.");
+  view("split", &ScorePair::split, "The split, an index into splits; a view.");
   c.def_property_readonly(
       "plain",
       [](const py::object& self) -> py::object {
         if (!self.cast<const ScoreTable&>().has_plain) return py::none();
         return View(self, &ScorePair::plain);
       },
-      "The same computed in the clear, a view; None where the table has no such column.");
+      "The same scores computed without encryption, a view; None if the table has none.");
   c.def_readonly("subjects", &ScoreTable::subjects, "Names of people.");
-  c.def_readonly("labels", &ScoreTable::labels, "Of templates and probes; may be empty texts.");
-  c.def_readonly("splits", &ScoreTable::splits, "Their names; may be empty texts.");
-  c.def_readonly("named", &ScoreTable::named, "False: scores of two kinds, and no subjects.");
+  c.def_readonly("labels", &ScoreTable::labels,
+                 "Names of templates and probes; may be empty texts.");
+  c.def_readonly("splits", &ScoreTable::splits, "Names of splits; may be empty texts.");
+  c.def_readonly("named", &ScoreTable::named,
+                 "False if scores are only genuine or impostor, without subjects.");
   c.def_property_readonly(
       "failures",
       [](const ScoreTable& self) {
         return std::ranges::count_if(self.pairs, [](auto& pair) { return std::isnan(pair.score); });
       },
-      "Comparisons without a score.");
+      "Number of comparisons without a score.");
 }
 
 }  // namespace
 
 void DefineScoreFiles(py::module_& m) {
-  Class c(m, "ScoreTable",
-          "Scores of comparisons, as files of scores have them (docs/evaluation.md).");
+  Class c(m, "ScoreTable", "Scores of comparisons, as in files of scores (docs/evaluation.md).");
   Init(c, &FromArrays,
-       "From arrays: score, a similarity each, NaN where the comparison failed; and who was "
-       "compared\n"
-       "with whom, enrolled and probe (str or int), or only whether they are genuine. Labels name\n"
-       "templates and probes; plain: the same scores in the clear. InvalidArgument.",
+       "From arrays: score, one similarity per comparison, NaN for a failed one; and either the\n"
+       "compared people, enrolled and probe (str or int), or genuine (bool). Labels name\n"
+       "templates and probes. plain: the same scores computed without encryption.\n"
+       "InvalidArgument.",
        py::arg("score"), py::arg("genuine") = py::none(), py::kw_only(),
        py::arg("enrolled") = py::none(), py::arg("probe") = py::none(),
        py::arg("enrolled_label") = py::none(), py::arg("probe_label") = py::none(),

@@ -13,7 +13,7 @@ namespace {
 
 KeyId KeyIdOf(const std::string& text) {
   const auto id = ParseGalleryId(text);  // of the same form
-  if (!id.ok()) Wrong("key_id: 32 hexadecimal digits, as new_key_id() or inspect(file) gives them");
+  if (!id.ok()) Wrong("key_id: give 32 hexadecimal digits, from new_key_id() or inspect(file)");
   return *id;
 }
 
@@ -25,24 +25,27 @@ py::list AllBytes(const std::vector<std::vector<uint8_t>>& all) {
 
 void DefineExported(py::module_& m) {
   Record<SealParameters>(m, "SealParameters",
-                         "SEAL's encryption parameters for a model, and what to do with them.")
+                         "SEAL's encryption parameters for a model, and how to use them.")
       .Field(
           "parameters", [](const SealParameters& p) { return BytesOf(p.parameters); },
           "SEAL's EncryptionParameters.")
-      .Field("ring", &SealParameters::ring, "matching or enrolment; empty where there is one.")
-      .Field("description", &SealParameters::description, "In words.")
-      .Field("degree", &SealParameters::degree, "Of the ring.")
-      .Field("primes", &SealParameters::primes, "The special one last.")
-      .Field("scale", &SealParameters::scale, "To encrypt at, at the first level.")
-      .Field("runs", &SealParameters::runs, "Of each modality (docs/seal.md, \"Samples\").")
-      .Field("rotation_steps", &SealParameters::rotation_steps,
-             "Galois keys to make, with the conjugation's; none of an enrolment ring.");
-  Record<SealSamples>(m, "SealSamples", "SEAL's Ciphertexts of encrypted samples.")
+      .Field("ring", &SealParameters::ring,
+             "matching or enrolment; empty if there is only one ring.")
+      .Field("description", &SealParameters::description, "A description in words.")
+      .Field("degree", &SealParameters::degree, "Degree of the ring.")
+      .Field("primes", &SealParameters::primes, "The primes; the special one is last.")
+      .Field("scale", &SealParameters::scale, "Scale at which to encrypt, at the first level.")
+      .Field("runs", &SealParameters::runs, "Runs of each modality (docs/seal.md, \"Samples\").")
+      .Field(
+          "rotation_steps", &SealParameters::rotation_steps,
+          "Steps for which to make Galois keys, and also the conjugation's; none for an enrolment\n"
+          "ring.");
+  Record<SealSamples>(m, "SealSamples", "Encrypted samples as SEAL's Ciphertexts.")
       .Field(
           "ciphertexts", [](const SealSamples& s) { return AllBytes(s.ciphertexts); },
-          "One a sample, or a coordinate of bulk samples.")
-      .Field("labels", &SealSamples::labels, "One a sample.")
-      .Field("bulk", &SealSamples::bulk, "Whether they are coordinates.");
+          "One per sample, or one per coordinate of bulk samples.")
+      .Field("labels", &SealSamples::labels, "One per sample.")
+      .Field("bulk", &SealSamples::bulk, "Whether each ciphertext is a coordinate.");
   using Reply = SealScores::Reply;
   Record<Reply>(m, "SealReply", "One ciphertext of scores.")
       .Field(
@@ -54,42 +57,45 @@ void DefineExported(py::module_& m) {
             for (const SealScores::Answer& a : r.answers) out.emplace_back(a.slot, a.lane);
             return out;
           },
-          "(slot, lane) that answer, lane 0 the real part; none: all of the block.")
-      .Field("block", &Reply::block, "Of an identification.");
+          "The (slot, lane) of the scores, lane 0 the real part; empty: all of the block.")
+      .Field("block", &Reply::block, "Number of the block, for an identification.");
 }
 
 void DefineScores(py::module_& m) {
-  Record<SealScores>(m, "SealScores", "A reply in SEAL's Ciphertexts, of the matching ring.")
+  Record<SealScores>(m, "SealScores", "A reply as SEAL's Ciphertexts, of the matching ring.")
       .Field(
           "kind",
           [](const SealScores& s) {
             return s.kind == ScoreKind::kIdentification ? "identification" : "verification";
           },
           "identification or verification.")
-      .Field("probe", &SealScores::probe, "Its label.")
-      .Field("claimed", &SealScores::claimed, "The claimed identity, of a verification.")
-      .Field("templates", &SealScores::templates, "Places, of an identification.")
-      .Field("identities", &SealScores::identities, "By place; empty where it does not answer.")
-      .Field("replies", &SealScores::replies, "The scores.")
+      .Field("probe", &SealScores::probe, "Label of the probe.")
+      .Field("claimed", &SealScores::claimed, "The claimed identity of a verification.")
+      .Field("templates", &SealScores::templates, "Number of places, for an identification.")
+      .Field("identities", &SealScores::identities,
+             "Identities by place; empty for a place that is not matched.")
+      .Field("replies", &SealScores::replies, "The ciphertexts of scores.")
       .Field(
           "squared_norm", [](const SealScores& s) { return BytesOf(s.squared_norm); },
-          "Of the probe, with what proves it (docs/seal.md).")
+          "Squared norm of the probe, for its proof (docs/seal.md).")
       .Field(
           "squared_norm_turned", [](const SealScores& s) { return BytesOf(s.squared_norm_turned); },
-          "The same times i (-1)^j, for decoders that give real parts.")
+          "The same times i (-1)^j, for decoders that return real parts.")
       .Field("divide_by_norm", &SealScores::divide_by_norm,
-             "Whether scores are to be divided by the root of it.")
+             "Whether to divide scores by the root of the squared norm.")
       .Field(
           "factors",
           [](const SealScores& s) {
             return py::array_t<double>(static_cast<py::ssize_t>(s.factors.size()),
                                        s.factors.data());
           },
-          "With which scores are to be multiplied, real parts first; empty where all are 1.");
-  Record<ImportedEvaluationKeys>(m, "ImportedEvaluationKeys", "Evaluation keys, made of SEAL's.")
+          "Factors for the scores, real parts first; empty if all are 1.");
+  Record<ImportedEvaluationKeys>(m, "ImportedEvaluationKeys",
+                                 "Evaluation keys that were made from SEAL's keys.")
       .Field(
-          "bytes", [](const ImportedEvaluationKeys& k) { return BytesOf(k.bytes); }, "HEFT's file.")
-      .Field("galois_keys", &ImportedEvaluationKeys::galois_keys, "That were taken.");
+          "bytes", [](const ImportedEvaluationKeys& k) { return BytesOf(k.bytes); },
+          "The bytes of HEFT's file.")
+      .Field("galois_keys", &ImportedEvaluationKeys::galois_keys, "Galois keys that were used.");
   Record<SealEvaluationKeys>(m, "SealEvaluationKeys", "New keys for SEAL.")
       .Field(
           "relinearisation", [](const SealEvaluationKeys& k) { return BytesOf(k.relinearisation); },
@@ -97,7 +103,7 @@ void DefineScores(py::module_& m) {
       .Field(
           "galois", [](const SealEvaluationKeys& k) { return BytesOf(k.galois); },
           "SEAL's GaloisKeys.")
-      .Field("galois_keys", &SealEvaluationKeys::galois_keys, "That they hold.");
+      .Field("galois_keys", &SealEvaluationKeys::galois_keys, "Number of Galois keys.");
 }
 
 void DefineExport(py::module_& m) {
@@ -108,9 +114,9 @@ void DefineExport(py::module_& m) {
         const SealRing of = Take(ParseSealRing(ring));
         return Call([&] { return ExportSealParameters(model, how, of); });
       },
-      "SEAL's parameters for a model (docs/seal.md). ring: of a profile that has two.\n"
-      "compression: \"none\", \"zlib\" or \"zstd\". FailedPrecondition for what SEAL does not "
-      "have.",
+      "SEAL's parameters for a model (docs/seal.md). ring: for a profile with two rings.\n"
+      "compression: \"none\", \"zlib\" or \"zstd\". FailedPrecondition for what SEAL does not\n"
+      "support.",
       py::arg("model"), py::kw_only(), py::arg("compression") = "zstd",
       py::arg("ring") = "matching");
   Function(
@@ -124,7 +130,7 @@ void DefineExport(py::module_& m) {
           return ExportSealEncryptionKey(model, source.bytes(), source.what(), how, of);
         }));
       },
-      "SEAL's PublicKey of a ring, from an encryption key.", py::arg("model"), py::arg("key"),
+      "SEAL's PublicKey for one ring, from an encryption key.", py::arg("model"), py::arg("key"),
       py::kw_only(), py::arg("compression") = "zstd", py::arg("ring") = "matching");
   Function(
       m, "export_seal_samples",
@@ -148,7 +154,7 @@ void DefineExport(py::module_& m) {
         const SealCompression how = Take(ParseSealCompression(compression));
         return Call([&] { return ExportSealScores(model, source.bytes(), source.what(), how); });
       },
-      "A matcher's reply as SEAL's Ciphertexts, for who opens it there. DataLoss,\n"
+      "A matcher's reply as SEAL's Ciphertexts, to open it with SEAL. DataLoss,\n"
       "FailedPrecondition.",
       py::arg("model"), py::arg("reply"), py::kw_only(), py::arg("compression") = "zstd");
 }
@@ -156,8 +162,8 @@ void DefineExport(py::module_& m) {
 void DefineImport(py::module_& m) {
   Function(
       m, "new_key_id", [] { return HexOf(NewKeyId()); },
-      "For the first file that comes from SEAL under a secret key: all others are given the same,\n"
-      "as SEAL's do not say which key they are of.");
+      "A new id for the first import under a secret key from SEAL. Use the same id for all\n"
+      "other files, because SEAL's files do not name their key.");
   Function(
       m, "import_seal_encryption_key",
       [](const Model& model, const std::string& key_id, const py::object& key,
@@ -171,8 +177,8 @@ void DefineImport(py::module_& m) {
           return ImportSealEncryptionKey(model, id, source.bytes(), source.what(), second);
         }));
       },
-      "An encryption key from SEAL's PublicKey; of two rings from those of both.", py::arg("model"),
-      py::arg("key_id"), py::arg("key"), py::arg("enrolment") = py::none());
+      "An encryption key from SEAL's PublicKey; for two rings, from both public keys.",
+      py::arg("model"), py::arg("key_id"), py::arg("key"), py::arg("enrolment") = py::none());
   Function(
       m, "import_seal_evaluation_keys",
       [](const Model& model, const std::string& key_id, const py::object& galois,
@@ -186,9 +192,9 @@ void DefineImport(py::module_& m) {
                                           {second.bytes(), second.what()}, watch.monitor());
         });
       },
-      "Evaluation keys from SEAL's GaloisKeys and RelinKeys of the matching ring. Of two rings "
-      "they\n"
-      "serve identification alone. FailedPrecondition, with the steps, where keys are missing.",
+      "Evaluation keys from SEAL's GaloisKeys and RelinKeys of the matching ring. With two\n"
+      "rings they work for identification only. FailedPrecondition lists the steps of missing\n"
+      "keys.",
       py::arg("model"), py::arg("key_id"), py::arg("galois"), py::arg("relinearisation"),
       py::kw_only(), py::arg("progress") = py::none());
   Function(
@@ -202,8 +208,8 @@ void DefineImport(py::module_& m) {
         return BytesOf(Call(
             [&] { return ImportSealSamples(model, modality, id, files, names, watch.monitor()); }));
       },
-      "Encrypted samples from SEAL's Ciphertexts, one a sample, all of one ring. labels: one a\n"
-      "sample, one for all, or none.",
+      "Encrypted samples from SEAL's Ciphertexts, one per sample, all of one ring. labels: one\n"
+      "per sample, one for all, or none.",
       py::arg("model"), py::arg("modality"), py::arg("key_id"), py::arg("ciphertexts"),
       py::arg("labels") = py::none(), py::kw_only(), py::arg("progress") = py::none());
 }
@@ -222,11 +228,10 @@ void DefineSecret(py::module_& m, OwnerClass& c) {
         Call(
             [&] { return ImportSealSecretKey(model, id, from, to, asked, watch.monitor(), more); });
       },
-      "Makes the secret key file out (mode 0600) from SEAL's SecretKey in the file source, which\n"
-      "holds it in the clear; of two rings from those of both. For KeyOwner.load, which then makes "
-      "the\n"
-      "public keys. AlreadyExists, InvalidArgument; FailedPrecondition where others may read "
-      "source.",
+      "Makes the secret key file out (mode 0600) from SEAL's SecretKey in the file source,\n"
+      "which is not encrypted; for two rings, from both secret keys. Load it with KeyOwner.load\n"
+      "and make the public keys. AlreadyExists, InvalidArgument; FailedPrecondition if other\n"
+      "users can read source.",
       py::arg("model"), py::arg("key_id"), py::arg("source"), py::arg("out"),
       py::arg("enrolment_source") = py::none(), py::kw_only(), py::arg("passphrase") = py::none(),
       py::arg("progress") = py::none());
@@ -242,9 +247,8 @@ void DefineSecret(py::module_& m, OwnerClass& c) {
           return done.ok() ? absl::StatusOr<bool>(true) : done;
         });
       },
-      "SEAL's SecretKey of a ring, in the clear, into a new file of mode 0600: keep it as you "
-      "would\n"
-      "keep the key. AlreadyExists, Unavailable.",
+      "Writes SEAL's SecretKey of a ring into a new file of mode 0600. The file is not\n"
+      "encrypted: protect it as the key itself. AlreadyExists, Unavailable.",
       py::arg("out"), py::kw_only(), py::arg("ring") = "matching",
       py::arg("progress") = py::none());
   Method(
@@ -256,9 +260,8 @@ void DefineSecret(py::module_& m, OwnerClass& c) {
           return ExportSealEvaluationKeys(o, how, watch.monitor());
         });
       },
-      "New relinearisation and Galois keys for SEAL, all that the model needs in the matching "
-      "ring.\n"
-      "Cancelled.",
+      "New relinearisation and Galois keys for SEAL: all that the model needs in the matching\n"
+      "ring. Cancelled.",
       py::kw_only(), py::arg("compression") = "zstd", py::arg("progress") = py::none());
 }
 

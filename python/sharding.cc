@@ -33,13 +33,13 @@ void DefineMaking(Class& c) {
       [](const std::string& gallery, const py::object& buckets) {
         return Take(ShardList::Make(gallery, IdsOf(buckets)));
       },
-      "Of the ids of galleries (Gallery.id), in the order of the buckets. InvalidArgument.",
+      "A list from the ids of galleries (Gallery.id), ordered by bucket. InvalidArgument.",
       py::arg("gallery"), py::arg("buckets"));
   StaticMethod(
       c, "create", &Create,
-      "Makes so many empty galleries in one store, \"store:people.000\" and so on of\n"
-      "\"store:people\", and their list. Of one that was begun and not finished, buckets that are\n"
-      "there and empty are taken. AlreadyExists, Unavailable.",
+      "Makes empty galleries in one store, one per bucket, \"store:people.000\" and so on for\n"
+      "\"store:people\", and returns their list. After an interrupted call, the existing empty\n"
+      "buckets are used. AlreadyExists, Unavailable.",
       py::arg("matcher"), py::arg("gallery"), py::arg("buckets"), py::kw_only(),
       py::arg("retained_seconds") = Retained{}.seconds,
       py::arg("retained_bytes") = Retained{}.bytes);
@@ -49,25 +49,25 @@ void DefineMaking(Class& c) {
         const std::string file = PathOf(path);
         return Call([&] { return ShardList::Load(file); });
       },
-      "A file. DataLoss, NotFound, Unavailable.", py::arg("path"));
+      "Loads a file. DataLoss, NotFound, Unavailable.", py::arg("path"));
   StaticMethod(
       c, "parse", [](const std::string& text) { return Take(ShardList::Parse(text, "shards")); },
-      "A file's text, which str() gives. DataLoss.", py::arg("text"));
+      "Reads a file's text, which str() gives. DataLoss.", py::arg("text"));
   Method(
       c, "save",
       [](const ShardList& self, const py::object& path) {
         const std::string file = PathOf(path);
         Call([&] { return self.Save(file); });
       },
-      "Replaces the file. Unavailable.", py::arg("path"));
+      "Writes or replaces the file. Unavailable.", py::arg("path"));
   c.def("__str__", &ShardList::Serialize);
 }
 
 void DefineAsking(Class& c) {
-  c.def_property_readonly("gallery", &ShardList::gallery, "Its name.");
+  c.def_property_readonly("gallery", &ShardList::gallery, "Name of the gallery.");
   c.def_property_readonly(
       "id", [](const ShardList& self) { return HexOf(self.Id()); },
-      "Of the gallery as a whole, by which decisions name it; 32 hexadecimal digits.");
+      "Id of the gallery as a whole, which decisions contain; 32 hexadecimal digits.");
   c.def_property_readonly(
       "buckets",
       [](const ShardList& self) {
@@ -75,7 +75,7 @@ void DefineAsking(Class& c) {
         for (const GalleryId& id : self.buckets()) ids.push_back(HexOf(id));
         return ids;
       },
-      "Their galleries' ids, in order.");
+      "Ids of the buckets' galleries, ordered by bucket.");
   c.def("__len__", &ShardList::size);
   c.def("__eq__", [](const ShardList& self, const py::object& other) {
     return py::isinstance<ShardList>(other) && self == other.cast<const ShardList&>();
@@ -87,16 +87,16 @@ void DefineAsking(Class& c) {
   Method(
       c, "bucket_of",
       [](const ShardList& self, const std::string& identity) { return self.BucketOf(identity); },
-      "Where an identity belongs.", py::arg("identity"));
+      "The bucket of an identity.", py::arg("identity"));
   Method(
       c, "find",
       [](const ShardList& self, const std::string& gallery) {
         return self.Find(Take(ParseGalleryId(gallery)));
       },
-      "Which bucket the gallery of that id is, or None.", py::arg("gallery"));
+      "The bucket with that gallery id, or None.", py::arg("gallery"));
   Method(c, "open_bucket", &OpenOne,
-         "One bucket of it. FailedPrecondition where the gallery of that name is not the one that\n"
-         "the list says; NotFound.",
+         "Opens one bucket. FailedPrecondition if the gallery of that name has another id than in\n"
+         "the list; NotFound.",
          py::arg("gallery"), py::arg("bucket"));
   Method(
       c, "open",
@@ -105,22 +105,23 @@ void DefineAsking(Class& c) {
         for (uint32_t i = 0; i < self.size(); ++i) all.push_back(OpenOne(self, gallery, i));
         return all;
       },
-      "All buckets, in order.", py::arg("gallery"));
+      "Opens all buckets, in order.", py::arg("gallery"));
 }
 
 }  // namespace
 
 void DefineSharding(py::module_& m) {
   Class c(m, "ShardList",
-          "Which galleries are the buckets of one that is divided, and so where who is enrolled\n"
-          "(docs/scale.md). The key owner has it over a way of his own, as the trust file.");
+          "The buckets of a divided gallery, which also determine the bucket of each identity\n"
+          "(docs/scale.md). Give the key owner this file by a separate, trusted way, as the trust\n"
+          "file.");
   DefineMaking(c);
   DefineAsking(c);
-  Function(m, "bucket_of", &BucketOf, "The bucket of an identity, of so many.", py::arg("identity"),
-           py::arg("buckets"));
+  Function(m, "bucket_of", &BucketOf, "The bucket of an identity, among so many.",
+           py::arg("identity"), py::arg("buckets"));
   Function(m, "bucket_address", &BucketAddress,
-           "\"people.007\" of \"people\": a bucket's name; of FOLDER:NAME too.", py::arg("gallery"),
-           py::arg("bucket"));
+           "The name of a bucket: \"people.007\" for \"people\". Also for FOLDER:NAME.",
+           py::arg("gallery"), py::arg("bucket"));
 }
 
 }  // namespace heft::python

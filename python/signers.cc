@@ -24,15 +24,15 @@ OutsideSigner SignerOf(const py::object& sign) {
       const std::vector<uint8_t> signature = Source(given, "signature", 64).Release();
       std::array<uint8_t, 64> out{};
       if (signature.size() != out.size()) {
-        return absl::UnavailableError("what signs elsewhere gave no signature of 64 bytes");
+        return absl::UnavailableError("sign must return a signature of 64 bytes");
       }
       std::ranges::copy(signature, out.begin());
       return out;
     } catch (py::error_already_set& e) {
       const std::string why = py::str(e.value()).cast<std::string>();
-      return absl::UnavailableError("what signs elsewhere failed: " + why);
+      return absl::UnavailableError("the function sign failed: " + why);
     } catch (const std::exception& e) {
-      return absl::UnavailableError(std::string("what signs elsewhere failed: ") + e.what());
+      return absl::UnavailableError(std::string("the function sign failed: ") + e.what());
     }
   };
 }
@@ -47,11 +47,9 @@ void DefineOutsideSigners(py::module_& m) {
         const SignerKey half = Take(ParseSignerKey(public_key));
         return HeldSigner(Take(OutsideSigningKey(half, SignerOf(sign))), "this signing key");
       },
-      "A key in a token or a service of its own: sign(message) gives its Ed25519 signature, 64 "
-      "bytes,\n"
-      "which is checked with the public half. It is not saved. Calls that it signs for raise "
-      "Unavailable\n"
-      "where sign fails.",
+      "A key in a token or a service: sign(message) returns the Ed25519 signature of 64 bytes,\n"
+      "which is checked with the public key. It cannot be saved. Calls that need it raise\n"
+      "Unavailable if sign fails.",
       py::arg("public_key"), py::arg("sign"));
   Function(
       m, "use_gallery_signer",
@@ -62,9 +60,8 @@ void DefineOutsideSigners(py::module_& m) {
         const py::gil_scoped_release release;
         UseGallerySigner(path, half, signer);
       },
-      "From here on this process signs for the galleries of the store in folder with such a key, "
-      "and\n"
-      "no server.key is read or made.",
+      "From here on this process signs for the galleries of the store in folder with such a\n"
+      "key; no server.key is read or made.",
       py::arg("folder"), py::arg("public_key"), py::arg("sign"));
   Function(
       m, "check_authorised",
@@ -75,9 +72,8 @@ void DefineOutsideSigners(py::module_& m) {
         const GalleryId id = Take(ParseGalleryId(gallery));
         Take(CheckAuthorised(source.bytes(), trust, what, id, identity));
       },
-      "Whether a registrar whom trust lists has allowed this act for this identity in this gallery "
-      "(its\n"
-      "id), by SigningKey.authorise. DataLoss, FailedPrecondition if not.",
+      "Checks that a registrar that trust lists has allowed this act for this identity in this\n"
+      "gallery (its id), by SigningKey.authorise. DataLoss, FailedPrecondition if not.",
       py::arg("authorisation"), py::arg("trust"), py::arg("act"), py::arg("gallery"),
       py::arg("identity"));
   Function(
@@ -88,8 +84,8 @@ void DefineOutsideSigners(py::module_& m) {
         for (const SampleFile& file : files) views.emplace_back(file.bytes);
         return HexOf(RequestDigest(FilesDigest(views), row));
       },
-      "What binds a reply to the files of a request, as they were sent, and a row of them:\n"
-      "SignedFile.request of the reply.",
+      "The hash that binds a reply to the files of a request, as they were sent, and to a row\n"
+      "of them: SignedFile.request of the reply.",
       py::arg("samples"), py::arg("row") = 0);
 }
 

@@ -41,9 +41,9 @@ void DefineFolds(py::module_& m) {
         Watch watch(progress);
         return Call([&] { return EvaluateFolds(data, held, options, watch.monitor()); });
       },
-      "Compares models over the folds that they were learned in (Model.train_folds), where every\n"
-      "person is tested once, by a model that has not seen them: a list of models, or several by\n"
-      "name. Errors as evaluate's.",
+      "Compares models over the folds in which they were trained (Model.train_folds). Each\n"
+      "person is tested once, by a model that was trained without this person. models: a list,\n"
+      "or several lists by name. Errors as evaluate's.",
       py::arg("data"), py::arg("models"), py::kw_only(), py::arg("folds") = 5,
       py::arg("fold_seed") = 1, py::arg("encrypted") = true, py::arg("partial_probes") = false,
       py::arg("replicates") = 1000, py::arg("seed") = 1, py::arg("page") = false,
@@ -56,8 +56,8 @@ void DefineFolds(py::module_& m) {
         Watch watch(progress);
         return Call([&] { return CompareChoices(data, options, watch.monitor()); });
       },
-      "Learns and compares what a model's owner has to choose: fused dimension, approximation,\n"
-      "weights. About an hour.",
+      "Trains and compares the choices of a model's owner: fused dimension, approximation,\n"
+      "weights. This takes about an hour.",
       py::arg("data"), py::kw_only(), py::arg("folds") = 5, py::arg("fold_seed") = 1,
       py::arg("encrypted") = true, py::arg("replicates") = 1000, py::arg("seed") = 1,
       py::arg("page") = false, py::arg("command") = "", py::arg("progress") = py::none());
@@ -74,9 +74,9 @@ void DefineFolds(py::module_& m) {
         Watch watch(progress);
         return Call([&] { return EvaluateSamples(data, held, options, watch.monitor()); });
       },
-      "What several samples of a person are worth, at enrolment and at the probe: their mean, and\n"
-      "separate templates. models: one a fold. FailedPrecondition for models without\n"
-      "sample_agreement; errors as evaluate_folds'.",
+      "Measures the gain of several samples per person, at enrolment and for the probe: as\n"
+      "their mean, and as separate templates. models: one per fold. FailedPrecondition for\n"
+      "models without sample_agreement; errors as evaluate_folds'.",
       py::arg("data"), py::arg("models"), py::kw_only(), py::arg("folds") = 5,
       py::arg("fold_seed") = 1, py::arg("samples") = py::make_tuple(1, 2, 4),
       py::arg("probes") = py::make_tuple(1, 2), py::arg("draws") = 5, py::arg("seed") = 1,
@@ -95,8 +95,9 @@ void DefineProtection(py::module_& m) {
         Watch watch(progress);
         return Call([&] { return EvaluateProtection(data, model, options, watch.monitor()); });
       },
-      "How well templates are protected (ISO/IEC 24745, 30136): unlinkability under two keys,\n"
-      "irreversibility, renewability. split: whose templates. Errors as evaluate's.",
+      "Measures the protection of templates (ISO/IEC 24745, 30136): unlinkability under two\n"
+      "keys, irreversibility, renewability. split: the people whose templates are measured.\n"
+      "Errors as evaluate's.",
       py::arg("data"), py::arg("model"), py::kw_only(), py::arg("split") = "test",
       py::arg("samples") = 300, py::arg("seed") = 1, py::arg("page") = false,
       py::arg("pictures") = false, py::arg("command") = "", py::arg("progress") = py::none());
@@ -111,9 +112,9 @@ void DefineProtection(py::module_& m) {
         Watch watch(progress);
         return Call([&] { return EvaluateSearches(data, held, options, watch.monitor()); });
       },
-      "Whether FPIR is what was asked for in galleries of 10 to 10,000 people, who are drawn with "
-      "the\n"
-      "statistics of the data. models: one, or those of all folds. InvalidArgument, Cancelled.",
+      "Measures whether FPIR thresholds hold in galleries of 10 to 10,000 people, simulated\n"
+      "with the statistics of the data. models: one, or those of all folds. InvalidArgument,\n"
+      "Cancelled.",
       py::arg("data"), py::arg("models"), py::kw_only(),
       py::arg("calibrate_on") = py::make_tuple(200, 1000), py::arg("draws") = 40,
       py::arg("seed") = 1, py::arg("split") = "test", py::arg("page") = false,
@@ -129,11 +130,9 @@ void DefineProtection(py::module_& m) {
           return EvaluateGallery(data, model, distractors, strangers, options, watch.monitor());
         });
       },
-      "Searches of a gallery of the first samples of the split's people and of distractors, who "
-      "are other\n"
-      "people. strangers: whose samples search and are not enrolled; None: each distractor in turn, "
-      "its own\n"
-      "template left out. InvalidArgument, Cancelled.",
+      "Measures searches of a gallery with the first samples of the split's people and of\n"
+      "distractors, who are other people. strangers: people who search and are not enrolled;\n"
+      "None: each distractor, with its own template left out. InvalidArgument, Cancelled.",
       py::arg("data"), py::arg("model"), py::arg("distractors"), py::arg("strangers") = py::none(),
       py::kw_only(), py::arg("split") = "test", py::arg("encrypted") = true,
       py::arg("page") = false, py::arg("command") = "", py::arg("progress") = py::none());
@@ -148,9 +147,9 @@ void DefineProtection(py::module_& m) {
         return Call(
             [&] { return EvaluateProtocol(data, model, lists, file, options, watch.monitor()); });
       },
-      "By somebody else's lists: folder holds groups dev and eval in bob.bio's form "
-      "(docs/protocols.md),\n"
-      "names a name a row of the data. NotFound, InvalidArgument with file and line, Cancelled.",
+      "Runs a protocol from lists: folder has groups dev and eval in bob.bio's form\n"
+      "(docs/protocols.md), names has one name per row of the data. NotFound, InvalidArgument\n"
+      "with file and line, Cancelled.",
       py::arg("data"), py::arg("model"), py::arg("folder"), py::arg("names"), py::kw_only(),
       py::arg("encrypted") = true, py::arg("replicates") = 1000, py::arg("seed") = 1,
       py::arg("page") = false, py::arg("scores") = false, py::arg("command") = "",
@@ -160,30 +159,31 @@ void DefineProtection(py::module_& m) {
 void DefineModels(py::module_& m) {
   auto model = m.attr("Model").cast<py::class_<Model>>();
   model.def_property_readonly("split_seed", &SplitSeed,
-                              "Of TrainingData.load when the model was learned.");
+                              "The split_seed of TrainingData.load when the model was trained.");
   StaticMethod(
       model, "load_folds",
       [](const py::object& folder, const TrainingData& data, int folds, uint64_t seed) {
         const std::string path = PathOf(folder);
         return Call([&] { return LoadFolds(path, data, folds, seed); });
       },
-      "Those of a folder, each in fold_file(folder, fold). FailedPrecondition unless they were\n"
-      "trained in these folds of data of as many rows.",
+      "Loads the models of a folder, each from fold_file(folder, fold). FailedPrecondition\n"
+      "unless they were trained in these folds, with data of as many rows.",
       py::arg("folder"), py::arg("data"), py::arg("folds") = 5, py::arg("fold_seed") = 1);
   Function(
       m, "fold_file",
       [](const py::object& folder, int fold) { return FoldFile(PathOf(folder), fold); },
-      "Where the model of a fold, from 0, stands in a folder.", py::arg("folder"), py::arg("fold"));
-  Record<LearnEpoch>(m, "LearnEpoch", "How a training stood after an epoch; 0 is its start.")
+      "The path of a fold's model, from 0, in a folder.", py::arg("folder"), py::arg("fold"));
+  Record<LearnEpoch>(m, "LearnEpoch", "The state of a training after an epoch; 0 is its start.")
       .Field("epoch", &LearnEpoch::epoch, "From 0.")
-      .Field("train_auroc", &LearnEpoch::train_auroc, "Of people for training.")
-      .Field("val_auroc", &LearnEpoch::val_auroc, "Of people for validation.");
+      .Field("train_auroc", &LearnEpoch::train_auroc, "AUROC of the people for training.")
+      .Field("val_auroc", &LearnEpoch::val_auroc, "AUROC of the people for validation.");
   Function(
       m, "draw_learning_curve",
       [](const std::vector<LearnEpoch>& curve, int best) {
         return Call([&] { return DrawLearningCurve(curve, best); });
       },
-      "What Model.train has put into its curve, as a picture (SVG). Unavailable without gnuplot.",
+      "Draws the curve that Model.train filled, as a picture (SVG). Unavailable without\n"
+      "gnuplot.",
       py::arg("curve"), py::arg("best_epoch"));
 }
 

@@ -22,7 +22,7 @@ TrainingData FromArrays(const py::dict& vectors, const py::object& labels, const
   for (const auto& [name, array] : MappingOf(vectors, "vectors")) {
     const std::string modality = TextOf(name, "vectors");
     const Matrix& matrix = held.emplace(modality, MatrixOf(array, modality)).first->second;
-    if (matrix.single) Wrong(modality + ": give a matrix, a row a sample");
+    if (matrix.single) Wrong(modality + ": give a matrix with one sample per row");
   }
   std::vector<ModalityRows> rows;
   for (const auto& [name, matrix] : held) rows.push_back({name, matrix.dimension, matrix.values});
@@ -77,15 +77,15 @@ TrainingData Synthesise(int identities, int samples, std::vector<int> dimensions
 }
 
 void DefineData(py::module_& m) {
-  Class c(
-      m, "TrainingData",
-      "Feature vectors of one or more modalities with identities, from which a model is learned.");
+  Class c(m, "TrainingData",
+          "Feature vectors of one or more modalities with identities, from which a model is\n"
+          "trained.");
   Init(c, &FromArrays,
        "From arrays: vectors maps a modality's name to an array (rows x dimension, float32 or\n"
-       "float64, copied); row i of all of them belongs to labels[i]. split has \"train\", \"val\" "
-       "or\n"
-       "\"test\" for each row, by identity; without it split_seed deals. Modalities are put in\n"
-       "alphabetical order. InvalidArgument for rows that do not agree, NaN or infinity.",
+       "float64, copied); row i of all of them belongs to labels[i]. split has \"train\",\n"
+       "\"val\" or \"test\" for each row, the same for all rows of an identity; without it\n"
+       "split_seed assigns people. Modalities are sorted by name. InvalidArgument for different\n"
+       "numbers of rows, NaN or infinity.",
        py::arg("vectors"), py::arg("labels"), py::arg("split") = py::none(), py::kw_only(),
        py::arg("split_seed") = 1);
   StaticMethod(
@@ -99,13 +99,12 @@ void DefineData(py::module_& m) {
       py::arg("folder"), py::kw_only(), py::arg("split_seed") = 1);
   StaticMethod(
       c, "synthesise", &Synthesise,
-      "People who do not exist, with modalities face, voice, modality3, ... and the statistics of\n"
-      "real embeddings of faces and voices. With one of jitter, within, noise, rank_identity and\n"
-      "rank_within by heft/dataset.h's factor model instead: the first three are a number, or one "
-      "a\n"
-      "modality; a smaller jitter makes people easier to tell apart. all_pairs_of: samples of "
-      "each\n"
-      "modality in all, of which rows are all combinations. InvalidArgument.",
+      "Synthetic people with modalities face, voice, modality3, ... and the statistics of real\n"
+      "embeddings of faces and voices.\n\n"
+      "If jitter, within, noise, rank_identity or rank_within is given, the factor model of\n"
+      "heft/dataset.h is used instead. The first three are one number, or one per modality;\n"
+      "with a smaller jitter, people are easier to distinguish. all_pairs_of: number of samples\n"
+      "of each modality; rows are then all combinations of them. InvalidArgument.",
       py::kw_only(), py::arg("identities") = 190, py::arg("samples") = 6,
       py::arg("dimensions") = py::make_tuple(512, 128), py::arg("jitter") = py::none(),
       py::arg("within") = py::none(), py::arg("noise") = py::none(),
@@ -118,9 +117,8 @@ void DefineData(py::module_& m) {
         options.seed = seed;
         return Call([&] { return TrainingData::Synthesise(options); });
       },
-      "The same, of the size of the paper's data: 188 people with 376 faces and 5,380 voices, in "
-      "10,760\n"
-      "pairs.",
+      "Synthetic people in the size of the paper's data: 188 people with 376 faces and 5,380\n"
+      "voices, in 10,760 pairs.",
       py::kw_only(), py::arg("seed") = 1);
   Method(
       c, "save",
@@ -128,14 +126,15 @@ void DefineData(py::module_& m) {
         const std::string path = PathOf(folder);
         Call([&] { return self.Write(path); });
       },
-      "Writes the folder form, float32.", py::arg("folder"));
-  Method(c, "vectors", &VectorsOf, "Rows of one modality, float32, a copy.", py::arg("modality"));
+      "Writes a data folder, with vectors as float32.", py::arg("folder"));
+  Method(c, "vectors", &VectorsOf, "The vectors of one modality, float32, a copy.",
+         py::arg("modality"));
   c.def("__len__", &TrainingData::size);
-  c.def_property_readonly("labels", &TrainingData::labels, "Identity of each row.");
-  c.def_property_readonly("modalities", &TrainingData::modalities, "Their names.");
-  c.def_property_readonly("dimensions", &TrainingData::dimensions, "Of each modality.");
+  c.def_property_readonly("labels", &TrainingData::labels, "Identity of each row, as an index.");
+  c.def_property_readonly("modalities", &TrainingData::modalities, "Names of the identities.");
+  c.def_property_readonly("dimensions", &TrainingData::dimensions, "Names of the modalities.");
   c.def_property_readonly("left_out", &TrainingData::left_out,
-                          "Text files of the folder that were taken for no modality.");
+                          "Text files of the folder that were not read as a modality.");
 }
 
 // DataOf: TrainingData, a folder, or arrays with labels.
@@ -159,21 +158,14 @@ const TrainingData& DataOf(const py::object& data, const py::object& labels,
 }
 
 constexpr char kTrain[] =
-    "Learns a model from data: TrainingData, a data folder, or a mapping of arrays with labels "
-    "(and\n"
-    "split), as TrainingData takes them. The options are those of `heft train` "
-    "(docs/learning.md);\n"
-    "0, empty and a shrinkage below 0 mean that training chooses. method \"pca\" and \"none\" need "
-    "no "
-    "labels.\n"
-    "checkpoint is a file to save the state to after every "
-    "epoch,\n"
-    "and to go on from. curve is a list that every epoch is appended to. progress is a function of "
-    "(what, done, total, note), which returns False "
-    "to\n"
-    "stop, or True for a bar. The result depends on data, options and seed alone. "
-    "InvalidArgument,\n"
-    "FailedPrecondition, Cancelled.";
+    "Trains a model from data: TrainingData, a data folder, or a mapping of arrays with\n"
+    "labels (and split), as for TrainingData. The options are those of `heft train`\n"
+    "(docs/learning.md). For 0, an empty value, or a shrinkage below 0, training chooses the\n"
+    "value. Methods \"pca\" and \"none\" need no labels.\n\n"
+    "checkpoint: a file for the state after every epoch, from which training continues.\n"
+    "curve: a list to which every epoch is appended. progress: a function of (what, done,\n"
+    "total, note) that returns False to stop, or True for a bar. The result depends only on\n"
+    "data, options and seed. InvalidArgument, FailedPrecondition, Cancelled.";
 
 LearnOptions OptionsOf(int gamma, const std::string& method, const std::string& recipe, int degree,
                        const std::string& fit, const std::string& profile, double weight_of_pairs,
@@ -236,16 +228,13 @@ Model Train(const py::object& data, const py::object& labels, const py::object& 
 }
 
 constexpr char kCalibrate[] =
-    "This model with thresholds, searches and calibration that are fitted to data: people who did "
-    "not\n"
-    "train its projection. data, labels and split are as for train; rows marked train or val are "
-    "left "
-    "out,\n"
-    "if the others are enough: 10 people with two samples. id stays, so galleries and keys remain\n"
-    "valid; decision_id changes. seed draws the resampled people of intervals. InvalidArgument for "
-    "too\n"
-    "few people or other modalities, FailedPrecondition for people who trained the model, "
-    "Cancelled.";
+    "Returns this model with thresholds, searches and calibration fitted to data: people who\n"
+    "did not train its projection.\n\n"
+    "data, labels and split are as for train. Rows marked train or val are left out if the\n"
+    "others suffice: 10 people with two samples each. id stays the same, so galleries and\n"
+    "keys remain valid; decision_id changes. seed: random seed of the intervals.\n"
+    "InvalidArgument for too few people or other modalities, FailedPrecondition for people\n"
+    "who trained the model, Cancelled.";
 
 Model CalibrateOn(const Model& self, const py::object& data, const py::object& labels,
                   const py::object& split, uint64_t seed, bool against_wolves,
@@ -295,8 +284,8 @@ void DefineTrain(py::module_& m) {
          py::arg("seed") = 1, py::arg("against_wolves") = false, py::arg("progress") = py::none());
   model.def_property_readonly(
       "warnings", &WarningsOf,
-      "What training and calibration found wrong with this model: too few people, a fusion that\n"
-      "loses. train and calibrate give the same as UserWarning.");
+      "Warnings of training and calibration about this model, such as too few people. train and\n"
+      "calibrate give the same as UserWarning.");
   WithOptions(
       [&](const auto&... options) {
         StaticMethod(model, "train", &Train, kTrain, py::arg("data"),
@@ -307,14 +296,14 @@ void DefineTrain(py::module_& m) {
       py::arg("progress") = py::none());
   WithOptions(
       [&](const auto&... options) {
-        StaticMethod(model, "train_folds", &TrainFolds,
-                     "A model for each of folds parts of the people, 3 or more, learned from the "
-                     "others, for\n"
-                     "evaluate_folds. The data's own split is not looked at; fold_seed deals. The "
-                     "rest is as\n"
-                     "for train.",
-                     py::arg("data"), py::arg("folds") = 5, py::arg("fold_seed") = 1, py::kw_only(),
-                     options...);
+        StaticMethod(
+            model, "train_folds", &TrainFolds,
+            "Trains one model for each of folds parts of the people (3 or more), from the people "
+            "of\n"
+            "all other parts, for evaluate_folds. The split of the data is not used; fold_seed\n"
+            "assigns people to parts. The rest is as for train.",
+            py::arg("data"), py::arg("folds") = 5, py::arg("fold_seed") = 1, py::kw_only(),
+            options...);
       },
       py::arg("progress") = py::none());
 }

@@ -33,48 +33,52 @@ struct Opened {
 };
 
 void DefineSignedFile(py::module_& m) {
-  Record<Opened>(m, "SignedFile", "What was signed, by whom and for whom.")
+  Record<Opened>(m, "SignedFile", "The content of a signed file, its signer and its audience.")
       .Field(
-          "file", [](const Opened& o) { return py::bytes(o.file); }, "The bytes in it.")
+          "file", [](const Opened& o) { return py::bytes(o.file); }, "The file that was signed.")
       .Field(
-          "kind", [](const Opened& o) { return o.statement.kind; }, "Of the file.")
+          "kind", [](const Opened& o) { return o.statement.kind; },
+          "Kind of the file, four letters.")
       .Field(
           "role", [](const Opened& o) { return std::string(RoleName(o.statement.role)); },
-          "That the signer acts in.")
-      .Field("signer", &Opened::signer, "Public key, 64 hexadecimal digits.")
-      .Field("signer_name", &Opened::signer_name, "In the trust file that was asked, if any.")
+          "Role of the signer.")
+      .Field("signer", &Opened::signer, "Public key of the signer, 64 hexadecimal digits.")
+      .Field("signer_name", &Opened::signer_name,
+             "Name of the signer in the given trust file, if any.")
       .Field(
           "audience", [](const Opened& o) { return HexOrEmpty(o.statement.audience); },
-          "For whom; empty: for anybody.")
+          "Public key of the intended reader; empty: for any reader.")
       .Field(
           "subject", [](const Opened& o) { return HexOrEmpty(o.statement.subject); },
-          "Of whom; empty: unknown.")
+          "For a reply, the public key of the client that asked; empty: unknown.")
       .Field(
           "gallery", [](const Opened& o) { return HexOrEmpty(o.statement.gallery); },
-          "Its id; empty: of none.")
+          "Id of the gallery; empty: of none.")
       .Field(
-          "generation", [](const Opened& o) { return o.statement.generation; }, "Of that gallery.")
+          "generation", [](const Opened& o) { return o.statement.generation; },
+          "Generation of the gallery.")
       .Field(
           "nonce", [](const Opened& o) { return HexOrEmpty(o.statement.nonce); },
-          "Drawn for it; 32 hexadecimal digits.")
+          "Random nonce of the request; 32 hexadecimal digits.")
       .Field(
           "request", [](const Opened& o) { return HexOrEmpty(o.statement.request); },
-          "A reply's: request_digest of what it answers; otherwise empty.")
+          "For a reply, request_digest of its request; otherwise empty.")
       .Field(
-          "issued", [](const Opened& o) { return o.statement.issued; }, "Unix seconds.")
+          "issued", [](const Opened& o) { return o.statement.issued; },
+          "Unix seconds of the signature.")
       .Field(
           "expires", [](const Opened& o) { return o.statement.expires; },
-          "Unix seconds; 0: it has no end.");
+          "Unix seconds of the end; 0: no end.");
 }
 
 void DefineSigningKey(py::module_& m) {
   py::class_<HeldSigner> c(
       m, "SigningKey",
-      "An Ed25519 key pair, the secret half in locked memory. It is not pickled,\n"
-      "copied or printed.");
+      "An Ed25519 key pair, with the secret key in locked memory. It is not pickled, copied or\n"
+      "printed.");
   StaticMethod(
       c, "generate", [] { return HeldSigner(Take(SigningKey::Generate()), "this signing key"); },
-      "A new one.");
+      "Makes a new key pair.");
   StaticMethod(
       c, "load",
       [](const py::object& path, const py::object& passphrase) {
@@ -82,10 +86,9 @@ void DefineSigningKey(py::module_& m) {
         const PassphraseSource source = PassphraseOf(passphrase);
         return HeldSigner(Call([&] { return SigningKey::Load(file, source); }), "this signing key");
       },
-      "A file that save wrote. passphrase: a str, or a function that returns one and is asked if "
-      "the\n"
-      "file is sealed. FailedPrecondition for a file that others may read, InvalidArgument for a\n"
-      "wrong passphrase, DataLoss, NotFound.",
+      "Loads a file that save wrote. passphrase: a str, or a function that returns one and is\n"
+      "called if the file is sealed. FailedPrecondition for a file that other users can read,\n"
+      "InvalidArgument for a wrong passphrase, DataLoss, NotFound.",
       py::arg("path"), py::arg("passphrase") = py::none());
   Method(
       c, "save",
@@ -95,11 +98,11 @@ void DefineSigningKey(py::module_& m) {
         const PassphraseSource source = PassphraseOf(passphrase);
         Call([&] { return key->Save(file, source); });
       },
-      "Writes it with mode 0600, sealed where there is a passphrase. AlreadyExists.",
+      "Writes the key with mode 0600, sealed if a passphrase is given. AlreadyExists.",
       py::arg("path"), py::arg("passphrase") = py::none());
   c.def_property_readonly(
       "public_key", [](const HeldSigner& self) { return HexOf(self.Get()->public_key()); },
-      "64 hexadecimal digits.");
+      "The public key, 64 hexadecimal digits.");
 }
 
 void DefineSigning(py::class_<HeldSigner>& c) {
@@ -117,9 +120,9 @@ void DefineSigning(py::class_<HeldSigner>& c) {
         if (life > 0) statement.expires = statement.issued + life;
         return BytesOf(Call([&] { return key->Sign(statement, source.bytes()); }));
       },
-      "One of HEFT's files, signed: role is key-owner, server, client, registrar or trainer; "
-      "audience\n"
-      "a public key, or empty for anybody; life seconds, 0 for ever. InvalidArgument.",
+      "Signs one of HEFT's files. role: key-owner, server, client, registrar or trainer.\n"
+      "audience: a public key, or empty for any reader. life: seconds; 0: without end.\n"
+      "InvalidArgument.",
       py::arg("file"), py::arg("role"), py::kw_only(), py::arg("audience") = "",
       py::arg("gallery") = "", py::arg("life") = kLife);
   Method(
@@ -131,64 +134,66 @@ void DefineSigning(py::class_<HeldSigner>& c) {
         const AuthorisedAct what = Take(ParseAuthorisedAct(act));
         return BytesOf(Call([&] { return Authorise(*key, id, what, identity, life); }));
       },
-      "A registrar's word for a change to somebody whom the gallery (its id) has.",
+      "A registrar's authorisation for a change to a person who is enrolled in the gallery (its\n"
+      "id).",
       py::arg("gallery"), py::arg("identity"), py::arg("act") = "add", py::kw_only(),
       py::arg("life") = 86400);
   c.def("__repr__", [](const HeldSigner& self) {
     return self.closed() ? std::string("<heft.SigningKey, closed>")
                          : "<heft.SigningKey " + HexOf(self.Get()->public_key()) + ">";
   });
-  ContextManager(c, "Wipes the secret half, once the calls that use it are back.");
+  ContextManager(c, "Wipes the secret key after the calls that use it have returned.");
   RefuseCopies(c, "a SigningKey is a secret: it is not pickled or copied; save it to a file");
 }
 
 void DefineTrustFile(py::module_& m) {
-  py::class_<Trust> c(m, "Trust", "Whose signatures to believe, by role.");
+  py::class_<Trust> c(m, "Trust", "The public keys whose signatures are accepted, by role.");
   Init(
-      c, [] { return Trust(); }, "One that lists nobody.");
+      c, [] { return Trust(); }, "A trust file that lists no key.");
   StaticMethod(
       c, "load",
       [](const py::object& path) {
         const std::string file = PathOf(path);
         return Call([&] { return Trust::Load(file); });
       },
-      "A trust file. NotFound, DataLoss.", py::arg("path"));
+      "Loads a trust file. NotFound, DataLoss.", py::arg("path"));
   StaticMethod(
       c, "load_guarded",
       [](const py::object& path) {
         const std::string file = PathOf(path);
         return Call([&] { return Trust::LoadGuarded(file); });
       },
-      "The same of a file by which something is to be decided: FailedPrecondition where anybody\n"
-      "may write it.",
+      "As load, for a file on which decisions depend: FailedPrecondition if other users can\n"
+      "write it.",
       py::arg("path"));
   StaticMethod(
       c, "parse", [](const std::string& text) { return Take(Trust::Parse(text, "trust")); },
-      "The text of one. DataLoss.", py::arg("text"));
+      "Reads the text of a trust file. DataLoss.", py::arg("text"));
   Method(
       c, "save",
       [](const Trust& self, const py::object& path) {
         const std::string file = PathOf(path);
         Call([&] { return self.Save(file); });
       },
-      "Replaces the file.", py::arg("path"));
+      "Writes or replaces the file.", py::arg("path"));
   Method(
       c, "add",
       [](Trust& self, const std::string& role, const std::string& name, const std::string& key) {
         Take(self.Add(Take(ParseRole(role)), name, KeyOf(key)));
       },
-      "Believes a public key (64 hexadecimal digits, or the text of a .pub file) in a role.\n"
+      "Accepts a public key (64 hexadecimal digits, or the text of a .pub file) in a role.\n"
       "AlreadyExists, FailedPrecondition for a revoked key, InvalidArgument.",
       py::arg("role"), py::arg("name"), py::arg("key"));
   Method(
       c, "revoke", [](Trust& self, const std::string& key) { Take(self.Revoke(KeyOf(key))); },
-      "Refused from here on, in every role. NotFound.", py::arg("key"));
+      "Refuses a key from now on, in every role. NotFound.", py::arg("key"));
   Method(
       c, "pin",
       [](Trust& self, const std::string& gallery, uint64_t generation) {
         self.Pin(Take(ParseGalleryId(gallery)), generation);
       },
-      "Replies of pinned galleries (ids) alone are taken, from a generation on.",
+      "Pins galleries (ids): only replies of pinned galleries are accepted, from a generation\n"
+      "on.",
       py::arg("gallery"), py::arg("generation") = 0);
 }
 
@@ -202,7 +207,7 @@ void DefineTrustView(py::class_<Trust>& c) {
         }
         return out;
       },
-      "Names and public keys of a role.", py::arg("role"));
+      "Names and public keys in a role.", py::arg("role"));
   c.def_property_readonly(
       "galleries",
       [](const Trust& self) {
@@ -211,7 +216,7 @@ void DefineTrustView(py::class_<Trust>& c) {
           out[py::str(HexOf(pinned.id))] = pinned.generation;
         return out;
       },
-      "Those that are pinned, and from which generation on.");
+      "The pinned galleries, and the generations from which they are accepted.");
   c.def_property_readonly(
       "revoked",
       [](const Trust& self) {
@@ -219,7 +224,7 @@ void DefineTrustView(py::class_<Trust>& c) {
         for (const Trust::Key& key : self.revoked()) out.push_back(HexOf(key.key));
         return out;
       },
-      "Public keys that are refused in every role.");
+      "The revoked public keys.");
   c.def("__str__", &Trust::Serialize);
   c.def("__reduce__", [](const Trust& self) {
     return py::make_tuple(py::module_::import("heft._restore").attr("trust"),
@@ -240,9 +245,9 @@ void DefineOpen(py::module_& m) {
         expected.gallery = GalleryOrNone(gallery);
         return SignedOf(Take(OpenSigned(source.bytes(), trust, expected, source.what())));
       },
-      "The file in a signed one, if trust lists its signer and it is as expected. DataLoss for "
-      "damage\n"
-      "and false signatures, FailedPrecondition for all other reasons to refuse it.",
+      "Checks a signed file and returns its content: trust must list the signer, and the file\n"
+      "must be as expected. DataLoss for damage and false signatures, FailedPrecondition for\n"
+      "all other reasons to refuse it.",
       py::arg("file"), py::arg("trust"), py::kw_only(), py::arg("roles") = py::tuple(),
       py::arg("kind") = "", py::arg("audience") = "", py::arg("gallery") = "");
   Function(
@@ -251,37 +256,37 @@ void DefineOpen(py::module_& m) {
         const Source source(file, "file");
         return SignedOf(Take(ReadSigned(source.bytes(), source.what())));
       },
-      "The same without asking whether to believe the signer, for showing. DataLoss.",
+      "Reads a signed file to show it, without checking that the signer is trusted. DataLoss.",
       py::arg("file"));
   Function(
       m, "is_signed", [](const py::object& file) { return IsSigned(Source(file, "file").bytes()); },
-      "Whether the bytes begin a signed file.", py::arg("file"));
-  Record<FileInfo>(m, "FileInfo", "What the envelope of a file says.")
-      .Field("kind", &FileInfo::kind, "Four letters (docs/formats.md).")
-      .Field("name", &FileInfo::name, "In words.")
-      .Field("version", &FileInfo::version, "Of the format.")
-      .Field("samples", &FileInfo::samples, "Of encrypted samples: how many.")
+      "Whether the bytes are the start of a signed file.", py::arg("file"));
+  Record<FileInfo>(m, "FileInfo", "The header of a file.")
+      .Field("kind", &FileInfo::kind, "Kind, four letters (docs/formats.md).")
+      .Field("name", &FileInfo::name, "The kind in words.")
+      .Field("version", &FileInfo::version, "Version of the format.")
+      .Field("samples", &FileInfo::samples, "Number of encrypted samples.")
       .Field(
-          "size", [](const FileInfo& f) { return f.bytes; }, "In bytes.")
+          "size", [](const FileInfo& f) { return f.bytes; }, "Size in bytes.")
       .Field(
           "key_id",
           [](const FileInfo& f) {
             return f.key_id ? py::object(py::str(HexOf(*f.key_id))) : py::object(py::none());
           },
-          "Of the secret key that it belongs to, or None.")
+          "Id of the secret key that it belongs to, or None.")
       .Field(
           "params_id",
           [](const FileInfo& f) {
             return f.params_id ? py::object(py::str(HexOf(*f.params_id))) : py::object(py::none());
           },
-          "Of the encryption parameters (profile_of), or None.");
+          "Id of the encryption parameters (profile_of), or None.");
   Function(
       m, "inspect",
       [](const py::object& file) {
         const Source source(file, "file");
         return Call([&] { return InspectFile(source.bytes(), source.what()); });
       },
-      "What a file is. DataLoss for bytes that are not HEFT's.", py::arg("file"));
+      "Reads the header of a file. DataLoss for bytes that are not a HEFT file.", py::arg("file"));
 }
 
 }  // namespace
@@ -299,7 +304,7 @@ py::object SignedOf(const SignedFile& file) { return py::cast(Opened(file)); }
 PassphraseSource PassphraseOf(const py::object& passphrase) {
   if (passphrase.is_none()) return {};
   if (!py::isinstance<py::str>(passphrase) && PyCallable_Check(passphrase.ptr()) == 0) {
-    throw py::type_error("passphrase: a str, or a function that returns one");
+    throw py::type_error("passphrase: give a str, or a function that returns one");
   }
   // Called while the interpreter's lock is released; the caller keeps the object.
   PyObject* object = passphrase.ptr();
@@ -310,9 +315,9 @@ PassphraseSource PassphraseOf(const py::object& passphrase) {
       return (py::isinstance<py::str>(given) ? given : given()).cast<std::string>();
     } catch (py::error_already_set& e) {
       Keep(&e);
-      return absl::CancelledError("the passphrase could not be asked for");
+      return absl::CancelledError("the function for the passphrase failed");
     } catch (const py::cast_error&) {
-      return absl::InvalidArgumentError("what returns the passphrase returned no str");
+      return absl::InvalidArgumentError("the function for the passphrase did not return a str");
     }
   };
 }

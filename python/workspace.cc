@@ -78,7 +78,7 @@ struct Table {
 Model ModelOf(const py::object& data, const py::object& model, const std::string& method,
               const py::object& progress) {
   const py::object known = py::module_::import("heft").attr("Model");
-  if (data.is_none() == model.is_none()) Wrong("give data to learn the fusion from, or a model");
+  if (data.is_none() == model.is_none()) Wrong("give data for training, or a model");
   if (!model.is_none()) {
     return py::isinstance(model, known) ? model.cast<Model>()
                                         : known.attr("load")(model).cast<Model>();
@@ -139,28 +139,28 @@ DecisionRule RuleOf(std::optional<double> rate, std::optional<double> score, boo
 }
 
 void DefineResults(py::module_& m) {
-  Record<WorkspaceAdded>(m, "WorkspaceAdded", "What became of the rows that were added.")
-      .Field("added", &WorkspaceAdded::added, "Templates that can be found now.")
-      .Field("templates", &WorkspaceAdded::templates, "In the gallery.")
-      .Field("rejected", &WorkspaceAdded::rejected, "By cause; see Admissions.groups.");
-  Record<WorkspaceRemoved>(m, "WorkspaceRemoved", "Templates that were removed and erased.")
-      .Field("removed", &WorkspaceRemoved::removed, "Templates.")
-      .Field("templates", &WorkspaceRemoved::templates, "Left in the gallery.")
+  Record<WorkspaceAdded>(m, "WorkspaceAdded", "The result of adding rows.")
+      .Field("added", &WorkspaceAdded::added, "Templates that are matched now.")
+      .Field("templates", &WorkspaceAdded::templates, "Templates in the gallery.")
+      .Field("rejected", &WorkspaceAdded::rejected, "Rejections by cause, as Admissions.groups.");
+  Record<WorkspaceRemoved>(m, "WorkspaceRemoved", "The result of a removal.")
+      .Field("removed", &WorkspaceRemoved::removed, "Templates that were removed and erased.")
+      .Field("templates", &WorkspaceRemoved::templates, "Templates left in the gallery.")
       .Field(
           "overwritten", [](const WorkspaceRemoved& r) { return r.overwritten.ok(); },
-          "Whether the disk was overwritten; if not, the next change tries again.");
+          "Whether deleted data was overwritten on the disk; if not, the next change tries again.");
 }
 
 void DefineMaking(Class& c) {
   Init(c, &Open,
-       "A workspace that was made by create or `heft init`. passphrase: of its secret key, if it\n"
-       "has one: a str, or a function that returns one. NotFound, FailedPrecondition.",
+       "Opens a workspace made by create or `heft init`. passphrase: of its secret key, if it is\n"
+       "sealed: a str, or a function that returns one. NotFound, FailedPrecondition.",
        py::arg("folder"), py::kw_only(), py::arg("passphrase") = py::none());
   StaticMethod(
       c, "create", &Create,
-      "Makes the folder with the roles' files, and opens it. data: a data folder or TrainingData\n"
-      "to learn the fusion from, by method as of Model.train; or a model, or its file.\n"
-      "passphrase seals the secret key. check_free's errors, Model.train's.",
+      "Makes a folder with the files of all roles, and opens it. data: a data folder or\n"
+      "TrainingData to train a model, by method as for Model.train. model: a model or its file,\n"
+      "instead. passphrase seals the secret key. Errors as check_free's and Model.train's.",
       py::arg("folder"), py::arg("data") = py::none(), py::kw_only(), py::arg("model") = py::none(),
       py::arg("method") = "", py::arg("passphrase") = py::none(), py::arg("progress") = py::none());
   StaticMethod(
@@ -169,7 +169,8 @@ void DefineMaking(Class& c) {
         const std::string path = PathOf(folder);
         Call([&] { return Workspace::CheckFree(path); });
       },
-      "Whether create can make it. AlreadyExists; NotFound where the folder above is not there.",
+      "Checks that create can make this folder. AlreadyExists; NotFound if the folder above\n"
+      "does not exist.",
       py::arg("folder"));
   StaticMethod(
       c, "export_role",
@@ -177,15 +178,15 @@ void DefineMaking(Class& c) {
         const std::string from = PathOf(folder), to = PathOf(out);
         Call([&] { return Workspace::ExportRole(from, role, to); });
       },
-      "Moves a role, \"device\", \"server\" or \"owner\", into a new folder, to be taken to its\n"
-      "machine. NotFound, AlreadyExists, FailedPrecondition.",
+      "Moves a role, \"device\", \"server\" or \"owner\", into a new folder, to be copied to\n"
+      "its machine. NotFound, AlreadyExists, FailedPrecondition.",
       py::arg("folder"), py::arg("role"), py::arg("out"));
   c.def_property_readonly(
       "model", [](const WorkspaceHandle& self) { return self.Get()->workspace.model(); },
-      "Of all roles.");
+      "The model of all roles.");
   c.def_property_readonly(
       "gallery", [](const WorkspaceHandle& self) { return self.Get()->workspace.gallery(); },
-      "The server's, as Gallery names it.");
+      "Name of the server's gallery, as for Gallery.");
 }
 
 void DefineUse(Class& c) {
@@ -202,11 +203,10 @@ void DefineUse(Class& c) {
         });
       },
       "Adds people: encrypts, enrols and admits each row under its label.\n\n"
-      "vectors: a mapping from modalities to arrays, or a DataFrame with a column of vectors a\n"
-      "modality (face), or a column a number (face_0, face_1, ...). labels: one a row; of a\n"
-      "DataFrame a column's name, \"label\" if it is not given. InvalidArgument; AlreadyExists "
-      "for\n"
-      "somebody who is enrolled, with nothing changed.",
+      "vectors: a mapping from modalities to arrays, or a DataFrame with a column of vectors\n"
+      "per modality (face), or a column per number (face_0, face_1, ...). labels: one per row;\n"
+      "for a DataFrame the name of a column, default \"label\". InvalidArgument; AlreadyExists\n"
+      "for a person who is enrolled already, without any change.",
       py::arg("vectors"), py::arg("labels") = py::none(), py::kw_only(),
       py::arg("progress") = py::none());
   Method(
@@ -220,10 +220,9 @@ void DefineUse(Class& c) {
           return workspace.Search(table.samples, rule, take, watch.monitor());
         });
       },
-      "Who the rows are: a Decision each. fpir: false positive identification rate, 0.01 if "
-      "neither\n"
-      "it nor a score to reach is given. An exception has the decisions before it as `decisions`.\n"
-      "BudgetSpent, OutOfRange, InvalidArgument.",
+      "Searches for the person of each row; returns a Decision per row. fpir: false positive\n"
+      "identification rate, 0.01 if neither fpir nor a score is given. An exception has the\n"
+      "decisions of earlier rows as `decisions`. BudgetSpent, OutOfRange, InvalidArgument.",
       py::arg("vectors"), py::kw_only(), py::arg("fpir") = py::none(),
       py::arg("score") = py::none(), py::arg("progress") = py::none());
   Method(
@@ -237,9 +236,8 @@ void DefineUse(Class& c) {
           return workspace.Verify(table.samples, identity, rule, take, watch.monitor());
         });
       },
-      "Whether the rows are this person's: a Decision each. fmr: false match rate, 0.001 if "
-      "neither\n"
-      "it nor a score to reach is given. The rest is as of search.",
+      "Verifies that each row is of this person; returns a Decision per row. fmr: false match\n"
+      "rate, 0.001 if neither fmr nor a score is given. The rest is as for search.",
       py::arg("vectors"), py::arg("identity"), py::kw_only(), py::arg("fmr") = py::none(),
       py::arg("score") = py::none(), py::arg("progress") = py::none());
   Method(
@@ -253,8 +251,8 @@ void DefineUse(Class& c) {
           return state->workspace.Remove(names, watch.monitor());
         });
       },
-      "Removes people, one or several, and erases what is left of them. NotFound for somebody who\n"
-      "is not there, with nothing changed.",
+      "Removes one or several people and erases their data. NotFound for a person who is not\n"
+      "enrolled, without any change.",
       py::arg("identities"), py::kw_only(), py::arg("progress") = py::none());
 }
 
@@ -264,17 +262,16 @@ void DefineWorkspace(py::module_& m) {
   DefineResults(m);
   Class c(
       m, "Workspace",
-      "All roles on one machine, each in a folder of its own that can move to its machine "
-      "later:\n"
-      "device/ encrypts, server/ matches, owner/ decides. Files, signatures, checks and journal\n"
-      "are those of separate machines.");
+      "All roles on one machine, each in its own folder, which can move to its own machine\n"
+      "later: device/ encrypts, server/ matches, owner/ decides. Files, signatures, checks and\n"
+      "journal are the same as on separate machines.");
   DefineMaking(c);
   DefineUse(c);
   c.def("__repr__", [](const WorkspaceHandle& self) {
     return self.closed() ? std::string("<heft.Workspace, closed>")
                          : "<heft.Workspace " + self.Get()->workspace.gallery() + ">";
   });
-  ContextManager(c, "Wipes the secret key, once the calls that use it are back.");
+  ContextManager(c, "Wipes the secret key after the calls that use it have returned.");
   RefuseCopies(c, "a Workspace is not pickled or copied: open its folder again");
 }
 

@@ -77,7 +77,7 @@ absl::StatusOr<Fields> ReadFields(const ckks::Context& context, ByteReader& read
   if (fields.size < 2 || fields.size > kMaxParts) {
     return absl::InvalidArgumentError(
         absl::StrCat(std::string(what), ": ", fields.size,
-                     " parts, 2 or 3 are taken: relinearise it in SEAL first"));
+                     " parts, but 2 or 3 are needed: relinearise it in SEAL first"));
   }
   return fields;
 }

@@ -69,7 +69,7 @@ absl::StatusOr<ckks::Params> ReadParams(ByteSpan bytes, std::string_view what,
   }
   HEFT_ASSIGN_OR_RETURN(const uint64_t plain_modulus, ReadModulus(reader, what));
   HEFT_RETURN_IF_ERROR(reader.Finish());
-  if (plain_modulus != 0) return Refuse(what, "a plain modulus, which CKKS has not");
+  if (plain_modulus != 0) return Refuse(what, "a plain modulus, which CKKS does not have");
   if (n > UINT32_MAX) return Refuse(what, absl::StrCat("degree ", n, " is too large"));
   auto params = ckks::Params::FromPrimes(static_cast<uint32_t>(n), primes, allow_insecure);
   if (!params.ok()) return Refuse(what, std::string(params.status().message()));

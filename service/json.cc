@@ -37,7 +37,7 @@ class Builder : public Json::json_sax_t {
     return true;
   }
   bool parse_error(size_t, const std::string&, const Json::exception&) override {
-    return Refuse("cannot be read: it is no JSON");
+    return Refuse("cannot be read: it is not JSON");
   }
 
   Json& value() { return value_; }

@@ -41,7 +41,7 @@ TEST(JsonTest, ReadsAllThatJsonHas) {
 TEST(JsonTest, IsStrict) {
   for (const char* wrong : {"", "{", "[1", "[1,]", "{\"a\"}", "{\"a\":1,}", "1 2", "[1]]", "nul",
                             "\"\xff\"", "{1:2}", "[1e999]", "\x01"}) {
-    EXPECT_THAT(Why(wrong), HasSubstr("no JSON")) << wrong;
+    EXPECT_THAT(Why(wrong), HasSubstr("not JSON")) << wrong;
   }
   EXPECT_THAT(Why(R"({"a":1,"a":2})"), HasSubstr("twice"));
   EXPECT_THAT(Why(R"([{"x":{"a":1,"b":2,"\u0061":1}}])"), HasSubstr("twice"));

@@ -98,9 +98,10 @@ HeftJob* RunJob(const HeftCall* call, const HeftSettings* settings, const HeftRi
   int context;
   if (running)
     ereport(ERROR, (errcode(ERRCODE_OBJECT_IN_USE),
-                    errmsg("a function of heft runs in this session already")));
+                    errmsg("a function of heft already runs in this session")));
   if (descriptor < 0)
-    ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_RESOURCES), errmsg("no descriptor is free: %m")));
+    ereport(ERROR,
+            (errcode(ERRCODE_INSUFFICIENT_RESOURCES), errmsg("no file descriptor is free: %m")));
   held = Hold(result);
   GetUserIdAndSecContext(&user, &context);
   PG_TRY();
@@ -111,9 +112,9 @@ HeftJob* RunJob(const HeftCall* call, const HeftSettings* settings, const HeftRi
     current = held;
     held->job = heft_job_start(call, settings);
     if (held->job == NULL)
-      ereport(ERROR,
-              (errcode(ERRCODE_INSUFFICIENT_RESOURCES), errmsg("the system makes no more threads"),
-               errhint("Raise the server's limits on memory and tasks.")));
+      ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_RESOURCES),
+                      errmsg("the system could not start a thread"),
+                      errhint("Raise the server's limits on memory and tasks.")));
     ServeJob(held->job, descriptor, rights);
     ThrowErrorOf(held->job);
     Leave(user, context);

@@ -35,8 +35,8 @@ class BackendStore : public Store {
   // rolled back.
   absl::Status Scrub(const StoreLock&, absl::Duration) override {
     return absl::UnavailableError(
-        "the transaction is not committed yet: afterwards `heft-server gallery compact` overwrites "
-        "what can be overwritten, and gives the receipts");
+        "the transaction is not committed yet: run `heft-server gallery compact` afterwards to "
+        "overwrite erased data and get the receipts");
   }
   absl::Status Copy(const std::string& folder,
                     const std::function<bool(uint64_t, uint64_t)>& progress) const override {
@@ -70,12 +70,12 @@ absl::Status MakeLocal(const std::string& local) {
   const std::string& folder = Backend::Get().folder;
   if (stat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
     return absl::UnavailableError(absl::StrCat("heft.state_directory: there is no folder ", folder,
-                                               ": make it, for the server's user"));
+                                               ": make it, and let the server's user own it"));
   }
   if (info.st_uid != geteuid() || (info.st_mode & (S_IRWXG | S_IRWXO)) != 0) {
     return absl::FailedPreconditionError(
-        absl::StrCat("heft.state_directory: others may enter ", folder,
-                     ": make it the server's user's own, with mode 0700"));
+        absl::StrCat("heft.state_directory: other users may enter ", folder,
+                     ": let the server's user own it, with mode 0700"));
   }
   return MakeDirectories(local);
 }

@@ -68,7 +68,7 @@ DECLARE
                   WHERE b.name = its);
 BEGIN
   IF own IS DISTINCT FROM bucket THEN
-    RAISE EXCEPTION 'this identity belongs into bucket %, not % of "%"', own, bucket, gallery
+    RAISE EXCEPTION 'this identity belongs to bucket %, not % of "%"', own, bucket, gallery
       USING ERRCODE = '22023';
   END IF;
   RETURN its;

@@ -73,7 +73,7 @@ BEGIN
   IF now_is.state IS NULL OR NOT now_is.state = ANY (before || after) OR
       (after <> 'leaving' AND now_is.move IS DISTINCT FROM heft_bucket_becomes.move) THEN
     RAISE EXCEPTION 'bucket % of "%" is % here', bucket, gallery, coalesce(now_is.state, 'not')
-      USING ERRCODE = 'HF004', HINT = 'heft_router.buckets says how far a move has come.';
+      USING ERRCODE = 'HF004', HINT = 'The table heft_router.buckets shows the state of a move.';
   END IF;
   UPDATE heft.buckets b SET state = after, move = heft_bucket_becomes.move WHERE b.name = its;
 END $$;
@@ -130,9 +130,9 @@ BEGIN
     RAISE EXCEPTION 'bucket % of "%" is % here', bucket, gallery, now_is.state USING ERRCODE = 'HF004';
   END IF;
   IF digest IS NOT NULL AND heft.heft_digest(its) IS DISTINCT FROM digest THEN
-    RAISE EXCEPTION 'bucket % of "%" is no longer what was copied: nothing is dropped', bucket, gallery
+    RAISE EXCEPTION 'bucket % of "%" has changed since it was copied: nothing is dropped', bucket, gallery
       USING ERRCODE = 'HF004',
-        HINT = 'Somebody has changed it past heft''s functions: heft_router.heft_move_abort, and begin again.';
+        HINT = 'It was changed without heft''s functions: call heft_router.heft_move_abort, and begin again.';
   END IF;
   IF from_key IS NOT NULL THEN
     FOR entries IN SELECT heft.heft_entry_tables() LOOP

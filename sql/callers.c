@@ -29,19 +29,18 @@ static int writer_wait = 60;
 PGDLLEXPORT void _PG_init(void);
 
 void _PG_init(void) {
-  DefineCustomStringVariable(
-      "heft.state_directory",
-      "Folder on the server for HEFT's signing key, its other keys, its log of requests and the "
-      "cache of blocks.",
-      NULL, &state_directory, "", PGC_SUSET, GUC_SUPERUSER_ONLY, NULL, NULL, NULL);
-  DefineCustomIntVariable("heft.cache_size", "Most that the cache of blocks takes.", NULL,
+  DefineCustomStringVariable("heft.state_directory",
+                             "Folder on the server for HEFT's signing key, its other keys, its log "
+                             "of requests and the cache of blocks.",
+                             NULL, &state_directory, "", PGC_SUSET, GUC_SUPERUSER_ONLY, NULL, NULL,
+                             NULL);
+  DefineCustomIntVariable("heft.cache_size", "Maximum size of the cache of blocks.", NULL,
                           &cache_megabytes, 4096, 0, INT_MAX / 2, PGC_SUSET, GUC_UNIT_MB, NULL,
                           NULL, NULL);
   DefineCustomIntVariable("heft.threads", "Threads of a call; 0: all cores.", NULL, &threads, 0, 0,
                           1024, PGC_SUSET, 0, NULL, NULL, NULL);
-  DefineCustomIntVariable("heft.writer_wait", "How long a change waits for others who change.",
-                          NULL, &writer_wait, 60, 0, 86400, PGC_USERSET, GUC_UNIT_S, NULL, NULL,
-                          NULL);
+  DefineCustomIntVariable("heft.writer_wait", "How long a change waits for other writers.", NULL,
+                          &writer_wait, 60, 0, 86400, PGC_USERSET, GUC_UNIT_S, NULL, NULL, NULL);
   MarkGUCPrefixReserved("heft");
 }
 
@@ -93,20 +92,20 @@ static void CheckTenant(const HeftValue* tenant) {
             role))
     return;
   ereport(ERROR, (errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
-                  errmsg("there is no role \"%s\", or you are no member of it", role)));
+                  errmsg("there is no role \"%s\", or you are not a member of it", role)));
 }
 
 // Each gallery answers a request once. `galleries`: those before `i` were checked.
 static void CheckOnce(const HeftValue* galleries, int i) {
   if (i >= MOST_GALLERIES)
     ereport(ERROR, (errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-                    errmsg("at most %d galleries are asked at once", MOST_GALLERIES)));
+                    errmsg("at most %d galleries can be searched at once", MOST_GALLERIES)));
   for (int before = 0; before < i; ++before) {
     if (galleries[before].size != galleries[i].size ||
         memcmp(galleries[before].data, galleries[i].data, galleries[i].size) != 0)
       continue;
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("galleries: \"%s\" is there twice",
+                    errmsg("galleries: \"%s\" is listed twice",
                            pnstrdup(galleries[i].data, galleries[i].size))));
   }
 }
@@ -118,17 +117,19 @@ HeftJob* RunFor(Oid function, const HeftCall* call, HeftMay may) {
   const HeftRights rights = {OwnerOf(function), changes, call->gallery};
   if (GetDatabaseEncoding() != PG_UTF8)
     ereport(ERROR, (errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-                    errmsg("HEFT's identities are UTF-8, and this database is not")));
+                    errmsg("HEFT's identities are UTF-8, but this database has another encoding")));
   if (state_directory[0] != '/')
-    ereport(ERROR, (errcode(ERRCODE_CONFIG_FILE_ERROR),
-                    errmsg("heft.state_directory does not name a folder"),
-                    errhint("A superuser sets it to a folder of the server's user, with mode 0700: "
-                            "ALTER DATABASE ... SET heft.state_directory = '/var/lib/...'.")));
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_CONFIG_FILE_ERROR), errmsg("heft.state_directory does not name a folder"),
+         errhint("A superuser must set it to a folder of the server's user, with mode 0700: ALTER "
+                 "DATABASE ... SET heft.state_directory = '/var/lib/...'.")));
   if (may == HEFT_MAY_SIGN && HasChanged())
-    ereport(ERROR, (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
-                    errmsg("this transaction has changed galleries, and is not committed yet: "
-                           "nothing is signed that may never be"),
-                    errhint("Commit first.")));
+    ereport(
+        ERROR,
+        (errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
+         errmsg("this transaction has uncommitted changes of galleries, so no reply can be signed"),
+         errhint("Commit first.")));
   if (may == HEFT_MAY_CREATE) {
     CheckTenant(&call->key);
   } else {

@@ -54,13 +54,14 @@ static const HeftValue* ElementsOf(FunctionCallInfo fcinfo, int i, const char* w
   array = PG_GETARG_ARRAYTYPE_P(i);
   text = ARR_ELEMTYPE(array) == TEXTOID;
   if (ARR_NDIM(array) > 1)
-    ereport(ERROR,
-            (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR), errmsg("%s: give a plain array", what)));
+    ereport(ERROR, (errcode(ERRCODE_ARRAY_SUBSCRIPT_ERROR),
+                    errmsg("%s: give a one-dimensional array", what)));
   deconstruct_array(array, ARR_ELEMTYPE(array), -1, false, TYPALIGN_INT, &datums, &nulls, count);
   values = palloc0(Max(*count, 1) * sizeof(HeftValue));
   for (int e = 0; e < *count; ++e) {
     if (nulls[e])
-      ereport(ERROR, (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s: one is NULL", what)));
+      ereport(ERROR,
+              (errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED), errmsg("%s: an element is NULL", what)));
     values[e] = text ? TextOf(datums[e]) : BytesOf(datums[e]);
   }
   return values;
@@ -100,7 +101,7 @@ static Datum CompositeOf(FunctionCallInfo fcinfo, const HeftJob* job) {
   const HeftValue* row = heft_job_row(job, 0, &columns);
   if (get_call_result_type(fcinfo, NULL, &descriptor) != TYPEFUNC_COMPOSITE ||
       (size_t)descriptor->natts != columns || columns > lengthof(datums))
-    elog(ERROR, "heft: the extension's script is of another version: ALTER EXTENSION heft UPDATE");
+    elog(ERROR, "heft: the extension's script has another version: ALTER EXTENSION heft UPDATE");
   descriptor = BlessTupleDesc(descriptor);
   for (size_t i = 0; i < columns; ++i)
     datums[i] = DatumOf(&row[i], TupleDescAttr(descriptor, i)->atttypid, &nulls[i]);
@@ -117,7 +118,7 @@ static void ReturnRows(FunctionCallInfo fcinfo, const HeftJob* job) {
     size_t columns;
     const HeftValue* row = heft_job_row(job, r, &columns);
     if ((size_t)set->setDesc->natts != columns || columns > lengthof(datums))
-      elog(ERROR, "heft: the extension's script is of another version");
+      elog(ERROR, "heft: the extension's script has another version");
     for (size_t i = 0; i < columns; ++i)
       datums[i] = DatumOf(&row[i], TupleDescAttr(set->setDesc, i)->atttypid, &nulls[i]);
     tuplestore_putvalues(set->setResult, set->setDesc, datums, nulls);
@@ -255,7 +256,7 @@ PGDLLEXPORT Datum heft_bucket(PG_FUNCTION_ARGS) {
   const int bucket = heft_bucket_of(identity.data, identity.size, PG_GETARG_INT32(1));
   if (bucket < 0)
     ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-                    errmsg("%d is no number of buckets", PG_GETARG_INT32(1))));
+                    errmsg("%d is not a number of buckets", PG_GETARG_INT32(1))));
   PG_RETURN_INT32(bucket);
 }
 

@@ -28,7 +28,7 @@ ALTER TABLE heft.files ALTER COLUMN bytes SET STORAGE EXTERNAL;
 -- Galleries: their tenants and their servers' files.
 CREATE TABLE heft.galleries (
   name text PRIMARY KEY CHECK (name ~ '^[a-z0-9._-]{1,64}$'),
-  tenant name NOT NULL,  -- a role: its members see the gallery, and nobody else
+  tenant name NOT NULL,  -- a role: only its members see the gallery
   model bytea NOT NULL REFERENCES heft.files,
   evaluation_keys bytea NOT NULL REFERENCES heft.files,
   enrolment_keys bytea REFERENCES heft.files,

@@ -39,7 +39,7 @@ absl::Status Catching(const std::function<absl::Status()>& work) {
     return work();
   } catch (const std::bad_alloc&) {
     return absl::ResourceExhaustedError(
-        "out of memory: give the server more, or the session fewer threads (heft.threads)");
+        "out of memory: give the server more memory, or the session fewer threads (heft.threads)");
   } catch (const std::exception& thrown) {
     return absl::InternalError(absl::StrCat("unexpected: ", thrown.what()));
   } catch (...) {
@@ -109,7 +109,7 @@ void HeftJob::Show() {
 }
 
 absl::Status HeftJob::Ask(heft::sql::Asked* request) {
-  constexpr char kStopped[] = "the database has ended this call";
+  constexpr char kStopped[] = "the database ended this call";
   {
     std::unique_lock<std::mutex> lock(mutex_);
     if (stopped_) return absl::CancelledError(kStopped);

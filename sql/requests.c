@@ -249,8 +249,8 @@ static void CheckStays(const char* gallery) {
     if (!DatumGetBool(SPI_getbinval(SPI_tuptable->vals[0], SPI_tuptable->tupdesc, 1, &null)))
       ereport(ERROR,
               (errcode(MAKE_SQLSTATE('H', 'F', '0', '0', '3')),
-               errmsg("\"%s\" is being moved to another node, and answers probes alone", gallery),
-               errhint("Again when it is there.")));
+               errmsg("\"%s\" is being moved to another node, and only answers probes", gallery),
+               errhint("Try again after the move.")));
   }
   SPI_freetuptable(SPI_tuptable);
 }

@@ -73,7 +73,7 @@ absl::StatusOr<SqlRows> ReadFileOf(SqlSession& session, const std::string& finge
       SqlRows rows,
       session.Execute("SELECT bytes FROM heft.files WHERE fingerprint = $1", parameters));
   if (rows.size() == 1 && rows.at(0, 0)) return rows;
-  return absl::DataLossError("a file that a gallery needs is not in heft.files");
+  return absl::DataLossError("a file that a gallery needs is missing in heft.files");
 }
 
 absl::StatusOr<std::shared_ptr<const TrustedServer>> Load(SqlSession& session, const Row& row,

@@ -68,7 +68,7 @@ class SpiSession : public SqlSession {
 
   absl::Status Run(std::string_view) override {
     return absl::UnimplementedError(
-        "inside a transaction this cannot be done: with heft-server, on the same database");
+        "this cannot be done inside a transaction: use heft-server on the same database");
   }
 
   absl::Status Begin(Mode mode) override {
@@ -96,8 +96,8 @@ class SpiSession : public SqlSession {
     HEFT_RETURN_IF_ERROR(Ask(&request));
     if (!request.refused) return absl::OkStatus();
     return absl::UnavailableError(
-        absl::StrCat("others change the galleries of this database, for longer than ",
-                     absl::FormatDuration(wait), ": end their transactions, or try again later"));
+        absl::StrCat("other transactions change the galleries of this database, for longer than ",
+                     absl::FormatDuration(wait), ": end these transactions, or try again later"));
   }
   void Unlock() override {}
 
@@ -117,7 +117,7 @@ class SpiSession : public SqlSession {
     return request;
   }
   absl::Status Ask(Asked* request) const {
-    if (Lost()) return absl::UnavailableError("the call that this session was for is over");
+    if (Lost()) return absl::UnavailableError("the call of this session has ended");
     if (interrupted_) return absl::CancelledError("interrupted");
     return job_->Ask(request);
   }
@@ -140,7 +140,7 @@ class SpiSession : public SqlSession {
 
 absl::StatusOr<std::unique_ptr<SqlSession>> ConnectSpi() {
   HeftJob* const job = HeftJob::Current();
-  if (job == nullptr) return absl::FailedPreconditionError("no call runs that this could be for");
+  if (job == nullptr) return absl::FailedPreconditionError("no call of heft is running");
   return std::make_unique<SpiSession>(job);
 }
 

@@ -165,7 +165,8 @@ absl::StatusOr<ProbeOptions> ProbeOptionsOf(const Call& call) {
 absl::Status CheckUndamaged(const Gallery& gallery) {
   const auto damaged = DamagedBlocks(gallery);
   if (damaged.empty()) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(damaged[0].why, ". A part is not passed off as all"));
+  return absl::DataLossError(
+      absl::StrCat(damaged[0].why, ". An incomplete result is not returned"));
 }
 
 absl::Status Verify(Call* call, HeftJob& job) {

@@ -241,10 +241,10 @@ TEST_F(CheckingTest, AnAlteredReply) {
 }
 
 TEST_F(CheckingTest, AStateThatNobodyHasSigned) {
-  ExpectWrong(Serve("audit", "unsigned", {}), "nobody has signed it yet");
+  ExpectWrong(Serve("audit", "unsigned", {}), "it is not signed yet");
   Copy("gallery", "stateless");
   std::filesystem::remove(W("stateless/state.heft"));
-  ExpectWrong(Serve("audit", "stateless", {}), "has signed no state");
+  ExpectWrong(Serve("audit", "stateless", {}), "has not signed a state");
 }
 
 // Once canaries are required, default flags refuse any gallery without them.

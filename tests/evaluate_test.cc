@@ -134,7 +134,7 @@ TEST_F(EvaluateTest, RocRefusesWithOneLine) {
        {Case{{}, kUsageError, "FILE or --genuine"},
         Case{{w("columns.txt")}, kInputError, "columns.txt, line 2: 5 columns"},
         Case{{w("one-kind.txt")}, kInputError, "1 genuine and 0 impostor"},
-        Case{{w("one-kind.txt"), "--split", "dev"}, kInputError, "no comparison is of split"},
+        Case{{w("one-kind.txt"), "--split", "dev"}, kInputError, "no comparison is in split"},
         Case{{w("one-kind.txt"), "--fmr", "2"}, kInputError, "between 0 and 1"},
         Case{{w("nothing.csv")}, kInputError, "nothing.csv"},
         Case{{"--genuine", w("columns.txt")}, kUsageError, "--impostor"}}) {
@@ -147,7 +147,7 @@ TEST_F(EvaluateTest, RocRefusesWithOneLine) {
   }
   const Finished together = RunProgram(kHeft, Arguments({"--searches", "--scores", w("s.csv")}));
   EXPECT_EQ(together.exit_code, kInputError);
-  EXPECT_THAT(together.err, HasSubstr("--scores does not go with --searches"));
+  EXPECT_THAT(together.err, HasSubstr("--scores cannot be combined with --searches"));
 }
 
 // Synthetic people like these, in galleries of all sizes.
@@ -159,7 +159,7 @@ TEST_F(EvaluateTest, SearchesOfPeopleLikeThese) {
                    "--pictures", w("searches")});
   EXPECT_EQ(result.at("searches").size(), 28u) << "two rates, two calibrations, seven galleries";
   EXPECT_EQ(result.at("law_checks").size(), 3u);
-  EXPECT_THAT(Slurp(w("searches.html")), HasSubstr("Is FPIR what was asked for?"));
+  EXPECT_THAT(Slurp(w("searches.html")), HasSubstr("Do FPIR thresholds hold?"));
   EXPECT_TRUE(std::filesystem::exists(w("searches/galleries.svg")));
 }
 
@@ -217,7 +217,7 @@ TEST_F(EvaluateTest, RefusesBeforeTheWork) {
   const std::pair<Args, const char*> cases[] = {
       {{"--searches", "--protection"}, "--searches and --protection"},
       {{"--protocol", w("protocol"), "--protection"}, "one at a time"},
-      {{"--searches", "--plain"}, "--plain says nothing of --searches"},
+      {{"--searches", "--plain"}, "--plain has no effect with --searches"},
       {{"--report", w("data")}, "is a folder"},
       {{"--pictures", w("model.heft")}, "is a file"}};
   for (const auto& [more, said] : cases) {

@@ -196,7 +196,7 @@ TEST_F(GalleryCommandsTest, WhoIsInNoJournalGoesWithTheKeyOwner) {
   const Finished again =
       RunProgram(kServer, Command("finish", "owner", {"--in", W("renewal.heft")}));
   EXPECT_EQ(again.exit_code, kInput);
-  EXPECT_THAT(again.err, HasSubstr("no renewal that is open"));
+  EXPECT_THAT(again.err, HasSubstr("no open renewal"));
   EXPECT_EQ(RunProgram(kServer, Command("renew", "owner", {"--out", W("none")})).exit_code, kInput);
 }
 
@@ -281,7 +281,7 @@ TEST_F(GalleryCommandsTest, ErasureGoesBeforeRestore) {
   EXPECT_THAT(refused.err, HasSubstr("--accept-older"));
   const Finished keyless = RunProgram(kServer, Join(plain, {"--accept-older"}));
   EXPECT_EQ(keyless.exit_code, kInput);
-  EXPECT_THAT(keyless.err, HasSubstr("to be removed again"));
+  EXPECT_THAT(keyless.err, HasSubstr("must be removed again"));
   EXPECT_EQ(Slurp(W("kept/store.mdb")), before);
   EXPECT_THAT(Names("kept"), ElementsAre("bob"));
 

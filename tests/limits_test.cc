@@ -136,7 +136,8 @@ TEST_F(LimitsTest, CheckpointsKeepLinksAndAreFiles) {
     const Finished run = RunProgram(
         kHeft, TrainArgs(W("data"), W("refused.heft"), {"--quiet", "--checkpoint", path}));
     EXPECT_EQ(run.exit_code, kInput);
-    EXPECT_EQ(run.err, "heft: " + path + ": give a file for the checkpoint, which is read again\n");
+    EXPECT_EQ(run.err, "heft: " + path +
+                           ": give a file for the checkpoint, because training reads it again\n");
     EXPECT_FALSE(fs::exists(W("refused.heft")));
     EXPECT_TRUE(fs::is_other(path));
   }
@@ -277,7 +278,7 @@ TEST_F(LimitsTest, GalleryBehindADanglingLink) {
   enrol[6] = W("lost");
   const Finished run = RunProgram(kServer, enrol);
   EXPECT_EQ(run.exit_code, kSystem);
-  EXPECT_THAT(run.err, HasSubstr(W("lost") + ": it is a link to nowhere, which is not there"));
+  EXPECT_THAT(run.err, HasSubstr(W("lost") + ": it is a link to nowhere, which does not exist"));
 }
 
 TEST_F(LimitsTest, ValuesThatOptionsRefuse) {

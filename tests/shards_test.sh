@@ -75,7 +75,7 @@ owner=(--quiet --model model.heft --secret-key keys/secret.key)
 whole=("${owner[@]}" --shards people.shards)
 
 "$server" gallery create "${matcher[@]}" --gallery store:people --buckets 4 --shards people.shards >/dev/null
-refused "another division" "$server" gallery create "${matcher[@]}" --gallery store:people --buckets 2 \
+refused "another number of buckets" "$server" gallery create "${matcher[@]}" --gallery store:people --buckets 2 \
   --shards other.shards
 "$heft" trust add --trust keys/trust.heft --role server --key store/server.pub >/dev/null
 
@@ -178,13 +178,13 @@ ln -sf "$work/$linked.there" "$linked"
 no_request() { # FOLDER WHY
   refused "$2" "$deduplicate" match model.heft keys/evaluation.keys store:people people.shards "odd/$1/requests" odd/new
 }
-no_request piped "where a file is expected"
-no_request linked "where a file is expected"
+no_request piped "must be a file"
+no_request linked "must be a file"
 no_request named "plain text"
 cp -r exchange odd/exchange
 rm odd/exchange/0.001/00000.ct
 mkfifo odd/exchange/0.001/00000.ct
-refused "where a file is expected" "$deduplicate" decide model.heft keys/secret.key \
+refused "must be a file" "$deduplicate" decide model.heft keys/secret.key \
   keys/trust.heft people.shards requests odd/exchange odd/record 0.05
 for least in 3 8 14 20; do # lines of the record: in the middle of a request, or where the job is by then
   begin decide

@@ -266,9 +266,9 @@ TEST_F(SignaturesTest, AReplyOfAnotherSigner) {
                W("client.pub")});
   const Args trust = {"--trust", W("clients.heft")};
   Refused(kHeft, Decrypt(SignedReply("server/client.ct", client, statement), trust),
-          "lists as client and not as server");
+          "lists as client, not as server");
   Refused(kHeft, Decrypt(SignedReply("server/client.ct", client, {.role = Role::kClient}), trust),
-          "signed as by a client");
+          "signed by a client");
   // A server that is no longer trusted.
   Must(kHeft,
        {"trust", "revoke", "--trust", W("clients.heft"), "--key", W("server/gallery/server.pub")});
@@ -290,7 +290,7 @@ TEST_F(SignaturesTest, ADamagedStatement) {
     const std::string sealed = Write("server/flipped.ct", Reseal(flipped));
     // A changed kind is noticed at once; any other change makes the signature false.
     const bool kind = at > kEnvelopeHeaderSize && at < kEnvelopeHeaderSize + 5;
-    Refused(kHeft, Decrypt(sealed), kind ? "which it does not hold" : "its signature is false");
+    Refused(kHeft, Decrypt(sealed), kind ? "but contains another kind" : "its signature is false");
   }
   for (const size_t size : {size_t{0}, size_t{10}, statement - 1, statement, good.size() - 1}) {
     Refused(kHeft,

@@ -318,7 +318,7 @@ TEST_F(DamagedGalleryTest, StoresThatAreGone) {
   std::filesystem::remove(Store(gallery));
   Refused(kServer, Identify(gallery), kInput, {gallery, "store"});
   Refused(kServer, Release(gallery), kInput, {gallery, "store"});
-  Refused(kServer, Enrol(gallery), kInput, {gallery, "its store is not"});
+  Refused(kServer, Enrol(gallery), kInput, {gallery, "but no store"});
   Refused(kServer, {"inspect", gallery}, kInput, {gallery});
 }
 

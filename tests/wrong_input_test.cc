@@ -84,7 +84,7 @@ TEST_F(WrongArgumentsTest, NotesInADataFolder) {
   Spill(W("noted/notes.txt"), "Recorded by\x1b[2J nobody.\n");
   const Finished run = RunProgram(kHeft, TrainArgs(W("noted"), W("noted/model.heft")));
   EXPECT_EQ(run.exit_code, 0) << run.err;
-  EXPECT_THAT(run.err, StartsWith("heft: no modality, because it does not begin with a number: "
+  EXPECT_THAT(run.err, StartsWith("heft: not a modality, because it does not begin with a number: "
                                   "notes.txt\n"));
   EXPECT_EQ(Must(kHeft, {"inspect", W("noted/model.heft")})["modalities"].size(), 2u);
   // Every program that reads the folder reports this before it starts work; these then fail.
@@ -96,7 +96,7 @@ TEST_F(WrongArgumentsTest, NotesInADataFolder) {
   for (const auto& [program, args] : readers) {
     const Finished failed = RunProgram(program, args);
     EXPECT_EQ(failed.exit_code, kInput) << failed.err;
-    EXPECT_THAT(failed.err, StartsWith("heft: no modality, because it does not begin with a "
+    EXPECT_THAT(failed.err, StartsWith("heft: not a modality, because it does not begin with a "
                                        "number: notes.txt\n"));
     EXPECT_EQ(Lines(failed.err), 2u) << failed.err;
   }

@@ -38,7 +38,7 @@ async function load(file, modality, hint) {
   loaded.delete(modality.name);
   try {
     const rows = rowsOf(new Uint8Array(await file.arrayBuffer()), file.name);
-    if (rows.dimension !== modality.dimension) throw new Error(`${file.name}: vectors of dimension ${rows.dimension}, the model takes ${modality.dimension}`);
+    if (rows.dimension !== modality.dimension) throw new Error(`${file.name}: vectors of dimension ${rows.dimension}, but the model takes ${modality.dimension}`);
     loaded.set(modality.name, rows);
     hint.textContent = `${rows.rows} vectors of dimension ${rows.dimension}`;
   } catch (error) {
@@ -86,13 +86,13 @@ async function identify() {
   const answer = await ask(client, service, gallery, chosen(), {challenge});
   const took = Math.round(performance.now() - begin);
   const decision = await checkDecision(answer, {keys, challenge, kind: 'identification'}); // show only signed claims
-  say(`encrypted a probe, and was answered after ${took} ms`);
+  say(`encrypted a probe, and received the decision after ${took} ms`);
   const accepted = decision.decision === 'accept';
-  const rule = decision.rule.fpir === undefined ? '' : `of searches by strangers, at most ${decision.rule.fpir * 100} % name somebody`;
+  const rule = decision.rule.fpir === undefined ? '' : `of searches by strangers, at most ${decision.rule.fpir * 100} % return a name`;
   element('decision').replaceChildren(
-    make('strong', {textContent: accepted ? decision.identity : 'Nobody who is enrolled'}),
+    make('strong', {textContent: accepted ? decision.identity : 'No enrolled person'}),
     make('p', {textContent: [accepted && decision.likelihood ? `evidence: ${decision.likelihood}` : '', rule].filter(Boolean).join('; ')}),
-    make('p', {className: 'hint', textContent: `signed by ${decision.iss}, good until ${new Date(decision.exp * 1000).toLocaleTimeString()}; the signature was checked here`}));
+    make('p', {className: 'hint', textContent: `signed by ${decision.iss}, valid until ${new Date(decision.exp * 1000).toLocaleTimeString()}; the signature was checked here`}));
   element('decision').className = decision.decision;
   element('decision').hidden = false;
 }

@@ -5,7 +5,7 @@
 export function rowsOf(bytes, name) {
   const isNpy = bytes.length > 10 && bytes[0] === 0x93 && new TextDecoder('latin1').decode(bytes.subarray(1, 6)) === 'NUMPY';
   const found = isNpy ? ofNpy(bytes) : ofJson(bytes);
-  if (!found) throw new Error(`${name}: neither .npy with floats, row by row, nor JSON with numbers`);
+  if (!found) throw new Error(`${name}: give .npy with floats, row by row, or JSON with numbers`);
   return found;
 }
 

@@ -6,7 +6,7 @@ import {bytesOf, objectOf, textOf, wrong} from './given.js';
 
 function vectorOf(value, what) {
   const numbers = value instanceof Float32Array || value instanceof Float64Array || (Array.isArray(value) && value.every((one) => typeof one === 'number'));
-  if (!numbers) wrong(`${what}: a Float32Array, row by row`);
+  if (!numbers) wrong(`${what}: give a Float32Array with one row after the other`);
   // A copy in its own buffer: a view would send its whole, perhaps large, buffer.
   return Float32Array.from(value);
 }
@@ -16,11 +16,11 @@ const copyOf = (key) => Uint8Array.from(bytesOf(key, 'key'));
 
 function optionsOf(options) {
   const {label, labels, use, encoding, average} = objectOf(options, 'options');
-  if (label !== undefined && labels !== undefined) wrong('label is for one row, labels for more: give one of them');
-  if (labels !== undefined && !Array.isArray(labels)) wrong('labels: an array with a text for each row; label is for one row');
+  if (label !== undefined && labels !== undefined) wrong('label is for one row, labels for several: give one of the two');
+  if (labels !== undefined && !Array.isArray(labels)) wrong('labels: give an array with a text for each row; for one row use label');
   const all = labels ?? (label === undefined || label === '' ? [] : [label]);
   for (const [value, what] of [[use, 'use'], [encoding, 'encoding']]) if (value !== undefined) textOf(value, what);
-  if (average !== undefined && typeof average !== 'boolean') wrong('average: true or false');
+  if (average !== undefined && typeof average !== 'boolean') wrong('average: give true or false');
   return {labels: all.map((one) => textOf(one, 'label')), use, encoding, average};
 }
 
@@ -75,7 +75,7 @@ export class Client {
 
   async encrypt(modality, vector, options) {
     const {encoding = 'compact', ...rest} = optionsOf(options);
-    if (encoding === 'fused') wrong('samples are fused of all modalities: encryptFused');
+    if (encoding === 'fused') wrong('fused samples contain all modalities: use encryptFused');
     return this.#encrypt([[textOf(modality, 'modality'), vectorOf(vector, modality)]], {...rest, encoding});
   }
 
@@ -101,7 +101,7 @@ export class Client {
 
   async sign(file, options) {
     const {key, audience = '', life = 300} = objectOf(options, 'options');
-    if (!Number.isInteger(life) || life < 0 || life >= 2 ** 32) wrong('life: whole seconds, 0 for ever');
+    if (!Number.isInteger(life) || life < 0 || life >= 2 ** 32) wrong('life: give whole seconds, or 0 for no end');
     const values = {file: bytesOf(file, 'file'), options: {audience: textOf(audience, 'audience'), life, key: copyOf(key)}};
     return this.#ask('sign', values, [values.options.key.buffer]);
   }

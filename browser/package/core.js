@@ -14,7 +14,7 @@ export function systemRandom(bytes) {
 
 function numberOf(value, names, what) {
   const number = names.indexOf(value);
-  if (number < 0) throw new HeftError('INVALID_ARGUMENT', `${what} "${value}": it is one of ${names.join(', ')}`);
+  if (number < 0) throw new HeftError('INVALID_ARGUMENT', `${what} "${value}": give one of ${names.join(', ')}`);
   return number;
 }
 
@@ -38,7 +38,7 @@ function systemOf(memory) {
     fd_seek: () => kBadDescriptor,
     fd_write: () => kBadDescriptor,
     proc_exit() {
-      throw new WebAssembly.RuntimeError('the module has ended itself');
+      throw new WebAssembly.RuntimeError('the module has stopped');
     },
   };
 }
@@ -92,7 +92,7 @@ class Module {
       return this.#exports[name](...values);
     } catch (error) {
       this.#broken = this.#exports.heft_randomness_failed() === 1 ? noRandomness() :
-        new HeftError('INTERNAL', `the module has ended (${error.message}): out of memory, most likely; open another client`);
+        new HeftError('INTERNAL', `the module has stopped (${error.message}), probably because memory ran out: open another client`);
       throw this.#broken;
     }
   }
@@ -103,7 +103,7 @@ class Module {
     try {
       for (const bytes of all) {
         const pointer = this.#call('heft_allocate', bytes.byteLength);
-        if (pointer === 0) throw new HeftError('RESOURCE_EXHAUSTED', 'no memory for what was given');
+        if (pointer === 0) throw new HeftError('RESOURCE_EXHAUSTED', 'not enough memory for the given data');
         taken.push([pointer, bytes.byteLength]);
         new Uint8Array(this.#exports.memory.buffer, pointer, bytes.byteLength)
           .set(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
@@ -182,5 +182,5 @@ class Module {
 }
 
 function noRandomness() {
-  return new HeftError('UNAVAILABLE', 'crypto.getRandomValues gives no randomness here: nothing is encrypted without');
+  return new HeftError('UNAVAILABLE', 'crypto.getRandomValues gives no randomness here, so nothing can be encrypted');
 }

@@ -17,12 +17,12 @@ function bytesOf(text) {
 
 function parsedObject(text) {
   const value = JSON.parse(new TextDecoder('utf-8', {fatal: true}).decode(bytesOf(text)));
-  if (typeof value !== 'object' || value === null) throw new Error('no object');
+  if (typeof value !== 'object' || value === null) throw new Error('not an object');
   return value;
 }
 
 const refuse = (why) => {
-  throw new HeftError('UNAUTHENTICATED', `the decision is not to be believed: ${why}`);
+  throw new HeftError('UNAUTHENTICATED', `the decision must not be trusted: ${why}`);
 };
 
 function parse(jws) {
@@ -37,11 +37,11 @@ function parse(jws) {
 
 // The demands of an app on a decision: the option, its claim, and the error for another value.
 const kDemands = [
-  ['issuer', 'iss', 'it is of another decider'],
-  ['audience', 'aud', 'it is for somebody else'],
-  ['asker', 'azp', 'somebody else asked for it'],
-  ['challenge', 'challenge', 'it answers another question'],
-  ['kind', 'kind', 'it answers a question of another kind'],
+  ['issuer', 'iss', 'it is from another decider'],
+  ['audience', 'aud', 'it is for another reader'],
+  ['asker', 'azp', 'another client asked for it'],
+  ['challenge', 'challenge', 'it answers another challenge'],
+  ['kind', 'kind', 'it is of another kind'],
   ['claimed', 'claimed', 'it is about another person'],
   ['gallery', 'gallery', 'it is of another gallery'],
   ['galleryName', 'gallery_name', 'it is of another gallery'],
@@ -50,18 +50,18 @@ const kDemands = [
 // A demand that is misspelt, or that a mistake of the app has left empty, would be none at all.
 function checkDemands(demands) {
   for (const [demand, value] of Object.entries(demands)) {
-    if (!kDemands.some(([name]) => name === demand)) wrong(`${demand}: what can be demanded is ${kDemands.map(([name]) => name).join(', ')}`);
-    if (typeof value !== 'string' || value === '') wrong(`${demand}: a text that is not empty; leave it out to demand nothing`);
+    if (!kDemands.some(([name]) => name === demand)) wrong(`${demand}: unknown demand; use ${kDemands.map(([name]) => name).join(', ')}`);
+    if (typeof value !== 'string' || value === '') wrong(`${demand}: give a text that is not empty, or leave it out`);
   }
 }
 
 async function keyOf({kty, crv, x, y}, algorithm) {
-  if (!globalThis.crypto?.subtle) throw new HeftError('UNIMPLEMENTED', 'no WebCrypto here: a page has it over https alone');
+  if (!globalThis.crypto?.subtle) throw new HeftError('UNIMPLEMENTED', 'WebCrypto is missing here: load the page over https');
   try {
     return await crypto.subtle.importKey('jwk', {kty, crv, x, ...(y ? {y} : {})}, algorithm, false, ['verify']);
   } catch (error) {
-    if (error.name === 'NotSupportedError') throw new HeftError('UNIMPLEMENTED', `signed by ${algorithm.name}, which this browser does not know`);
-    return wrong(`keys: the key that has signed it cannot be read (${error.message})`);
+    if (error.name === 'NotSupportedError') throw new HeftError('UNIMPLEMENTED', `signed with ${algorithm.name}, which this browser does not support`);
+    return wrong(`keys: the key of the signature cannot be read (${error.message})`);
   }
 }
 
@@ -70,16 +70,16 @@ async function keyOf({kty, crv, x, y}, algorithm) {
 // another decider's, for another party, changed, or too old.
 export async function checkDecision(decision, options) {
   const {keys, now = Date.now() / 1000, leeway = 30, ...demands} = objectOf(options, 'options');
-  if (!Array.isArray(keys?.keys)) wrong("keys: the decider's JWKS, {keys: [...]}");
-  if (!Number.isFinite(now) || !Number.isFinite(leeway)) wrong('now, leeway: seconds');
+  if (!Array.isArray(keys?.keys)) wrong("keys: give the decider's JWKS, {keys: [...]}");
+  if (!Number.isFinite(now) || !Number.isFinite(leeway)) wrong('now, leeway: give seconds');
   checkDemands(demands);
   const {header, claims, signed, signature} = parse(typeof decision === 'string' ? decision : decision?.jws);
-  if (header.typ !== kType) refuse('what is signed is no decision');
+  if (header.typ !== kType) refuse('the signed text is not a decision');
   const jwk = keys.keys.find((key) => key?.kid === header.kid);
   if (!jwk) refuse('none of the given keys has signed it');
   const algorithm = kAlgorithms[header.alg];
   const fits = header.alg === 'EdDSA' ? jwk.kty === 'OKP' && jwk.crv === 'Ed25519' : jwk.kty === 'EC' && jwk.crv === 'P-256';
-  if (!algorithm || !fits || header.crit !== undefined) refuse(`signed by ${header.alg} under a key of another kind`);
+  if (!algorithm || !fits || header.crit !== undefined) refuse(`signed with ${header.alg}, but the key is of another kind`);
   const key = await keyOf(jwk, algorithm);
   if (!await crypto.subtle.verify(algorithm, key, signature, signed)) refuse('the signature is false');
   for (const [demand, claim, why] of kDemands) {

@@ -9,18 +9,18 @@ export function wrong(what) {
 // objectOf: an object with options, all of them optional.
 export function objectOf(value, what) {
   if (value === undefined) return {};
-  if (typeof value !== 'object' || value === null) wrong(`${what}: an object`);
+  if (typeof value !== 'object' || value === null) wrong(`${what}: give an object`);
   return value;
 }
 
 export function bytesOf(value, what) {
   if (value instanceof Uint8Array) return value;
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  return wrong(`${what}: a Uint8Array with the bytes of the file`);
+  return wrong(`${what}: give a Uint8Array with the bytes of the file`);
 }
 
 export function textOf(value, what) {
-  if (typeof value !== 'string') wrong(`${what}: a text`);
+  if (typeof value !== 'string') wrong(`${what}: give a text`);
   return value;
 }
 
@@ -30,13 +30,13 @@ export function percentEncoded(value, what) {
     return encodeURIComponent(textOf(value, what));
   } catch (error) {
     if (error instanceof HeftError) throw error;
-    return wrong(`${what}: half a surrogate pair is no text`);
+    return wrong(`${what}: the text contains half of a surrogate pair`);
   }
 }
 
 // partOf: a name in a path. "." and ".." are steps there, encoded or not.
 export function partOf(value, what) {
   const part = percentEncoded(value, what);
-  if (part === '' || part === '.' || part === '..') wrong(`${what}: "${part}" cannot be asked for by its name`);
+  if (part === '' || part === '.' || part === '..') wrong(`${what}: "${part}" cannot be part of an address`);
   return part;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // HEFT's client in a browser or Node: it encrypts feature vectors under the key owner's encryption key, and cannot decrypt.
-// Everything is computed in a worker, by the same C++ as `heft encrypt`. What extracts features from pictures or speech is up to
-// the app.
+// Everything is computed in a worker, by the same C++ as `heft encrypt`. The app extracts features
+// from pictures or speech.
 //
 //   const service = new Service(location.origin);
 //   const client = await Heft.client({model, encryptionKey: await service.encryptionKey(), trust});
@@ -16,20 +16,20 @@ export type ErrorKind =
   | 'NOT_FOUND' | 'ALREADY_EXISTS' | 'FAILED_PRECONDITION' | 'ABORTED' | 'RESOURCE_EXHAUSTED' | 'INTERNAL' | 'UNKNOWN'
   | 'UNAVAILABLE' | 'CANCELLED' | 'DEADLINE_EXCEEDED' | 'UNIMPLEMENTED' | 'NOT_ACCEPTABLE' | (string & {});
 
-/** What is wrong, and what to do. Every error of this package is one; what the app's own `token` throws is the app's. */
+/** Every error of this package; the message says what is wrong and what to do. Errors of the app's own `token` pass unchanged. */
 export class HeftError extends Error {
   readonly name: 'HeftError';
   readonly kind: ErrorKind;
-  /** HTTP status, of an answer of a service. */
+  /** HTTP status of a service's answer. */
   readonly status?: number;
-  /** Seconds after which asking again helps, if the service says so. */
+  /** Seconds after which to ask again, if the service says so. */
   readonly retryAfter?: number;
   constructor(kind: ErrorKind, message: string, more?: {status?: number; retryAfter?: number});
 }
 
-/** What a model is for. */
+/** The facts of a model. */
 export interface ModelInfo {
-  /** 32 hexadecimal digits, as the service and `heft inspect` say them. */
+  /** 32 hexadecimal digits, as shown by the service and `heft inspect`. */
   readonly id: string;
   readonly profile: string;
   readonly gamma: number;
@@ -38,10 +38,10 @@ export interface ModelInfo {
   readonly instructions: string;
 }
 
-/** What a file is for. A model of one ring takes one file for both. Default: enrolment, and verification. */
+/** The use of a file. A model with one ring takes one file for both. Default: enrolment, which includes verification. */
 export type SampleUse = 'enrolment' | 'identification';
 
-/** compact: one sample a ciphertext. bulk: for enrolment alone, of some hundred samples. partial: projected here, fused by the server. */
+/** compact: one sample per ciphertext. bulk: only for the enrolment of some hundred samples. partial: projected here, fused by the server. */
 export type SampleEncoding = 'compact' | 'bulk' | 'partial';
 
 export interface ClientOptions {
@@ -58,25 +58,25 @@ export interface ClientOptions {
 }
 
 export interface EncryptOptions {
-  /** The identity of the one row, 1 to 255 bytes, taken in normal form C; no invisible characters. */
+  /** The identity of the only row, 1 to 255 bytes, converted to normal form C; no invisible characters. */
   label?: string;
-  /** One of each row. */
+  /** One identity per row. */
   labels?: readonly string[];
   use?: SampleUse;
-  /** The rows of one label, or all, become their mean. At most 8 of each. */
+  /** The rows of one label (or all rows without labels) become their mean. At most 8 rows each. */
   average?: boolean;
 }
 
 export interface SignOptions {
-  /** The file of a signing key without a passphrase: of newSigningKey, or `heft trust new-key`. */
+  /** The file of a signing key without a passphrase, from newSigningKey or `heft trust new-key`. */
   key: Uint8Array | ArrayBuffer;
-  /** The server's public key (server.pub): no other takes the file. */
+  /** The server's public key (server.pub): other servers refuse the file. */
   audience?: string;
-  /** Seconds for which the signature is good, 300 by default; 0: for ever. */
+  /** Validity of the signature in seconds, 300 by default; 0: without end. */
   life?: number;
 }
 
-/** Rows of a modality, one after the other, each of its dimension. Copied; the worker wipes its copy. */
+/** Rows of a modality, one after the other, each with the modality's dimension. They are copied; the worker wipes its copy. */
 export type Vectors = Float32Array | Float64Array | readonly number[];
 
 export class Client {
@@ -84,50 +84,50 @@ export class Client {
   readonly model: ModelInfo;
   /** The bytes of a file of samples, as `heft encrypt` makes it. Vectors are scaled to unit length. */
   encrypt(modality: string, vectors: Vectors, options?: EncryptOptions & {encoding?: SampleEncoding}): Promise<Uint8Array>;
-  /** Fuses row i of all modalities here, and encrypts what comes out. Models of two rings alone (thin, flooded). */
+  /** Fuses row i of all modalities here, and encrypts the result. Only for models with two rings (thin, flooded). */
   encryptFused(vectors: Readonly<Record<string, Vectors>>, options?: EncryptOptions): Promise<Uint8Array>;
-  /** A key that signs requests (Ed25519): its file, in the clear, to be kept as a secret, and its public half. */
+  /** A new key that signs requests (Ed25519): its file, which is not encrypted and must be kept secret, and its public key. */
   newSigningKey(): Promise<{key: Uint8Array; publicKey: string}>;
-  /** The public half of such a file, 64 hexadecimal digits: `heft trust add --role client --key` takes it. */
+  /** The public key of such a file, 64 hexadecimal digits, for `heft trust add --role client --key`. */
   signer(key: Uint8Array | ArrayBuffer): Promise<string>;
-  /** The file, signed: where a service's trust file lists clients, it takes signed files alone, each once. */
+  /** Signs a file. A service whose trust file lists clients accepts only signed files, each once. */
   sign(file: Uint8Array | ArrayBuffer, options: SignOptions): Promise<Uint8Array>;
-  /** Ends the worker and gives its memory back. What is under way fails with FAILED_PRECONDITION. */
+  /** Ends the worker and frees its memory. Running calls fail with FAILED_PRECONDITION. */
   close(): void;
 }
 
 export const Heft: {
   /**
-   * UNAVAILABLE where crypto.getRandomValues gives no randomness; DATA_LOSS for damaged files; FAILED_PRECONDITION for a key of
-   * another model, or one that `trust` does not believe.
+   * UNAVAILABLE if crypto.getRandomValues gives no randomness; DATA_LOSS for damaged files; FAILED_PRECONDITION for a key of
+   * another model, or one without a signature that `trust` accepts.
    */
   client(options: ClientOptions): Promise<Client>;
 };
 
-/** What the decider says, and no score. All but `jws` is what the JWS signs: believe what checkDecision returns. */
+/** The decider's decision, without a score. `jws` is the signed form of the rest: trust only what checkDecision returns. */
 export interface Decision {
   readonly iss: string;
-  /** Who is to rely on it. */
+  /** The relying party. */
   readonly aud: string;
-  /** Who asked the matcher, and the nonce of the request. */
+  /** The client that asked the matcher, and the nonce of the request. */
   readonly azp: string;
   readonly nonce: string;
-  /** As the relying party gave it. */
+  /** The challenge of the relying party. */
   readonly challenge?: string;
   readonly iat: number;
   readonly exp: number;
   readonly jti: string;
   readonly decision: 'accept' | 'reject';
-  /** Of an acceptance. */
+  /** The accepted identity. */
   readonly identity?: string;
   readonly likelihood?: 'weak' | 'moderate' | 'strong';
   readonly kind: 'identification' | 'verification';
-  /** Of a verification: who it was to be, accepted or not. */
+  /** For a verification: the claimed identity, accepted or not. */
   readonly claimed?: string;
   readonly rule: {readonly fpir?: number; readonly fmr?: number};
   readonly probe?: string;
   readonly where?: readonly string[];
-  /** Its id, 32 hexadecimal digits, and the decider's name for it. */
+  /** The gallery's id, 32 hexadecimal digits, and the decider's name for it. */
   readonly gallery: string;
   readonly gallery_name?: string;
   readonly generation: number;
@@ -136,7 +136,7 @@ export interface Decision {
   readonly jws: string;
 }
 
-/** How an enrolment stands. */
+/** The state of an enrolment. */
 export interface Enrolment {
   readonly personId: string;
   readonly encounterId: string;
@@ -153,14 +153,14 @@ export interface AskOptions {
 }
 
 export interface DecisionOptions extends AskOptions {
-  /** Who is to rely on the decision; otherwise who asks. */
+  /** The relying party; default: the client that asks. */
   audience?: string;
-  /** What that party has given: the decision holds it, so that no other passes for it. */
+  /** A value from the relying party. The decision repeats it, so that another decision cannot replace this one. */
   challenge?: string;
 }
 
 export interface ServiceOptions {
-  /** A token (JWT) of who asks, or what brings one. */
+  /** A token (JWT) of the client, or a function that returns one. */
   token?: string | (() => string | Promise<string>);
   fetch?: typeof fetch;
 }
@@ -173,7 +173,7 @@ export class Service {
   constructor(base: string | URL, options?: ServiceOptions);
   model(): Promise<Uint8Array>;
   encryptionKey(): Promise<Uint8Array>;
-  /** One file a modality. `wait`: seconds for the admission. */
+  /** One file per modality. `wait`: seconds to wait for the admission. */
   enrol(person: string, files: readonly Uint8Array[], options: AskOptions & {
     galleries: readonly string[];
     wait?: number;
@@ -185,7 +185,7 @@ export class Service {
   verify(gallery: string, person: string, files: readonly Uint8Array[], options?: DecisionOptions): Promise<Decision>;
 }
 
-/** Encrypts one vector of each modality and asks who it is; with `person`, whether it is he. */
+/** Encrypts one vector of each modality and searches for the person; with `person`, verifies this identity. */
 export function ask(client: Client, service: Service, gallery: string, vectors: Readonly<Record<string, Vectors>>,
   options?: DecisionOptions & {person?: string; sign?: SignOptions}): Promise<Decision>;
 
@@ -204,12 +204,12 @@ export interface JsonWebKeySet {
  */
 export function checkDecision(decision: Decision | string, options: {
   keys: JsonWebKeySet;
-  /** What it must say, where they are given: who signed it, for whom, who asked, to which challenge. */
+  /** Demands, checked if given: the decider, the relying party, the client that asked, and the challenge. */
   issuer?: string;
   audience?: string;
   asker?: string;
   challenge?: string;
-  /** Which question it answers, and of a verification about whom. */
+  /** The kind of the decision and, for a verification, the claimed identity. */
   kind?: Decision['kind'];
   claimed?: string;
   /** The gallery's id, and the decider's name for it. */

@@ -22,7 +22,7 @@ function spawn() {
 
 export const Heft = {
   async client(options) {
-    if (typeof Worker === 'undefined') throw new HeftError('UNIMPLEMENTED', 'no module workers here');
+    if (typeof Worker === 'undefined') throw new HeftError('UNIMPLEMENTED', 'module workers are missing here: use a newer browser');
     return Client.open(spawn, options);
   },
 };

@@ -27,7 +27,7 @@ async function refusal(response) {
 
 function formOf(files, request) {
   const form = new FormData();
-  if (!Array.isArray(files)) wrong('files: an array, with a file of each modality');
+  if (!Array.isArray(files)) wrong('files: give an array with one file per modality');
   for (const file of files) form.append('template', new Blob([bytesOf(file, 'files')], {type: kFile}), 'template');
   if (request) form.append('request', new Blob([jsonOf(request)], {type: 'application/json'}));
   return form;
@@ -37,13 +37,13 @@ function jsonOf(request) {
   try {
     return JSON.stringify(request);
   } catch (error) {
-    return wrong(`${Object.keys(request).join(', ')}: no JSON (${error.message})`);
+    return wrong(`${Object.keys(request).join(', ')}: not JSON (${error.message})`);
   }
 }
 
 // headerOf: a value that fetch takes: it would repeat another, and so a token, in its error.
 function headerOf(value, what) {
-  if (!/^[\x21-\x7e]+$/.test(textOf(value, what))) wrong(`${what}: letters, digits and signs of ASCII, without spaces`);
+  if (!/^[\x21-\x7e]+$/.test(textOf(value, what))) wrong(`${what}: give ASCII letters, digits and signs without spaces`);
   return value;
 }
 
@@ -55,14 +55,14 @@ const isLoopback = (host) => host === 'localhost' || host.endsWith('.localhost')
 function baseOf(base) {
   let url;
   try {
-    if (typeof base !== 'string' && !(base instanceof URL)) throw new TypeError('no URL');
+    if (typeof base !== 'string' && !(base instanceof URL)) throw new TypeError('not a URL');
     url = new URL(base, globalThis.location?.href);
   } catch {
-    return wrong('the service: a URL, https://HOST:PORT');
+    return wrong('the service: give a URL, https://HOST:PORT');
   }
-  if (url.username || url.password || url.search || url.hash) wrong('the service: a URL without user, password, ? and #');
+  if (url.username || url.password || url.search || url.hash) wrong('the service: give a URL without user, password, ? and #');
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopback(url.hostname))) {
-    wrong(`the service: ${url.protocol}//${url.host} is not https, and what is asked, with the token, could be read on the way`);
+    wrong(`the service: ${url.protocol}//${url.host} is not https, so others could read requests and the token: use https`);
   }
   return url.href.replace(/\/+$/, '');
 }
@@ -109,7 +109,7 @@ export class Service {
     try {
       return JSON.parse(new TextDecoder('utf-8', {fatal: true}).decode(bytes));
     } catch {
-      throw new HeftError('UNKNOWN', 'what has answered is no service of HEFT: no JSON', {status});
+      throw new HeftError('UNKNOWN', 'the answer is not JSON, so this address is not a HEFT service', {status});
     }
   }
 
@@ -125,7 +125,7 @@ export class Service {
   // approval.
   async enrol(person, files, options) {
     const {galleries, wait, metadata, expires, signal, idempotencyKey = freshNonce()} = objectOf(options, 'options');
-    if (!Array.isArray(galleries)) wrong('galleries: an array with their names');
+    if (!Array.isArray(galleries)) wrong('galleries: give an array with their names');
     if (wait !== undefined && !Number.isFinite(wait)) wrong('wait: seconds');
     const path = `/v1/persons/${partOf(person, 'person')}/encounters${wait === undefined ? '' : `?wait=${wait}`}`;
     const request = {galleries, ...(metadata ? {metadata} : {}), ...(expires ? {expires} : {})};

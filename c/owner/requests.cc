@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<Digest>> ParseEntries(const std::vector<std::string>&
         });
     if (!digits) {
       return absl::InvalidArgumentError(
-          absl::StrCat("entry \"", text, "\": give 64 hexadecimal digits, as an inquiry has them"));
+          absl::StrCat("entry \"", text, "\": give 64 hexadecimal digits, from an inquiry"));
     }
     const std::string bytes = absl::HexStringToBytes(text);
     std::copy(bytes.begin(), bytes.end(), entry.begin());

@@ -23,8 +23,7 @@ absl::Status CheckSource(const Instance& instance, const PaddedBlock& source) {
       sound = sound && part.n() == params.n() && part.limbs() == MatchLimbs(params) + 1;
     }
   }
-  return sound ? absl::OkStatus()
-               : absl::InvalidArgumentError("not the form of a padded block of this model");
+  return sound ? absl::OkStatus() : absl::InvalidArgumentError("not a padded block of this model");
 }
 
 // Opened: round((c0 + c1 s) / P), the padded values. The encryption of zero that hides c1 decrypts

@@ -339,7 +339,7 @@ TEST_P(AuditTest, EveryReplyHasAFactorOfItsOwn) {
 
 TEST_P(AuditTest, AStateIsSignedAndEveryChangeOfItNoticed) {
   ASSERT_TRUE(server_->Fold(folder_).ok());
-  ExpectWrong(AuditState(folder_), "nobody has signed it yet");
+  ExpectWrong(AuditState(folder_), "it is not signed yet");
   SignState();
   const auto signed_now = AuditState(folder_);
   ASSERT_TRUE(signed_now.ok()) << signed_now.status();
@@ -378,7 +378,7 @@ TEST_P(AuditTest, AStateIsSignedAndEveryChangeOfItNoticed) {
     EXPECT_TRUE(change->writer().Put(Table::kRoster, key, SerializeRun(run)).ok());
     index(change);
   });
-  ExpectWrong(AuditState(renamed), "roster is not the one");
+  ExpectWrong(AuditState(renamed), "roster does not match");
   Change(relabelled, [&](GalleryChange* change) {
     (*change->Place(ann))->identity = "ano";
     index(change);

@@ -263,7 +263,7 @@ TEST_F(RestrictedTest, ARestrictionIsWrittenWhereSomebodyDoesNotAnswer) {
 TEST_F(RestrictedTest, NamesAreThoseOfWhoAnswers) {
   EncryptedScores scores = Restricted(1, {0, 3});
   scores.identities[1] = "bob";
-  EXPECT_THAT(Refusal(scores), HasSubstr("place 1 does not answer, and has a name"));
+  EXPECT_THAT(Refusal(scores), HasSubstr("place 1 is not matched, but has a name"));
   scores = Restricted(1, {0, 3});
   scores.identities[3].clear();
   EXPECT_THAT(Refusal(scores), HasSubstr("row 3 (from 0): an identity is empty"));

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """HEFT: fuses and matches biometric templates that stay encrypted.
 
-Four roles share a model and exchange bytes only:
+Four roles share a model and exchange only bytes:
 
     Model.train   learns a model from vectors of people who agreed to it
     Client        encrypts feature vectors under the key owner's encryption key
-    Matcher       fuses, enrols and matches what it cannot read, in a Gallery
+    Matcher       fuses, enrols and matches encrypted data in a Gallery; it cannot decrypt
     KeyOwner      makes the keys, admits templates, opens replies and decides
 
     owner = heft.KeyOwner.generate(model)
@@ -17,9 +17,9 @@ Four roles share a model and exchange bytes only:
     reply = matcher.identify("gallery", client.encrypt_each(probe, use="identification"))
     print(owner.decide(reply, fpir=0.01))
 
-Files are bytes or paths, vectors NumPy arrays of shape (rows, dimension); contiguous float32 is not
-copied. Calls release the interpreter's lock and use all cores; long ones take ``progress`` and end
-with Ctrl-C, with nothing half done. What is refused is a heft.Error of its kind (heft.errors).
+Files are bytes or paths. Vectors are NumPy arrays of shape (rows, dimension); contiguous float32 is
+not copied. Calls release the interpreter's lock and use all cores. Long calls take ``progress``;
+Ctrl-C ends them and leaves nothing half done. Errors are heft.Error by kind (heft.errors).
 heft.service is the client of the two daemons. docs/python.md is the guide.
 """
 

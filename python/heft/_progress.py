@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What progress=True shows: a bar of tqdm where it is installed, otherwise lines on stderr."""
+"""The display of progress=True: a bar if tqdm is installed, otherwise lines on stderr."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ except ImportError:
 
 
 class Lines:
-    """One line a second at most."""
+    """Prints at most one line a second."""
 
     def __init__(self) -> None:
         self._last: Optional[float] = None
@@ -33,7 +33,7 @@ class Lines:
 
 
 class Bar:
-    """A bar for each job that is told of."""
+    """Shows one bar for each job."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -52,7 +52,7 @@ class Bar:
         return True
 
     def close(self) -> None:
-        """Leaves the bar as it stands."""
+        """Ends the bar and leaves it on the screen."""
         if self._bar is not None:
             self._bar.close()
         self._bar = None

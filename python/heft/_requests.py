@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the services' client writes into requests and reads out of answers (heft.service)."""
+"""Encodes the requests of heft.service and decodes the answers."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ HEFT_TYPE = "application/vnd.heft"
 
 
 def quoted(text: str) -> str:
-    """A text as one part of a path, or a header."""
+    """Percent-encodes a text as one part of a path or as a header."""
     return urllib.parse.quote(text, safe="")
 
 
 def query_of(**parameters: str) -> str:
-    """What stands behind a path: those that are not empty."""
+    """The query string of the parameters that are not empty."""
     given = {name: value for name, value in parameters.items() if value}
     return "?" + urllib.parse.urlencode(given) if given else ""
 
 
 def object_of(text: bytes) -> dict[str, Any]:
-    """The JSON object of an answer; an empty one of an empty answer."""
+    """The JSON object of an answer; an empty answer gives an empty object."""
     try:
         return dict(json.loads(text)) if text else {}
     except ValueError as error:
-        raise errors.DataLoss(f"the service answered what is no JSON object: {error}") from error
+        raise errors.DataLoss(f"the service's answer is not a JSON object: {error}") from error
 
 
 def _each(files: Files) -> Iterable[File]:
-    """The files: a mapping's or a sequence's, or the one that was given."""
+    """The files of a mapping or sequence, or the single given file."""
     if isinstance(files, Mapping):
         return files.values()
     if isinstance(files, (list, tuple)):
@@ -72,7 +72,7 @@ def _bytes(file: File) -> bytes:
 
 def form(files: Files, request: Optional[Mapping[str, Any]] = None,
          authorisation: Optional[bytes] = None) -> tuple[bytes, str]:
-    """multipart/form-data of samples and what belongs to them."""
+    """Body and content type of a form (multipart/form-data) with samples and their request."""
     parts = [("template", HEFT_TYPE, _bytes(file)) for file in _each(files)]
     if authorisation is not None:
         parts.append(("authorisation", HEFT_TYPE, authorisation))
@@ -87,7 +87,7 @@ def form(files: Files, request: Optional[Mapping[str, Any]] = None,
 
 
 def refusal(status: int, text: bytes, later: Optional[str]) -> errors.Error:
-    """The error of an answer, with retry_after where asking again helps."""
+    """The error of an answer; it has retry_after if the service asks for a repetition."""
     try:
         said = dict(json.loads(text))
     except ValueError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What pickle calls for the objects that are public."""
+"""Functions that pickle calls to restore objects."""
 
 from __future__ import annotations
 

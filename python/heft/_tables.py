@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Vectors and labels of a table with columns: pandas.DataFrame and its like, none of them needed."""
+"""Vectors and labels from a table with columns, such as a pandas.DataFrame; pandas is optional."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from heft.errors import InvalidArgument
 
 
 def _vectors(table: Any, modality: str, dimension: int) -> Optional[NDArray[np.float32]]:
-    """The rows of a modality: a column of vectors, or a column a number; None where it has neither."""
+    """The rows of a modality, from a column of vectors or from one column per number; None if the
+    table has neither."""
     columns = list(table.columns)
     if modality in columns:
         return np.stack([np.asarray(row, dtype=np.float32) for row in table[modality]])
@@ -21,23 +22,25 @@ def _vectors(table: Any, modality: str, dimension: int) -> Optional[NDArray[np.f
         return None
     absent = [name for name in numbers if name not in columns]
     if absent:
-        raise InvalidArgument(f"{modality} has {dimension} dimensions: no column {absent[0]}")
+        raise InvalidArgument(
+            f"{modality} has {dimension} dimensions, but the table has no column {absent[0]}")
     return np.column_stack([np.asarray(table[name], dtype=np.float32) for name in numbers])
 
 
 def split(table: Any, modalities: Sequence[tuple[str, int]],
           labels: Any) -> tuple[dict[str, NDArray[np.float32]], Any]:
-    """The vectors by modality, and the labels: a sequence as it was given, or those of a column."""
+    """The vectors by modality, and the labels: the given sequence, or the values of a column."""
     found = {name: rows for name, dimension in modalities
              if (rows := _vectors(table, name, dimension)) is not None}
     if not found:
         names = " or ".join(name for name, _ in modalities)
-        raise InvalidArgument(f"no column of vectors: {names} is expected, or {modalities[0][0]}_0 and on")
+        raise InvalidArgument(f"the table has no column of vectors: expected {names}, "
+                              f"or {modalities[0][0]}_0 and following")
     columns = list(table.columns)
     if labels is None:
         return found, list(map(str, table["label"])) if "label" in columns else None
     if isinstance(labels, str):
         if labels not in columns:
-            raise InvalidArgument(f"labels: no column {labels}")
+            raise InvalidArgument(f"labels: the table has no column {labels}")
         return found, list(map(str, table[labels]))
     return found, labels

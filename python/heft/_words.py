@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The library speaks of the command line's options; here it speaks Python."""
+"""Replaces the names of commands and options in the library's messages by Python's."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ _OPTIONS = {
 
 
 def in_python(text: str) -> str:
-    """A sentence of the library with Python's calls and arguments in the place of commands and options:
-    --fpir is fpir=, --method none is method="none"."""
+    """A message with Python's calls and arguments instead of commands and options: --fpir becomes
+    fpir=, --method none becomes method="none"."""
     if "--" not in text and "heft" not in text:
         return text
     for command, call in _COMMANDS:

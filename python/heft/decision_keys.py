@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Decisions that somebody else brings: whether the decider has signed them, for whom, and as the
-answer to what (docs/operations.md, "For whom a decision is"). Needs python3-cryptography."""
+"""Checks decisions that arrive through another program: the decider's signature, the audience and
+the challenge (docs/operations.md, "For whom a decision is"). Needs python3-cryptography."""
 
 from __future__ import annotations
 
@@ -17,46 +17,50 @@ _TYPE = "heft-decision+jwt"
 
 
 class DecisionKeys:
-    """The keys that sign decisions: of a JWKS (RFC 7517), as the decider shows it at /v1/keys."""
+    """The public keys that check decisions: a JWKS (RFC 7517), which the decider serves at
+    /v1/keys."""
 
     def __init__(self, jwks: Mapping[str, Any]) -> None:
         self._keys = {str(key["kid"]): dict(key) for key in jwks["keys"]}
 
     @staticmethod
     def fetch(decider: Service) -> DecisionKeys:
-        """From a connection to the decider."""
+        """Fetches the keys over a connection to the decider."""
         return DecisionKeys(json.loads(decider.ask("GET", "/v1/keys", accept="*/*")[1]))
 
     def check(self, jws: str, *, issuer: str, audience: str, challenge: str = "", claimed: str = "",
               leeway: int = 30) -> Decision:
-        """The decision in a JWS, if one of these keys has signed it, and it is the issuer's, for this
-        audience, in time, and answers this challenge; of a verification, if it is about claimed.
-        DataLoss for what is no JWS or has another signature, FailedPrecondition for the rest."""
+        """Checks a JWS and returns its decision. One of these keys must have signed it, and issuer,
+        audience and challenge must be the given ones. For a verification give the claimed identity;
+        for a search leave it empty. leeway: seconds by which clocks may differ. DataLoss for text
+        that is not a JWS or has a false signature, FailedPrecondition for the rest."""
         parts = jws.split(".")
         try:
             if len(parts) != 3:
-                raise ValueError("it has not three parts")
+                raise ValueError("a JWS has three parts")
             header, claims = json.loads(_decoded(parts[0])), json.loads(_decoded(parts[1]))
             if not isinstance(header, dict) or not isinstance(claims, dict):
-                raise ValueError("header and claims are JSON objects")
+                raise ValueError("header and claims must be JSON objects")
             signature = _decoded(parts[2])
         except (ValueError, RecursionError) as error:
-            raise errors.DataLoss(f"no signed decision: {error}") from error
+            raise errors.DataLoss(f"this is not a signed decision: {error}") from error
         if header.get("typ") != _TYPE:
-            raise errors.FailedPrecondition("signed, but no decision: its typ is another")
+            raise errors.FailedPrecondition(
+                f"this is signed, but not a decision: its typ is not {_TYPE}")
         key = self._keys.get(str(header.get("kid")))
         if key is None:
-            raise errors.FailedPrecondition("signed with a key that is not known: fetch the keys anew")
+            raise errors.FailedPrecondition("signed with an unknown key: fetch the keys again")
         _check_signature(key, str(header.get("alg")), f"{parts[0]}.{parts[1]}".encode(), signature)
         now = time.time()
         wrong = [
-            (claims.get("iss") != issuer, "of another issuer"),
+            (claims.get("iss") != issuer, "from another issuer"),
             (claims.get("aud") != audience, "for another audience"),
             (claims.get("challenge", "") != challenge, "the answer to another challenge"),
             (float(claims.get("exp", 0)) + leeway < now, "expired"),
             (float(claims.get("iat", now)) - leeway > now, "from the future"),
-            (bool(claimed) and claims.get("claimed") != claimed, "about somebody else"),
-            (bool(claimed) != (claims.get("kind") == "verification"), "of another question"),
+            (bool(claimed) and claims.get("claimed") != claimed, "about another person"),
+            (bool(claimed) != (claims.get("kind") == "verification"),
+             "of another kind: give claimed for a verification only"),
         ]
         for is_wrong, why in wrong:
             if is_wrong:
@@ -76,7 +80,8 @@ def _module(name: str) -> Any:
 
 
 def _check_signature(key: Mapping[str, Any], algorithm: str, text: bytes, signature: bytes) -> None:
-    """Ed25519 and P-256 alone, as the key says and not as the JWS does (RFC 8725, 3.1)."""
+    """Accepts only Ed25519 and P-256. The key selects the algorithm, not the JWS (RFC 8725,
+    3.1)."""
     hashes = _module("hashes")
     invalid = importlib.import_module("cryptography.exceptions").InvalidSignature
     try:
@@ -94,5 +99,6 @@ def _check_signature(key: Mapping[str, Any], algorithm: str, text: bytes, signat
             point.public_key().verify(der, text, ec.ECDSA(hashes.SHA256()))
             return
     except invalid as error:
-        raise errors.DataLoss("the signature is not that of this decision") from error
-    raise errors.FailedPrecondition(f"signed by {algorithm}, which is not what the key is for")
+        raise errors.DataLoss("the signature does not belong to this decision") from error
+    raise errors.FailedPrecondition(
+        f"signed with {algorithm}, but the key is for another algorithm")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions by kind. Each is a heft.Error and, where Python has a word for it, that too.
+"""Exceptions by kind. Each is a heft.Error and, if Python has a matching class, also of that class.
 
 The kinds are those of the C++ library (absl::StatusCode; docs/abi.md), and of the services' errors;
 ``code`` is their common name. Messages say what was wrong and what to do: show them, do not compare
@@ -14,10 +14,10 @@ from heft._words import in_python
 
 
 class Error(Exception):
-    """Whatever HEFT refuses. ``code`` names the kind, as "INVALID_ARGUMENT". ``retry_after``: of a
-    service's answer, the seconds after which asking again helps, or None. ``idempotency_key``: of an
-    enrolment by a service, the key under which it may be asked once more. ``start``: of enrol_many,
-    the row to go on from."""
+    """Base class of all errors of HEFT. ``code`` names the kind, for example "INVALID_ARGUMENT".
+    ``retry_after``: seconds after which the service may be asked again, or None.
+    ``idempotency_key``: the key with which a failed enrolment by a service can be repeated safely.
+    ``start``: the row from which enrol_many can continue."""
 
     code = "UNKNOWN"
     retry_after: Optional[float] = None
@@ -32,77 +32,77 @@ class InvalidArgument(Error, ValueError):
 
 
 class OutOfRange(Error, ValueError):
-    """What is asked for lies beyond what the data allow."""
+    """The request is beyond what the data support."""
 
     code = "OUT_OF_RANGE"
 
 
 class DataLoss(Error, ValueError):
-    """Bytes that are not what they claim to be: truncated, flipped, of another kind."""
+    """Damaged data: truncated, changed, or of another kind than expected."""
 
     code = "DATA_LOSS"
 
 
 class FailedPrecondition(Error):
-    """Good objects that do not belong together: another key, model or gallery; a closed one."""
+    """Valid objects that do not fit together (another key, model or gallery), or a closed one."""
 
     code = "FAILED_PRECONDITION"
 
 
 class NotFound(Error, LookupError):
-    """An identity, file or key that is not there."""
+    """An identity, file or key does not exist."""
 
     code = "NOT_FOUND"
 
 
 class AlreadyExists(Error):
-    """What would be overwritten, or done twice, and must not be."""
+    """The call would overwrite something, or repeat an action that must happen once."""
 
     code = "ALREADY_EXISTS"
 
 
 class ResourceExhausted(Error):
-    """There is no more of something: see the message."""
+    """A limit is reached; the message names it."""
 
     code = "RESOURCE_EXHAUSTED"
 
 
 class BudgetSpent(ResourceExhausted):
-    """The key owner's budget is spent: no more may be told of a person, or to a client."""
+    """The key owner's query budget for a person or a client is spent."""
 
 
 class Unavailable(Error, OSError):
-    """The system refused (a full disk, a permission), or another process is in the way."""
+    """The system refused (full disk, missing permission), or another process holds a lock."""
 
     code = "UNAVAILABLE"
 
 
 class Cancelled(Error):
-    """The progress callback has ended the call. Ctrl-C is a KeyboardInterrupt instead."""
+    """The progress callback stopped the call. Ctrl-C raises KeyboardInterrupt instead."""
 
     code = "CANCELLED"
 
 
 class PermissionDenied(Error):
-    """Who asked may not do this."""
+    """The caller has no permission for this."""
 
     code = "PERMISSION_DENIED"
 
 
 class Unauthenticated(Error):
-    """No credential, a bad one, or a request that is stale or was here before."""
+    """The credential is missing or bad, or the request is too old or a repetition."""
 
     code = "UNAUTHENTICATED"
 
 
 class DeadlineExceeded(Error, TimeoutError):
-    """It took longer than it may."""
+    """The time limit was exceeded."""
 
     code = "DEADLINE_EXCEEDED"
 
 
 class Internal(Error):
-    """A flaw in HEFT."""
+    """An error in HEFT itself."""
 
     code = "INTERNAL"
 
@@ -120,7 +120,7 @@ _KINDS.update(STALE=Unauthenticated, REPLAYED=Unauthenticated, ABORTED=FailedPre
 
 
 def error_of(code: str, message: str) -> Error:
-    """The exception of a kind, in Python's words; Error itself for a kind that is not known."""
+    """The exception of a code, with Python's names in the message. Error for an unknown code."""
     message = in_python(message)
     kind = _KINDS.get(code)
     if kind is None:

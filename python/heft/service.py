@@ -10,9 +10,9 @@ service/openapi/heft.yaml), with Python's standard library.
         if decision.accepted:
             print(decision.identity)
 
-Connections are TLS 1.3 with certificates on both sides; requests that change or ask something carry
-a nonce and the time. What a service refuses is a heft.Error of its kind. One object is for one
-thread; make one for each.
+Connections are TLS 1.3 with certificates on both sides. Requests other than GET carry a nonce and
+the time. A refusal by the service raises the heft.Error of its kind. A Service is not safe for
+several threads: make one for each thread.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ _MOST = 1 << 30  # bytes of an answer
 
 @dataclass(frozen=True)
 class Decision:
-    """What the decider says, and no score. ``jws`` is the same, signed: check it with DecisionKeys
-    where somebody else brings it to you."""
+    """The decider's decision, without a score. ``jws`` is the same decision, signed: if it reaches
+    you through another program, check it with DecisionKeys."""
 
     accepted: bool
     identity: str
@@ -52,7 +52,7 @@ class Decision:
 
     @staticmethod
     def of(claims: Mapping[str, Any], jws: str) -> Decision:
-        """Of the claims of a JWS."""
+        """The decision in the claims of a JWS."""
         return Decision(claims.get("decision") == "accept", str(claims.get("identity", "")),
                         str(claims.get("kind", "")), jws, str(claims.get("likelihood", "")), claims)
 
@@ -60,10 +60,10 @@ class Decision:
 class Service:
     """A connection to one of the two services.
 
-    authorities: PEM of who signs the service's certificate. certificate, private_key: PEM of one's
-    own. token: a JWT of a person or relying party, beside the certificate. timeout: seconds without
-    an answer. patience: seconds for which requests that may be asked again are, where the service
-    has too much to do (429, 503 with Retry-After).
+    authorities: PEM file of the authority that signed the service's certificate. certificate,
+    private_key: PEM files of this client. token: JWT of a person or relying party, sent in addition
+    to the certificate. timeout: seconds to wait for an answer. patience: seconds for which safe
+    requests are repeated if the service is overloaded (429, or 503 with Retry-After).
     """
 
     def __init__(self, url: str, *, authorities: Path, certificate: Path, private_key: Path,
@@ -114,34 +114,34 @@ class Service:
         return Model.load(self.ask("GET", "/v1/model", accept=HEFT_TYPE)[1])
 
     def encryption_key(self) -> bytes:
-        """The public key that clients encrypt under."""
+        """The public key with which clients encrypt."""
         return self.ask("GET", "/v1/encryption-key", accept=HEFT_TYPE)[1]
 
     def client(self, trust: Optional[Trust] = None) -> Client:
-        """A client of the service's model and key; with trust, only if a key owner that it lists has
-        signed the key: without it, the service is believed."""
+        """A client with the service's model and encryption key. With trust, a key owner that it
+        lists must have signed the key. Without trust, the service's key is used unchecked."""
         return Client(self.model(), self.encryption_key(), trust=trust)
 
     def galleries(self) -> list[dict[str, Any]]:
-        """What each gallery is."""
+        """A description of each gallery."""
         return list(self._get("/v1/galleries")["galleries"])
 
     def statistics(self, gallery: str) -> dict[str, Any]:
-        """How a gallery does."""
+        """Sizes and counters of a gallery."""
         return self._get(f"/v1/galleries/{quoted(gallery)}/stats")
 
     def persons(self, gallery: str, *, where: str = "", search: str = "",
                 page: int = 200) -> Iterator[dict[str, Any]]:
-        """Who stands in a gallery, a template each, fetched page by page."""
+        """The templates of a gallery, one entry for each, fetched page by page."""
         return self._pages("/v1/persons", "persons", gallery=gallery, count=str(page), where=where,
                            search=search)
 
     def person(self, person: str, gallery: str = "") -> dict[str, Any]:
-        """Where somebody is enrolled, or waits. NotFound."""
+        """The galleries in which a person is enrolled or pending. NotFound if there are none."""
         return self._get(f"/v1/persons/{quoted(person)}" + query_of(gallery=gallery))
 
     def receipts(self, gallery: str, *, trust: Optional[Trust] = None) -> Iterator[dict[str, Any]]:
-        """Signed receipts of erasure; with trust, each is checked to be of a server that it lists."""
+        """Signed receipts of erasure. With trust, a server that it lists must have signed each."""
         for receipt in self._pages("/v1/receipts", "receipts", gallery=gallery):
             if trust is not None:
                 open_signed(base64.b64decode(receipt["receipt"]), trust, roles=["server"], kind="RCPT")
@@ -153,12 +153,14 @@ class Service:
               metadata: Optional[Mapping[str, Any]] = None, expires: int = 0, average: bool = False,
               authorisation: Optional[bytes] = None, replace: bool = False, wait: int = 0,
               idempotency_key: Optional[str] = None) -> dict[str, Any]:
-        """Enrols encrypted samples, one file a modality, under person's name. They answer when the
-        key owner has admitted them, for which this waits so many seconds. It is asked again under
-        one idempotency key as long as patience lasts, where the service has too much to do or the
-        connection breaks: nothing happens twice. What is raised then has that idempotency_key: to
-        ask once more, give it back. authorisation: a registrar's,
-        for somebody who is there already; replace: in the place of all that he had."""
+        """Enrols encrypted samples, one file per modality, as templates of a person. They are
+        matched once the key owner has admitted them; the call waits up to ``wait`` seconds for it.
+
+        If the service is overloaded or the connection breaks, the request is repeated with the same
+        idempotency key until ``patience`` ends, so it takes effect once. An exception then has that
+        idempotency_key: pass it to repeat the request safely. authorisation: a registrar's
+        permission, needed for a person who is enrolled already. replace: the new templates replace
+        all earlier ones of the person."""
         request: dict[str, Any] = {
             "galleries": [galleries] if isinstance(galleries, str) else list(galleries)}
         if metadata is not None:
@@ -179,8 +181,8 @@ class Service:
 
     def remove(self, person: str, gallery: str = "", *,
                authorisation: Optional[bytes] = None) -> dict[str, Any]:
-        """Somebody goes, for good, of one gallery or all. Where "taskId" is in the answer, what is
-        left of the templates goes with that task."""
+        """Removes a person for good, from one gallery or from all. If the answer has a "taskId",
+        that task erases the rest of the templates."""
         path = f"/v1/persons/{quoted(person)}" + query_of(gallery=gallery)
         kind = HEFT_TYPE if authorisation is not None else None
         return object_of(self.ask("DELETE", path, authorisation, kind)[1])
@@ -189,23 +191,27 @@ class Service:
 
     def identify(self, gallery: str, files: Files, *, where: Optional[Mapping[str, Any]] = None,
                  audience: str = "", challenge: str = "", deadline: float = 0) -> Decision:
-        """Who is it, 1:N: the decider's decision. where: of those alone whose metadata fit, as
-        {"site": "berlin", "list": ["a", "b"], "age": {"at_least": 18}}. audience, challenge: for
-        whom the decision is, and what he gave to be answered. deadline: seconds after which an
-        answer is of no use. BudgetSpent, NotFound, FailedPrecondition, Unavailable."""
+        """Searches a gallery for a person (1:N) and returns the decider's decision.
+
+        where: search only templates with this metadata, for example
+        {"site": "berlin", "list": ["a", "b"], "age": {"at_least": 18}}. audience: the relying party
+        that the decision is for. challenge: a value of that party, which the decision repeats.
+        deadline: seconds after which the answer is no longer needed. BudgetSpent, NotFound,
+        FailedPrecondition, Unavailable."""
         return self._decision(f"/v1/identify/{quoted(gallery)}", files, where, audience, challenge,
                               deadline)
 
     def verify(self, gallery: str, person: str, files: Files, *, audience: str = "",
                challenge: str = "", deadline: float = 0) -> Decision:
-        """Is it this person, 1:1. Somebody who is not enrolled is answered alike."""
+        """Verifies that the probe is of this person (1:1). The answer does not tell whether the
+        person is enrolled."""
         return self._decision(f"/v1/verify/{quoted(gallery)}/{quoted(person)}", files, None,
                               audience, challenge, deadline)
 
     def scores(self, gallery: str, files: Files, *, person: str = "",
                where: Optional[Mapping[str, Any]] = None) -> bytes:
-        """The matcher's signed reply itself, for KeyOwner.open or decide: who asks brings it to the
-        key owner himself."""
+        """The matcher's signed and encrypted reply, for KeyOwner.open or KeyOwner.decide. The
+        caller must take it to the key owner."""
         path = f"/v1/verify/{quoted(gallery)}/{quoted(person)}" if person else (
             f"/v1/identify/{quoted(gallery)}")
         body, kind = form(files, _probe(where))
@@ -214,12 +220,12 @@ class Service:
     # ---- Tasks.
 
     def begin(self, gallery: str, operation: str) -> str:
-        """Begins "compact", "verify", "snapshot" or "renew" of a gallery; the task's id."""
+        """Starts "compact", "verify", "snapshot" or "renew" of a gallery; returns the task's id."""
         path = f"/v1/galleries/{quoted(gallery)}/{quoted(operation)}"
         return str(object_of(self.ask("POST", path)[1])["taskId"])
 
     def task(self, task: str) -> dict[str, Any]:
-        """How a task does."""
+        """The state of a task."""
         return self._get(f"/v1/tasks/{quoted(task)}")
 
     def cancel(self, task: str) -> None:
@@ -227,7 +233,8 @@ class Service:
         self.ask("DELETE", f"/v1/tasks/{quoted(task)}")
 
     def wait_for(self, task: str, seconds: float = 60, every: float = 0.2) -> dict[str, Any]:
-        """The result of a task when it is done. Its error, or DeadlineExceeded."""
+        """Waits until a task is done and returns its result. Raises its error, or DeadlineExceeded
+        after so many seconds. every: seconds between two questions."""
         ends = time.monotonic() + seconds
         while True:
             state = self.task(task)
@@ -238,7 +245,7 @@ class Service:
                 raise errors.error_of(error.get("code", "CANCELLED"),
                                       error.get("message", "the task was cancelled"))
             if time.monotonic() > ends:
-                raise errors.DeadlineExceeded(f"the task {task} is {state['status']} still")
+                raise errors.DeadlineExceeded(f"the task {task} is still {state['status']}")
             time.sleep(every)
 
     # ---- Below.
@@ -246,8 +253,8 @@ class Service:
     def ask(self, method: str, path: str, body: Optional[bytes] = None,
             content_type: Optional[str] = None, headers: Optional[Mapping[str, str]] = None,
             accept: str = "application/json") -> tuple[int, bytes]:
-        """One request, with nonce and time; status and body of its answer. Whatever the service
-        refuses is raised."""
+        """Sends one request, with nonce and time; returns status and body of the answer. A refusal
+        by the service raises its error."""
         sent = {"Accept": accept, **(headers or {})}
         if method != "GET":
             sent["X-Heft-Nonce"] = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
@@ -269,7 +276,7 @@ class Service:
             raise errors.Unavailable(f"no answer: {error}") from error
         if len(text) > _MOST:
             self._connection.close()
-            raise errors.DataLoss("the service's answer has no end")
+            raise errors.DataLoss(f"the service's answer is longer than {_MOST} bytes")
         if status >= 400:
             raise refusal(status, text, later)
         return status, text
@@ -466,5 +473,5 @@ def _probe(where: Optional[Mapping[str, Any]]) -> Optional[dict[str, Any]]:
 
 
 def _no_password() -> str:
-    raise errors.FailedPrecondition("private_key is sealed under a password: give one in the clear, "
-                                    "readable for this program alone")
+    raise errors.FailedPrecondition("private_key is protected by a password: give a file without "
+                                    "one that only this program can read")

@@ -93,6 +93,6 @@ def test_a_sealed_private_key_is_refused_and_nobody_is_asked(tmp_path: pathlib.P
     key, certificate = tmp_path / "own.key", tmp_path / "own.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ed25519", "-passout", "pass:words", "-subj",
                     "/CN=x", "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    with pytest.raises(heft.FailedPrecondition, match="sealed"):
+    with pytest.raises(heft.FailedPrecondition, match="password"):
         Service("https://localhost:1", authorities=certificate, certificate=certificate,
                 private_key=key)

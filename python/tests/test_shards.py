@@ -91,7 +91,7 @@ def test_a_search_is_of_all_buckets(crowd: Crowd) -> None:
             owner.open(part, shards=shards)
         with pytest.raises(heft.FailedPrecondition, match=why):
             owner.decide(part, score=0.5, shards=shards)
-    with pytest.raises(heft.InvalidArgument, match="in a list"):
+    with pytest.raises(heft.InvalidArgument, match="give a list"):
         owner.open(replies[0], shards=shards)
     before = owner.budget().openings
     opened = owner.open(reversed(replies), publish=2, shards=shards)

@@ -134,7 +134,7 @@ def test_tables_are_taken(world: World, tmp_path: pathlib.Path) -> None:
     assert named(other.search(probes, score=0.67)) == LABELS[::-1]
     with pytest.raises(heft.InvalidArgument, match="no column whom"):
         other.add(Table(table), "whom")
-    with pytest.raises(heft.InvalidArgument, match="no column of vectors: face or voice"):
+    with pytest.raises(heft.InvalidArgument, match="no column of vectors: expected face or voice"):
         other.search(Table({"x": [1.0]}))
     del numbers["voice_7"]
     with pytest.raises(heft.InvalidArgument, match="no column voice_7"):

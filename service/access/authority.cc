@@ -72,7 +72,7 @@ absl::Status CheckRules(const std::vector<CertificateRule>& certificates,
   std::set<std::string> names;
   for (const CertificateRule& rule : certificates) {
     if (rule.subject.empty() == rule.fingerprint.empty()) {
-      return absl::InvalidArgumentError("a certificate is named by its subject or its fingerprint");
+      return absl::InvalidArgumentError("name a certificate by its subject or its fingerprint");
     }
     if (rule.roles.empty() && !rule.carries_tokens) {
       return absl::InvalidArgumentError(absl::StrCat(

@@ -32,10 +32,10 @@ absl::StatusOr<std::vector<uint8_t>> Decode(std::string_view text, int variant) 
   size_t size = 0;
   if (sodium_base642bin(out.data(), out.size(), text.data(), text.size(), nullptr, &size, nullptr,
                         variant) != 0) {
-    return absl::InvalidArgumentError("no base64");
+    return absl::InvalidArgumentError("not base64");
   }
   out.resize(size);
-  if (Encode(out, variant) != text) return absl::InvalidArgumentError("no base64");
+  if (Encode(out, variant) != text) return absl::InvalidArgumentError("not base64");
   return out;
 }
 
@@ -85,7 +85,7 @@ absl::Status CheckTimes(const Json& payload, const TokenRules& rules, uint64_t n
   if (payload.contains("nbf") && !nbf) return Refused("has no time in nbf");
   if (*exp + rules.leeway <= now) return Refused("has expired");
   if (*iat > now + rules.leeway || (nbf && *nbf > now + rules.leeway)) {
-    return Refused("is of the future");
+    return Refused("is from the future");
   }
   if (*exp < *iat || *exp - *iat > rules.most_life) return Refused("is valid for too long");
   *expires = *exp;
@@ -122,7 +122,7 @@ absl::StatusOr<Json> VerifyJws(std::string_view compact, const KeySet& keys,
                                std::string_view type) {
   if (compact.size() > kMostToken) return Refused("is longer than 8 kB");
   const std::vector<std::string_view> parts = Split(compact, '.');
-  if (parts.size() != 3) return Refused("is no compact JWS");
+  if (parts.size() != 3) return Refused("is not a compact JWS");
   const auto header = DecodeObject(parts[0]);
   if (!header) return Refused("has no header");
   if (header->contains("crit")) return Refused("requires unknown extensions");
@@ -132,7 +132,7 @@ absl::StatusOr<Json> VerifyJws(std::string_view compact, const KeySet& keys,
     const bool fits = typ == type || (type == "JWT" && typ == "at+jwt");
     if (!fits) return Refused("is of another type");
   } else if (type != "JWT") {
-    return Refused("is of no type");
+    return Refused("has no type");
   }
   const KeySet::Key* key = keys.Find(Text(*header, "kid"));
   if (key == nullptr) return Refused("names an unknown key (kid)");
@@ -165,7 +165,7 @@ absl::StatusOr<TokenClaims> CheckClaims(const Json& payload, const TokenRules& r
   TokenClaims out;
   out.issuer = Text(payload, "iss");
   out.subject = Text(payload, "sub");
-  if (out.issuer.empty() || out.issuer != rules.issuer) return Refused("is of another issuer");
+  if (out.issuer.empty() || out.issuer != rules.issuer) return Refused("is from another issuer");
   if (out.subject.empty() || out.subject.size() > 256) return Refused("names no subject (sub)");
   // The subject goes to the decider in a header, and into logs.
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 32 || c == 127; };
@@ -183,7 +183,7 @@ absl::StatusOr<TokenClaims> CheckClaims(const Json& payload, const TokenRules& r
     // them.
     if (rules.roles.contains(role)) out.roles.insert(role);
   }
-  if (out.roles.empty()) return Refused("grants no role that is accepted here");
+  if (out.roles.empty()) return Refused("grants no role that this service accepts");
   if (const auto scope = payload.find("scope"); scope != payload.end()) {
     if (!scope->is_string()) return Refused("has scopes that are not text");
     out.limits_scopes = true;

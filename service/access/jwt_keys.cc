@@ -83,8 +83,7 @@ std::vector<uint8_t> BytesOf(const Json& object, const char* key) {
 absl::StatusOr<KeySet::Key> ReadKey(const Json& jwk) {
   for (const char* secret : {"d", "p", "q", "k"}) {
     if (jwk.contains(secret)) {
-      return absl::InvalidArgumentError(
-          "holds the private half: leave it out, and replace the key");
+      return absl::InvalidArgumentError("contains the private key: remove it, and replace the key");
     }
   }
   if (const std::string use = TextOf(jwk, "use"); !use.empty() && use != "sig") {
@@ -125,7 +124,7 @@ absl::StatusOr<std::vector<uint8_t>> JoinedSignature(std::span<const uint8_t> de
   if (signature == nullptr ||
       BN_bn2binpad(ECDSA_SIG_get0_r(signature.get()), out.data(), kCurveBytes) < 0 ||
       BN_bn2binpad(ECDSA_SIG_get0_s(signature.get()), out.data() + kCurveBytes, kCurveBytes) < 0) {
-    return absl::InternalError("no ECDSA signature");
+    return absl::InternalError("not an ECDSA signature");
   }
   return out;
 }
@@ -159,10 +158,10 @@ absl::StatusOr<KeySet> KeySet::Parse(std::string_view jwks, std::string_view wha
     return absl::InvalidArgumentError(absl::StrCat(std::string(what), ": ", std::string(why)));
   };
   const auto parsed = ParseJson(jwks);
-  if (!parsed.ok()) return wrong(absl::StrCat("no JWKS: ", Message(parsed.status())));
+  if (!parsed.ok()) return wrong(absl::StrCat("not a JWKS: ", Message(parsed.status())));
   const Json& json = *parsed;
   if (!json.is_object() || !json.contains("keys") || !json["keys"].is_array()) {
-    return wrong("no JWKS: {\"keys\": [...]}");
+    return wrong("not a JWKS: {\"keys\": [...]}");
   }
   KeySet set;
   for (const Json& jwk : json["keys"]) {
@@ -188,7 +187,7 @@ absl::StatusOr<std::string> AlgorithmOf(EVP_PKEY* key) {
   if (type == EVP_PKEY_RSA && EVP_PKEY_get_bits(key) >= 2048) return "RS256";
   if (type == EVP_PKEY_EC && EVP_PKEY_get_bits(key) == 256) return "ES256";
   return absl::InvalidArgumentError(
-      "a key for signatures is Ed25519, of P-256, or RSA of at least 2048 bits");
+      "a key for signatures must be Ed25519, P-256, or RSA of at least 2048 bits");
 }
 
 absl::StatusOr<std::vector<uint8_t>> SignatureOf(EVP_PKEY* key, const std::string& algorithm,

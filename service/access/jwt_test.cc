@@ -207,8 +207,8 @@ TEST_F(TokensTest, KeySetsThatAreWrong) {
       R"("kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo")";
   EXPECT_EQ(why(R"({"keys":[{"kid":"1",)" + ed + "}]}"), "taken");
   EXPECT_EQ(why(R"({"keys":[]})"), "taken");
-  EXPECT_THAT(why("{}"), HasSubstr("no JWKS"));
-  EXPECT_THAT(why("nothing"), HasSubstr("no JWKS"));
+  EXPECT_THAT(why("{}"), HasSubstr("not a JWKS"));
+  EXPECT_THAT(why("nothing"), HasSubstr("not a JWKS"));
   EXPECT_THAT(why(R"({"keys":[{)" + ed + "}]}"), HasSubstr("kid"));
   EXPECT_THAT(why(R"({"keys":[1]})"), HasSubstr("kid"));
   EXPECT_THAT(why(R"({"keys":[{"kid":"1",)" + ed + R"(},{"kid":"1",)" + ed + "}]}"),

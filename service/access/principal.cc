@@ -33,8 +33,8 @@ absl::StatusOr<ServiceRole> ParseServiceRole(std::string_view name) {
     if (name == ServiceRoleName(role)) return role;
     names.emplace_back(ServiceRoleName(role));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no role \"", std::string(name), "\": there are ", absl::StrJoin(names, ", ")));
+  return absl::InvalidArgumentError(absl::StrCat("unknown role \"", std::string(name),
+                                                 "\": choose ", absl::StrJoin(names, ", ")));
 }
 
 std::string_view ScopeName(Scope scope) {
@@ -79,7 +79,7 @@ absl::StatusOr<Scope> ParseScope(std::string_view name) {
   for (const Scope scope : kScopes) {
     if (name == ScopeName(scope)) return scope;
   }
-  return absl::InvalidArgumentError(absl::StrCat("no scope \"", std::string(name), "\""));
+  return absl::InvalidArgumentError(absl::StrCat("unknown scope \"", std::string(name), "\""));
 }
 
 }  // namespace heft::service

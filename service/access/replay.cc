@@ -76,7 +76,7 @@ class FileGuard : public ReplayGuard {
   absl::Status Load() {
     HEFT_ASSIGN_OR_RETURN(FileLock held,
                           FileLock::Take(path_ + ".lock", 0600,
-                                         path_ + ": another process has the remembered nonces"));
+                                         path_ + ": another process uses this file of nonces"));
     lock_.emplace(std::move(held));
     if (FileExists(path_)) {
       HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,

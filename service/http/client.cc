@@ -53,7 +53,7 @@ absl::StatusOr<Address> ParseUrl(const std::string& text) {
   if (!parsed || (scheme != "https" && scheme != "http") || host.empty() || more ||
       !absl::SimpleAtoi(port, &number) || number == 0 || number > 65535) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", text, "\" is no address: write https://host:port"));
+        absl::StrCat("\"", text, "\" is not an address: write https://host:port"));
   }
   const bool here = host == "localhost" || host == "127.0.0.1" || host == "[::1]";
   if (scheme == "http" && !here) {
@@ -99,9 +99,10 @@ class Answer {
     return true;
   }
   absl::StatusOr<HttpResponse> Take(long status) {  // NOLINT: curl's type
-    if (!headers_done_) return absl::DataLossError("the connection ended before the answer did");
+    if (!headers_done_)
+      return absl::DataLossError("the connection ended before the answer was complete");
     if (status < 200 || status > 599) {
-      return absl::DataLossError("the answer cannot be used: no status of HTTP");
+      return absl::DataLossError("the answer cannot be used: it has no HTTP status");
     }
     HttpResponse out;
     out.status = static_cast<int>(status);
@@ -230,13 +231,15 @@ absl::Status Link::StatusOf(CURLcode code, const Answer& answer, const std::stri
     default:
       break;
   }
-  const std::string message = absl::StrCat("the connection ended before the answer did: ", why);
+  const std::string message =
+      absl::StrCat("the connection ended before the answer was complete: ", why);
   return answer.begun() ? absl::DataLossError(message) : absl::UnavailableError(message);
 }
 
 absl::StatusOr<HttpResponse> Link::Exchange(const ClientRequest& request, curl_slist* lines,
                                             const std::string& place) {
-  if (curl_ == nullptr || !good_) return absl::InternalError("libcurl lacks what HEFT needs of it");
+  if (curl_ == nullptr || !good_)
+    return absl::InternalError("libcurl lacks a feature that HEFT needs");
   // curl takes 0 as no deadline.
   if (request.deadline.count() <= 0) return StatusOf(CURLE_OPERATION_TIMEDOUT, Answer(0), place);
   Answer answer(request.most_bytes);
@@ -296,7 +299,7 @@ class CurlClient : public HttpClient {
       good &= OneLine(name) && OneLine(value);
       AddLine(value.empty() ? absl::StrCat(name, ";") : absl::StrCat(name, ": ", value), &lines);
     }
-    if (!good) return absl::InvalidArgumentError("a line's end within a header");
+    if (!good) return absl::InvalidArgumentError("a line break in a header");
     return lines;
   }
   std::unique_ptr<Link> Kept() {
@@ -326,7 +329,7 @@ absl::StatusOr<std::unique_ptr<HttpClient>> HttpClient::Create(const std::string
   if (started != CURLE_OK) return absl::InternalError(curl_easy_strerror(started));
   HEFT_ASSIGN_OR_RETURN(Address address, ParseUrl(url));
   if (address.tls && tls == nullptr) {
-    return absl::InvalidArgumentError("https needs a certificate of our own");
+    return absl::InvalidArgumentError("https needs a client certificate");
   }
   return std::make_unique<CurlClient>(std::move(address), std::move(tls));
 }

@@ -121,7 +121,7 @@ absl::StatusOr<std::string> DecodePercent(std::string_view text, bool plus_is_sp
     if (c == '%') {
       const int high = i + 1 < text.size() ? HexDigit(text[i + 1]) : -1;
       const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
-      if (high < 0 || low < 0) return absl::InvalidArgumentError("half an escape after a %");
+      if (high < 0 || low < 0) return absl::InvalidArgumentError("incomplete percent encoding");
       c = static_cast<char>(16 * high + low);
       i += 2;
     } else if (c == '+' && plus_is_space) {
@@ -183,7 +183,7 @@ absl::StatusOr<Json> ReadJson(const HttpRequest& request, const JsonLimits& limi
   const std::string type = LowerCase(request.Header("content-type"));
   const std::string_view media = Trim(std::string_view(type).substr(0, type.find(';')));
   if (media != "application/json") {
-    return absl::InvalidArgumentError("this wants Content-Type: application/json");
+    return absl::InvalidArgumentError("this needs Content-Type: application/json");
   }
   return ParseJson(request.bytes(), limits);
 }

@@ -52,7 +52,7 @@ TEST(MessageTest, JsonIsStrict) {
             3);
   EXPECT_TRUE(ReadJson(Request("{}", "Application/JSON; charset=utf-8")).ok());
   EXPECT_THAT(Message(ReadJson(Request("{}", "text/plain")).status()), HasSubstr("Content-Type"));
-  EXPECT_THAT(Message(ReadJson(Request("{", "application/json")).status()), HasSubstr("no JSON"));
+  EXPECT_THAT(Message(ReadJson(Request("{", "application/json")).status()), HasSubstr("not JSON"));
   EXPECT_THAT(Message(ReadJson(Request("[1,2,3]", "application/json"), {.values = 3}).status()),
               HasSubstr("more than 3"));
 }

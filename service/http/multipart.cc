@@ -52,11 +52,12 @@ std::optional<std::string> ParameterOf(std::string_view value, std::string_view 
 
 absl::StatusOr<std::string> BoundaryOf(const HttpRequest& request) {
   if (!IsForm(request)) {
-    return absl::InvalidArgumentError("this wants Content-Type: multipart/form-data");
+    return absl::InvalidArgumentError("this needs Content-Type: multipart/form-data");
   }
   const std::string type = request.Header("content-type");
   const auto boundary = ParameterOf(type, "boundary");
-  if (!boundary || boundary->empty() || boundary->size() > 70) return Wrong("no good boundary");
+  if (!boundary || boundary->empty() || boundary->size() > 70)
+    return Wrong("the boundary is not valid");
   return *boundary;
 }
 
@@ -68,21 +69,21 @@ absl::Status ReadPartHeader(std::string_view header, Part* part) {
     const std::string_view line = header.substr(0, end);
     header.remove_prefix(std::min(end + 2, header.size()));
     const size_t colon = line.find(':');
-    if (colon == line.npos) return Wrong("a line of a part's header without a colon");
+    if (colon == line.npos) return Wrong("a header line of a part has no colon");
     const std::string_view name = line.substr(0, colon);
     const std::string_view value = Trim(line.substr(colon + 1));
     if (SameText(name, "content-type")) part->content_type = std::string(value);
     if (SameText(name, "content-transfer-encoding") && !SameText(value, "binary") &&
         !SameText(value, "8bit")) {
-      return Wrong("a part with a transfer encoding: send its bytes as they are");
+      return Wrong("a part with a transfer encoding: send its bytes unencoded");
     }
     if (!SameText(name, "content-disposition")) continue;
-    if (disposed) return Wrong("a part with two dispositions");
+    if (disposed) return Wrong("a part with two Content-Dispositions");
     disposed = true;
-    if (!SameText(value.substr(0, 9), "form-data")) return Wrong("a part that is no form-data");
+    if (!SameText(value.substr(0, 9), "form-data")) return Wrong("a part that is not form-data");
     const auto form_name = ParameterOf(value, "name");
     const auto file_name = ParameterOf(value, "filename");
-    if (!form_name || !file_name) return Wrong("quotes that do not close");
+    if (!form_name || !file_name) return Wrong("quotes that are not closed");
     part->name = *form_name;
     part->file_name = *file_name;
   }
@@ -110,15 +111,15 @@ absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request, size_t m
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::string first = absl::StrCat("--", *boundary);
   const std::string between = absl::StrCat("\r\n", first);
-  if (!text.starts_with(first)) return Wrong("it does not start with its boundary");
+  if (!text.starts_with(first)) return Wrong("the body does not start with its boundary");
   std::vector<Part> parts;
   for (size_t at = first.size();;) {
     if (text.substr(at, 2) == "--") break;
-    if (text.substr(at, 2) != "\r\n") return Wrong("no line after a boundary");
+    if (text.substr(at, 2) != "\r\n") return Wrong("no line break after a boundary");
     at += 2;
     if (parts.size() == most) return Wrong(absl::StrCat("more than ", most, " parts"));
     const size_t header_end = text.substr(at, kMostPartHeader + 4).find("\r\n\r\n");
-    if (header_end == text.npos) return Wrong("a part whose header does not end within 4 kB");
+    if (header_end == text.npos) return Wrong("a header of a part does not end within 4 kB");
     Part part;
     const absl::Status read = ReadPartHeader(text.substr(at, header_end), &part);
     if (!read.ok()) return read;

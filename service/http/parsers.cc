@@ -117,7 +117,7 @@ struct RequestReader::Impl {
     refused =
         head.headers.size() > kMostFields
             ? Problem(431, "OUT_OF_RANGE", "more than 100 header fields")
-            : Malformed(absl::StrCat("the header field ", std::string(name), " is there twice"));
+            : Malformed(absl::StrCat("the header field ", std::string(name), " occurs twice"));
     return false;
   }
   bool Body(std::span<const uint8_t> piece) {
@@ -134,8 +134,8 @@ struct RequestReader::Impl {
 
 // FinishHead: checks rules that Beast does not check.
 std::optional<HttpProblem> RequestReader::Impl::FinishHead() {
-  if (parser.version != 11) return Problem(505, "UNIMPLEMENTED", "this speaks HTTP/1.1 alone");
-  if (!head.headers.contains("host")) return Malformed("no header field Host");
+  if (parser.version != 11) return Problem(505, "UNIMPLEMENTED", "this service uses only HTTP/1.1");
+  if (!head.headers.contains("host")) return Malformed("the header field Host is missing");
   head.method = parser.method;
   head.target = parser.target;
   head.keep_alive = parser.keep_alive();
@@ -148,11 +148,11 @@ std::optional<HttpProblem> RequestReader::Impl::FinishHead() {
   const auto length = head.headers.find("content-length");
   if (length != head.headers.end() &&
       length->second.find_first_not_of("0123456789") != std::string::npos) {
-    return Malformed("Content-Length is no number");
+    return Malformed("Content-Length is not a number");
   }
   const auto encoding = head.headers.find("content-encoding");
   if (encoding != head.headers.end() && !SameText(encoding->second, "identity")) {
-    return Problem(415, "UNIMPLEMENTED", "compressed bodies are not taken");
+    return Problem(415, "UNIMPLEMENTED", "compressed bodies are not accepted");
   }
   const auto expect = head.headers.find("expect");
   if (expect != head.headers.end()) {
@@ -163,7 +163,7 @@ std::optional<HttpProblem> RequestReader::Impl::FinishHead() {
   }
   if (head.target.empty() || head.target.front() != '/' ||
       head.target.find('#') != head.target.npos) {
-    return Malformed("the target is no path");
+    return Malformed("the target is not a path");
   }
   const size_t mark = head.target.find('?');
   head.path = head.target.substr(0, mark);

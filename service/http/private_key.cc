@@ -44,8 +44,8 @@ absl::StatusOr<std::shared_ptr<EVP_PKEY>> OfFile(const std::string& path) {
   EVP_PKEY* key = PEM_read_bio_PrivateKey(bio, nullptr, NoPassphrase, nullptr);
   BIO_free(bio);
   if (key == nullptr) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " holds no private key in PEM without a passphrase: ", OpenSslErrors()));
+    return absl::InvalidArgumentError(absl::StrCat(
+        path, " contains no private key in PEM without a passphrase: ", OpenSslErrors()));
   }
   return Shared(key);
 }
@@ -60,9 +60,9 @@ absl::StatusOr<ENGINE*> TokenEngine(const TokenUri& uri) {
   if (engine != nullptr) {
     if (uri.module.empty() || uri.module == *module) return engine;
     return absl::InvalidArgumentError(
-        absl::StrCat(uri.uri, ": another key of this process is in the module ",
-                     module->empty() ? "that is OpenSSL's own" : *module,
-                     ": give all of them the same module-path"));
+        absl::StrCat(uri.uri, ": another key of this process uses the module ",
+                     module->empty() ? "OpenSSL's own module" : *module,
+                     ": give all keys the same module-path"));
   }
   ENGINE_load_dynamic();
   ENGINE* made = ENGINE_by_id("pkcs11");
@@ -91,7 +91,7 @@ absl::StatusOr<std::shared_ptr<EVP_PKEY>> OfToken(const std::string& text) {
   EVP_PKEY* key = ENGINE_load_private_key(engine, uri.uri.c_str(), nullptr, nullptr);
   if (key == nullptr) {
     return absl::NotFoundError(absl::StrCat(
-        uri.uri, ": no such key in the token, or the PIN is wrong: ", OpenSslErrors()));
+        uri.uri, ": the token has no such key, or the PIN is wrong: ", OpenSslErrors()));
   }
   return Shared(key);
 }
@@ -132,7 +132,7 @@ absl::StatusOr<TokenUri> ParseTokenUri(const std::string& text) {
       std::ranges::copy(trimmed, out.pin.data());
     } else {
       return absl::InvalidArgumentError(
-          absl::StrCat(out.uri, ": of a query only module-path and pin-source are taken, not \"",
+          absl::StrCat(out.uri, ": only module-path and pin-source are accepted in a query, not \"",
                        std::string(name), "\"; a PIN is read from the file that pin-source names"));
     }
   }

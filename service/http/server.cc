@@ -51,7 +51,7 @@ absl::StatusOr<int> OpenListener(const std::string& address) {
   if (colon == address.npos || !absl::SimpleAtoi(address.substr(colon + 1), &port) ||
       port > 65535) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", address, "\" is no address: write 127.0.0.1:8443 or [::]:8443"));
+        absl::StrCat("\"", address, "\" is not an address: write 127.0.0.1:8443 or [::]:8443"));
   }
   if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
   addrinfo wanted{}, *found = nullptr;
@@ -60,7 +60,7 @@ absl::StatusOr<int> OpenListener(const std::string& address) {
   wanted.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV;
   if (getaddrinfo(host.c_str(), absl::StrCat(port).c_str(), &wanted, &found) != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("\"", address, "\": write the address in numbers, as 127.0.0.1:8443"));
+        absl::StrCat("\"", address, "\": write the address in numbers, such as 127.0.0.1:8443"));
   }
   Descriptor socket_fd{socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
   const int on = 1;
@@ -326,7 +326,7 @@ absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Listen(const std::string
   const int flags = fcntl(fd.fd, F_GETFL);
   if (flags < 0 || fcntl(fd.fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
       getsockname(fd.fd, reinterpret_cast<sockaddr*>(&name), &size) != 0) {
-    return SystemRefused("the socket that was handed over is none");
+    return SystemRefused("the given descriptor is not a socket");
   }
   const uint16_t port =
       name.ss_family == AF_INET    ? ntohs(reinterpret_cast<sockaddr_in*>(&name)->sin_port)

@@ -192,7 +192,8 @@ std::optional<HttpResponse> Connection::Admit(const RequestHead& head) {
   exchange_->route = common_->router.Match(head.method, head.path, &request.parameters, &allowed);
   if (exchange_->route == nullptr) {
     if (allowed.empty()) return ErrorResponse(404, "NOT_FOUND", "there is no such path");
-    HttpResponse response = ErrorResponse(405, "UNIMPLEMENTED", "not with this method");
+    HttpResponse response =
+        ErrorResponse(405, "UNIMPLEMENTED", "this path does not accept this method");
     response.headers.emplace_back("Allow", absl::StrJoin(allowed, ", "));
     return response;
   }
@@ -204,7 +205,8 @@ std::optional<HttpResponse> Connection::Admit(const RequestHead& head) {
   uint64_t wanted = 0;
   if (const std::string text = request.Header("x-deadline-ms"); !text.empty()) {
     if (!absl::SimpleAtoi(text, &wanted) || wanted == 0) {
-      return ErrorResponse(400, "INVALID_ARGUMENT", "X-Deadline-Ms is a number of milliseconds");
+      return ErrorResponse(400, "INVALID_ARGUMENT",
+                           "X-Deadline-Ms must be a number of milliseconds");
     }
   }
   const GateInput input = {&route,

@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<std::shared_ptr<X509>>> ReadCertificates(const std::s
   HEFT_ASSIGN_OR_RETURN(const PemFile file, PemFile::Read(path));
   auto all = file.All<X509>(PEM_read_bio_X509, X509_free);
   if (all.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, " holds no certificate in PEM"));
+    return absl::InvalidArgumentError(absl::StrCat(path, " contains no certificate in PEM"));
   }
   return all;
 }
@@ -71,7 +71,7 @@ absl::Status UseOurs(SSL_CTX* context, const TlsFiles& files, uint64_t* expires)
   *expires = UnixTime(X509_get0_notAfter(chain[0].get()));
   if (*expires <= static_cast<uint64_t>(std::time(nullptr))) {
     return absl::FailedPreconditionError(
-        absl::StrCat(files.certificate, ": the certificate has expired: have a new one issued"));
+        absl::StrCat(files.certificate, ": the certificate has expired: get a new one"));
   }
   if (SSL_CTX_use_certificate(context, chain[0].get()) != 1) {
     return Refused(files.certificate, "the certificate cannot be used");
@@ -141,7 +141,7 @@ absl::Status UseLists(X509_STORE* store, const std::string& path, const Certific
   const Lists lists = file.All<X509_CRL>(PEM_read_bio_X509_CRL, X509_CRL_free);
   if (lists.empty()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(path, " holds no list of revoked certificates in PEM"));
+        absl::StrCat(path, " contains no list of revoked certificates in PEM"));
   }
   for (const auto& authority : authorities) {
     if (SignsOthers(authority.get(), authorities)) continue;

@@ -48,9 +48,9 @@ absl::Status Load(const std::string& path, const std::string& what, Module* modu
           : reinterpret_cast<CK_C_GetFunctionList>(dlsym(library, "C_GetFunctionList"));
   if (list == nullptr || list(&module->p11) != CKR_OK) {
     const char* const why = dlerror();
-    return absl::FailedPreconditionError(absl::StrCat(
-        what, ": ", path,
-        " is no PKCS#11 module (module-path): ", why == nullptr ? "it gives no functions" : why));
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, ": ", path, " is not a PKCS#11 module (module-path): ",
+                     why == nullptr ? "it has no function list" : why));
   }
   return absl::OkStatus();
 }
@@ -196,7 +196,7 @@ class Token : public TokenSigner, public std::enable_shared_from_this<Token> {
     refused_ = done;
     return absl::FailedPreconditionError(
         absl::StrCat(uri_.uri, ": the token refuses the PIN (CKR ", absl::StrFormat("0x%x", done),
-                     "), which is not tried again because the token would lock: correct the file "
+                     "), and it is not tried again because the token would lock: correct the file "
                      "of pin-source, then reload"));
   }
 
@@ -263,13 +263,14 @@ class Token : public TokenSigner, public std::enable_shared_from_this<Token> {
       skip = 2;
     }
     if (attribute.ulValueLen != kPublicSize + skip) {
-      return absl::FailedPreconditionError(absl::StrCat(uri_.uri, ": is no Ed25519 key"));
+      return absl::FailedPreconditionError(absl::StrCat(uri_.uri, ": is not an Ed25519 key"));
     }
     std::array<uint8_t, kPublicSize> key;
     std::copy_n(point.begin() + skip, key.size(), key.begin());
     // The key may not change after it was opened: no role would accept another key's signatures.
     if (public_ != decltype(public_){} && public_ != key) {
-      return absl::UnavailableError(absl::StrCat(uri_.uri, ": is another key now: restart"));
+      return absl::UnavailableError(
+          absl::StrCat(uri_.uri, ": has changed to another key: restart"));
     }
     public_ = key;
     return absl::OkStatus();

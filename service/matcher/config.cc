@@ -18,7 +18,8 @@ void ReadStore(const ConfigTable& store, MatcherConfig* config) {
   config->signing_key = store.Text("signing_key", "");
   if (!config->signing_key.empty() && !config->signing_key.starts_with(kTokenScheme)) {
     store.Wrong("signing_key",
-                "an Ed25519 key in a token: \"pkcs11:...\"; a file is the store's own");
+                "must be an Ed25519 key in a token, \"pkcs11:...\"; leave it out for a key in a "
+                "file of the store");
   }
   if (IsDatabase(config->store)) {
     // The server's keys and the cache, which lie beside a store in a folder, are in this folder.
@@ -82,7 +83,7 @@ void ReadCallbacks(const ConfigTable& callbacks, MatcherConfig* config) {
   config->callbacks = callbacks.Texts("allowed");
   for (const std::string& url : config->callbacks) {
     if (!absl::StartsWith(url, "https://") || url.find('/', 8) != std::string::npos) {
-      callbacks.Wrong("allowed", "each of them is https://HOST:PORT, without a path");
+      callbacks.Wrong("allowed", "must each be https://HOST:PORT, without a path");
     }
   }
 }

@@ -231,7 +231,7 @@ absl::StatusOr<Exchange::Renewed> Exchange::RenewAll(const std::string& gallery,
     const Forwarded errand = Errand(gallery);
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer, decider_->Renew(*request, errand));
     HEFT_ASSIGN_OR_RETURN(RenewResult done, FinishRenewal(gallery, answer));
-    LogLine(LogLevel::kInfo, "blocks were made anew",
+    LogLine(LogLevel::kInfo, "blocks were renewed",
             {{"request", errand.request_id}, {"gallery", gallery}, {"blocks", done.blocks}});
     all.blocks += done.blocks;
     all.freed += done.freed;

@@ -73,7 +73,7 @@ absl::Status Circuit::Enter(Clock::time_point now) {
     return absl::OkStatus();
   }
   const auto wait = std::chrono::duration_cast<milliseconds>(until_ - now).count();
-  return absl::UnavailableError(absl::StrCat("the decider is away: ask again in ",
+  return absl::UnavailableError(absl::StrCat("the decider cannot be reached: ask again in ",
                                              std::max<int64_t>(1, (wait + 999) / 1000), " s"));
 }
 

@@ -24,9 +24,8 @@ absl::StatusOr<std::string> Galleries::Address(std::string_view name) const {
   if (name.empty() || name.size() > kLongestName || !MayBegin(name[0]) ||
       !std::ranges::all_of(name, MayFollow)) {
     return absl::InvalidArgumentError(
-        "that is no gallery's name: 1 to 64 of a to z, 0 to 9, '.', '_' and '-', the first a "
-        "letter "
-        "or digit");
+        "not a valid gallery name: give 1 to 64 of a to z, 0 to 9, '.', '_' and '-', starting with "
+        "a letter or digit");
   }
   return absl::StrCat(folder_, ":", std::string(name));
 }
@@ -68,7 +67,8 @@ absl::StatusOr<std::shared_ptr<const SigningKey>> Galleries::Signer() {
   const std::lock_guard lock(mutex_);
   if (signer_ != nullptr) return signer_;
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, Names());
-  if (names.empty()) return absl::NotFoundError("there is no gallery yet: an operator makes one");
+  if (names.empty())
+    return absl::NotFoundError("there is no gallery yet: an operator must make one");
   HEFT_ASSIGN_OR_RETURN(const std::string address, Address(names.front()));
   HEFT_ASSIGN_OR_RETURN(SigningKey key, GallerySigner(address));
   signer_ = std::make_shared<const SigningKey>(std::move(key));

@@ -72,10 +72,10 @@ absl::Status Check(const MatcherConfig& config) {
   if (!config.signing_key.empty()) {
     HEFT_RETURN_IF_ERROR(TokenSigner::Open(config.signing_key).status());
     if (const std::string file = KeyFileOf(config.store); FileExists(file)) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          file,
-          ": signs still, beside [store] signing_key: heft trust revoke its server.pub, then "
-          "remove it"));
+      return absl::FailedPreconditionError(
+          absl::StrCat(file,
+                       ": still exists although [store] signing_key is set: heft trust revoke its "
+                       "server.pub, then remove it"));
     }
   }
   const Galleries galleries(config.store);

@@ -27,7 +27,7 @@ absl::Status Wrong(std::string_view name, std::string_view what) {
 absl::Status TakeFile(std::vector<uint8_t> bytes, std::string name, SampleRequest* out) {
   if (out->files.size() == kMostFiles) {
     return absl::InvalidArgumentError(
-        absl::StrCat("more than ", kMostFiles, " templates: give one a modality"));
+        absl::StrCat("more than ", kMostFiles, " templates: give one per modality"));
   }
   out->files.push_back({std::move(bytes), std::move(name)});
   return absl::OkStatus();
@@ -43,7 +43,7 @@ absl::Status TakePart(const Part& part, SampleRequest* out) {
     return absl::OkStatus();
   }
   if (part.name != "request") {
-    return Wrong(part.name, "no such part: there are template, authorisation and request");
+    return Wrong(part.name, "unknown part: use template, authorisation and request");
   }
   HEFT_ASSIGN_OR_RETURN(out->more, ParseJson(part.bytes, kRequestLimits));
   if (!out->more.is_object()) return Wrong("request", "this must be a JSON object");
@@ -101,7 +101,7 @@ absl::StatusOr<SampleRequest> ReadSampleRequest(const HttpRequest& request,
   HEFT_ASSIGN_OR_RETURN(SampleRequest out, form ? ReadForm(request) : ReadOsia(request));
   if (out.files.empty()) {
     return absl::InvalidArgumentError(
-        "no templates: give the encrypted samples, one a modality (heft encrypt)");
+        "no templates: give the encrypted samples, one per modality (heft encrypt)");
   }
   HEFT_RETURN_IF_ERROR(CheckKnown(out.more, known));
   return out;
@@ -160,9 +160,9 @@ absl::StatusOr<Metadata> MetadataOf(const Json& object, const char* name) {
       out.push_back({key, value.get<std::string>()});
       continue;
     }
-    if (!value.is_array()) return Wrong(name, "values are texts, or arrays of texts");
+    if (!value.is_array()) return Wrong(name, "values must be texts, or arrays of texts");
     for (const Json& one : value) {
-      if (!one.is_string()) return Wrong(name, "values are texts, or arrays of texts");
+      if (!one.is_string()) return Wrong(name, "values must be texts, or arrays of texts");
       out.push_back({key, one.get<std::string>()});
     }
   }
@@ -181,7 +181,7 @@ absl::StatusOr<Condition> ConditionOf(const std::string& key, const Json& value)
   }
   if (value.is_array()) {
     for (const Json& one : value) {
-      if (!one.is_string()) return Wrong(key, "values are texts");
+      if (!one.is_string()) return Wrong(key, "values must be texts");
       out.values.push_back(one.get<std::string>());
     }
     return out;

@@ -89,8 +89,7 @@ class FileLog : public AuditLog {
         last = std::min(last, in->first);
         std::error_code gone;
         bytes = std::filesystem::file_size(path, gone);
-        if (gone)
-          return absl::NotFoundError(absl::StrCat(path, ", with that line, was taken away"));
+        if (gone) return absl::NotFoundError(absl::StrCat(path, ", with that line, was removed"));
       }
       file.open(path, std::ios::binary);  // under the mutex: afterwards it may have another name
     }
@@ -102,7 +101,7 @@ class FileLog : public AuditLog {
       if (number < from) continue;
       if (number != from + out.size()) {
         if (out.empty() && number > from) {
-          return absl::NotFoundError(absl::StrCat("the file with line ", from, " was taken away"));
+          return absl::NotFoundError(absl::StrCat("the file with line ", from, " was removed"));
         }
         return absl::DataLossError(absl::StrCat(path, " was changed: run `heft audit-log verify`"));
       }

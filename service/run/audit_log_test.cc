@@ -175,7 +175,7 @@ TEST_F(AuditLogTest, EveryChangeShows) {
   Put("");
   Write(21);
   EXPECT_EQ(Why(), "good");
-  EXPECT_THAT(Why(&head), HasSubstr("written anew"));
+  EXPECT_THAT(Why(&head), HasSubstr("been rewritten"));
   Put(good);
   EXPECT_EQ(Why(&head), "good");
   Write(3);

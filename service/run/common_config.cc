@@ -80,7 +80,8 @@ TokenRules ReadTokens(const ConfigTable& table) {
       rules.roles.insert(name);
     }
   }
-  if (rules.roles.empty()) table.Wrong("roles", "is empty: which roles may the issuer give?");
+  if (rules.roles.empty())
+    table.Wrong("roles", "is empty: give the roles that the issuer may grant");
   return rules;
 }
 
@@ -122,7 +123,7 @@ CommonConfig ReadCommonConfig(const Config& config) {
   const ConfigTable metrics = config.root().Table("metrics");
   out.metrics_address = metrics.Text("address", "");
   if (!out.metrics_address.empty() && !OnLoopback(out.metrics_address)) {
-    metrics.Wrong("address", "is answered without TLS: 127.0.0.1:PORT or [::1]:PORT alone");
+    metrics.Wrong("address", "is answered without TLS, so it must be 127.0.0.1:PORT or [::1]:PORT");
   }
   const std::string level =
       config.root().Table("log").Choice("level", "info", {"debug", "info", "warning", "error"});

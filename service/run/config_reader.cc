@@ -104,7 +104,7 @@ struct ConfigTable::Node {
     const auto* value = node->as<T>();
     if (value == nullptr) {
       Wrong(node,
-            absl::StrCat(NameOf(key), " is ", KindOf(*node), ", and must be ", std::string(kind)));
+            absl::StrCat(NameOf(key), " is ", KindOf(*node), ", but must be ", std::string(kind)));
       return nullptr;
     }
     return &value->get();
@@ -118,9 +118,9 @@ struct ConfigTable::Node {
     if (!path.starts_with(kCredential)) return file->folder + "/" + path;
     const char* folder = std::getenv("CREDENTIALS_DIRECTORY");
     if (folder != nullptr) return absl::StrCat(folder, "/", path.substr(kCredential.size()));
-    Wrong(table->get(key), absl::StrCat(NameOf(key),
-                                        " is a credential of systemd's, and it has "
-                                        "given none (LoadCredential=)"));
+    Wrong(table->get(key),
+          absl::StrCat(NameOf(key),
+                       " is a credential of systemd, which gave none (LoadCredential=)"));
     return "";
   }
   // Inside: the node of an inner table; the same one at each call.
@@ -170,7 +170,7 @@ std::string ConfigTable::Choice(std::string_view key, std::string_view fallback,
                                 const std::vector<std::string>& choices) const {
   const std::string text = Text(key, fallback);
   if (std::find(choices.begin(), choices.end(), text) != choices.end()) return text;
-  Wrong(key, absl::StrCat("is \"", text, "\", and must be one of ", absl::StrJoin(choices, ", ")));
+  Wrong(key, absl::StrCat("is \"", text, "\", but must be one of ", absl::StrJoin(choices, ", ")));
   return std::string(fallback);
 }
 
@@ -198,7 +198,7 @@ uint64_t ConfigTable::Number(std::string_view key, uint64_t fallback, uint64_t l
       static_cast<uint64_t>(*value) <= most) {
     return static_cast<uint64_t>(*value);
   }
-  Wrong(key, absl::StrCat("is ", *value, ", and must be between ", least, " and ", most));
+  Wrong(key, absl::StrCat("is ", *value, ", but must be between ", least, " and ", most));
   return fallback;
 }
 
@@ -206,12 +206,12 @@ double ConfigTable::Real(std::string_view key, double fallback, double least, do
   const toml::node* node = node_->Find(key);
   if (node == nullptr) return fallback;
   if (!node->is_number()) {
-    Wrong(key, absl::StrCat("is ", KindOf(*node), ", and must be a number"));
+    Wrong(key, absl::StrCat("is ", KindOf(*node), ", but must be a number"));
     return fallback;
   }
   const double value = node->value<double>().value_or(fallback);
   if (value >= least && value <= most) return value;
-  Wrong(key, absl::StrCat("is ", value, ", and must be between ", least, " and ", most));
+  Wrong(key, absl::StrCat("is ", value, ", but must be between ", least, " and ", most));
   return fallback;
 }
 
@@ -231,7 +231,7 @@ std::vector<std::string> ConfigTable::Texts(std::string_view key) const {
   if (node == nullptr) return out;
   const toml::array* array = node->as_array();
   if (array == nullptr) {
-    Wrong(key, absl::StrCat("is ", KindOf(*node), ", and must be an array of texts"));
+    Wrong(key, absl::StrCat("is ", KindOf(*node), ", but must be an array of texts"));
     return out;
   }
   for (const toml::node& one : *array) {
@@ -239,7 +239,7 @@ std::vector<std::string> ConfigTable::Texts(std::string_view key) const {
       out.push_back(text->get());
     } else {
       node_->Wrong(&one, absl::StrCat(node_->NameOf(key), " holds ", KindOf(one),
-                                      ", and must be an array of texts"));
+                                      ", but must be an array of texts"));
     }
   }
   return out;
@@ -249,7 +249,7 @@ ConfigTable ConfigTable::Table(std::string_view key) const {
   const toml::node* node = node_->Find(key);
   const toml::table* table = node == nullptr ? nullptr : node->as_table();
   if (node != nullptr && table == nullptr) {
-    Wrong(key, absl::StrCat("is ", KindOf(*node), ", and must be a table"));
+    Wrong(key, absl::StrCat("is ", KindOf(*node), ", but must be a table"));
   }
   return ConfigTable(node_->Inside(table, node_->NameOf(key)));
 }

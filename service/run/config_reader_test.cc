@@ -65,11 +65,11 @@ TEST(ConfigTest, SaysAllThatIsWrongWithItsLine) {
   for (const ConfigTable& rule : root.Tables("rule")) rule.Number("n", 1, 1, 10);
   const std::string why = Message(config->Check());
   EXPECT_THAT(why, HasSubstr("c.toml:2: no such key: listen.worker; is it listen.workers?"));
-  EXPECT_THAT(why, HasSubstr("c.toml:3: listen.idle is -1, and must be between 1 and 10"));
-  EXPECT_THAT(why, HasSubstr("c.toml:4: listen.share is text, and must be a number"));
-  EXPECT_THAT(why, HasSubstr("c.toml:5: listen.name is a whole number, and must be text"));
+  EXPECT_THAT(why, HasSubstr("c.toml:3: listen.idle is -1, but must be between 1 and 10"));
+  EXPECT_THAT(why, HasSubstr("c.toml:4: listen.share is text, but must be a number"));
+  EXPECT_THAT(why, HasSubstr("c.toml:5: listen.name is a whole number, but must be text"));
   EXPECT_THAT(why, HasSubstr("c.toml:6: listen.hosts holds a whole number"));
-  EXPECT_THAT(why, HasSubstr("c.toml:7: listen.level is \"loud\", and must be one of info, error"));
+  EXPECT_THAT(why, HasSubstr("c.toml:7: listen.level is \"loud\", but must be one of info, error"));
   EXPECT_THAT(why, HasSubstr("c.toml:8: no such key: listen.zzzzzz"));
   EXPECT_THAT(why, Not(HasSubstr("zzzzzz;")));
   EXPECT_THAT(why, HasSubstr("c.toml:9: no such key: lisen; is it listen?"));
@@ -157,7 +157,7 @@ TEST(CommonConfigTest, EachMistakeIsFound) {
     return Message(config->Check());
   };
   EXPECT_THAT(why("certificate = \"server.pem\"", ""), HasSubstr("tls.certificate is missing"));
-  EXPECT_THAT(why("[\"client\"]", "[\"clients\"]"), HasSubstr("no role \"clients\""));
+  EXPECT_THAT(why("[\"client\"]", "[\"clients\"]"), HasSubstr("unknown role \"clients\""));
   EXPECT_THAT(why("[\"client\"]", "[]"), HasSubstr("certificate.roles is empty"));
   EXPECT_THAT(why("subject = \"gate-1\"", ""), HasSubstr("fingerprint is needed"));
   EXPECT_THAT(why("\"ABCDEF", "\"XBCDEF"), HasSubstr("64 hexadecimal"));

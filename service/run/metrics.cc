@@ -71,7 +71,7 @@ class RegistryMetrics : public Metrics {
   T Find(const std::map<std::string, T>& families, const std::string& name) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const auto found = families.find(name);
-    if (found == families.end()) Die(name, "was never made, or is of another kind");
+    if (found == families.end()) Die(name, "does not exist, or is of another kind");
     return found->second;
   }
   [[noreturn]] static void Die(const std::string& name, const char* why) {

@@ -39,7 +39,7 @@ absl::Status Notify(std::string_view state) {
   address.sun_family = AF_UNIX;
   const size_t size = std::strlen(path);
   if (size >= sizeof address.sun_path || (path[0] != '/' && path[0] != '@')) {
-    return absl::InvalidArgumentError("NOTIFY_SOCKET is no socket's name");
+    return absl::InvalidArgumentError("NOTIFY_SOCKET is not the name of a socket");
   }
   std::memcpy(address.sun_path, path, size);
   if (path[0] == '@') address.sun_path[0] = '\0';  // in the abstract name space
@@ -83,7 +83,7 @@ absl::StatusOr<std::vector<int>> ListenDescriptors() {
   const bool ours = whose != nullptr && absl::StrCat(getpid()) == whose;
   if (!ours || text == nullptr) return out;
   if (!absl::SimpleAtoi(text, &count) || count < 0 || count > 64) {
-    return absl::InvalidArgumentError("LISTEN_FDS is no number of sockets");
+    return absl::InvalidArgumentError("LISTEN_FDS is not a number of sockets");
   }
   for (const char* name : {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}) unsetenv(name);
   for (int fd = kFirstDescriptor; fd < kFirstDescriptor + count; ++fd) {
@@ -91,7 +91,7 @@ absl::StatusOr<std::vector<int>> ListenDescriptors() {
     socklen_t size = sizeof listens;
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the descriptor ", fd, " that was handed over is no listening socket"));
+          absl::StrCat("the descriptor ", fd, " that was passed is not a listening socket"));
     }
     fcntl(fd, F_SETFD, FD_CLOEXEC);
     out.push_back(fd);

@@ -8,9 +8,9 @@ CREATE FUNCTION heft_router.raise_again(state text, message text) RETURNS void
 BEGIN
   IF state LIKE '08%' OR state LIKE '57P%' OR (state = '55P03' AND message LIKE '%REMOTE ERROR%') OR
       (state = 'XX000' AND message LIKE 'PL/Proxy function %') THEN
-    RAISE EXCEPTION 'a node does not answer, and a part is not passed off as all: %', message
+    RAISE EXCEPTION 'a node does not answer, and an incomplete result is not returned: %', message
       USING ERRCODE = 'HF001',
-        HINT = 'heft_router.nodes says where they are. Call again when it is back: nothing was answered.';
+        HINT = 'Check the addresses in heft_router.nodes. Call again when the node is back.';
   END IF;
   RAISE EXCEPTION '%', message USING ERRCODE = state;
 END $$;
@@ -40,7 +40,7 @@ DECLARE
   places integer[];
 BEGIN
   IF cardinality(numbers) IS NULL OR cardinality(numbers) < cardinality(nodes) THEN
-    RAISE EXCEPTION 'no such nodes: heft_router.heft_add_node makes them known'
+    RAISE EXCEPTION 'unknown nodes: add them with heft_router.heft_add_node'
       USING ERRCODE = '42704';
   END IF;
   INSERT INTO heft_router.galleries (name, tenant, buckets)
@@ -120,7 +120,7 @@ DECLARE
   its record;
 BEGIN
   IF identity IS NULL THEN
-    RAISE EXCEPTION 'no identity given, and where it belongs follows from it'
+    RAISE EXCEPTION 'no identity given, and the identity selects the bucket'
       USING ERRCODE = '22004';
   END IF;
   its := heft_router.places_of(gallery);

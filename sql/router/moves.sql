@@ -73,8 +73,8 @@ BEGIN
   IF target IS NULL OR target = its.node OR its.moved_from IS NOT NULL OR its.moves_to <> target OR
       its.called_off THEN
     RAISE EXCEPTION 'bucket % of "%" cannot be moved to "%" now', i_bucket, i_gallery, i_node
-      USING ERRCODE = '55000', HINT = 'It is there, or no such node is known, or another move of it '
-        'is to be ended first: CALL heft_router.heft_moved, or heft_move_abort.';
+      USING ERRCODE = '55000', HINT = 'It is there already, the node is unknown, or another move of it '
+        'must end first: CALL heft_router.heft_moved, or heft_move_abort.';
   END IF;
   IF its.moves_to IS NULL THEN
     UPDATE heft_router.buckets SET moves_to = target, move = gen_random_uuid()
@@ -104,7 +104,7 @@ DECLARE
   new record;
 BEGIN
   IF its.called_off OR (its.moved_from IS NULL AND its.moves_to IS NULL) THEN
-    RAISE EXCEPTION 'bucket % of "%" is not being moved, or its move was called off', i_bucket, i_gallery
+    RAISE EXCEPTION 'bucket % of "%" is not being moved, or its move was aborted', i_bucket, i_gallery
       USING ERRCODE = '55000';
   END IF;
   IF its.moved_from IS NOT NULL THEN
@@ -114,8 +114,8 @@ BEGIN
   SELECT * INTO new FROM heft_router.on_node_state(i_gallery, i_bucket, its.moves_to);
   IF old.state IS DISTINCT FROM 'leaving' OR old.digest IS NULL OR new.digest IS DISTINCT FROM old.digest THEN
     RAISE EXCEPTION 'the new node has no exact copy of bucket % of "%"', i_bucket, i_gallery
-      USING ERRCODE = '55000', HINT = CASE WHEN new.digest IS NULL THEN 'Bring it there: heft-server gallery import.'
-        ELSE 'Call it off (heft_move_abort), and begin again.' END;
+      USING ERRCODE = '55000', HINT = CASE WHEN new.digest IS NULL THEN 'Copy it there with heft-server gallery import.'
+        ELSE 'Abort the move (heft_move_abort), and begin again.' END;
   END IF;
   PERFORM heft_router.on_node_becomes(i_gallery, i_bucket, its.moves_to, its.move, '{coming}', 'ready');
   UPDATE heft_router.buckets SET node = its.moves_to, moved_from = its.node, moves_to = NULL

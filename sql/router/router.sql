@@ -201,7 +201,7 @@ BEGIN
       array_agg(b.node ORDER BY b.bucket)
     INTO buckets, ids, nodes FROM heft_router.buckets b WHERE b.gallery = i_gallery;
   IF cardinality(buckets) IS DISTINCT FROM count THEN
-    RAISE EXCEPTION 'the map of "%" has % buckets of %: bring heft_router.buckets back from a backup',
+    RAISE EXCEPTION 'the map of "%" has % buckets of %: restore heft_router.buckets from a backup',
       i_gallery, cardinality(buckets), count USING ERRCODE = 'HF002';
   END IF;
 END $$;

@@ -175,7 +175,7 @@ const tests = {
     await rejects(client.encrypt('face', vector('face', 0).fill(NaN, 3, 4)), 'INVALID_ARGUMENT', /finite/);
     await rejects(client.encrypt('face', 'a picture'), 'INVALID_ARGUMENT', /Float32Array/);
     await rejects(client.encrypt('face', vector('face', 0), {label: 'a\u202eb'}), 'INVALID_ARGUMENT', /202E/);
-    await rejects(client.encrypt('face', vector('face', 0), {label: 'a', labels: ['a']}), 'INVALID_ARGUMENT', /one of them/);
+    await rejects(client.encrypt('face', vector('face', 0), {label: 'a', labels: ['a']}), 'INVALID_ARGUMENT', /one of the two/);
     await rejects(client.encrypt('face', vector('face', 0), {use: 'fun'}), 'INVALID_ARGUMENT', /enrolment, identification/);
     await rejects(client.encrypt('face', vector('face', 0), {encoding: 'fused'}), 'INVALID_ARGUMENT');
     // The package refuses at run time the values that its types forbid, for callers without type
@@ -300,7 +300,7 @@ Object.assign(tests, {
       // Fields outside the signature are ignored.
       assert.equal((await checkDecision({...good, identity: 'bob'}, all)).identity, 'ann');
       assert.deepEqual(await checkDecision(good.jws, all), claims);
-      for (const [demand, why] of [['issuer', /decider/], ['audience', /somebody else/], ['asker', /else asked/], ['challenge', /question/],
+      for (const [demand, why] of [['issuer', /decider/], ['audience', /another reader/], ['asker', /another client/], ['challenge', /another challenge/],
         ['kind', /kind/], ['claimed', /person/], ['gallery', /gallery/], ['galleryName', /gallery/]]) {
         await rejects(checkDecision(good, {...all, [demand]: 'other'}), 'UNAUTHENTICATED', why);
         // An empty demand is an error of the app: it is not treated as missing.
@@ -308,9 +308,9 @@ Object.assign(tests, {
       }
       await rejects(checkDecision(good, {...all, audiance: 'door'}), 'INVALID_ARGUMENT', /audiance.*audience/);
       const {azp, ...anonymous} = claims;
-      await rejects(checkDecision(decider.sign(anonymous), all), 'UNAUTHENTICATED', /else asked/);
+      await rejects(checkDecision(decider.sign(anonymous), all), 'UNAUTHENTICATED', /another client asked/);
       for (const typ of ['JWT', undefined, 'heft-decision']) {
-        await rejects(checkDecision(decider.sign(claims, {alg: algorithm, kid: 'one', typ}), all), 'UNAUTHENTICATED', /no decision/);
+        await rejects(checkDecision(decider.sign(claims, {alg: algorithm, kid: 'one', typ}), all), 'UNAUTHENTICATED', /not a decision/);
       }
       await rejects(checkDecision(good, {...all, now: kNow + 331}), 'UNAUTHENTICATED', /expired/);
       await rejects(checkDecision(good, {...all, now: kNow - 31}), 'UNAUTHENTICATED', /future/);
@@ -418,7 +418,7 @@ Object.assign(tests, {
     answers.push([503, 'null', {}], [400, '{"code": 7, "message": []}', {}], [200, '<html>', {}]);
     await rejects(service.model(), 'UNKNOWN', /503/);
     await rejects(service.model(), 'UNKNOWN', /400/);
-    await rejects(service.identify('visitors', []), 'UNKNOWN', /no JSON/);
+    await rejects(service.identify('visitors', []), 'UNKNOWN', /not JSON/);
     const stopping = new AbortController(); // between the head of an answer and its body
     const stopped = new Service('https://app.example', {fetch: async () => new Response(new ReadableStream({pull(to) {
       stopping.abort();

@@ -42,7 +42,7 @@ const lastLine = (page, count) => page.waitForFunction((n) => document.querySele
 async function enrolAndIdentify() {
   const {page, context, complaints} = await open();
   assert.match(await lastLine(page, 1), /^ready in \d+ ms: the key owner has signed/);
-  assert.match(await page.textContent('.note'), /extracts no features.*up to the app/s);
+  assert.match(await page.textContent('.note'), /extracts no features.*The app that uses HEFT/s);
   assert.equal(await page.isDisabled('#enrol button'), true, 'without vectors');
   await loadVectors(page);
   let lines = 1;
@@ -62,7 +62,7 @@ async function enrolAndIdentify() {
   if (options.screenshots) await page.screenshot({path: join(options.screenshots, 'accepted.png'), fullPage: true});
   await page.fill('#row', '101');
   await page.click('#identify button');
-  await page.waitForFunction(() => document.querySelector('#decision strong')?.textContent === 'Nobody who is enrolled');
+  await page.waitForFunction(() => document.querySelector('#decision strong')?.textContent === 'No enrolled person');
   assert.equal(await page.getAttribute('#decision', 'class'), 'reject');
   // An error is shown, and the page works on.
   await page.fill('#row', '100000');

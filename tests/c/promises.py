@@ -28,10 +28,10 @@ def options():
         if function.name.startswith("heft_options") or \
                 ("const heft_options *", "options") not in function.parameters:
             continue
-        names = re.search(r"is none of this call's: (.*)", refused(function))[1]
+        names = re.search(r"is not one of this call's options: (.*)", refused(function))[1]
         for name in names.split(", "):
             kinds = [kind for kind, value in VALUES.items()
-                     if "\"unknown\" is none" in refused(function, **{name: value})]
+                     if "\"unknown\" is not one" in refused(function, **{name: value})]
             yield function.name, name, " or ".join(kinds)
 
 

@@ -73,7 +73,7 @@ suite.test('evaluation keys of the enrolment ring are refused, with what to do',
   save(at('relin.large'), generator.createRelinKeysSerializable());
   save(at('galois.large'), generator.createGaloisKeysSerializable(Int32Array.from([0, 1])));
   for (const [relin, galois] of [['relin.seal', 'galois.large'], ['relin.large', 'galois.seal']]) {
-    refuses(3, /needed: one of the matching ring, N = 4096\); .* heft keygen --secret-key makes them/,
+    refuses(3, /needed: one of the matching ring, N = 4096\); .* make them with heft keygen --secret-key/,
       at('large.keys'), server, 'import-seal', 'evaluation-keys', ...of, '--relin', at(relin), '--galois', at(galois));
   }
 });

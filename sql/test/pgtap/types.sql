@@ -49,7 +49,7 @@ SELECT throws_ok($$SELECT heft.heft_enrol('main', ARRAY[NULL]::heft.heft_sample[
   'NULL among samples');
 -- Each gallery answers a request once.
 SELECT throws_ok($$SELECT heft.heft_identify_many('{main, main}', ARRAY[pg_temp.f('identification-5-face'),
-  pg_temp.f('identification-5-voice')])$$, '22023', 'galleries: "main" is there twice', 'a gallery twice');
+  pg_temp.f('identification-5-voice')])$$, '22023', 'galleries: "main" is listed twice', 'a gallery twice');
 SELECT throws_ok($$SELECT heft.heft_identify_many(array_fill('main'::text, ARRAY[1000]) || (SELECT
   array_agg('main' || g) FROM generate_series(1, 1000) g), '{}')$$, '22023', NULL, 'a thousand times');
 SELECT throws_ok($$SELECT heft.heft_identify('main', ARRAY[pg_temp.f('identification-5-face'),
