@@ -35,7 +35,6 @@ function entries(folder) {
 }
 
 function checkLabel(name, path) {
-  // eslint-disable-next-line no-control-regex
   if (/[\u0000-\u001f\u007f]/.test(name) || name !== name.trim()) {
     throw new UserError(`${JSON.stringify(path)}: a person's folder is a line of labels.txt, so its name must have ` +
                         'no control character, and no space at its ends');
