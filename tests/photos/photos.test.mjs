@@ -196,3 +196,15 @@ test('from photos and recordings of twelve people to a search', () => {
   assert.match(found, /row 1: p02 \(accepted/);
   assert.match(found, /row 2: nobody/);
 });
+
+test('a score is the cosine of the two vectors, so a threshold published for a network holds', () => {
+  output(photos('photos', 'faces'));
+  output(photos('probe-photos', 'strangers'));
+  const [enrolled, probes] = ['faces', 'strangers'].map((name) => rowsOf(path(name, 'face.npy')));
+  const best = Math.max(...enrolled.map((row) => cosine(row, probes[2])));
+  heft('init', 'face-gallery', '--quiet', '--data', 'faces', '--method', 'none', '--no-passphrase');
+  heft('add', 'face-gallery', '--quiet', 'faces/face.npy', '--labels', 'faces/labels.txt');
+  const search = (threshold) => heft('search', 'face-gallery', '--quiet', 'strangers/face.npy', '--threshold', String(threshold));
+  assert.match(search(best - 0.005), /row 2: p\d\d \(accepted/);
+  assert.match(search(best + 0.005), /row 2: nobody \(rejected/);
+});
