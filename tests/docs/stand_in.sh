@@ -63,7 +63,10 @@ apt() {
   local file
   [[ "$1" == install ]] || refuse "not install"
   for file in "${@:2}"; do
-    [[ "$file" == ./*.deb ]] || refuse "$file is no package of ours"
+    if [[ "$file" != ./*.deb ]]; then
+      grep -qF "| \`$file\` |" "$HEFT_SOURCE/docs/dependencies.md" || refuse "$file is no package of ours, nor one that we use"
+      continue
+    fi
     file="$(basename "${file%%_*}" .deb)"
     [[ "$file" == "*" ]] || grep -qx "Package: $file" "$HEFT_SOURCE/packaging/debian/control" || refuse "there is no package $file"
   done
