@@ -134,9 +134,10 @@ absl::StatusOr<Json> EnrolEach(MatcherState* state, const HttpRequest& request,
         "this service has no keys for enrolment ([keys] enrolment)");
   }
   HEFT_ASSIGN_OR_RETURN(auto signer, state->galleries.Signer());
-  HEFT_ASSIGN_OR_RETURN(
-      const IncomingRequest asked,
-      IncomingRequest::Read(*engine, std::move(signer), in.samples.files, kAllRows));
+  HEFT_ASSIGN_OR_RETURN(IncomingRequest asked, IncomingRequest::Read(*engine, std::move(signer),
+                                                                     in.samples.files, kAllRows));
+  SignerKey& client = asked.request.client;
+  if (client == SignerKey{}) client = ClientOf(request.who.name);
   const Hash what = WhatIsAsked(in, asked);
   Json outcomes = Json::array();
   bool taken = false;
