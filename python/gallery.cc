@@ -29,6 +29,18 @@ void DefineResults(py::module_& m) {
   Record<PersonInfo>(m, "PersonInfo", "An identity's templates.")
       .Field("templates", &PersonInfo::templates, "In the order of positions.")
       .Field("waiting", &PersonInfo::waiting, "Templates that nobody has admitted.");
+  Record<PendingEnrolment>(m, "PendingEnrolment", "What was enrolled and is decided together.")
+      .Field(
+          "entry", [](const PendingEnrolment& e) { return HexOf(e.entry); },
+          "Names it, for KeyOwner.admit; 64 hexadecimal digits.")
+      .Field(
+          "client",
+          [](const PendingEnrolment& e) {
+            return e.client == SignerKey{} ? std::string() : HexOf(e.client);
+          },
+          "The key of who sent it; empty if not signed.")
+      .Field("bytes", &PendingEnrolment::bytes, "In quarantine.")
+      .Field("identities", &PendingEnrolment::identities, "One a template.");
   Record<RemoveResult>(m, "RemoveResult", "Who answers nobody any more, and what is left of them.")
       .Field("removed", &RemoveResult::removed, "Templates that answer no more.")
       .Field("erased", &RemoveResult::erased, "Of which nothing is left.")
@@ -140,7 +152,7 @@ void DefineLook(Class& c) {
         self.Check();
         return Call([&] { return WaitingEnrolments(self.name()); });
       },
-      "Enrolments that nobody has admitted, each with the identities of its templates.");
+      "Enrolments that nobody has admitted.");
 }
 
 py::bytes AskForRenewal(const GalleryHandle& self, const MatcherHandle& matcher, bool compact,

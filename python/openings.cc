@@ -118,8 +118,22 @@ void DefineAdmission(py::module_& m) {
           "remedy", [](const Admissions::Group& g) { return InPython(g.remedy); },
           "What to do about it; may be empty.")
       .Field("identities", &Admissions::Group::identities, "One entry a template.");
+  using Contested = Admissions::Contested;
+  Record<Admissions::Claim>(m, "Claim", "Of a pending enrolment on a new identity.")
+      .Field(
+          "entry", [](const Admissions::Claim& c) { return HexOf(c.entry); },
+          "For KeyOwner.admit; 64 hexadecimal digits.")
+      .Field(
+          "client", [](const Admissions::Claim& c) { return InPython(c.client); },
+          "Who sent it, as of a WaitingEnrolment.");
+  Record<Contested>(m, "Contested", "A new identity that several pending enrolments have.")
+      .Field("identity", &Contested::identity, "Which.")
+      .Field("claims", &Contested::claims, "Those in the request.")
+      .Field("elsewhere", &Contested::elsewhere, "Templates of it beyond the request.");
   Record<Admissions>(m, "Admissions", "The key owner's answer to those who wait.")
       .Field("verdicts", &Admissions::verdicts, "In the order of the request.")
+      .Field("contested", &Admissions::contested,
+             "New identities that wait, because several enrolments have them.")
       .Field("groups", &Admissions::groups, "Of the rejections by cause, the largest first.")
       .Field(
           "signed_admission", [](const Admissions& a) { return BytesOf(a.signed_admission); },
@@ -127,19 +141,24 @@ void DefineAdmission(py::module_& m) {
   using Person = AdmissionInquiry::Person;
   Record<Person>(m, "WaitingPerson", "Somebody of an enrolment.")
       .Field("identity", &Person::identity, "Who.")
-      .Field("known", &Person::known, "Whether the gallery has this identity already.");
+      .Field("known", &Person::known, "Whether the gallery has this identity already.")
+      .Field("others", &Person::others, "Templates of it in other pending enrolments.");
   using Enrolment = AdmissionInquiry::Enrolment;
   Record<Enrolment>(m, "WaitingEnrolment", "What was brought together and is decided together.")
       .Field(
           "entry", [](const Enrolment& e) { return HexOf(e.entry); },
           "Names it, for KeyOwner.admit; 64 hexadecimal digits.")
       .Field("people", &Enrolment::people, "Whose templates.")
-      .Field("authorised", &Enrolment::authorised, "Whether a registrar's word came with it.");
+      .Field("authorised", &Enrolment::authorised, "Whether a registrar's word came with it.")
+      .Field(
+          "client", [](const Enrolment& e) { return InPython(e.client); },
+          "Who sent it: a name of the trust file, or a key; empty if not signed.");
   Record<AdmissionInquiry>(m, "AdmissionInquiry", "A request for admission, before it is decided.")
       .Field(
           "gallery", [](const AdmissionInquiry& a) { return HexOf(a.gallery); }, "Its id.")
       .Field("generation", &AdmissionInquiry::generation, "Of that gallery.")
-      .Field("enrolments", &AdmissionInquiry::enrolments, "Who wait.");
+      .Field("enrolments", &AdmissionInquiry::enrolments, "Who wait.")
+      .Field("more", &AdmissionInquiry::more, "Pending enrolments beyond this request.");
   Record<RenewedBlocks>(m, "RenewedBlocks", "What was encrypted anew.")
       .Field("blocks", &RenewedBlocks::blocks, "Of the gallery.")
       .Field("templates", &RenewedBlocks::templates, "In them.")
