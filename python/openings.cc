@@ -123,9 +123,7 @@ void DefineAdmission(py::module_& m) {
       .Field(
           "entry", [](const Admissions::Claim& c) { return HexOf(c.entry); },
           "For KeyOwner.admit; 64 hexadecimal digits.")
-      .Field(
-          "client", [](const Admissions::Claim& c) { return InPython(c.client); },
-          "Who sent it, as of a WaitingEnrolment.");
+      .Field("client", &Admissions::Claim::client, "Who sent it, as of a WaitingEnrolment.");
   Record<Contested>(m, "Contested", "A new identity that several pending enrolments have.")
       .Field("identity", &Contested::identity, "Which.")
       .Field("claims", &Contested::claims, "Those in the request.")
@@ -150,9 +148,8 @@ void DefineAdmission(py::module_& m) {
           "Names it, for KeyOwner.admit; 64 hexadecimal digits.")
       .Field("people", &Enrolment::people, "Whose templates.")
       .Field("authorised", &Enrolment::authorised, "Whether a registrar's word came with it.")
-      .Field(
-          "client", [](const Enrolment& e) { return InPython(e.client); },
-          "Who sent it: a name of the trust file, or a key; empty if not signed.");
+      .Field("client", &Enrolment::client,
+             "Who sent it: a name of the trust file, or a key; empty if not signed.");
   Record<AdmissionInquiry>(m, "AdmissionInquiry", "A request for admission, before it is decided.")
       .Field(
           "gallery", [](const AdmissionInquiry& a) { return HexOf(a.gallery); }, "Its id.")
