@@ -220,12 +220,12 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
   admission.root = request.root;
   Admissions out;
   // An enrolment is decided as a whole; one of which nobody is chosen waits on.
-  std::vector<Candidate> candidates;
+  std::vector<ExaminedEnrolment> examined;
   for (const EnrolmentCheck& check : request.enrolments) {
     if (!Decides(policy, check)) continue;
-    candidates.push_back({.check = &check, .findings = Flaws(check)});
+    examined.push_back({.check = &check, .findings = Flaws(check)});
     for (size_t i = 0; i < check.templates.size(); ++i) {
-      Finding& found = candidates.back().findings[i];
+      Finding& found = examined.back().findings[i];
       if (found.sound()) found = Objection(request, check, i, policy);
     }
   }
@@ -236,17 +236,17 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
                                       return IsAuthorised(request.gallery, check, identity);
                                     },
                                 .name = [&](const SignerKey& key) { return ClientName(key); }},
-                               candidates);
+                               examined);
   std::vector<Finding> findings;
-  for (Candidate& candidate : candidates) {
-    if (candidate.waits) continue;
+  for (ExaminedEnrolment& one : examined) {
+    if (one.waits) continue;
     Admission::Enrolment& verdict = admission.enrolments.emplace_back();
-    verdict.entry = candidate.check->entry;
-    for (size_t i = 0; i < candidate.findings.size(); ++i) {
-      Finding& found = candidate.findings[i];
+    verdict.entry = one.check->entry;
+    for (size_t i = 0; i < one.findings.size(); ++i) {
+      Finding& found = one.findings[i];
       verdict.admitted.push_back(found.sound());
       out.verdicts.push_back(
-          {candidate.check->templates[i].identity, found.sound(), found.rejection, found.reason});
+          {one.check->templates[i].identity, found.sound(), found.rejection, found.reason});
       findings.push_back(std::move(found));
     }
   }

@@ -24,8 +24,8 @@
 
 namespace heft {
 
-// Candidate: an enrolment that is about to be decided.
-struct Candidate {
+// ExaminedEnrolment: an enrolment that is about to be decided.
+struct ExaminedEnrolment {
   const EnrolmentCheck* check = nullptr;
   std::vector<Finding> findings;  // one a template
   bool waits = false;             // set by SettleClaims
@@ -33,17 +33,17 @@ struct Candidate {
 
 // ClaimRules: how to judge claims of one request.
 struct ClaimRules {
-  bool chosen = false;  // a person chose the candidates by entry
+  bool chosen = false;  // a person chose these enrolments by entry
   // Whether a registrar has authorised the enrolment to have this identity.
   std::function<bool(const EnrolmentCheck&, const std::string& identity)> authorised;
   std::function<std::string(const SignerKey& client)> name;  // Admissions::Claim::client
 };
 
-// SettleClaims: sets `waits` of the candidates, and returns the contested identities without a
+// SettleClaims: sets `waits` of the enrolments, and returns the contested identities without a
 // granted claim, in alphabetical order.
 std::vector<Admissions::Contested> SettleClaims(const AdmissionRequest& request,
                                                 const ClaimRules& rules,
-                                                std::span<Candidate> candidates);
+                                                std::span<ExaminedEnrolment> examined);
 
 }  // namespace heft
 
