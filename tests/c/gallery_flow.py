@@ -37,12 +37,14 @@ class Administration(Case):
     def test_two_enrolments_of_one_name(self):
         world.enrol("rivals", [0], identity="carol", client="ab" * 32)
         world.enrol("rivals", [SAMPLES], identity="carol")
-        done, answer = world.admit("rivals", hold=[])
+        done, answer = world.admit("rivals")
         self.assertEqual((done["admitted"], done["waiting"]), (0, 2))
         (contested,) = answer["contested"]
         self.assertEqual((contested["identity"], contested["elsewhere"]), ("carol", 0))
         entries = {claim["client"]: claim["entry"] for claim in contested["claims"]}
         self.assertEqual(set(entries), {"ab" * 32, ""})
+        _, answer = world.admit("rivals", hold=[entries[""]])
+        self.assertEqual(answer["contested"][0]["elsewhere"], 1)
         done, answer = world.admit("rivals", entries=[entries[""]])
         self.assertEqual((done["admitted"], done["waiting"], answer["contested"]), (1, 1, []))
         self.refused("INVALID_ARGUMENT", "64", "heft_matcher_enrol", world.matcher, "rivals",
