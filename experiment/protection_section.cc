@@ -59,6 +59,15 @@ Json RecoveryJson(const std::vector<Recovery>& rows) {
   return out;
 }
 
+// A curve of the model's figures as one line: "1: 1.7%, 4: 12%".
+std::string CurveText(const std::vector<RecoveryFigures::Point>& points) {
+  std::string text;
+  for (const RecoveryFigures::Point& point : points) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", point.answers, ": ", Percent(point.accepted));
+  }
+  return text;
+}
+
 std::string Scope(const ProtectionStudy& study) {
   return absl::StrFormat(
       "%d samples of %d people, each enrolled under two keys; profile %s, %d "
@@ -79,7 +88,8 @@ PageTable LinkTable(const ProtectionStudy& study) {
   table.caption = absl::StrCat(
       "D_sys, 0: pairs of one person cannot be told from others, 1: every one can (Gomez-Barrero "
       "et al., 2018, omega 1). By chance: what the same estimate says of shuffled pairs, mean and "
-      "97.5th percentile: it is above 0 because histograms of few pairs are never alike, and of ten "
+      "97.5th percentile: it is above 0 because histograms of few pairs are never alike, and of "
+      "ten "
       "functions one is above that percentile by chance in one run of four. The recognition's own "
       "D_sys, under one key: ",
       Fixed(study.matcher.d_sys, 3), ".");
@@ -122,6 +132,24 @@ PageTable LeakTable(const ProtectionStudy& study) {
   };
   add(study.from_scores, "scores");
   add(study.from_decisions, "decisions");
+  return table;
+}
+
+PageTable FiguresTable(const RecoveryFigures& figures) {
+  PageTable table;
+  table.caption = absl::StrFormat(
+      "The same as the model's training measured it, on %d people whom the attacked models had not "
+      "seen: the share of their templates that accept the best guess, or a wolf, at FMR %g. Below "
+      "%s, so a budget: %d scores, %d decisions.",
+      figures.people, kRecoveryFmr, Percent(kMostRecovered), figures.AllowedScores(),
+      figures.AllowedDecisions());
+  table.columns = {{"answers", true}, {"accepted"}};
+  for (const auto& [points, what] :
+       {std::pair(&figures.scores, "scores"), std::pair(&figures.decisions, "decisions")}) {
+    for (const RecoveryFigures::Point& point : *points) {
+      table.rows.push_back({{absl::StrCat(point.answers, " ", what), Percent(point.accepted)}});
+    }
+  }
   return table;
 }
 
@@ -172,7 +200,7 @@ Json ToJson(const ProtectionStudy& study) {
                           {"least_squares", row.least_squares}});
   }
   const Renewal& r = study.renewal;
-  return {
+  Json json = {
       {"samples", study.samples},
       {"people", study.people},
       {"unlinkability", {{"links", std::move(links)}, {"recognition", study.matcher.d_sys}}},
@@ -188,6 +216,8 @@ Json ToJson(const ProtectionStudy& study) {
         {"score_rms", r.rms_gap},
         {"score_largest", r.largest_gap},
         {"galleries", LinkageJson(r.blocks)}}}};
+  if (study.figures) json["irreversibility"]["training"] = study.figures->ToJson();
+  return json;
 }
 
 std::string ToText(const ProtectionStudy& study) {
@@ -212,6 +242,15 @@ std::string ToText(const ProtectionStudy& study) {
   for (const Recovery& row : study.from_decisions) {
     absl::StrAppendFormat(&text, "  %d decisions: %.2f, accepted at FMR 1e-3: %s\n", row.answers,
                           row.cosine, Percent(row.accepted[0]));
+  }
+  if (study.figures) {
+    const RecoveryFigures& figures = *study.figures;
+    absl::StrAppendFormat(&text,
+                          "recovery as the model's training measured it, on %d people: share of "
+                          "templates that accept "
+                          "the guess at FMR %g after so many\n  scores: %s\n  decisions: %s\n",
+                          figures.people, kRecoveryFmr, CurveText(figures.scores),
+                          CurveText(figures.decisions));
   }
   absl::StrAppend(&text, "renewability: ", RenewalText(study), "\n", kNotRenewed, "\n", kNames,
                   "\n");
@@ -254,6 +293,7 @@ std::string MakeProtectionPage(const ProtectionStudy& study,
   page.Heading("Irreversibility");
   page.Table(InvertTable(study));
   page.Table(LeakTable(study));
+  if (study.figures) page.Table(FiguresTable(*study.figures));
   page.Heading("Renewability");
   page.Paragraph(RenewalText(study));
   page.Paragraph(kNotRenewed);
