@@ -235,7 +235,7 @@ std::vector<ProbeKind> Attacker::Kinds() {
 }
 
 ProbeKind Attacker::Wolves(const Model& hardened) {
-  const Dataset data = Ok(LoadDataset(world_.data()));
+  const Dataset data = Ok(LoadDataset(world_.data_folder()));
   std::vector<int> rows = RowsOf(data.split, Split::kTrain);
   const Model& model = world_.model();
   const auto templates = [&](std::span<const int> of) {

@@ -62,11 +62,11 @@ std::string World::New(const std::string& name) {
 // Enrolled people and strangers are of the test split: the model was trained on other people, and
 // its thresholds were fitted to others again.
 void World::MakePeople() {
-  Run(kHeft, {"synth", "--out", data(), "--jitter", "1", "--identities", "400", "--samples", "4",
-              "--dimensions", "96", "64"});
+  Run(kHeft, {"synth", "--out", data_folder(), "--jitter", "1", "--identities", "400", "--samples",
+              "4", "--dimensions", "96", "64"});
   Train("model.heft");
   model_ = Ok(LoadModel((*this)("model.heft")));
-  const Dataset data = Ok(LoadDataset(data()));
+  const Dataset data = Ok(LoadDataset(data_folder()));
   own_.resize(data.modalities.size());
   strangers_.resize(data.modalities.size());
   std::string last;  // of the enrolled people
@@ -86,8 +86,8 @@ void World::MakePeople() {
 }
 
 void World::Train(const std::string& out, const Args& more) const {
-  Args args = {"train",    "--data", data(),    "--out", (*this)(out),
-               "--epochs", "20",     "--gamma", "32",    "--no-exact"};
+  Args args = {"train",    "--data", data_folder(), "--out", (*this)(out),
+               "--epochs", "20",     "--gamma",     "32",    "--no-exact"};
   Append(&args, more);
   Run(kHeft, args);
 }

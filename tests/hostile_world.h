@@ -89,7 +89,7 @@ class World {
   // Returns the name of its file, and sets `hardened`.
   std::string Harden(Model* hardened) const;
   // The folder of the data set, training people included.
-  std::string data() const { return (*this)("data"); }
+  std::string data_folder() const { return (*this)("data"); }
 
  private:
   void MakePeople();
