@@ -162,9 +162,7 @@ heft_status heft_gallery_waiting(const char* name, heft_result** result, heft_er
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto waiting, heft::WaitingEnrolments(name));
-    Json json = Json::array();
-    for (const auto& identities : waiting) json.push_back(Json(identities));
-    *result = new heft_result(std::move(json));
+    *result = new heft_result(heft::PendingJson(waiting));
     return absl::OkStatus();
   });
 }

@@ -22,12 +22,16 @@ absl::StatusOr<EnrolOptions> ReadEnrolOptions(const heft_options* options,
                                               const heft_trust* trust) {
   EnrolOptions enrol;
   std::vector<std::string> metadata;
+  std::string client;
   OptionReader read(options);
   read.Text("identity", &enrol.identity).Flag("all_pairs", &enrol.all_pairs);
   read.Flag("average", &enrol.average).Bytes("authorisation", &enrol.authorisation);
   read.Texts("metadata", &metadata).Integer("expires", &enrol.expires);
-  read.Text("idempotency_key", &enrol.idempotency_key);
+  read.Text("idempotency_key", &enrol.idempotency_key).Text("client", &client);
   HEFT_RETURN_IF_ERROR(read.Finish());
+  if (!client.empty()) {
+    HEFT_ASSIGN_OR_RETURN(enrol.client, ParseSignerKey(client));
+  }
   HEFT_ASSIGN_OR_RETURN(enrol.metadata, ParseMetadata(metadata));
   if (trust != nullptr) enrol.trust = &trust->trust;
   return enrol;

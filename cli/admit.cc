@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // admit, of the key owner; authorise, of the registrar.
+#include <string>
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "heft/authorisation.h"
@@ -12,12 +15,32 @@ namespace {
 
 struct AdmitOptions : AnswerOptions {
   AdmissionPolicy policy;
+  std::vector<std::string> entries, reject_entries;
   std::string shards;
 };
+
+absl::StatusOr<std::vector<Digest>> ParseEntries(const char* flag,
+                                                 const std::vector<std::string>& texts) {
+  std::vector<Digest> entries;
+  for (const std::string& text : texts) {
+    const auto entry = ParseSignerKey(text);
+    if (!entry.ok() || text.size() != 2 * entry->size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          flag, " ", text,
+          ": give the 64 hexadecimal digits of an entry, as heft admit and heft-server "
+          "pending show them"));
+    }
+    entries.push_back(*entry);
+  }
+  return entries;
+}
 
 absl::Status RunAdmit(const Common& common, const AdmitOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const Asked asked, LoadAsked(options));
   AdmissionPolicy policy = options.policy;
+  HEFT_ASSIGN_OR_RETURN(policy.entries, ParseEntries("--entry", options.entries));
+  HEFT_ASSIGN_OR_RETURN(policy.reject_entries,
+                        ParseEntries("--reject-entry", options.reject_entries));
   if (!options.shards.empty()) {
     HEFT_ASSIGN_OR_RETURN(policy.shards, ShardList::Load(options.shards));
   }
@@ -67,6 +90,10 @@ void AddAdmit(Command app) {
               "admit only these identities; the others stay pending");
   command.Add("--reject", &options->policy.reject,
               "reject these identities: their templates are removed");
+  command.Add("--entry", &options->entries,
+              "decide only these pending enrolments, of which heft-server pending shows the "
+              "entries; chooses between several of one new identity");
+  command.Add("--reject-entry", &options->reject_entries, "reject these pending enrolments");
   command.Add(
       "--put-back", &options->policy.put_back,
       "the gallery was restored from a copy: sign its state although a later one was signed");

@@ -67,6 +67,7 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked,
                         IncomingRequest::Read(loaded, std::move(signer), files, kAllRows));
   enrol.trust = loaded.trusted();
+  enrol.client = asked.request.client;
   if (!options.authorisation.empty()) {
     HEFT_ASSIGN_OR_RETURN(enrol.authorisation, ReadFile(options.authorisation));
   }

@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // pending and release: both ends of the server's part in an admission.
 #include <iostream>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/gallery_commands.h"
+#include "heft/gallery_admin.h"
 #include "heft/results.h"
 #include "program/server_options.h"
 
@@ -16,6 +21,37 @@ struct PendingOptions : ServerOptions {
   uint64_t life = kAdmissionLife;
 };
 
+// SenderOf: a client's name in the trust file, or its key.
+std::string SenderOf(const TrustedServer& server, const SignerKey& client) {
+  if (client == SignerKey{}) return "not signed";
+  if (server.trust) {
+    for (const Role role : {Role::kClient, Role::kRegistrar, Role::kKeyOwner}) {
+      for (const Trust::Key& listed : server.trust->keys(role)) {
+        if (listed.key == client && !listed.name.empty()) return "sent by " + listed.name;
+      }
+    }
+  }
+  return absl::StrCat("sent by ", HexString(client));
+}
+
+// TellPending: how many wait, and each identity that several enrolments have, with their entries.
+std::string TellPending(const TrustedServer& server, std::span<const PendingEnrolment> pending) {
+  std::map<std::string, std::set<const PendingEnrolment*>> by_name;
+  for (const PendingEnrolment& one : pending) {
+    for (const std::string& identity : one.identities) by_name[identity].insert(&one);
+  }
+  std::string text = absl::StrCat(pending.size(), " enrolments are pending\n");
+  for (const auto& [identity, enrolments] : by_name) {
+    if (enrolments.size() == 1) continue;
+    absl::StrAppend(&text, "\"", identity, "\" is in ", enrolments.size(), " of them:\n");
+    for (const PendingEnrolment* const one : enrolments) {
+      absl::StrAppend(&text, "  entry ", HexString(one->entry), ", ", SenderOf(server, one->client),
+                      "\n");
+    }
+  }
+  return text;
+}
+
 absl::Status RunPending(const Common& common, const PendingOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
@@ -23,8 +59,10 @@ absl::Status RunPending(const Common& common, const PendingOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, loaded.server.Pending(gallery));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
                         loaded.SignFor(signer, gallery, request, options.life));
+  HEFT_ASSIGN_OR_RETURN(const auto pending, WaitingEnrolments(options.gallery));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
-  Print(common, {{"out", options.out}}, absl::StrCat("for the key owner: ", options.out));
+  Print(common, {{"out", options.out}, {"pending", PendingJson(pending)}},
+        absl::StrCat(TellPending(loaded, pending), "for the key owner: ", options.out));
   return absl::OkStatus();
 }
 

@@ -17,6 +17,7 @@
 #include "experiment/stopwatch.h"
 #include "experiment/systems.h"
 #include "features/effective_dimension.h"
+#include "learning/attacks.h"
 #include "learning/projection.h"
 
 namespace heft::experiment {
@@ -47,6 +48,7 @@ class Evaluator {
     HEFT_RETURN_IF_ERROR(ScoreUnderEncryption());
     HEFT_RETURN_IF_ERROR(MeasureGap());
     HEFT_RETURN_IF_ERROR(JudgeScores());
+    HEFT_RETURN_IF_ERROR(JudgeWolves());
     HEFT_RETURN_IF_ERROR(MeasureSystems());
     HEFT_RETURN_IF_ERROR(Warn());
     result_.seconds = watch.Seconds();
@@ -69,6 +71,9 @@ class Evaluator {
     }
     HEFT_ASSIGN_OR_RETURN(dataset_, SelectModalities(std::move(dataset_), model(), folder));
     rows_ = RowsOf(dataset_.split, split);
+    if (!result_.options.everybody && split != Split::kTrain) {
+      known_ = RowsOf(dataset_.split, Split::kTrain);
+    }
     std::set<std::string> identities;
     for (int row : rows_) identities.insert(dataset_.labels[row]);
     if (rows_.empty()) {
@@ -180,6 +185,33 @@ class Evaluator {
     return absl::OkStatus();
   }
 
+  // How many of these people's templates accept a wolf, which an attacker learns from the training
+  // people. None is learned where these people are, or may be, among the training people.
+  absl::Status JudgeWolves() {
+    const auto table = model().TableFor(model().AllModalities());
+    if (known_.size() < 2 || !table.ok() || (*table)->thresholds.empty()) return absl::OkStatus();
+    AttackedFold fold;
+    HEFT_ASSIGN_OR_RETURN(fold.known, UnitTemplates(known_));
+    HEFT_ASSIGN_OR_RETURN(fold.targets, UnitTemplates(rows_));
+    std::vector<std::string> labels;
+    for (const int row : rows_) labels.push_back(dataset_.labels[static_cast<size_t>(row)]);
+    fold.people = IdentityNumbers(labels);
+    HEFT_ASSIGN_OR_RETURN(const Wolves wolves, WolvesOf(std::span(&fold, 1), **table));
+    result_.judgement.wolf_people = wolves.People();
+    for (RateCheck& check : result_.judgement.comparisons) {
+      if (check.refused.empty()) check.wolf = wolves.AcceptedAt(check.threshold);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<FeatureMatrix> UnitTemplates(const std::vector<int>& rows) const {
+    HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features, Concatenate(dataset_, rows));
+    return FeatureMatrix(
+        ProjectAndNormalise(ProjectionOf(model()), features, {model().approximation})
+            .rowwise()
+            .normalized());
+  }
+
   void CompareFusion() {
     std::vector<Rival> rivals;
     for (const SystemResult& row : result_.systems) {
@@ -271,6 +303,7 @@ class Evaluator {
   const Monitor& monitor_;
   Dataset dataset_;
   std::vector<int> rows_;
+  std::vector<int> known_;  // rows of the training people
   int trained_ = 0;  // samples of people for training or validation, where everybody is judged
   std::vector<SystemScores> scored_;
   Evaluation result_;

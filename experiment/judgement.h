@@ -47,6 +47,9 @@ struct RateCheck {
   Estimate measured;       // on these people
   Estimate ratio;          // of measured and asked; its interval is that of both together
   Estimate missed;         // what it costs: FNMR, or FNIR
+  // Of comparisons: the wolf attack probability at the threshold (evaluation/wolves.h); nothing
+  // where no wolf was learned.
+  std::optional<double> wolf;
   // Of a refused rate too: the least FNMR or FNIR of any threshold that keeps the rate asked for on
   // these people: what their ROC allows.
   double allowed_missed = 0;
@@ -76,6 +79,7 @@ struct Judgement {
   std::string searches_of =  // who searches
       "A random half of the people is enrolled, the other half are strangers, 20 times.";
   std::string no_searches;  // why there are none
+  int wolf_people = 0;      // whom the wolves attacked: none of them was known to the attacker
   ScoreSet scores;          // of all comparisons
   ScoreSet plain;           // the same computed in the clear, where scores are encrypted
 };

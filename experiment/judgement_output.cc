@@ -24,6 +24,7 @@ Json CheckJson(const RateCheck& check, const char* rate, const char* missed) {
   json["verdict"] = VerdictName(check.verdict());
   json[missed] = EstimateJson(check.missed);
   json[absl::StrCat(missed, "_allowed")] = check.allowed_missed;
+  if (check.wolf) json["wolf"] = *check.wolf;
   const double over = check.MissedOverAllowed();
   json[absl::StrCat(missed, "_over_allowed")] = std::isfinite(over) ? Json(over) : Json();
   return json;
@@ -101,6 +102,12 @@ std::string CheckText(const RateCheck& check, const char* rate, const char* miss
       missed, RateText(check.missed), check.allowed_missed, OverAllowed(check));
 }
 
+// What a wolf reaches beside what was asked; empty where none was learned.
+std::string WolfText(const RateCheck& check) {
+  if (!check.wolf) return "";
+  return absl::StrFormat("%.3g, %.1f times the rate", *check.wolf, *check.wolf / check.asked);
+}
+
 std::vector<std::string> CheckCells(const RateCheck& check) {
   std::vector<std::string> cells = {Rate(check.asked)};
   if (!check.refused.empty()) {
@@ -128,7 +135,12 @@ void AddComparisons(const Judgement& judgement, Page& page) {
                    {"Verdict"},
                    {"FNMR here"},
                    {"Relative to the ROC’s"}}};
-  for (const RateCheck& check : judgement.comparisons) table.rows.push_back({CheckCells(check)});
+  const bool wolves = judgement.wolf_people > 0;
+  if (wolves) table.columns.push_back({"A wolf"});
+  for (const RateCheck& check : judgement.comparisons) {
+    table.rows.push_back({CheckCells(check)});
+    if (wolves) table.rows.back().cells.push_back(WolfText(check));
+  }
   table.caption = absl::StrCat(
       judgement.thresholds,
       " on people who did not train the model, with 95% intervals by resampling people. “Relative "
@@ -138,6 +150,13 @@ void AddComparisons(const Judgement& judgement, Page& page) {
       " in both directions. It does not hold if the interval excludes 1. Otherwise there are too "
       "few people to tell. “Relative to the ROC’s”: FNMR at the threshold, divided by the least "
       "FNMR of any threshold that keeps the requested FMR on these people.");
+  if (wolves) {
+    absl::StrAppend(&table.caption,
+                    " “A wolf”: the wolf attack probability (Une, Otsuka and Imai, ",
+                    "2007), the share of the templates of ", judgement.wolf_people,
+                    " people that accept one probe, which an attacker learned from the model's ",
+                    "training people.");
+  }
   page.Table(table);
 }
 
@@ -188,6 +207,7 @@ Json JudgementJson(const Judgement& judgement) {
     entry.update(CheckJson(search.rate, "fpir", "fnir"));
     json["searches"].push_back(std::move(entry));
   }
+  if (judgement.wolf_people > 0) json["wolf_people"] = judgement.wolf_people;
   if (!judgement.no_searches.empty()) json["no_searches"] = judgement.no_searches;
   json["search_curves"] = Json::array();
   for (const SearchCurve& curve : judgement.curves) {
@@ -201,6 +221,9 @@ std::string JudgementText(const Judgement& judgement) {
   std::string text;
   for (const RateCheck& check : judgement.comparisons) {
     absl::StrAppend(&text, CheckText(check, "FMR", "FNMR"));
+    if (!check.wolf) continue;
+    absl::StrAppend(&text, "  wolf attack probability there: ", WolfText(check), " (",
+                    judgement.wolf_people, " people)\n");
   }
   if (judgement.evidence) {
     const EvidenceQuality& e = *judgement.evidence;

@@ -215,6 +215,7 @@ class Study {
       people.targets.row(static_cast<Eigen::Index>(i)) = Unit(opened_).row(firsts[i]);
     }
     out_.limits = DefaultLimits(model_);
+    out_.figures = FiguresOf(model_);
     out_.fmr_1e3 = ImpostorThreshold(people, 1e-3);
     const double thresholds[] = {out_.fmr_1e3};
     std::vector<int> answers = {1, 2, 4, 8, 16, 32};

@@ -6,6 +6,7 @@
 #define HEFT_EXPERIMENT_PROTECTION_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "evaluation/recovery.h"
 #include "evaluation/unlinkability.h"
 #include "features/dataset.h"
+#include "fusion/recovery_figures.h"
 #include "heft/evaluate.h"
 #include "heft/key_owner.h"
 #include "heft/model.h"
@@ -56,6 +58,7 @@ struct ProtectionStudy {
   BudgetLimits limits;
   double fmr_1e3 = 0;  // the threshold that Recovery::accepted is of
   std::vector<Recovery> from_scores, from_decisions;
+  std::optional<RecoveryFigures> figures;  // what the model's training measured; none: nothing
   Renewal renewal;
 };
 

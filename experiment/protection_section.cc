@@ -59,6 +59,15 @@ Json RecoveryJson(const std::vector<Recovery>& rows) {
   return out;
 }
 
+// A curve of the model's figures as one line: "1: 1.7%, 4: 12%".
+std::string CurveText(const std::vector<RecoveryFigures::Point>& points) {
+  std::string text;
+  for (const RecoveryFigures::Point& point : points) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", point.answers, ": ", Percent(point.accepted));
+  }
+  return text;
+}
+
 std::string Scope(const ProtectionStudy& study) {
   return absl::StrFormat(
       "%d samples of %d people, each enrolled under two keys; profile %s, %d "
@@ -126,6 +135,24 @@ PageTable LeakTable(const ProtectionStudy& study) {
   return table;
 }
 
+PageTable FiguresTable(const RecoveryFigures& figures) {
+  PageTable table;
+  table.caption = absl::StrFormat(
+      "The same as the model's training measured it, on %d people whom the attacked models had not "
+      "seen: the share of their templates that accept the best guess, or a wolf, at FMR %g. Below "
+      "%s, so a budget: %d scores, %d decisions.",
+      figures.people, kRecoveryFmr, Percent(kMostRecovered), figures.AllowedScores(),
+      figures.AllowedDecisions());
+  table.columns = {{"answers", true}, {"accepted"}};
+  for (const auto& [points, what] :
+       {std::pair(&figures.scores, "scores"), std::pair(&figures.decisions, "decisions")}) {
+    for (const RecoveryFigures::Point& point : *points) {
+      table.rows.push_back({{absl::StrCat(point.answers, " ", what), Percent(point.accepted)}});
+    }
+  }
+  return table;
+}
+
 std::string RenewalText(const ProtectionStudy& study) {
   const Renewal& r = study.renewal;
   return absl::StrFormat(
@@ -173,7 +200,7 @@ Json ToJson(const ProtectionStudy& study) {
                           {"least_squares", row.least_squares}});
   }
   const Renewal& r = study.renewal;
-  return {
+  Json json = {
       {"samples", study.samples},
       {"people", study.people},
       {"unlinkability", {{"links", std::move(links)}, {"recognition", study.matcher.d_sys}}},
@@ -189,6 +216,8 @@ Json ToJson(const ProtectionStudy& study) {
         {"score_rms", r.rms_gap},
         {"score_largest", r.largest_gap},
         {"galleries", LinkageJson(r.blocks)}}}};
+  if (study.figures) json["irreversibility"]["training"] = study.figures->ToJson();
+  return json;
 }
 
 std::string ToText(const ProtectionStudy& study) {
@@ -213,6 +242,15 @@ std::string ToText(const ProtectionStudy& study) {
   for (const Recovery& row : study.from_decisions) {
     absl::StrAppendFormat(&text, "  %d decisions: %.2f, accepted at FMR 1e-3: %s\n", row.answers,
                           row.cosine, Percent(row.accepted[0]));
+  }
+  if (study.figures) {
+    const RecoveryFigures& figures = *study.figures;
+    absl::StrAppendFormat(&text,
+                          "recovery as the model's training measured it, on %d people: share of "
+                          "templates that accept "
+                          "the guess at FMR %g after so many\n  scores: %s\n  decisions: %s\n",
+                          figures.people, kRecoveryFmr, CurveText(figures.scores),
+                          CurveText(figures.decisions));
   }
   absl::StrAppend(&text, "renewability: ", RenewalText(study), "\n", kNotRenewed, "\n", kNames,
                   "\n");
@@ -255,6 +293,7 @@ std::string MakeProtectionPage(const ProtectionStudy& study,
   page.Heading("Irreversibility");
   page.Table(InvertTable(study));
   page.Table(LeakTable(study));
+  if (study.figures) page.Table(FiguresTable(*study.figures));
   page.Heading("Renewability");
   page.Paragraph(RenewalText(study));
   page.Paragraph(kNotRenewed);

@@ -52,7 +52,9 @@ void ReadRequest(ByteSpan bytes) {
   if (!request.ok()) return CheckRefusal(request.status());
   CheckSame(bytes, SerializeAdmissionRequest(SmallRings(), *request));
   for (const EnrolmentCheck& e : request->enrolments) {
-    Check(!e.templates.empty() && e.known.size() == e.templates.size(), "a flag of each template");
+    Check(!e.templates.empty() && e.known.size() == e.templates.size() &&
+              e.others.size() == e.templates.size(),
+          "a flag and a count of each template");
     CheckProofs(e.templates.size(), e.proofs, e.batch);
   }
 }

@@ -82,7 +82,8 @@ absl::Status WriteRecords(const SeedWriter& seeds, const ckks::SecretKey& secret
   run[1].left = 2'000'000'000;
   run[1].name = {4};
   HEFT_RETURN_IF_ERROR(write("run-left", 'r', SerializeRun(run)));
-  HEFT_RETURN_IF_ERROR(write("waiting", 'w', SerializeWaiting({{"ann", "bob"}, {{1}, {2}}})));
+  HEFT_RETURN_IF_ERROR(
+      write("waiting", 'w', SerializeWaiting({{"ann", "bob"}, {{1}, {2}}, {3}, 100})));
   const std::vector<uint8_t> fused(40, 7);
   HEFT_RETURN_IF_ERROR(
       write("entry", 'j', SerializeEntry({5, 3, 2'000'000'000, HashBytes(fused), fused})));
@@ -144,9 +145,10 @@ absl::Status WriteAdmission(const SeedWriter& seeds, const ckks::SecretKey& secr
   request.binding = binding;
   request.gallery = {1};
   request.generation = 3;
+  request.more = 2;
   request.enrolments = {
-      {{4}, single.templates, {false, true}, allowed, single.proofs, {}},
-      {{5}, bulk.templates, {false, false}, {}, {}, bulk.norms},
+      {{4}, single.templates, {false, true}, {1, 0}, {7}, allowed, single.proofs, {}},
+      {{5}, bulk.templates, {false, false}, {1, 0}, {}, {}, {}, bulk.norms},
   };
   HEFT_RETURN_IF_ERROR(
       seeds.Write("admission", "request", SerializeAdmissionRequest(SmallRings(), request)));

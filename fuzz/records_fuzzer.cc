@@ -68,17 +68,9 @@ void ReadNamed(ByteSpan bytes) {
   });
 }
 
-// Version 1 is written as version 2.
 void ReadWaiting(ByteSpan bytes) {
-  Read(ParseWaiting(bytes, "waiting"), [&](const WaitingRecord& waiting) {
-    const std::vector<uint8_t> again = SerializeWaiting(waiting);
-    if (bytes.size() > 4 && std::ranges::equal(bytes.first(4), AsBytes("HGWT"))) {
-      CheckAlike(bytes, again);
-    }
-    const auto read = ParseWaiting(again, "waiting");
-    Check(read.ok() && read->identities == waiting.identities && read->samples == waiting.samples,
-          "what is written is read alike");
-  });
+  Read(ParseWaiting(bytes, "waiting"),
+       [&](const WaitingRecord& waiting) { CheckAlike(bytes, SerializeWaiting(waiting)); });
 }
 
 void ReadRecord(uint8_t kind, ByteSpan bytes) {

@@ -22,7 +22,8 @@ namespace {
 constexpr uint32_t kWithoutMeans = 1;
 constexpr uint32_t kWithMeans = 2;
 constexpr uint32_t kAdmissionVersion = 3;
-constexpr uint32_t kRequestVersion = 2;  // of requests and answers: with the gallery's root
+constexpr uint32_t kRequestVersion = 3;  // with clients and names that others have
+constexpr uint32_t kAnswerVersion = 2;   // with the gallery's root
 constexpr uint64_t kMaxEnrolments = 1 << 20;
 constexpr uint64_t kMaxTemplates = 1 << 20;  // of one enrolment
 constexpr uint64_t kMaxAuthorisation = 1 << 16;
@@ -154,11 +155,14 @@ std::vector<uint8_t> SerializeAdmissionRequest(const Rings& rings,
   ckks::WriteId(writer, request.gallery);
   writer.U64(request.generation);
   WriteDigest(writer, request.root);
+  writer.U64(request.more);
   writer.U64(request.enrolments.size());
   for (const EnrolmentCheck& e : request.enrolments) {
     WriteDigest(writer, e.entry);
     WriteTemplates(writer, e.templates);
     WriteFlags(writer, e.known);
+    for (const uint32_t others : e.others) writer.U32(others);
+    writer.Raw(e.client);
     WriteBytes(writer, e.authorisation);
     WriteProofs(writer, rings, e.proofs, e.batch);
   }
@@ -175,6 +179,7 @@ absl::StatusOr<AdmissionRequest> ParseAdmissionRequest(const Rings& rings, ByteS
   request.gallery = ckks::ReadId(reader);
   request.generation = reader.U64();
   request.root = ReadDigest(reader);
+  request.more = reader.U64();
   HEFT_RETURN_IF_ERROR(reader.status());
   HEFT_RETURN_IF_ERROR(CheckRequestId(rings.matching.params(), request.binding, what));
   const uint64_t count = reader.Count(sizeof(Digest), kMaxEnrolments);
@@ -183,6 +188,9 @@ absl::StatusOr<AdmissionRequest> ParseAdmissionRequest(const Rings& rings, ByteS
     e.entry = ReadDigest(reader);
     e.templates = ReadTemplates(reader);
     e.known = ReadFlags(reader, e.templates.size());
+    e.others.resize(e.templates.size());
+    for (uint32_t& others : e.others) others = reader.U32();
+    e.client = ReadDigest(reader);
     e.authorisation = ReadBytes(reader, kMaxAuthorisation);
     ReadProofs(reader, rings, e.templates.size(), &e.proofs, &e.batch);
     request.enrolments.push_back(std::move(e));
@@ -203,12 +211,12 @@ std::vector<uint8_t> SerializeAdmission(const Admission& admission) {
     writer.U64(e.admitted.size());
     WriteFlags(writer, e.admitted);
   }
-  return SealEnvelope(kAdmissionKind, kRequestVersion, writer.bytes());
+  return SealEnvelope(kAdmissionKind, kAnswerVersion, writer.bytes());
 }
 
 absl::StatusOr<Admission> ParseAdmission(ByteSpan bytes, std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kAdmissionKind, kRequestVersion, what));
+                        OpenEnvelope(bytes, kAdmissionKind, kAnswerVersion, what));
   ByteReader reader(payload, what);
   Admission admission;
   admission.binding = ReadBinding(reader);

@@ -6,6 +6,8 @@
 #define HEFT_GALLERY_ADMISSION_H_
 
 #include <array>
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,16 @@ inline constexpr std::string_view kQuarantineKind = "QENR";
 // Independent proofs of each norm, so that a false one must succeed twice by chance.
 inline constexpr size_t kNormProofs = 2;
 
+// QuarantineLimits: what one client may have pending in a gallery. All unsigned requests are those
+// of one client.
+struct QuarantineLimits {
+  uint64_t enrolments = 4000;
+  uint64_t bytes = uint64_t{512} << 20;
+};
+// CheckRoom: kResourceExhausted if an enrolment of so many bytes would exceed the client's limits.
+absl::Status CheckRoom(std::span<const Gallery::Impl::WaitingEntry> waiting,
+                       const SignerKey& client, uint64_t bytes, const QuarantineLimits& limits);
+
 // WaitingTemplate: a pending template.
 struct WaitingTemplate {
   std::string identity;
@@ -44,6 +56,9 @@ struct EnrolmentCheck {
   std::vector<WaitingTemplate> templates;
   // Whether the gallery has the identity already. Then the registrar's authorisation is needed.
   std::vector<bool> known;
+  // How many templates of the identity other pending enrolments have, in this request or not.
+  std::vector<uint32_t> others;
+  SignerKey client{};                  // that sent it; zeros: not signed
   std::vector<uint8_t> authorisation;  // a signed file of kind AUTH, or nothing
   // kNormProofs for each template in order; or for all of a batch in bulk.
   std::vector<ckks::Ciphertext> proofs;
@@ -54,7 +69,8 @@ struct AdmissionRequest {
   GalleryBinding binding;
   GalleryId gallery{};
   uint64_t generation = 0;
-  Digest root{};  // of that generation (gallery/merkle.h); zeros: unknown
+  Digest root{};      // of that generation (gallery/merkle.h); zeros: unknown
+  uint64_t more = 0;  // pending enrolments that are not in this request
   std::vector<EnrolmentCheck> enrolments;
 };
 std::vector<uint8_t> SerializeAdmissionRequest(const Rings& rings, const AdmissionRequest& request);

@@ -135,8 +135,9 @@ class GalleryChange {
   // SetWear: for a block that was written anew; its free positions were clean at `clean`.
   absl::Status SetWear(size_t block, double wear, double clean);
 
-  // Quarantine (gallery/quarantine.cc). Bytes are stored under their hash.
-  absl::Status PutQuarantined(ByteSpan bytes, std::span<const Enrolment> templates);
+  // Quarantine (gallery/quarantine.cc). Bytes are stored under their hash; `client` sent them.
+  absl::Status PutQuarantined(ByteSpan bytes, std::span<const Enrolment> templates,
+                              const SignerKey& client);
   absl::Status DropQuarantined(const Digest& digest);
 
   // Remember: stores the answer to a request with this idempotency key.

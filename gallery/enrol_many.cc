@@ -121,7 +121,7 @@ absl::Status AdmitRest(const Server& server, const std::string& gallery,
   HEFT_ASSIGN_OR_RETURN(const Gallery newest, Gallery::Open(gallery));
   total->templates = newest.size();
   HEFT_ASSIGN_OR_RETURN(const auto waiting, WaitingEnrolments(gallery));
-  for (const auto& enrolment : waiting) total->waiting += enrolment.size();
+  for (const auto& enrolment : waiting) total->waiting += enrolment.identities.size();
   return Admit(server, gallery, options, monitor, total);
 }
 

@@ -106,7 +106,7 @@ absl::StatusOr<GalleryInfo> DescribeGallery(const std::string& gallery, const Mo
   info.revoked = head.revoked;
   HEFT_ASSIGN_OR_RETURN(info.freed, CountOf(impl, Table::kFree));
   HEFT_ASSIGN_OR_RETURN(const auto waiting, impl.Waiting());
-  for (const auto& entry : waiting) info.waiting += entry.identities.size();
+  for (const auto& entry : waiting) info.waiting += entry.record.identities.size();
   HEFT_RETURN_IF_ERROR(CountJournal(impl, &info));
   if (model != nullptr) {
     HEFT_ASSIGN_OR_RETURN(const Rings rings, RingsFor(impl, *model));
@@ -157,12 +157,13 @@ absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery, const std:
   return info;
 }
 
-absl::StatusOr<std::vector<std::vector<std::string>>> WaitingEnrolments(
-    const std::string& gallery) {
+absl::StatusOr<std::vector<PendingEnrolment>> WaitingEnrolments(const std::string& gallery) {
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
   HEFT_ASSIGN_OR_RETURN(auto entries, impl.Waiting());
-  std::vector<std::vector<std::string>> out;
-  for (auto& entry : entries) out.push_back(std::move(entry.identities));
+  std::vector<PendingEnrolment> out;
+  for (auto& [entry, record] : entries) {
+    out.push_back({entry, record.client, record.bytes, std::move(record.identities)});
+  }
   return out;
 }
 

@@ -154,7 +154,7 @@ class Gallery::Impl {
   // Quarantine (gallery/quarantine.cc): the small records, and the bytes of one entry.
   struct WaitingEntry {
     Digest digest{};
-    std::vector<std::string> identities;  // one a template
+    WaitingRecord record;
   };
   absl::StatusOr<std::vector<WaitingEntry>> Waiting() const;
   absl::StatusOr<ByteSpan> Quarantined(const Digest& digest) const;

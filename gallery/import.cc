@@ -60,7 +60,7 @@ absl::Status ImportQuarantine(const LegacyGallery& old, const Rings& rings, uint
     for (const WaitingTemplate& t : e.templates) {
       templates.push_back({t.identity, {}, t.sample, t.parts, kNoTime, {}});
     }
-    HEFT_RETURN_IF_ERROR(change->PutQuarantined(bytes, templates));
+    HEFT_RETURN_IF_ERROR(change->PutQuarantined(bytes, templates, SignerKey{}));
     written += bytes.size();
     if (written < step) continue;
     written = 0;

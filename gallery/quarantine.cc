@@ -2,14 +2,19 @@
 // The quarantine of a gallery: pending enrolments, which the key owner has not approved. No reader
 // of the gallery sees them.
 #include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "gallery/admission.h"
 #include "gallery/change.h"
 #include "gallery/gallery_impl.h"
 
 namespace heft {
 namespace {
 
-WaitingRecord WaitingOf(std::span<const Enrolment> templates) {
+WaitingRecord WaitingOf(std::span<const Enrolment> templates, const SignerKey& client,
+                        uint64_t bytes) {
   WaitingRecord waiting;
+  waiting.client = client;
+  waiting.bytes = bytes;
   for (const Enrolment& t : templates) {
     waiting.identities.push_back(t.identity);
     waiting.samples.push_back(t.sample);
@@ -22,10 +27,12 @@ constexpr std::string_view kWhat = "the gallery's quarantine";
 
 }  // namespace
 
-absl::Status GalleryChange::PutQuarantined(ByteSpan bytes, std::span<const Enrolment> templates) {
+absl::Status GalleryChange::PutQuarantined(ByteSpan bytes, std::span<const Enrolment> templates,
+                                           const SignerKey& client) {
   const StoreKey key = DigestKey(number_, HashBytes(bytes));
   HEFT_RETURN_IF_ERROR(writer_->Put(Table::kQuarantine, key, bytes));
-  HEFT_RETURN_IF_ERROR(writer_->Put(Table::kWaiting, key, SerializeWaiting(WaitingOf(templates))));
+  HEFT_RETURN_IF_ERROR(writer_->Put(Table::kWaiting, key,
+                                    SerializeWaiting(WaitingOf(templates, client, bytes.size()))));
   ByteWriter place;
   place.U64(kWaitingPlace);
   for (const Enrolment& t : templates) {
@@ -74,12 +81,34 @@ absl::StatusOr<std::vector<Gallery::Impl::WaitingEntry>> Gallery::Impl::Waiting(
         WaitingEntry entry;
         const ByteSpan digest = key.last(entry.digest.size());
         std::ranges::copy(digest, entry.digest.begin());
-        entry.identities = std::move(record->identities);
+        entry.record = *std::move(record);
         out.push_back(std::move(entry));
         return true;
       }));
   HEFT_RETURN_IF_ERROR(status);
   return out;
+}
+
+absl::Status CheckRoom(std::span<const Gallery::Impl::WaitingEntry> waiting,
+                       const SignerKey& client, uint64_t bytes, const QuarantineLimits& limits) {
+  uint64_t enrolments = 0, used = 0;
+  for (const Gallery::Impl::WaitingEntry& entry : waiting) {
+    if (entry.record.client != client) continue;
+    ++enrolments;
+    used += entry.record.bytes;
+  }
+  const bool many = enrolments >= limits.enrolments;
+  if (!many && bytes <= limits.bytes && used <= limits.bytes - bytes) return absl::OkStatus();
+  const std::string who = client == SignerKey{}
+                              ? std::string("clients without a signature have ")
+                              : absl::StrCat("client ", HexString(client), " has ");
+  return absl::ResourceExhaustedError(absl::StrCat(
+      who, enrolments, " pending enrolments of ", used >> 20, " MiB in this gallery, and ",
+      many ? absl::StrCat("one client may have ", limits.enrolments)
+           : absl::StrCat("with this one of ", bytes >> 20, " MiB it would have more than the ",
+                          limits.bytes >> 20, " MiB of one client"),
+      ": let the key owner decide them first (heft-server pending, heft admit, heft-server "
+      "release)"));
 }
 
 absl::StatusOr<ByteSpan> Gallery::Impl::Quarantined(const Digest& digest) const {

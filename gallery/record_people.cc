@@ -20,7 +20,7 @@ namespace {
 
 // Of runs and receipts, where they have times; others are written as they were.
 constexpr uint8_t kRunVersion = 2, kReceiptVersion = 2;
-constexpr uint8_t kWaitingVersion = 2;
+constexpr uint8_t kWaitingVersion = 3;  // with client and size
 constexpr std::string_view kWaitingMagic = "HGWT";
 constexpr uint64_t kMostParts = 1 << 10;
 constexpr uint64_t kMostTemplates = uint64_t{1} << 28;
@@ -180,11 +180,12 @@ absl::StatusOr<ReceiptRecord> ParseReceipt(ByteSpan bytes, std::string_view what
   return receipt;
 }
 
-// Version 1 had neither magic nor version, and began with a number that is below 2^28.
 std::vector<uint8_t> SerializeWaiting(const WaitingRecord& waiting) {
   ByteWriter writer;
   writer.Raw(AsBytes(kWaitingMagic));
   writer.U8(kWaitingVersion);
+  writer.Raw(waiting.client);
+  writer.U64(waiting.bytes);
   writer.U64(waiting.identities.size());
   for (const std::string& identity : waiting.identities) writer.String(identity);
   writer.U64(waiting.samples.size());
@@ -194,14 +195,13 @@ std::vector<uint8_t> SerializeWaiting(const WaitingRecord& waiting) {
 
 absl::StatusOr<WaitingRecord> ParseWaiting(ByteSpan bytes, std::string_view what) {
   ByteReader reader(bytes, what);
-  const bool versioned =
-      bytes.size() > kWaitingMagic.size() &&
-      std::ranges::equal(bytes.first(kWaitingMagic.size()), AsBytes(kWaitingMagic));
-  if (versioned) {
-    reader.Raw(kWaitingMagic.size());
-    if (reader.U8() != kWaitingVersion) reader.Fail("of a later version of the format");
+  if (!std::ranges::equal(reader.Raw(kWaitingMagic.size()), AsBytes(kWaitingMagic)) ||
+      reader.U8() != kWaitingVersion) {
+    reader.Fail("of another version of the format: enrol these people again");
   }
   WaitingRecord waiting;
+  waiting.client = ReadDigest(reader);
+  waiting.bytes = reader.U64();
   waiting.identities.resize(reader.Count(sizeof(uint64_t), kMostTemplates));
   for (std::string& identity : waiting.identities) identity = reader.String(256);
   waiting.samples.resize(reader.Count(sizeof(SampleDigest), kMostTemplates));

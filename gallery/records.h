@@ -198,9 +198,10 @@ void ReadErased(ByteReader& reader, bool times, uint64_t* removed, uint64_t* era
 struct WaitingRecord {
   std::vector<std::string> identities;  // one a template
   std::vector<SampleDigest> samples;    // including those in means
+  SignerKey client{};                   // that sent it; zeros: not signed
+  uint64_t bytes = 0;                   // of the enrolment in quarantine
 };
 std::vector<uint8_t> SerializeWaiting(const WaitingRecord& waiting);
-// Also reads the earlier format, which has no version.
 absl::StatusOr<WaitingRecord> ParseWaiting(ByteSpan bytes, std::string_view what);
 
 // A block's value: kBlockHeader bytes, then the residues.

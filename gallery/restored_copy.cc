@@ -141,7 +141,7 @@ absl::Status Ahead(const Age& age, const Erased& erased, const std::set<PersonId
   HEFT_ASSIGN_OR_RETURN(const auto waiting, change->before().Waiting());
   for (const auto& entry : waiting) {
     HEFT_RETURN_IF_ERROR(change->DropQuarantined(entry.digest));
-    *rejected += entry.identities.size();
+    *rejected += entry.record.identities.size();
   }
   for (ReceiptRecord receipt : erased.receipts) {
     if (receipt.erased == 0) {

@@ -93,6 +93,18 @@ Json EnrolJson(const EnrolResult& done) {
   return json;
 }
 
+Json PendingJson(std::span<const PendingEnrolment> pending) {
+  Json json = Json::array();
+  for (const PendingEnrolment& one : pending) {
+    json.push_back(
+        Json::object({{"entry", HexString(one.entry)},
+                      {"client", one.client == SignerKey{} ? std::string() : HexString(one.client)},
+                      {"bytes", one.bytes},
+                      {"identities", one.identities}}));
+  }
+  return json;
+}
+
 Json AdmitJson(const AdmitResult& done) {
   return {{"admitted", done.admitted},
           {"rejected", done.rejected},

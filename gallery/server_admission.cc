@@ -57,8 +57,8 @@ absl::StatusOr<std::set<std::string>> internal::CheckJoining(
     if (authorisation.empty()) {
       return absl::FailedPreconditionError(absl::StrCat(
           "\"", t.identity,
-          "\" is enrolled already, or waits to be: another template of it needs the registrar's "
-          "authorisation (heft authorise), given with --authorisation"));
+          "\" is enrolled already: another template of it needs the registrar's authorisation "
+          "(heft authorise), given with --authorisation"));
     }
     if (trust == nullptr) {
       return absl::FailedPreconditionError(
@@ -161,11 +161,9 @@ absl::StatusOr<std::optional<EnrolResult>> Server::Impl::EnrolledBefore(
   return std::optional<EnrolResult>(result);
 }
 
-absl::StatusOr<EnrolResult> Server::Impl::Quarantine(const std::string& directory,
-                                                     const SampleSet& samples,
-                                                     const EnrolOptions& options,
-                                                     const ProgressFunction& progress,
-                                                     const Digest& files) const {
+absl::StatusOr<EnrolResult> Server::Impl::Quarantine(
+    const std::string& directory, const SampleSet& samples, const EnrolOptions& options,
+    const ProgressFunction& progress, const Digest& files, const QuarantineLimits& limits) const {
   HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, OpenGallery(directory, /*create=*/true));
   gallery = gallery.Unread();
   HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment enrolment, FuseToProve(samples, options, progress));
@@ -184,11 +182,13 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(const std::string& director
     if (answer) return ParseResult(*answer);
   }
   HEFT_RETURN_IF_ERROR(CheckFresh(change, enrolment.templates));
-  // Of two who bring the same name, before anybody of it is admitted, the second is refused.
+  HEFT_ASSIGN_OR_RETURN(const auto before, change.before().Waiting());
+  HEFT_RETURN_IF_ERROR(CheckRoom(before, options.client, bytes.size(), limits));
+  // A pending enrolment reserves no name: anybody could block one. The key owner chooses.
   std::set<std::string> known;
   for (const WaitingTemplate& t : enrolment.templates) {
     HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(t.identity));
-    if (named.waiting > 0 || !named.places.empty()) known.insert(t.identity);
+    if (!named.places.empty()) known.insert(t.identity);
   }
   HEFT_RETURN_IF_ERROR(internal::CheckJoining(change.head().id, known, enrolment.templates,
                                               enrolment.authorisation, options.trust)
@@ -197,11 +197,10 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(const std::string& director
   for (const WaitingTemplate& t : enrolment.templates) {
     templates.push_back({t.identity, {}, t.sample, t.parts});
   }
-  HEFT_RETURN_IF_ERROR(change.PutQuarantined(bytes, templates));
+  HEFT_RETURN_IF_ERROR(change.PutQuarantined(bytes, templates, options.client));
   EnrolResult result;
   result.brought = enrolment.templates.size();
-  HEFT_ASSIGN_OR_RETURN(const auto before, change.before().Waiting());
-  for (const auto& entry : before) result.waiting += entry.identities.size();
+  for (const auto& entry : before) result.waiting += entry.record.identities.size();
   result.waiting += result.brought;
   result.templates = change.head().live;
   result.blocks = change.infos().size();

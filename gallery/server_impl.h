@@ -149,7 +149,8 @@ class Server::Impl {
   absl::StatusOr<EnrolResult> Quarantine(const std::string& directory, const SampleSet& samples,
                                          const EnrolOptions& options,
                                          const ProgressFunction& progress = {},
-                                         const Digest& files = {}) const;
+                                         const Digest& files = {},
+                                         const QuarantineLimits& limits = {}) const;
   // The stored answer to an enrolment with this idempotency key, if any.
   absl::StatusOr<std::optional<EnrolResult>> EnrolledBefore(const std::string& directory,
                                                             const EnrolOptions& options,

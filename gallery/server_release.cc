@@ -2,8 +2,10 @@
 // The way out of quarantine: pending enrolments, for the key owner, and activation of those that it
 // has approved.
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "base/inside.h"
@@ -49,6 +51,34 @@ absl::StatusOr<QuarantinedEnrolment> ReadEntry(const Rings& rings, const Gallery
   return ParseQuarantined(rings, binding, bytes, "an enrolment that waits");
 }
 
+// TemplatesOfNames: how many pending templates each name has.
+std::map<std::string, uint32_t> TemplatesOfNames(
+    std::span<const Gallery::Impl::WaitingEntry> waiting) {
+  std::map<std::string, uint32_t> templates;
+  for (const auto& entry : waiting) {
+    for (const std::string& name : entry.record.identities) ++templates[name];
+  }
+  return templates;
+}
+
+// OthersOf: how many of them are not in this enrolment.
+uint32_t OthersOf(const std::map<std::string, uint32_t>& templates, const WaitingRecord& record,
+                  const std::string& name) {
+  const auto all = templates.find(name);
+  if (all == templates.end() || all->second == 1) return 0;
+  return all->second - static_cast<uint32_t>(std::ranges::count(record.identities, name));
+}
+
+// ContestedLast: enrolments that may have to wait for a person's choice are no obstacle to others.
+void ContestedLast(const std::map<std::string, uint32_t>& templates,
+                   std::vector<Gallery::Impl::WaitingEntry>* waiting) {
+  std::ranges::stable_partition(*waiting, [&](const Gallery::Impl::WaitingEntry& entry) {
+    return std::ranges::all_of(entry.record.identities, [&](const std::string& name) {
+      return OthersOf(templates, entry.record, name) == 0;
+    });
+  });
+}
+
 // PendingOf: the first enrolments within the limit, at least one.
 absl::StatusOr<AdmissionRequest> PendingOf(const Server::Impl& server, const Gallery::Impl& gallery,
                                            const PendingLimit& limit) {
@@ -58,21 +88,24 @@ absl::StatusOr<AdmissionRequest> PendingOf(const Server::Impl& server, const Gal
   request.gallery = gallery.id();
   request.generation = gallery.generation();
   request.root = gallery.root();
-  HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.Waiting());
+  HEFT_ASSIGN_OR_RETURN(auto waiting, gallery.Waiting());
+  const std::map<std::string, uint32_t> templates = TemplatesOfNames(waiting);
+  ContestedLast(templates, &waiting);
   PendingLimit used{.templates = 0, .bytes = 0};
   for (const auto& entry : waiting) {
-    HEFT_ASSIGN_OR_RETURN(const ByteSpan bytes, gallery.Quarantined(entry.digest));
-    used.templates += entry.identities.size();
-    used.bytes += bytes.size();
+    used.templates += entry.record.identities.size();
+    used.bytes += entry.record.bytes;
     const bool over = used.templates > limit.templates || used.bytes > limit.bytes;
     if (over && !request.enrolments.empty()) break;
     HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment e,
                           ReadEntry(server.rings(), server.binding(), gallery, entry.digest));
     EnrolmentCheck check;
     check.entry = entry.digest;
+    check.client = entry.record.client;
     for (const WaitingTemplate& t : e.templates) {
       HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, gallery.Find(t.identity));
       check.known.push_back(!named.places.empty());
+      check.others.push_back(OthersOf(templates, entry.record, t.identity));
     }
     check.templates = std::move(e.templates);
     check.authorisation = std::move(e.authorisation);
@@ -80,6 +113,7 @@ absl::StatusOr<AdmissionRequest> PendingOf(const Server::Impl& server, const Gal
     check.batch = std::move(e.norms);
     request.enrolments.push_back(std::move(check));
   }
+  request.more = waiting.size() - request.enrolments.size();
   return request;
 }
 
@@ -153,11 +187,17 @@ absl::Status Server::Impl::Join(QuarantinedEnrolment e, const std::vector<bool>&
     HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(t.identity));
     if (!named.places.empty()) known.insert(t.identity);
   }
-  HEFT_ASSIGN_OR_RETURN(
-      const std::set<std::string> replaced,
-      internal::CheckJoining(change.head().id, known, joining, e.authorisation, so_far->trust));
+  const auto replaced =
+      internal::CheckJoining(change.head().id, known, joining, e.authorisation, so_far->trust);
+  if (!replaced.ok()) {
+    return absl::Status(
+        replaced.status().code(),
+        absl::StrCat("nothing of this admission was applied: ", replaced.status().message(),
+                     "; if another enrolment was admitted meanwhile, write a new request for the "
+                     "key owner (heft-server pending)"));
+  }
   for (const WaitingTemplate& t : joining) so_far->identities.insert(t.identity);
-  for (const std::string& identity : replaced) {
+  for (const std::string& identity : *replaced) {
     HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(identity));
     HEFT_ASSIGN_OR_RETURN(const RemovedPlaces removed,
                           RemovePlaces(&change, instance(), keys(), named.places));
@@ -178,7 +218,7 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
   AdmitResult result;
   HEFT_ASSIGN_OR_RETURN(const auto before, change.before().Waiting());
-  for (const auto& entry : before) result.waiting += entry.identities.size();
+  for (const auto& entry : before) result.waiting += entry.record.identities.size();
   Admitting so_far = {&change, trust, {}, {}};
   for (const Admission::Enrolment& verdict : admission.enrolments) {
     const auto waits = [&](const Gallery::Impl::WaitingEntry& entry) {

@@ -39,9 +39,9 @@ absl::StatusOr<size_t> RejectWaiting(GalleryChange* change, const std::set<std::
   size_t rejected = 0;
   for (const auto& entry : waiting) {
     const auto theirs = static_cast<size_t>(std::ranges::count_if(
-        entry.identities, [&](const std::string& name) { return whose.contains(name); }));
+        entry.record.identities, [&](const std::string& name) { return whose.contains(name); }));
     if (theirs == 0) continue;
-    if (theirs != entry.identities.size()) {
+    if (theirs != entry.record.identities.size()) {
       return absl::FailedPreconditionError(
           "this identity is pending together with others: let the key owner decide on that "
           "enrolment first (heft-server pending, heft admit, heft-server release)");

@@ -109,7 +109,9 @@ absl::StatusOr<EnrolResult> EnrolOnce(const Server& server, const std::string& g
   HEFT_ASSIGN_OR_RETURN(const auto before, server.EnrolledBefore(gallery, files, options));
   if (before) return *before;
   HEFT_RETURN_IF_ERROR(take ? take() : asked.Take(gallery));
-  return server.Enrol(gallery, std::move(files), options, monitor);
+  EnrolOptions from = options;
+  from.client = asked.request.client;
+  return server.Enrol(gallery, std::move(files), from, monitor);
 }
 
 absl::StatusOr<EnrolResult> EnrolOnce(const TrustedServer& server, const std::string& gallery,

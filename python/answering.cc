@@ -148,7 +148,7 @@ void DefineRequests(Class& c) {
       c, "admit",
       [](const OwnerHandle& self, const py::object& request, const py::object& only,
          const py::object& reject, bool new_identities_only, bool put_back,
-         const py::object& entries, const py::object& reject_entries,
+         const py::object& entries, const py::object& reject_entries, const py::object& hold,
          const std::optional<ShardList>& shards) {
         const Source source(request, "request");
         AdmissionPolicy policy;
@@ -156,20 +156,24 @@ void DefineRequests(Class& c) {
         policy.only = LabelsOf(only), policy.reject = LabelsOf(reject);
         policy.new_identities_only = new_identities_only, policy.put_back = put_back;
         policy.entries = EntriesOf(entries), policy.reject_entries = EntriesOf(reject_entries);
+        policy.hold = EntriesOf(hold);
         return Read(self, [&](const KeyOwner& owner) {
           return owner.Admit(source.bytes(), source.what(), policy);
         });
       },
       "Answers the request of Matcher.pending: checks the norms of all pending templates and\n"
       "admits the sound ones.\n\n"
-      "only, reject: identities. entries, reject_entries: entries of an inquiry. put_back: the\n"
+      "only, reject: identities. entries, reject_entries, hold: entries of an inquiry. A new\n"
+      "identity of several enrolments waits until one of them is chosen (contested). put_back: "
+      "the\n"
       "gallery was restored from a copy. shards: the gallery is a bucket of this list, and\n"
       "people who belong to another bucket are rejected. Nothing is charged.\n"
       "FailedPrecondition, DataLoss.",
       py::arg("request"), py::kw_only(), py::arg("only") = py::none(),
       py::arg("reject") = py::none(), py::arg("new_identities_only") = false,
       py::arg("put_back") = false, py::arg("entries") = py::none(),
-      py::arg("reject_entries") = py::none(), py::arg("shards") = py::none());
+      py::arg("reject_entries") = py::none(), py::arg("hold") = py::none(),
+      py::arg("shards") = py::none());
   Method(
       c, "inquiry",
       [](const OwnerHandle& self, const py::object& request) {

@@ -29,6 +29,19 @@ void DefineResults(py::module_& m) {
   Record<PersonInfo>(m, "PersonInfo", "The templates of an identity.")
       .Field("templates", &PersonInfo::templates, "The templates, ordered by position.")
       .Field("waiting", &PersonInfo::waiting, "Number of pending templates.");
+  Record<PendingEnrolment>(m, "PendingEnrolment",
+                           "Templates that were enrolled together and are decided together.")
+      .Field(
+          "entry", [](const PendingEnrolment& e) { return HexOf(e.entry); },
+          "Id of the enrolment, for KeyOwner.admit; 64 hexadecimal digits.")
+      .Field(
+          "client",
+          [](const PendingEnrolment& e) {
+            return e.client == SignerKey{} ? std::string() : HexOf(e.client);
+          },
+          "Public key of the client that sent it; empty if not signed.")
+      .Field("bytes", &PendingEnrolment::bytes, "Size in bytes.")
+      .Field("identities", &PendingEnrolment::identities, "Identities, one per template.");
   Record<RemoveResult>(m, "RemoveResult", "The result of a removal.")
       .Field("removed", &RemoveResult::removed, "Templates that are no longer matched.")
       .Field("erased", &RemoveResult::erased, "Templates that are erased completely.")
@@ -144,7 +157,7 @@ void DefineLook(Class& c) {
         self.Check();
         return Call([&] { return WaitingEnrolments(self.name()); });
       },
-      "Pending enrolments, each with the identities of its templates.");
+      "Pending enrolments.");
 }
 
 py::bytes AskForRenewal(const GalleryHandle& self, const MatcherHandle& matcher, bool compact,

@@ -83,6 +83,7 @@ EnrolResult Enrol(const MatcherHandle& self, const py::object& gallery, const py
       const auto asked =
           IncomingRequest::Read(&*trust, self.key_owner(), *std::move(signer), files, kAllRows);
       if (!asked.ok()) return asked.status();
+      options.client = asked->request.client;
       if (!shards) {
         return EnrolOnce(*server, one, *asked, std::move(files), options, watch.monitor());
       }

@@ -125,8 +125,21 @@ void DefineAdmission(py::module_& m) {
           "remedy", [](const Admissions::Group& g) { return InPython(g.remedy); },
           "How to solve the problem; may be empty.")
       .Field("identities", &Admissions::Group::identities, "Identities, one entry per template.");
+  using Contested = Admissions::Contested;
+  Record<Admissions::Claim>(m, "Claim", "A pending enrolment of a new identity.")
+      .Field(
+          "entry", [](const Admissions::Claim& c) { return HexOf(c.entry); },
+          "Id of the enrolment, for KeyOwner.admit; 64 hexadecimal digits.")
+      .Field("client", &Admissions::Claim::client,
+             "The client that sent it, as for a WaitingEnrolment.");
+  Record<Contested>(m, "Contested", "A new identity with several pending enrolments.")
+      .Field("identity", &Contested::identity, "The identity.")
+      .Field("claims", &Contested::claims, "The enrolments in the request.")
+      .Field("elsewhere", &Contested::elsewhere, "Its templates beyond the request.");
   Record<Admissions>(m, "Admissions", "The key owner's answer to a request for admission.")
       .Field("verdicts", &Admissions::verdicts, "The results, in the order of the request.")
+      .Field("contested", &Admissions::contested,
+             "New identities that wait because they have several enrolments.")
       .Field("groups", &Admissions::groups, "The rejections by cause, the largest group first.")
       .Field(
           "signed_admission", [](const Admissions& a) { return BytesOf(a.signed_admission); },
@@ -134,7 +147,8 @@ void DefineAdmission(py::module_& m) {
   using Person = AdmissionInquiry::Person;
   Record<Person>(m, "WaitingPerson", "A person in a pending enrolment.")
       .Field("identity", &Person::identity, "The identity.")
-      .Field("known", &Person::known, "Whether the gallery has this identity already.");
+      .Field("known", &Person::known, "Whether the gallery has this identity already.")
+      .Field("others", &Person::others, "Its templates in other pending enrolments.");
   using Enrolment = AdmissionInquiry::Enrolment;
   Record<Enrolment>(m, "WaitingEnrolment",
                     "Templates that were enrolled together and are decided together.")
@@ -143,13 +157,17 @@ void DefineAdmission(py::module_& m) {
           "Id of the enrolment, for KeyOwner.admit; 64 hexadecimal digits.")
       .Field("people", &Enrolment::people, "The people of the templates.")
       .Field("authorised", &Enrolment::authorised,
-             "Whether a registrar's authorisation came with it.");
+             "Whether a registrar's authorisation came with it.")
+      .Field(
+          "client", &Enrolment::client,
+          "The client that sent it: its name in the trust file, or its key; empty if not signed.");
   Record<AdmissionInquiry>(m, "AdmissionInquiry", "A request for admission, before it is decided.")
       .Field(
           "gallery", [](const AdmissionInquiry& a) { return HexOf(a.gallery); },
           "Id of the gallery.")
       .Field("generation", &AdmissionInquiry::generation, "Generation of the gallery.")
-      .Field("enrolments", &AdmissionInquiry::enrolments, "The pending enrolments.");
+      .Field("enrolments", &AdmissionInquiry::enrolments, "The pending enrolments.")
+      .Field("more", &AdmissionInquiry::more, "Pending enrolments beyond this request.");
   Record<RenewedBlocks>(m, "RenewedBlocks", "The result of a renewal by the key owner.")
       .Field("blocks", &RenewedBlocks::blocks, "Blocks of the gallery that were encrypted again.")
       .Field("templates", &RenewedBlocks::templates, "Templates in the new blocks.")

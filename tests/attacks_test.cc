@@ -58,14 +58,38 @@ TEST_F(AttacksTest, AStrangerUnderAVictimsName) {
   // A new name may wait, but it is not matched before the key owner approves it.
   ASSERT_EQ(world_->Bring(Samples(0), {"--identity", "stranger"}).exit_code, 0);
   EXPECT_NE(Verify(Samples(0), "stranger"), Outcome::kAccepted);
-  // Another person cannot use that name meanwhile.
-  const Finished second = world_->Bring(Samples(8), {"--identity", "stranger"});
-  EXPECT_EQ(second.exit_code, kInput);
-  EXPECT_THAT(second.err, HasSubstr("waits to be"));
-  const auto [admitted, released] = world_->Admit();
-  EXPECT_EQ(admitted["admitted"], 1);
-  EXPECT_EQ(released["templates"], World::kEnrolled + 1);
+  EXPECT_EQ(world_->Admit().first["admitted"], 1);
   EXPECT_EQ(Verify(Samples(0), "stranger"), Outcome::kAccepted);
+}
+
+// A stranger who brings a new name first does not block it for its person.
+TEST_F(AttacksTest, APendingEnrolmentReservesNoName) {
+  ASSERT_EQ(world_->Bring(Samples(4), {"--identity", "carol"}).exit_code, 0);
+  const nlohmann::json first = world_->Pending();
+  ASSERT_EQ(first["pending"].size(), 1u);
+  const std::string squatter = first["pending"][0]["entry"];
+  ASSERT_EQ(world_->Bring(Samples(8), {"--identity", "carol"}).exit_code, 0);
+  const auto [undecided, both] = world_->Admit();
+  EXPECT_EQ(undecided["admitted"], 0);
+  EXPECT_EQ(both["waiting"], 2);
+  ASSERT_EQ(undecided["contested"].size(), 1u) << undecided;
+  EXPECT_EQ(undecided["contested"][0]["identity"], "carol");
+  std::string carols;
+  for (const auto& claim : undecided["contested"][0]["claims"]) {
+    EXPECT_EQ(claim["client"].get<std::string>().size(), 64u) << "the key of who signed it";
+    if (claim["entry"] != squatter) carols = claim["entry"];
+  }
+  EXPECT_NE(Verify(Samples(8), "carol"), Outcome::kAccepted);
+  const auto [admitted, released] = world_->Admit({"--entry", carols});
+  EXPECT_EQ(admitted["admitted"], 1);
+  EXPECT_EQ(released["waiting"], 1);
+  EXPECT_EQ(Verify(Samples(8), "carol"), Outcome::kAccepted);
+  EXPECT_NE(Verify(Samples(5), "carol"), Outcome::kAccepted);
+  // The squatter's is now another template of an enrolled person.
+  const auto [rest, none] = world_->Admit();
+  ASSERT_EQ(rest["rejected"].size(), 1u);
+  EXPECT_EQ(rest["rejected"][0]["rejection"], "ENROLLED");
+  EXPECT_EQ(none["waiting"], 0);
 }
 
 // In 0.1, this template came first for four of eight other people's probes, with scores up to

@@ -78,9 +78,32 @@ TEST_F(EvaluateTest, EncryptedAgreesWithPlainAndAReportIsWritten) {
   const auto& fmr = decisions.at("comparisons")[0].at("fmr");
   EXPECT_LE(fmr.at("lo").get<double>(), fmr.at("value").get<double>());
   EXPECT_GE(fmr.at("hi").get<double>(), fmr.at("value").get<double>());
+  // A wolf that the training people have taught, against the six people of the test split.
+  EXPECT_EQ(decisions.at("wolf_people"), 6);
+  const double wolf = decisions.at("comparisons")[0].at("wolf");
+  EXPECT_GT(wolf, 0) << "at FMR 1e-1 the best of four directions finds somebody";
+  EXPECT_LE(wolf, 1);
+  EXPECT_THAT(html, HasSubstr("A wolf"));
   EXPECT_GE(decisions.at("evidence").at("loss").at("value"), 0);
   ASSERT_FALSE(decisions.at("search_curves").empty());
   EXPECT_EQ(decisions.at("search_curves")[0].at("searches_of_strangers"), 20 * 3 * 4);
+}
+
+// The recovery curve is that of the model's training summary.
+TEST_F(EvaluateTest, ProtectionShowsTheModelsRecoveryCurve) {
+  const Workplace& w = *work_;
+  Must(kHeft, {"synth", "--out", w("crowd"), "--jitter", "0.5", "--identities", "120", "--samples",
+               "6", "--dimensions", "24", "16"});
+  Must(kHeft, TrainArgs(w("crowd"), w("crowd.heft")));
+  const nlohmann::json trained = Must(kHeft, {"inspect", w("crowd.heft")});
+  const auto& recovery = trained.at("training").at("recovery");
+  ASSERT_GE(recovery.at("scores").size(), 4u);
+  const Args args = {"evaluate",     "--data",       w("crowd"),        "--model",
+                     w("crowd.heft"), "--protection", "--protection-samples", "8"};
+  const nlohmann::json found = Must(kHeft, args);
+  EXPECT_EQ(found.at("irreversibility").at("training"), recovery);
+  const Finished text = RunProgram(kHeft, args);
+  EXPECT_THAT(text.out, HasSubstr("recovery as the model's training measured it"));
 }
 
 // Scores written pair by pair give the same rates when they are measured again.

@@ -104,7 +104,7 @@ inline ReceiptRecord GoldenReceiptTimes() {
   return receipt;
 }
 
-inline WaitingRecord GoldenWaiting() { return {{"ann", "bob"}, {{1}, {2}, {3}}}; }
+inline WaitingRecord GoldenWaiting() { return {{"ann", "bob"}, {{1}, {2}, {3}}, {9}, 5000}; }
 
 inline BlockHeader GoldenBlock() { return {3, 5, 16, 0x0102030405060708, ResiduesHash(kResidues)}; }
 

@@ -47,8 +47,6 @@ TEST(GoldenRecordsTest, AreReadAsTheyWere) {
   EXPECT_EQ(SerializeReceipt(*times), Golden("receipt-times"));
   EXPECT_EQ(times->items[0].removed, kRecordTime - 60);
   EXPECT_EQ(SerializeWaiting(*ParseWaiting(Golden("waiting"), "waiting")), Golden("waiting"));
-  // The form of this record before it had a version.
-  EXPECT_EQ(SerializeWaiting(*ParseWaiting(Golden("waiting-1"), "waiting")), Golden("waiting"));
   EXPECT_EQ(ParseNamed(Golden("named"), "named")->places, (std::vector<uint64_t>{0, 65}));
   const std::vector<uint8_t> block = Golden("block");
   std::span<const uint32_t> residues;

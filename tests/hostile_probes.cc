@@ -8,12 +8,16 @@
 #include "base/files.h"
 #include "ckks/arithmetic.h"
 #include "ckks/encryptor.h"
+#include "evaluation/wolves.h"
+#include "features/dataset.h"
 #include "fusion/key_files.h"
 #include "fusion/norm_factor.h"
 #include "fusion/norm_proof.h"
 #include "fusion/projected.h"
 #include "fusion/samples.h"
 #include "heft/trust.h"
+#include "learning/model_scores.h"
+#include "learning/projection.h"
 #include "ring/sampling.h"
 
 namespace heft::e2e {
@@ -229,6 +233,38 @@ std::vector<ProbeKind> Attacker::Kinds() {
   std::vector<ProbeKind> kinds = PeoplesKinds();
   for (ProbeKind& kind : ForgedKinds()) kinds.push_back(std::move(kind));
   return kinds;
+}
+
+ProbeKind Attacker::Wolves(const Model& hardened) {
+  const Dataset data = Ok(LoadDataset(world_.data_folder()));
+  std::vector<int> rows = RowsOf(data.split, Split::kTrain);
+  const Model& model = world_.model();
+  const auto templates = [&](std::span<const int> of) {
+    const FeatureMatrix features = Ok(Concatenate(data, of));
+    return FeatureMatrix(ProjectAndNormalise(ProjectionOf(model), features, {model.approximation})
+                             .rowwise()
+                             .normalized());
+  };
+  std::vector<double> thresholds;
+  for (const double fmr : {1e-2, 1e-3}) {
+    thresholds.push_back(Ok(hardened.ThresholdFor(fmr, hardened.AllModalities())).score);
+  }
+  wolves_.resize(kWolfCount, model.gamma);
+  for (Eigen::Index done = 0; done < wolves_.rows(); done += kWolves) {
+    const auto turn = static_cast<size_t>(done / kWolves);
+    const bool all = turn < thresholds.size();
+    if (!all) std::ranges::shuffle(rows, random_);
+    const FeatureMatrix known =
+        templates(std::span(rows).first(all ? rows.size() : rows.size() / 2));
+    wolves_.middleRows(done, kWolves) = LearnWolves(known, thresholds[turn % thresholds.size()]);
+  }
+  return {"wolves, fused", Stopped::kAgainstWolves, false, "", [this](SampleUse use, size_t count) {
+            return Fused(use, count, [this] {
+              const Eigen::RowVectorXd wolf = wolves_.row(
+                  static_cast<Eigen::Index>(Random(static_cast<size_t>(wolves_.rows()))));
+              return Scaled({wolf.data(), static_cast<size_t>(wolf.size())}, 1);
+            });
+          }};
 }
 
 std::vector<Bytes> Attacker::LongTemplate(double length) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ckks/ciphertext.h"
+#include "features/matrix.h"
 #include "fusion/rings.h"
 #include "tests/hostile_world.h"
 
@@ -17,9 +18,10 @@ namespace heft::e2e {
 
 // Stopped: the check that has to stop a kind of attack.
 enum class Stopped {
-  kAlways,   // server or key owner, without regard to chance
-  kByProof,  // the proof of the norm, which one of 1,800 may pass (SECURITY.md)
-  kByScore,  // the threshold, at its false match rate
+  kAlways,         // server or key owner, without regard to chance
+  kByProof,        // the proof of the norm, which one of 1,800 may pass (SECURITY.md)
+  kByScore,        // the threshold, at its false match rate
+  kAgainstWolves,  // the same, of a model with thresholds against wolves
 };
 
 // ProbeKind: a function that makes files with `count` samples each. `alone`: the server refuses a
@@ -43,6 +45,10 @@ class Attacker {
   // Replaces a name in a reply by another one of the same length and recomputes all checksums, as
   // anybody can.
   static Bytes Relabelled(const Bytes& reply, const std::string& from, const std::string& to);
+  // Wolves: directions that an attacker learns from the model's training people, for the thresholds
+  // of `hardened` (evaluation/wolves.h): from all of them, and from random halves.
+  ProbeKind Wolves(const Model& hardened);
+  static constexpr size_t kWolfCount = 24;
   size_t Random(size_t below) { return random_() % below; }
 
  private:
@@ -74,6 +80,7 @@ class Attacker {
   Bytes encryption_key_;
   ckks::KeyId key_id_{};
   std::mt19937_64 random_{std::random_device()()};
+  FeatureMatrix wolves_;  // a row each
 };
 
 }  // namespace heft::e2e

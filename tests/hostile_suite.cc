@@ -7,7 +7,8 @@
 //
 // N: the total number of attempts, divided evenly among the kinds and the rates 1e-2 and 1e-3.
 // These are false match rates of verifications and false positive identification rates of
-// identifications. The bound is the one-sided quantile P of a binomial, by default 0.99.
+// identifications. The bound is the one-sided quantile P of a binomial, by default 0.99. Wolves are
+// few directions against few people, so their bound also draws these.
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -86,7 +87,10 @@ class Suite {
 
   bool Run() {
     Record();
-    const std::vector<ProbeKind> kinds = attacker_.Kinds();
+    Model hardened;
+    hardened_ = world_.Harden(&hardened);
+    std::vector<ProbeKind> kinds = attacker_.Kinds();
+    kinds.push_back(attacker_.Wolves(hardened));
     const size_t all = kinds.size() + kReplays.size();
     const size_t each[2] = {std::max<size_t>(1, options_.identifications / all),
                             std::max<size_t>(1, options_.verifications / all)};
@@ -173,11 +177,24 @@ class Suite {
       if (!replies.empty() && replies.size() != rows) Die("not a reply a row");
       for (size_t row = 0; row < rows; ++row) {
         const size_t number = done + i + row;
-        if (!replies.empty()) fate = world_.Decide(replies[row], verify, kRateNames[number % 2]);
+        const bool wolf = kind.stopped == Stopped::kAgainstWolves;
+        if (!replies.empty()) {
+          fate = world_.Decide(replies[row], verify, kRateNames[number % 2],
+                               wolf ? hardened_ : "model.heft");
+        }
         if (kind.stopped == Stopped::kAlways) CheckReason(fate, kind.reason);
+        if (wolf && !fate.why.empty()) Die("a wolf was not judged by its score: " + fate.why);
         Of(kind.name, verify, number).Add(fate);
       }
     }
+  }
+
+  // WolfChance: how often the most acceptable wolf may be accepted. Of the enrolled people, or of
+  // the wolves in searches, as many may accept it, or be accepted, as the rate explains.
+  double WolfChance(bool verify, size_t rate) const {
+    const size_t draws = verify ? World::kEnrolled : Attacker::kWolfCount;
+    return static_cast<double>(Allowed(draws, kRates[rate], options_.confidence)) /
+           static_cast<double>(draws);
   }
 
   // A probe that is stopped for another reason does not test this check.
@@ -246,6 +263,8 @@ class Suite {
       } else if (kind.stopped == Stopped::kByProof) {
         proven += tally;
         add(kind.name, tally, kProofMisses, 0);
+      } else if (kind.stopped == Stopped::kAgainstWolves) {
+        good &= add(kind.name, tally, WolfChance(verify, rate), tally.accepted);
       } else {
         scored += tally;
         add(kind.name, tally, kRates[rate], 0);
@@ -297,7 +316,8 @@ class Suite {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   World world_;
   Attacker attacker_;
-  std::vector<Recording> recordings_[2];                                // 1:N, 1:1
+  std::string hardened_;                  // the file of the model that decides about wolves
+  std::vector<Recording> recordings_[2];  // 1:N, 1:1
   std::map<std::string, std::array<std::array<Tally, 2>, 2>> tallies_;  // by mode, by rate
 };
 

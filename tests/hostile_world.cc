@@ -62,12 +62,11 @@ std::string World::New(const std::string& name) {
 // Enrolled people and strangers are of the test split: the model was trained on other people, and
 // its thresholds were fitted to others again.
 void World::MakePeople() {
-  Run(kHeft, {"synth", "--out", (*this)("data"), "--jitter", "1", "--identities", "400",
-              "--samples", "4", "--dimensions", "96", "64"});
-  Run(kHeft, {"train", "--data", (*this)("data"), "--out", (*this)("model.heft"), "--epochs", "20",
-              "--gamma", "32", "--no-exact"});
+  Run(kHeft, {"synth", "--out", data_folder(), "--jitter", "1", "--identities", "400", "--samples",
+              "4", "--dimensions", "96", "64"});
+  Train("model.heft");
   model_ = Ok(LoadModel((*this)("model.heft")));
-  const Dataset data = Ok(LoadDataset((*this)("data")));
+  const Dataset data = Ok(LoadDataset(data_folder()));
   own_.resize(data.modalities.size());
   strangers_.resize(data.modalities.size());
   std::string last;  // of the enrolled people
@@ -84,6 +83,21 @@ void World::MakePeople() {
       (enrol ? own_ : strangers_)[m].emplace_back(vector.begin(), vector.end());
     }
   }
+}
+
+void World::Train(const std::string& out, const Args& more) const {
+  Args args = {"train",    "--data", data_folder(), "--out", (*this)(out),
+               "--epochs", "20",     "--gamma",     "32",    "--no-exact"};
+  Append(&args, more);
+  Run(kHeft, args);
+}
+
+std::string World::Harden(Model* hardened) const {
+  const std::string name = "hardened.heft";
+  Train(name, {"--against-wolves"});
+  *hardened = Ok(LoadModel((*this)(name)));
+  if (hardened->Id() != model_.Id()) Die("--against-wolves has changed the projection");
+  return name;
 }
 
 void World::MakeKeys() {
@@ -120,13 +134,25 @@ Finished World::Bring(const std::vector<Bytes>& files, const Args& more) {
   return RunProgram(kServer, args);
 }
 
-std::pair<nlohmann::json, nlohmann::json> World::Admit() const {
+nlohmann::json World::Pending() const {
   Args pending = ServerArgs("pending", {});
   Append(&pending, {"--out", (*this)("pending.ct")});
-  Run(kServer, pending);
-  const std::string admitted = Run(
-      kHeft, {"admit", "--model", (*this)("model.heft"), "--secret-key", (*this)("keys/secret.key"),
-              "--in", (*this)("pending.ct"), "--out", (*this)("admission.heft")});
+  return ParseJson(Run(kServer, pending));
+}
+
+std::pair<nlohmann::json, nlohmann::json> World::Admit(const Args& more) const {
+  Pending();
+  Args admit = {"admit",
+                "--model",
+                (*this)("model.heft"),
+                "--secret-key",
+                (*this)("keys/secret.key"),
+                "--in",
+                (*this)("pending.ct"),
+                "--out",
+                (*this)("admission.heft")};
+  Append(&admit, more);
+  const std::string admitted = Run(kHeft, admit);
   Args release = ServerArgs("release", {});
   Append(&release, {"--in", (*this)("admission.heft")});
   return {ParseJson(admitted), ParseJson(Run(kServer, release))};
@@ -230,10 +256,11 @@ void World::Clear() const {
   }
 }
 
-Fate World::Decide(const std::string& reply, bool verify, const std::string& rate) const {
-  const Finished run = RunProgram(kHeft, {"decrypt", "--model", (*this)("model.heft"),
-                                          "--secret-key", (*this)("keys/secret.key"), "--in", reply,
-                                          verify ? "--fmr" : "--fpir", rate, "--json"});
+Fate World::Decide(const std::string& reply, bool verify, const std::string& rate,
+                   const std::string& model) const {
+  const Finished run = RunProgram(
+      kHeft, {"decrypt", "--model", (*this)(model), "--secret-key", (*this)("keys/secret.key"),
+              "--in", reply, verify ? "--fmr" : "--fpir", rate, "--json"});
   if (run.exit_code == kInput) return {Outcome::kRefused, run.err};
   if (run.exit_code != 0)
     Die("decrypt ended with " + std::to_string(run.exit_code) + ": " + run.err);

@@ -67,9 +67,10 @@ class World {
   // heft-server SUBCOMMAND with model, keys, gallery and the files of a request.
   Args ServerArgs(const std::string& subcommand, const std::vector<std::string>& request) const;
   // Bring: runs heft-server enrol; its templates wait. Admit: runs heft-server pending, heft admit
-  // and heft-server release; returns the output of the last two.
+  // and heft-server release; returns the output of the last two. Pending: runs heft-server pending.
   Finished Bring(const std::vector<Bytes>& files, const Args& more = {});
-  std::pair<nlohmann::json, nlohmann::json> Admit() const;
+  std::pair<nlohmann::json, nlohmann::json> Admit(const Args& more = {}) const;
+  nlohmann::json Pending() const;
 
   // Runs heft-server verify --all if an identity is claimed, otherwise identify --all. Returns the
   // replies by row, or none if the request was refused; then sets `why`.
@@ -80,11 +81,19 @@ class World {
   std::string Keep(const std::string& path);
   void Clear() const;
 
-  // Runs heft decrypt at the model's threshold for a false match rate.
-  Fate Decide(const std::string& reply, bool verify, const std::string& rate) const;
+  // Runs heft decrypt at the model's threshold for a false match rate; or at that of a model with
+  // the same projection, from Harden.
+  Fate Decide(const std::string& reply, bool verify, const std::string& rate,
+              const std::string& model = "model.heft") const;
+  // Harden: trains the model again with --against-wolves, which changes its thresholds alone.
+  // Returns the name of its file, and sets `hardened`.
+  std::string Harden(Model* hardened) const;
+  // The folder of the data set, training people included.
+  std::string data_folder() const { return (*this)("data"); }
 
  private:
   void MakePeople();
+  void Train(const std::string& out, const Args& more = {}) const;
   void MakeKeys();
   void Enrol();
   // Runs a program that must succeed; returns its result.

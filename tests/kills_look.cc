@@ -71,7 +71,7 @@ class Looker {
     for (size_t b = 0; b < gallery_.blocks(); ++b) HEFT_RETURN_IF_ERROR(LookAtBlock(b));
     HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery_.Waiting());
     for (const auto& entry : waiting) {
-      for (const std::string& name : entry.identities) {
+      for (const std::string& name : entry.record.identities) {
         const auto person = PersonOf(name);
         if (!person || !out_->waiting.insert(*person).second) Complain(name + " waits twice");
       }

@@ -28,15 +28,18 @@ Json InquiryJson(const AdmissionInquiry& inquiry) {
   for (const AdmissionInquiry::Enrolment& enrolment : inquiry.enrolments) {
     Json people = Json::array();
     for (const AdmissionInquiry::Person& person : enrolment.people) {
-      people.push_back(Json::object({{"identity", person.identity}, {"known", person.known}}));
+      people.push_back(Json::object(
+          {{"identity", person.identity}, {"known", person.known}, {"others", person.others}}));
     }
     enrolments.push_back(Json::object({{"entry", Hex(enrolment.entry)},
                                        {"authorised", enrolment.authorised},
+                                       {"client", enrolment.client},
                                        {"people", std::move(people)}}));
   }
   return {{"gallery_id", Hex(inquiry.gallery)},
           {"generation", inquiry.generation},
-          {"enrolments", std::move(enrolments)}};
+          {"enrolments", std::move(enrolments)},
+          {"more", inquiry.more}};
 }
 
 absl::StatusOr<std::vector<Digest>> ParseEntries(const std::vector<std::string>& texts) {
@@ -61,13 +64,14 @@ absl::StatusOr<std::vector<Digest>> ParseEntries(const std::vector<std::string>&
 
 absl::StatusOr<AdmissionPolicy> ReadPolicy(const heft_options* options) {
   AdmissionPolicy policy;
-  std::vector<std::string> entries, reject_entries;
+  std::vector<std::string> entries, reject_entries, hold;
   std::string shards;
   OptionReader read(options);
   read.Texts("only", &policy.only).Texts("reject", &policy.reject);
   read.Flag("new_identities_only", &policy.new_identities_only);
   read.Flag("put_back", &policy.put_back);
   read.Texts("entries", &entries).Texts("reject_entries", &reject_entries);
+  read.Texts("hold", &hold);
   read.Text("shards", &shards);
   HEFT_RETURN_IF_ERROR(read.Finish());
   if (!shards.empty()) {
@@ -75,6 +79,7 @@ absl::StatusOr<AdmissionPolicy> ReadPolicy(const heft_options* options) {
   }
   HEFT_ASSIGN_OR_RETURN(policy.entries, ParseEntries(entries));
   HEFT_ASSIGN_OR_RETURN(policy.reject_entries, ParseEntries(reject_entries));
+  HEFT_ASSIGN_OR_RETURN(policy.hold, ParseEntries(hold));
   return policy;
 }
 

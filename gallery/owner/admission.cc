@@ -14,6 +14,7 @@
 #include "fusion/norm_proof.h"
 #include "fusion/owner/keygen.h"
 #include "gallery/authorisation.h"
+#include "gallery/owner/contested.h"
 #include "gallery/owner/key_owner_impl.h"
 
 namespace heft {
@@ -42,9 +43,20 @@ bool Chosen(const AdmissionPolicy& policy, const std::string& identity) {
   return policy.only.empty() || std::ranges::count(policy.only, identity) > 0;
 }
 
+absl::Status CheckEntries(const std::vector<Digest>& entries, const AdmissionRequest& request) {
+  for (const Digest& entry : entries) {
+    if (std::ranges::count(request.enrolments, entry, &EnrolmentCheck::entry) > 0) continue;
+    return absl::NotFoundError(
+        absl::StrCat("entry ", HexString(entry),
+                     " is not in this request: it was decided before, or is not of this gallery"));
+  }
+  return absl::OkStatus();
+}
+
 // Whether an enrolment is decided now; one that is not waits on.
 bool Decides(const AdmissionPolicy& policy, const EnrolmentCheck& check) {
   const auto& entries = policy.entries;
+  if (std::ranges::count(policy.hold, check.entry) > 0) return false;
   return (entries.empty() || std::ranges::count(entries, check.entry) > 0) &&
          std::ranges::any_of(check.templates,
                              [&](const WaitingTemplate& t) { return Chosen(policy, t.identity); });
@@ -143,6 +155,23 @@ Finding KeyOwner::Impl::Objection(const AdmissionRequest& request, const Enrolme
   return Finding::Of(Rejection::kNotAuthorised, std::string(allowed.status().message()));
 }
 
+bool KeyOwner::Impl::IsAuthorised(const GalleryId& gallery, const EnrolmentCheck& check,
+                                  const std::string& identity) const {
+  return !check.authorisation.empty() && trust_ &&
+         CheckMayEnrol(check.authorisation, *trust_, gallery, identity, "the authorisation").ok();
+}
+
+std::string KeyOwner::Impl::ClientName(const SignerKey& client) const {
+  if (client == SignerKey{}) return {};
+  for (const Role role : {Role::kClient, Role::kRegistrar, Role::kKeyOwner}) {
+    if (!trust_) break;
+    for (const Trust::Key& listed : trust_->keys(role)) {
+      if (listed.key == client && !listed.name.empty()) return listed.name;
+    }
+  }
+  return HexString(client);
+}
+
 absl::StatusOr<AdmissionRequest> KeyOwner::Impl::ReadAdmissionRequest(ByteSpan bytes,
                                                                       std::string_view what) const {
   HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted,
@@ -161,12 +190,14 @@ absl::StatusOr<AdmissionInquiry> KeyOwner::Impl::ReadInquiry(ByteSpan bytes,
   AdmissionInquiry out;
   out.gallery = request.gallery;
   out.generation = request.generation;
+  out.more = request.more;
   for (const EnrolmentCheck& check : request.enrolments) {
     AdmissionInquiry::Enrolment& enrolment = out.enrolments.emplace_back();
     enrolment.entry = check.entry;
     enrolment.authorised = !check.authorisation.empty();
+    enrolment.client = ClientName(check.client);
     for (size_t i = 0; i < check.templates.size(); ++i) {
-      enrolment.people.push_back({check.templates[i].identity, check.known[i]});
+      enrolment.people.push_back({check.templates[i].identity, check.known[i], check.others[i]});
     }
   }
   return out;
@@ -181,24 +212,42 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
         std::string(what), ": gallery ", HexString(request.gallery), " is no bucket of ",
         policy.shards->gallery(), ": give the shard list that it is in, or none"));
   }
+  HEFT_RETURN_IF_ERROR(CheckEntries(policy.entries, request));
+  HEFT_RETURN_IF_ERROR(CheckEntries(policy.reject_entries, request));
   Admission admission;
   admission.binding = request.binding;
   admission.gallery = request.gallery;
   admission.generation = request.generation;
   admission.root = request.root;
   Admissions out;
-  std::vector<Finding> findings;
+  // An enrolment is decided as a whole; one of which nobody is chosen waits on.
+  std::vector<ExaminedEnrolment> examined;
   for (const EnrolmentCheck& check : request.enrolments) {
-    // An enrolment is decided as a whole; one of which nobody is chosen waits on.
     if (!Decides(policy, check)) continue;
-    Admission::Enrolment& verdict = admission.enrolments.emplace_back();
-    verdict.entry = check.entry;
-    const std::vector<Finding> flaws = Flaws(check);
+    examined.push_back({.check = &check, .findings = Flaws(check)});
     for (size_t i = 0; i < check.templates.size(); ++i) {
-      Finding found = flaws[i].sound() ? Objection(request, check, i, policy) : flaws[i];
+      Finding& found = examined.back().findings[i];
+      if (found.sound()) found = Objection(request, check, i, policy);
+    }
+  }
+  out.contested = SettleClaims(request,
+                               {.chosen = !policy.entries.empty(),
+                                .authorised =
+                                    [&](const EnrolmentCheck& check, const std::string& identity) {
+                                      return IsAuthorised(request.gallery, check, identity);
+                                    },
+                                .name = [&](const SignerKey& key) { return ClientName(key); }},
+                               examined);
+  std::vector<Finding> findings;
+  for (ExaminedEnrolment& one : examined) {
+    if (one.waits) continue;
+    Admission::Enrolment& verdict = admission.enrolments.emplace_back();
+    verdict.entry = one.check->entry;
+    for (size_t i = 0; i < one.findings.size(); ++i) {
+      Finding& found = one.findings[i];
       verdict.admitted.push_back(found.sound());
       out.verdicts.push_back(
-          {check.templates[i].identity, found.sound(), found.rejection, found.reason});
+          {one.check->templates[i].identity, found.sound(), found.rejection, found.reason});
       findings.push_back(std::move(found));
     }
   }

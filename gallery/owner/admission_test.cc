@@ -19,6 +19,7 @@
 #include "heft/authorisation.h"
 #include "heft/gallery_admin.h"
 #include "heft/openings.h"
+#include "heft/pending.h"
 
 namespace heft {
 namespace {
@@ -237,17 +238,167 @@ TEST_P(AdmissionTest, AnotherTemplateNeedsTheRegistrar) {
   EXPECT_EQ(Open().size(), 2u);
 }
 
-// Attack: a stranger brings a name that somebody else has brought, before either is admitted. Were
-// both to wait, one might be admitted for the other, or neither be released.
-TEST_P(AdmissionTest, ANameThatWaitsIsTaken) {
+// Attack: a stranger brings a name before its person does. The name is not taken, nothing picks one
+// of the two, and the key owner chooses.
+TEST_P(AdmissionTest, APendingEnrolmentReservesNoName) {
+  options_.client = {1};
+  ASSERT_TRUE(Bring(Files(7, "ann")).ok());
+  options_.client = {};
   ASSERT_TRUE(Bring(Files(1, "ann")).ok());
-  const auto refused = Bring(Files(7, "ann"));
-  EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("waits to be"));
-  const auto admitted = Admit(folder_);
+  ASSERT_TRUE(Bring(Files(2, "bob")).ok());
+  const auto done = owner_->Admit(Pending(), "pending");
+  ASSERT_TRUE(done.ok()) << done.status();
+  ASSERT_EQ(done->verdicts.size(), 1u);
+  EXPECT_EQ(done->verdicts[0].identity, "bob");
+  ASSERT_EQ(done->contested.size(), 1u);
+  EXPECT_EQ(done->contested[0].identity, "ann");
+  EXPECT_EQ(done->contested[0].elsewhere, 0u);
+  ASSERT_EQ(done->contested[0].claims.size(), 2u);
+  Digest persons{}, strangers{};
+  for (const Admissions::Claim& claim : done->contested[0].claims) {
+    (claim.client.empty() ? persons : strangers) = claim.entry;
+    EXPECT_TRUE(claim.client.empty() || claim.client == HexString(SignerKey{1})) << claim.client;
+  }
+  EXPECT_NE(persons, Digest{});
+  EXPECT_NE(strangers, Digest{});
+  EXPECT_THAT(DescribeAdmissions(*done).text, HasSubstr(HexString(strangers)));
+  EXPECT_EQ(server_->Admit(folder_, done->signed_admission, "admission", trust_)->waiting, 2u);
+  // A request that shows one of them only.
+  const auto part = PendingUpTo(*server_, Open(), {.templates = 1});
+  ASSERT_TRUE(part.ok()) << part.status();
+  EXPECT_EQ(owner_->ReadInquiry(*part, "pending")->more, 1u);
+  const auto unsure = owner_->Admit(*part, "pending");
+  ASSERT_TRUE(unsure.ok()) << unsure.status();
+  EXPECT_TRUE(unsure->verdicts.empty());
+  ASSERT_EQ(unsure->contested.size(), 1u);
+  EXPECT_EQ(unsure->contested[0].elsewhere, 1u);
+  // Names do not choose, and neither does a choice of both, or leaving one aside.
+  for (const AdmissionPolicy& policy :
+       {AdmissionPolicy{.only = {"ann"}}, AdmissionPolicy{.entries = {persons, strangers}},
+        AdmissionPolicy{.hold = {strangers}}}) {
+    EXPECT_EQ(owner_->Admit(Pending(), "pending", policy)->contested.size(), 1u);
+  }
+  EXPECT_EQ(owner_->Admit(Pending(), "pending", {.entries = {Digest{9}}}).status().code(),
+            StatusCode::kNotFound);
+  // Rejecting the other is a choice as well.
+  const auto left = owner_->Admit(Pending(), "pending", {.reject_entries = {strangers}});
+  ASSERT_EQ(left->verdicts.size(), 2u);
+  EXPECT_NE(left->verdicts[0].admitted, left->verdicts[1].admitted);
+  const auto chosen = owner_->Admit(Pending(), "pending", {.entries = {persons}});
+  ASSERT_TRUE(chosen.ok()) << chosen.status();
+  ASSERT_EQ(chosen->verdicts.size(), 1u);
+  EXPECT_TRUE(chosen->contested.empty());
+  const auto admitted = server_->Admit(folder_, chosen->signed_admission, "admission", trust_);
   ASSERT_TRUE(admitted.ok()) << admitted.status();
-  EXPECT_EQ(admitted->templates, 1u);
+  EXPECT_EQ(admitted->waiting, 1u);
   EXPECT_EQ(First(1), "ann");
+  EXPECT_EQ(First(7), "");
+  // The one that is left is another template of an enrolled person.
+  const auto rest = owner_->Admit(Pending(), "pending");
+  ASSERT_EQ(rest->verdicts.size(), 1u);
+  EXPECT_EQ(rest->verdicts[0].rejection, Rejection::kEnrolled);
+  EXPECT_EQ(Admit(folder_)->waiting, 0u);
+}
+
+// An enrolment is decided as a whole, so its other people wait for the choice too.
+TEST_P(AdmissionTest, AContestedNameKeepsItsEnrolmentWaiting) {
+  ASSERT_TRUE(Bring(Bulk({11, 12})).ok());
+  ASSERT_TRUE(Bring(Files(7, "bulk 12")).ok());
+  const auto done = owner_->Admit(Pending(), "pending");
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_TRUE(done->verdicts.empty());
+  ASSERT_EQ(done->contested.size(), 1u);
+  EXPECT_EQ(done->contested[0].identity, "bulk 12");
+  // An older admission of both: nothing of it is applied, and the error names the person.
+  const auto inquiry = owner_->ReadInquiry(Pending(), "pending");
+  std::vector<Admissions> words;
+  for (const auto& enrolment : inquiry->enrolments) {
+    words.push_back(*owner_->Admit(Pending(), "pending", {.entries = {enrolment.entry}}));
+  }
+  ASSERT_TRUE(server_->Admit(folder_, words[0].signed_admission, "admission", trust_).ok());
+  const auto second = server_->Admit(folder_, words[1].signed_admission, "admission", trust_);
+  EXPECT_EQ(second.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(second.status().message()), HasSubstr("\"bulk 12\""));
+  EXPECT_EQ(Inside::Of(Open()).Waiting()->size(), 1u);
+}
+
+// Attack: garbage under a new name. It is no claim, so the person does not wait for a choice.
+TEST_P(AdmissionTest, WhatIsUnsoundContestsNoName) {
+  if (!thin()) GTEST_SKIP() << "clients fuse under two rings alone";
+  ASSERT_TRUE(Bring(Fused(2, "ann")).ok());
+  ASSERT_TRUE(Bring(Files(1, "ann")).ok());
+  const auto done = Admit(folder_);
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(done->admitted, 1u);
+  EXPECT_EQ(done->rejected, 1u);
+  EXPECT_EQ(First(1), "ann");
+}
+
+// A registrar's authorisation settles whose name it is.
+TEST_P(AdmissionTest, ARegistrarSettlesAContestedName) {
+  ASSERT_TRUE(Bring(Files(7, "ann")).ok());
+  const GalleryId id = Open().id();
+  const SigningKey stranger = *SigningKey::Generate();
+  options_.authorisation = *Authorise(stranger, id, AuthorisedAct::kAdd, "ann");
+  ASSERT_TRUE(Bring(Files(8, "ann")).ok());
+  const SigningKey signer = *GallerySigner(folder_);
+  ASSERT_TRUE(trust_.Add(Role::kServer, "server", signer.public_key()).ok());
+  ASSERT_TRUE(trust_.Add(Role::kClient, "front desk", SignerKey{1}).ok());
+  ASSERT_TRUE(owner_->RequireSigned(trust_).ok());
+  const auto admit = [&] {
+    return owner_->Admit(*SignReply(signer, Open(), {}, 0, {}, Pending()), "pending");
+  };
+  EXPECT_EQ(admit()->contested.size(), 1u) << "of no registrar";
+  options_.authorisation = *Authorise(registrar_, id, AuthorisedAct::kAdd, "ann");
+  options_.client = {1};
+  ASSERT_TRUE(Bring(Files(1, "ann")).ok());
+  const auto inquiry = owner_->ReadInquiry(*SignReply(signer, Open(), {}, 0, {}, Pending()), "p");
+  EXPECT_TRUE(std::ranges::any_of(inquiry->enrolments,
+                                  [](const auto& e) { return e.client == "front desk"; }));
+  const auto settled = admit();
+  ASSERT_TRUE(settled.ok()) << settled.status();
+  EXPECT_TRUE(settled->contested.empty());
+  ASSERT_EQ(settled->verdicts.size(), 1u);
+  EXPECT_TRUE(settled->verdicts[0].admitted);
+  ASSERT_TRUE(server_->Admit(folder_, settled->signed_admission, "admission", trust_).ok());
+  const auto rest = admit();
+  ASSERT_EQ(rest->verdicts.size(), 2u);
+  for (const auto& verdict : rest->verdicts) EXPECT_FALSE(verdict.admitted) << verdict.reason;
+}
+
+// Attack: one client fills the quarantine.
+TEST_P(AdmissionTest, OneClientFillsItsOwnShareOfTheQuarantine) {
+  const Server::Impl& inside = Inside::Of(*server_);
+  uint64_t person = 20;
+  const auto bring = [&](const SignerKey& client, const QuarantineLimits& limits) {
+    EnrolOptions options = options_;
+    options.client = client;
+    const std::string name = "person " + std::to_string(person);
+    return inside.Quarantine(folder_, *inside.Read(Files(person++, name)), options, {}, {}, limits)
+        .status();
+  };
+  const QuarantineLimits two = {.enrolments = 2};
+  ASSERT_TRUE(bring({1}, two).ok());
+  ASSERT_TRUE(bring({1}, two).ok());
+  const absl::Status third = bring({1}, two);
+  EXPECT_EQ(third.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(third.message()), HasSubstr(HexString(SignerKey{1})));
+  EXPECT_THAT(std::string(third.message()), HasSubstr("has 2 pending enrolments"));
+  EXPECT_THAT(std::string(third.message()), HasSubstr("let the key owner decide"));
+  EXPECT_TRUE(bring({2}, two).ok()) << "another client";
+  ASSERT_TRUE(bring({}, two).ok());
+  ASSERT_TRUE(bring({}, two).ok());
+  EXPECT_EQ(bring({}, two).code(), StatusCode::kResourceExhausted)
+      << "unsigned ones are one client";
+  const uint64_t bytes = Inside::Of(Open()).Waiting()->at(0).record.bytes;
+  EXPECT_GT(bytes, 0u);
+  EXPECT_TRUE(bring({3}, {.bytes = 2 * bytes}).ok());
+  const absl::Status large = bring({3}, {.bytes = 2 * bytes - 1000});
+  EXPECT_EQ(large.code(), StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(large.message()), HasSubstr("MiB"));
+  EXPECT_EQ(Inside::Of(Open()).Waiting()->size(), 6u);
+  ASSERT_TRUE(Admit(folder_).ok());
+  EXPECT_TRUE(bring({1}, two).ok()) << "what is decided makes room";
 }
 
 TEST_P(AdmissionTest, ASampleThatIsSentAgainIsRecognised) {

@@ -137,6 +137,11 @@ class KeyOwner::Impl {
   // What else speaks against template `i`.
   Finding Objection(const AdmissionRequest& request, const EnrolmentCheck& check, size_t i,
                     const AdmissionPolicy& policy) const;
+  // Whether a trusted registrar allows a template of this identity in the enrolment.
+  bool IsAuthorised(const GalleryId& gallery, const EnrolmentCheck& check,
+                    const std::string& identity) const;
+  // AdmissionInquiry::Enrolment::client.
+  std::string ClientName(const SignerKey& client) const;
   // Read: parses, and checks that the replies belong here and are the whole answer; never none.
   // ReadOne: of one of them.
   absl::StatusOr<std::vector<ReadReply>> Read(const Replies& replies) const;

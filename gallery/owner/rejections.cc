@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/bytes.h"
 #include "heft/openings.h"
 
 namespace heft {
@@ -112,6 +113,31 @@ std::vector<Admissions::Group> GroupRejections(const Model& model,
   return groups;
 }
 
+namespace {
+
+// Appends a contested name: who claims it, and how to choose.
+void DescribeContested(const Admissions::Contested& contested, std::string* text, Json* json) {
+  absl::StrAppend(text, "\"", contested.identity,
+                  "\" is in several pending enrolments, so none of them was decided:\n");
+  Json claims = Json::array();
+  for (const Admissions::Claim& claim : contested.claims) {
+    const std::string entry = HexString(claim.entry);
+    absl::StrAppend(
+        text, "  entry ", entry, ", ",
+        claim.client.empty() ? std::string("not signed") : absl::StrCat("sent by ", claim.client),
+        "\n");
+    claims.push_back(Json::object({{"entry", entry}, {"client", claim.client}}));
+  }
+  if (contested.elsewhere > 0) {
+    absl::StrAppend(text, "  ", contested.elsewhere, " more templates, not examined\n");
+  }
+  json->push_back(Json::object({{"identity", contested.identity},
+                                {"claims", std::move(claims)},
+                                {"elsewhere", contested.elsewhere}}));
+}
+
+}  // namespace
+
 Described DescribeAdmissions(const Admissions& admissions) {
   Described out;
   size_t admitted = 0;
@@ -136,9 +162,21 @@ Described DescribeAdmissions(const Admissions& admissions) {
                                    {"remedy", group.remedy},
                                    {"identities", group.identities}}));
   }
+  Json contested = Json::array();
+  for (const Admissions::Contested& one : admissions.contested) {
+    DescribeContested(one, &out.text, &contested);
+  }
+  if (!admissions.contested.empty()) {
+    absl::StrAppend(
+        &out.text,
+        "  Find out which enrolment is the person's. Admit it (heft admit --entry ENTRY) "
+        "or reject the others (--reject-entry ENTRY).\n");
+  }
   absl::StrAppend(&out.text, "admitted ", admitted, " templates\n");
-  out.json = {
-      {"admitted", admitted}, {"rejected", std::move(rejected)}, {"groups", std::move(groups)}};
+  out.json = {{"admitted", admitted},
+              {"rejected", std::move(rejected)},
+              {"groups", std::move(groups)},
+              {"contested", std::move(contested)}};
   return out;
 }
 

@@ -50,8 +50,8 @@ absl::Status CheckAllAnswered(const ShardList& shards, const std::vector<ReadRep
     if (std::ranges::count(replies, bucket, &ReadReply::bucket) > 0) continue;
     missing.push_back(absl::StrCat(bucket));
   }
-  constexpr size_t kNamed = 16;
-  const size_t more = missing.size() - std::min(missing.size(), kNamed);
+  constexpr size_t kNamedBuckets = 16;
+  const size_t more = missing.size() - std::min(missing.size(), kNamedBuckets);
   missing.resize(missing.size() - more);
   return absl::FailedPreconditionError(
       absl::StrCat(shards.gallery(), " has ", shards.size(), " buckets and ", replies.size(),

@@ -153,8 +153,10 @@ TEST_P(WholeTest, EnrolsIntoBuckets) {
     const auto entries = WaitingEnrolments(BucketAddress(gallery, b));
     ASSERT_TRUE(entries.ok()) << entries.status();
     for (const auto& entry : *entries) {
-      for (const std::string& name : entry) EXPECT_EQ(shards->BucketOf(name), b) << name;
-      waiting += entry.size();
+      for (const std::string& name : entry.identities) {
+        EXPECT_EQ(shards->BucketOf(name), b) << name;
+      }
+      waiting += entry.identities.size();
     }
   }
   EXPECT_EQ(waiting, names.size());

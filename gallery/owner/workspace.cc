@@ -71,7 +71,7 @@ absl::Status Copy(const std::string& from, const std::string& to) {
   return WriteFileAtomic(to, bytes);
 }
 
-absl::Status Move(const std::string& from, const std::string& to) {
+absl::Status MoveFile(const std::string& from, const std::string& to) {
   std::error_code failed;
   std::filesystem::rename(from, to, failed);
   if (!failed) return absl::OkStatus();
@@ -257,9 +257,9 @@ absl::Status Fill(const std::string& folder, const Model& model, const Passphras
   }
   HEFT_ASSIGN_OR_RETURN(const KeySet keys, MakeKeySet(model, owner, passphrase, monitor));
   HEFT_RETURN_IF_ERROR(Copy(keys.encryption_key, device + "/encryption.key"));
-  HEFT_RETURN_IF_ERROR(Move(keys.evaluation_keys, server + "/evaluation.keys"));
+  HEFT_RETURN_IF_ERROR(MoveFile(keys.evaluation_keys, server + "/evaluation.keys"));
   if (!keys.enrolment_keys.empty()) {
-    HEFT_RETURN_IF_ERROR(Move(keys.enrolment_keys, server + "/enrolment.keys"));
+    HEFT_RETURN_IF_ERROR(MoveFile(keys.enrolment_keys, server + "/enrolment.keys"));
   }
   HEFT_ASSIGN_OR_RETURN(const SigningKey client, SigningKey::Generate());
   HEFT_RETURN_IF_ERROR(client.Save(device + "/device.key"));
@@ -599,7 +599,7 @@ absl::Status Workspace::ExportRole(const std::string& folder, std::string_view r
     return absl::AlreadyExistsError(absl::StrCat(to, " exists already: choose another folder"));
   }
   HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder + "/lock", 0600));
-  return Move(At(folder, role), to);
+  return MoveFile(At(folder, role), to);
 }
 
 Workspace::Workspace(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

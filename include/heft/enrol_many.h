@@ -58,7 +58,8 @@ struct EnrolManyResult {
 // is enrolled completely or not at all; an error after the first batch states the row to continue
 // from. Takes memory for one batch, about 250 MB for a modality of 512 dimensions. kInvalidArgument
 // if the numbers of rows differ, a label is missing, or a label occurs again after others; errors
-// of Client::Encrypt, Server::Enrol and Server::Admit; kCancelled, also between batches.
+// of Client::Encrypt, Server::Enrol and Server::Admit; kCancelled, also between batches. Without
+// `admit`, the limits of pending enrolments end a large call (Server::Enrol).
 HEFT_EXPORT absl::StatusOr<EnrolManyResult> EnrolMany(const Client& client, const Server& server,
                                                       const std::string& gallery,
                                                       std::span<const Samples> modalities,

@@ -122,8 +122,14 @@ struct PersonInfo {
 };
 HEFT_EXPORT absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery,
                                                       const std::string& identity);
-// WaitingEnrolments: pending enrolments, each with the identities of its templates.
-HEFT_EXPORT absl::StatusOr<std::vector<std::vector<std::string>>> WaitingEnrolments(
+// PendingEnrolment: templates that were enrolled together and are decided together.
+struct PendingEnrolment {
+  Digest entry{};                       // AdmissionInquiry::Enrolment::entry
+  SignerKey client{};                   // that sent it; zeros: not signed
+  uint64_t bytes = 0;                   // in quarantine
+  std::vector<std::string> identities;  // one a template
+};
+HEFT_EXPORT absl::StatusOr<std::vector<PendingEnrolment>> WaitingEnrolments(
     const std::string& gallery);
 
 // VerifyGallery: checks everything: each block against its checksum and hash, its residues against

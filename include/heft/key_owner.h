@@ -193,8 +193,12 @@ struct AdmissionPolicy {
   bool new_identities_only = false;      // not even with an authorisation
   // The gallery was put back from a copy: its state is signed although a later one was.
   bool put_back = false;
-  // AdmissionInquiry::Enrolment::entry: none but these; empty: all. And those to be rejected.
+  // AdmissionInquiry::Enrolment::entry: none but these; empty: all. And those to be rejected. If
+  // several pending enrolments have one new identity, all of them wait until one is among
+  // `entries`, the others are rejected, or a registrar's authorisation came with one.
   std::vector<Digest> entries = {}, reject_entries = {};
+  // Those that wait in any case. Nothing of them is opened, but they still have their identities.
+  std::vector<Digest> hold = {};
   // The gallery is a bucket of these, and whoever belongs into another one is rejected.
   std::optional<ShardList> shards = {};
 };
@@ -202,7 +206,8 @@ struct AdmissionPolicy {
 struct AdmissionInquiry {
   struct Person {
     std::string identity;
-    bool known = false;  // is enrolled already
+    bool known = false;   // is enrolled already
+    uint64_t others = 0;  // templates of the identity in other pending enrolments
   };
   // Enrolment: what was brought together and is decided together: who is chosen of it brings the
   // others along, who are then rejected unless they are chosen too.
@@ -210,10 +215,13 @@ struct AdmissionInquiry {
     Digest entry{};  // names it, in this request and later ones
     std::vector<Person> people;
     bool authorised = false;  // a registrar's word came with it; Admit checks it
+    std::string client =
+        {};  // that sent it: its name in the trust file, or its key; empty: unsigned
   };
   GalleryId gallery{};
   uint64_t generation = 0;
   std::vector<Enrolment> enrolments;
+  uint64_t more = 0;  // pending enrolments that are not in this request
 };
 
 // Rejection: why a template is not admitted.
@@ -243,7 +251,19 @@ struct Admissions {
     std::string remedy;                   // what to do about it, in sentences; empty: nothing
     std::vector<std::string> identities;  // one entry a template, in the order of the request
   };
+  // Contested: a new identity that several pending enrolments have. They wait, because only a choice
+  // (AdmissionPolicy::entries, reject_entries) tells which of them is the person's.
+  struct Claim {
+    Digest entry{};
+    std::string client;  // as AdmissionInquiry::Enrolment::client
+  };
+  struct Contested {
+    std::string identity;
+    std::vector<Claim> claims;  // in this request
+    uint64_t elsewhere = 0;     // templates of the identity in pending enrolments beyond it
+  };
   std::vector<Verdict> verdicts;          // in the order of the request
+  std::vector<Contested> contested;       // in alphabetical order
   std::vector<Group> groups;              // of the rejections, the largest first
   std::vector<uint8_t> signed_admission;  // for Server::Admit, good for kAdmissionLife
 };
@@ -373,7 +393,8 @@ class HEFT_EXPORT KeyOwner {
 
   // Server::Pending's bytes: opens the proofs of the norms of all templates that wait, and nothing
   // else of them, and signs the state of the gallery that asks, also where nothing waits. Not
-  // charged: a norm of 1 says nothing. Errors as Open's.
+  // charged: a norm of 1 says nothing. Errors as Open's; kNotFound for an entry of the policy that
+  // the request does not have.
   absl::StatusOr<Admissions> Admit(std::span<const uint8_t> request, std::string_view what,
                                    const AdmissionPolicy& policy = {}) const;
 

@@ -39,7 +39,7 @@ HEFT_EXPORT Described DescribeScores(const OpenedScores& opened,
 HEFT_EXPORT Described DescribeDecision(const Decision& decision);
 // DescribeAdmissions: the number of admitted templates, the rejected ones, and each cause of
 // rejections once, with its remedy. The text names the first templates of a cause, the JSON object
-// all.
+// all. Both name contested identities, and who claims each.
 HEFT_EXPORT Described DescribeAdmissions(const Admissions& admissions);
 // DescribeBudget: the result of KeyOwner::Budget. Times are UtcText's.
 HEFT_EXPORT Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use);

@@ -17,8 +17,9 @@ struct PendingLimit {
   uint64_t templates = 256;
   uint64_t bytes = uint64_t{64} << 20;
 };
-// PendingUpTo: as Server::Pending, for the oldest enrolments within the limit; at least one,
-// however large. After Server::Admit of the answer, call it again for the next ones.
+// PendingUpTo: as Server::Pending, for the first enrolments within the limit; at least one, however
+// large. Those with a name that another pending enrolment has come last. After Server::Admit of the
+// answer, call it again for the next ones.
 HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> PendingUpTo(const Server& server,
                                                              const Gallery& gallery,
                                                              const PendingLimit& limit = {});

@@ -46,6 +46,10 @@ HEFT_EXPORT Json PlanJson(const PlanInfo& plan);
 // DescribeSigned: the statement of a signed file. `believed`: whether a trust file was used.
 HEFT_EXPORT Described DescribeSigned(const SignedFile& file, bool believed);
 
+// PendingJson: an array of pending enrolments: entry, client (empty: not signed), bytes,
+// identities.
+HEFT_EXPORT Json PendingJson(std::span<const PendingEnrolment> pending);
+
 // Results of changes, by the names of their fields, with only the ids of damaged blocks. They omit
 // receipts and the outcome of overwriting, which each program shows in its own form.
 //

@@ -54,6 +54,9 @@ struct EnrolOptions {
   // and the trust file that lists the registrar.
   std::vector<uint8_t> authorisation = {};
   const Trust* trust = nullptr;
+  // Who sent the files; zeros: they are not signed. The key owner is shown it, and the limits of
+  // pending enrolments are one client's. EnrolOnce (heft/serving.h) takes it from the request.
+  SignerKey client{};
   // Stored with each template, not encrypted (heft/metadata.h).
   Metadata metadata = {};
   // Unix seconds from which the templates are no longer matched; 0: never.
@@ -173,8 +176,10 @@ class HEFT_EXPORT Server {
 
   // Fuses samples and adds them as pending templates to the gallery in `folder`: all or none.
   // Creates the gallery if it does not exist. Pending templates are not matched until the key owner
-  // has approved them (Pending, KeyOwner::Admit, Admit). kAlreadyExists for samples that were
-  // enrolled before. kFailedPrecondition for an enrolled identity without an authorisation.
+  // has approved them (Pending, KeyOwner::Admit, Admit). Several pending enrolments may have one
+  // new identity: the key owner chooses. One client may have 4,000 pending enrolments and 512 MiB
+  // of them; kResourceExhausted beyond. kAlreadyExists for samples that were enrolled before.
+  // kFailedPrecondition for an enrolled identity without an authorisation.
   // kUnavailable if another process writes for longer than SetWriterWait, or the operating system
   // refuses the write.
   absl::StatusOr<EnrolResult> Enrol(const std::string& folder, std::vector<SampleFile> files,

@@ -124,8 +124,8 @@ HEFT_EXPORT absl::StatusOr<std::shared_ptr<const SigningKey>> FindSigner(
 
 // EnrolOnce: Server::Enrol for a request. A repeated request with a known idempotency key returns
 // the stored answer and changes nothing. Otherwise `take` (default: asked.Take(gallery)) records
-// the request and the samples are enrolled. Authorisations are checked against the trust file of
-// the options.
+// the request and the samples are enrolled, as sent by its client. Authorisations are checked
+// against the trust file of the options.
 HEFT_EXPORT absl::StatusOr<EnrolResult> EnrolOnce(const Server& server, const std::string& gallery,
                                                   const IncomingRequest& asked,
                                                   std::vector<SampleFile> files,

@@ -142,6 +142,25 @@ def test_who_waits_is_named_before_anything_is_decided(world: World, gallery: st
     assert [(v.identity, v.admitted) for v in admissions.verdicts] == [("ann", True), ("bob", True)]
 
 
+def test_a_new_name_of_two_enrolments_waits_for_a_choice(world: World, gallery: str) -> None:
+    for row in range(2):
+        world.matcher.enrol(gallery, world.client.encrypt_each(world.rows(range(row, row + 1)), ["ann"]))
+    assert [e.identities for e in heft.Gallery(gallery).waiting()] == [["ann"], ["ann"]]
+    done = world.owner.admit(world.matcher.pending(gallery))
+    (contested,) = done.contested
+    assert not done.verdicts and contested.identity == "ann" and contested.elsewhere == 0
+    chosen, other = [claim.entry for claim in contested.claims]
+    assert {claim.client for claim in contested.claims} == {""}
+    held = world.owner.admit(world.matcher.pending(gallery), hold=[other])
+    assert held.contested[0].elsewhere == 1
+    (verdict,) = world.owner.admit(world.matcher.pending(gallery), entries=[chosen]).verdicts
+    assert verdict.admitted
+    inquiry = world.owner.inquiry(world.matcher.pending(gallery))
+    assert [p.others for e in inquiry.enrolments for p in e.people] == [1, 1] and inquiry.more == 0
+    with pytest.raises(heft.NotFound):
+        world.owner.admit(world.matcher.pending(gallery), entries=["00" * 32])
+
+
 def test_rejections_are_grouped_by_cause(world: World, gallery: str) -> None:
     names = ["ann", "bob", "cyd"]
     world.matcher.enrol(gallery, world.client.encrypt_each(world.rows(range(3)), names))

@@ -108,7 +108,7 @@ def test_ctrl_c_ends_a_long_call(world: World, tmp_path: pathlib.Path) -> None:
     gallery = heft.Gallery(tmp_path / "gallery")
     assert gallery.verify(world.model).intact
     waiting = gallery.waiting()
-    assert waiting and all(len(batch) == 4096 for batch in waiting), "each whole or not at all"
+    assert waiting and all(len(batch.identities) == 4096 for batch in waiting), "each whole or not at all"
 
 
 def test_ctrl_c_ends_a_training(world: World, tmp_path: pathlib.Path) -> None:

@@ -104,7 +104,10 @@ function names(entry) {
 }
 
 function marks(entry) {
-  const known = (entry.people ?? []).some((p) => p.enrolled);
+  const people = entry.people ?? [];
+  const known = people.some((p) => p.enrolled);
+  const rival = people.find((p) => !p.enrolled && p.others > 0);
+  if (rival) return h('span', {class: 'pill warn'}, `${rival.identity}: also in another enrolment`);
   if (!known) return h('span', {class: 'pill'}, 'new');
   return h('span', {class: `pill ${entry.authorised ? 'good' : 'warn'}`}, entry.authorised ? 'enrolled, authorised' : 'already enrolled');
 }
@@ -131,9 +134,11 @@ async function admissions(query) {
     {label: 'People', cell: names, wide: true},
     {label: 'Gallery', cell: (e) => e.gallery_name || (e.gallery?.length === 32 ? short(e.gallery) : e.gallery)},
     {label: 'Status', cell: marks},
+    {label: 'Sent by', cell: (e) => (e.client ? (/^[0-9a-f]{64}$/.test(e.client) ? short(e.client) : e.client) : 'not signed')},
     {label: 'Pending since', cell: (e) => time(e.received)},
   ];
-  return [h('p', {class: 'lead'}, found.total ? `${number(found.total)} pending ${found.total === 1 ? 'enrolment' : 'enrolments'}.` : ''),
+  const more = found.more > 0 ? ` ${number(found.more)} more will be shown when these are decided.` : '';
+  return [h('p', {class: 'lead'}, found.total ? `${number(found.total)} pending ${found.total === 1 ? 'enrolment' : 'enrolments'}.${more}` : ''),
     h('section', {class: 'card'}, table(columns, found.admissions, 'No pending enrolments.'),
       decides && found.admissions.length > 0 ? h('div', {class: 'buttons'}, all, buttons) : null),
     found.next ? h('div', {class: 'buttons'}, h('button', {class: 'plain', onclick: () => go('admissions', {cursor: found.next})}, 'Next')) : null];

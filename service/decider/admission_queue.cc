@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,10 +21,12 @@ using Word = Waiting::Word;
 Json ToJson(const Waiting& waiting) {
   Json people = Json::array();
   for (const auto& person : waiting.enrolment.people) {
-    people.push_back({{"identity", person.identity}, {"known", person.known}});
+    people.push_back(
+        {{"identity", person.identity}, {"known", person.known}, {"others", person.others}});
   }
   return {{"entry", HexString(waiting.enrolment.entry)},
           {"authorised", waiting.enrolment.authorised},
+          {"client", waiting.enrolment.client},
           {"people", std::move(people)},
           {"received", waiting.received},
           {"word", static_cast<int>(waiting.word)},
@@ -37,15 +40,46 @@ absl::StatusOr<Waiting> FromJson(const Json& json, const GalleryId& gallery) {
   HEFT_ASSIGN_OR_RETURN(out.enrolment.entry, DigestOfHex(json.at("entry").get<std::string>()));
   out.enrolment.authorised = json.at("authorised").get<bool>();
   for (const Json& person : json.at("people")) {
-    out.enrolment.people.push_back(
-        {person.at("identity").get<std::string>(), person.at("known").get<bool>()});
+    out.enrolment.people.push_back({person.at("identity").get<std::string>(),
+                                    person.at("known").get<bool>(),
+                                    person.at("others").get<uint64_t>()});
   }
+  out.enrolment.client = json.at("client").get<std::string>();
   out.received = json.at("received").get<uint64_t>();
   const int word = json.at("word").get<int>();
   if (word < 0 || word > static_cast<int>(Word::kReject)) return absl::DataLossError("a word");
   out.word = static_cast<Word>(word);
   out.by = json.at("by").get<std::string>();
   return out;
+}
+
+bool Has(const std::vector<Waiting>& entries, const Digest& entry) {
+  return std::ranges::any_of(entries, [&](const Waiting& w) { return w.enrolment.entry == entry; });
+}
+
+// HasRivals: whether other pending enrolments have one of its new identities.
+bool HasRivals(const AdmissionInquiry::Enrolment& enrolment) {
+  return std::ranges::any_of(enrolment.people, [](const AdmissionInquiry::Person& person) {
+    return !person.known && person.others > 0;
+  });
+}
+
+// CheckOneOfEach: one person's word cannot give a new identity to two enrolments.
+absl::Status CheckOneOfEach(const std::vector<Waiting>& entries) {
+  std::map<std::string, const Digest*> taken;
+  for (const Waiting& waiting : entries) {
+    if (waiting.word != Word::kAdmit) continue;
+    for (const AdmissionInquiry::Person& person : waiting.enrolment.people) {
+      if (person.known) continue;
+      const auto [first, fresh] = taken.emplace(person.identity, &waiting.enrolment.entry);
+      if (fresh || *first->second == waiting.enrolment.entry) continue;
+      return absl::FailedPreconditionError(
+          absl::StrCat("\"", person.identity, "\" is in entries ", HexString(*first->second),
+                       " and ", HexString(waiting.enrolment.entry),
+                       ": admit the one that is this person's, and reject the other"));
+    }
+  }
+  return absl::OkStatus();
 }
 
 AdmissionPolicy PolicyOf(const std::vector<Waiting>& entries) {
@@ -108,24 +142,66 @@ absl::Status AdmissionQueue::Save(const GalleryId& gallery, const Entries& entri
   return WriteFileAtomic(Path(gallery), json.dump(), 0600);
 }
 
-absl::StatusOr<AdmissionPolicy> AdmissionQueue::Offer(const AdmissionInquiry& inquiry,
-                                                      uint64_t now) {
-  const std::lock_guard<std::mutex> guard(mutex_);
+absl::Status AdmissionQueue::Replace(
+    const AdmissionInquiry& inquiry,
+    const std::vector<const AdmissionInquiry::Enrolment*>& enrolments, uint64_t now) {
+  more_[inquiry.gallery] = inquiry.more;
   Entries& before = galleries_[inquiry.gallery];
   std::map<Digest, const Waiting*> known;
   for (const Waiting& waiting : before) known[waiting.enrolment.entry] = &waiting;
   Entries entries;
-  bool same = before.size() == inquiry.enrolments.size();
-  for (const AdmissionInquiry::Enrolment& enrolment : inquiry.enrolments) {
-    const auto it = known.find(enrolment.entry);
+  bool same = before.size() == enrolments.size();
+  for (const AdmissionInquiry::Enrolment* const enrolment : enrolments) {
+    const auto it = known.find(enrolment->entry);
     same = same && it != known.end();
     Waiting waiting = it == known.end() ? Waiting{inquiry.gallery, now, {}, {}, {}} : *it->second;
-    waiting.enrolment = enrolment;
+    waiting.enrolment = *enrolment;
     entries.push_back(std::move(waiting));
   }
   if (!same) HEFT_RETURN_IF_ERROR(Save(inquiry.gallery, entries));
   before = std::move(entries);
-  return PolicyOf(before);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AdmissionPolicy> AdmissionQueue::Offer(const AdmissionInquiry& inquiry,
+                                                      uint64_t now) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  std::vector<const AdmissionInquiry::Enrolment*> all;
+  for (const AdmissionInquiry::Enrolment& enrolment : inquiry.enrolments) all.push_back(&enrolment);
+  HEFT_RETURN_IF_ERROR(Replace(inquiry, all, now));
+  return PolicyOf(galleries_[inquiry.gallery]);
+}
+
+absl::StatusOr<AdmissionPolicy> AdmissionQueue::OfferHeld(const AdmissionInquiry& inquiry,
+                                                          uint64_t now) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const Entries& before = galleries_[inquiry.gallery];
+  std::vector<const AdmissionInquiry::Enrolment*> held;
+  for (const AdmissionInquiry::Enrolment& enrolment : inquiry.enrolments) {
+    if (Has(before, enrolment.entry) && HasRivals(enrolment)) held.push_back(&enrolment);
+  }
+  HEFT_RETURN_IF_ERROR(Replace(inquiry, held, now));
+  AdmissionPolicy policy = PolicyOf(galleries_[inquiry.gallery]);
+  if (!policy.entries.empty()) return policy;
+  for (const auto* const enrolment : held) policy.hold.push_back(enrolment->entry);
+  return policy;
+}
+
+absl::Status AdmissionQueue::Hold(const AdmissionInquiry& inquiry,
+                                  std::span<const Admissions::Contested> contested, uint64_t now) {
+  std::set<Digest> claims;
+  for (const Admissions::Contested& one : contested) {
+    for (const Admissions::Claim& claim : one.claims) claims.insert(claim.entry);
+  }
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const Entries& before = galleries_[inquiry.gallery];
+  std::vector<const AdmissionInquiry::Enrolment*> held;
+  for (const AdmissionInquiry::Enrolment& enrolment : inquiry.enrolments) {
+    if (claims.contains(enrolment.entry) || Has(before, enrolment.entry)) {
+      held.push_back(&enrolment);
+    }
+  }
+  return Replace(inquiry, held, now);
 }
 
 absl::Status AdmissionQueue::Decide(const GalleryId& gallery, const std::vector<Digest>& admit,
@@ -157,6 +233,7 @@ absl::Status AdmissionQueue::Decide(const GalleryId& gallery, const std::vector<
   if (found != said.size()) {
     return absl::NotFoundError("some of these entries are no longer pending: reload the list");
   }
+  HEFT_RETURN_IF_ERROR(CheckOneOfEach(entries));
   HEFT_RETURN_IF_ERROR(Save(gallery, entries));
   it->second = std::move(entries);
   return absl::OkStatus();
@@ -181,6 +258,13 @@ size_t AdmissionQueue::size() const {
                       [](const Waiting& waiting) { return waiting.word == Word::kNone; }));
   }
   return size;
+}
+
+uint64_t AdmissionQueue::more() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  uint64_t more = 0;
+  for (const auto& [gallery, count] : more_) more += count;
+  return more;
 }
 
 }  // namespace heft::service

@@ -156,7 +156,7 @@ TEST_F(DeciderFaultsTest, APersonsWordOnManyIsWrittenDown) {
   for (size_t i = 0; i < kEntries; ++i) {
     const std::string name = "person " + std::to_string(i);
     const Digest entry = HashBytes({reinterpret_cast<const uint8_t*>(name.data()), name.size()});
-    inquiry.enrolments.push_back({entry, {{name, false}}, false});
+    inquiry.enrolments.push_back({entry, {{.identity = name}}, false});
     admit.push_back(HexString(entry));
   }
   ASSERT_TRUE(world_->service.queue->Offer(inquiry, 1).ok());

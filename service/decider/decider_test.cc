@@ -252,6 +252,49 @@ TEST_F(DeciderTest, APersonDecidesWhereTheConfigurationSaysSo) {
       404);
 }
 
+// With automatic admission, too, a person chooses between enrolments of one new name.
+TEST_F(DeciderTest, APersonChoosesBetweenEnrolmentsOfOneName) {
+  World& world = *world_;
+  // The same vectors, which are sound under this model.
+  for (const char* name : {"uma", "uma", "vera"}) world.Enrol(world.visitors, 11, name);
+  const auto exchange = [&] {
+    const HttpResponse answer = world.Ask(ServiceRole::kMachine, "POST", "/v1/exchange/admissions",
+                                          world.Pending(world.visitors));
+    EXPECT_EQ(answer.status, 200);
+    return *world.server->Admit(world.visitors, answer.body, "admission", world.owner_key);
+  };
+  const AdmitResult first = exchange();
+  EXPECT_EQ(first.admitted, 1u);
+  EXPECT_EQ(first.waiting, 2u);
+  EXPECT_EQ(exchange().waiting, 2u) << "the new state is signed";
+  EXPECT_EQ(world
+                .Ask(ServiceRole::kMachine, "POST", "/v1/exchange/admissions",
+                     world.Pending(world.visitors))
+                .status,
+            202);
+  const Json listed = world.AskJson(ServiceRole::kOperator, "GET", "/v1/admissions");
+  ASSERT_EQ(listed["total"], 2);
+  std::vector<std::string> entries;
+  for (const Json& entry : listed["admissions"]) {
+    EXPECT_EQ(entry["people"][0]["others"], 1);
+    EXPECT_EQ(entry["client"], "");
+    entries.push_back(entry["entry"]);
+  }
+  const std::string path =
+      "/v1/admissions/" + listed["admissions"][0]["gallery"].get<std::string>();
+  const std::string both = Json({{"admit", entries}}).dump();
+  EXPECT_EQ(
+      world
+          .Ask(ServiceRole::kOperator, "POST", path, {both.begin(), both.end()}, "application/json")
+          .status,
+      409);
+  world.AskJson(ServiceRole::kOperator, "POST", path, {{"admit", {entries[1]}}});
+  EXPECT_EQ(exchange().admitted, 1u);
+  const AdmitResult last = exchange();
+  EXPECT_EQ(last.rejected, 1u) << "it is enrolled now, so the other needs a registrar";
+  EXPECT_EQ(last.waiting, 0u);
+}
+
 TEST_F(DeciderTest, TheMatchersRequestIdIsInTheAuditLog) {
   World& world = *world_;
   const auto ask = [&](ServiceRole role, const std::string& id) {

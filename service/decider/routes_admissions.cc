@@ -54,14 +54,18 @@ void SayUnsound(const GalleryRule& rule, const Admissions& done) {
   }
 }
 
-// Sign: the signed verdicts, after they are recorded.
+// Sign: the signed verdicts, after they are recorded. A person decides contested identities.
 absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const DeciderState& state,
-                                          const HttpRequest& request, const GalleryId& gallery,
-                                          AdmissionPolicy policy) {
+                                          const HttpRequest& request,
+                                          const AdmissionInquiry& inquiry, AdmissionPolicy policy) {
+  const GalleryId& gallery = inquiry.gallery;
   const GalleryRule& rule = **state.Rule(gallery);
   policy.new_identities_only = rule.new_identities_only;
   if (rule.shards) policy.shards = *rule.shards;
   HEFT_ASSIGN_OR_RETURN(Admissions done, state.owner.Admit(request.bytes(), "the request", policy));
+  if (rule.automatic && !done.contested.empty()) {
+    HEFT_RETURN_IF_ERROR(service->queue->Hold(inquiry, done.contested, UnixTime()));
+  }
   Verdicts verdicts;
   double admitted = 0;
   for (const Admissions::Verdict& verdict : done.verdicts) {
@@ -92,19 +96,24 @@ absl::StatusOr<HttpResponse> Exchange(DeciderService* service, const HttpRequest
   HEFT_ASSIGN_OR_RETURN(const AdmissionInquiry inquiry,
                         state->owner.ReadInquiry(request.bytes(), "the request"));
   HEFT_ASSIGN_OR_RETURN(const GalleryRule* const rule, state->Rule(inquiry.gallery));
-  AdmissionPolicy policy;
-  if (!rule->automatic) {
-    HEFT_ASSIGN_OR_RETURN(policy, service->queue->Offer(inquiry, UnixTime()));
-    // If no enrolment is pending, only the state of the gallery is signed.
-    if (policy.entries.empty() && !inquiry.enrolments.empty()) {
-      return JsonResponse({{"status", "waiting"},
-                           {"gallery", HexString(inquiry.gallery)},
-                           {"enrolments", inquiry.enrolments.size()}},
-                          202);
-    }
+  HEFT_ASSIGN_OR_RETURN(AdmissionPolicy policy, rule->automatic
+                                                    ? service->queue->OfferHeld(inquiry, UnixTime())
+                                                    : service->queue->Offer(inquiry, UnixTime()));
+  // If no enrolment is pending, only the state of the gallery is signed; with automatic admission
+  // also if all that are pending wait for a person.
+  const bool nothing_to_decide =
+      policy.entries.empty() &&
+      (!rule->automatic || (policy.hold.size() == inquiry.enrolments.size() &&
+                            service->HasSigned(inquiry.gallery, inquiry.generation)));
+  if (nothing_to_decide && !inquiry.enrolments.empty()) {
+    return JsonResponse({{"status", "waiting"},
+                         {"gallery", HexString(inquiry.gallery)},
+                         {"enrolments", inquiry.enrolments.size()}},
+                        202);
   }
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes,
-                        Sign(service, *state, request, inquiry.gallery, std::move(policy)));
+                        Sign(service, *state, request, inquiry, std::move(policy)));
+  service->NoteSigned(inquiry.gallery, inquiry.generation);
   return BytesResponse(std::move(bytes), std::string(kHeftType));
 }
 
@@ -119,13 +128,15 @@ Json Describe(const DeciderState& state, const Waiting& waiting) {
   Json people = Json::array();
   for (const auto& person : waiting.enrolment.people) {
     if (people.size() == kMostNames) break;
-    people.push_back({{"identity", person.identity}, {"enrolled", person.known}});
+    people.push_back(
+        {{"identity", person.identity}, {"enrolled", person.known}, {"others", person.others}});
   }
   return {{"entry", HexString(waiting.enrolment.entry)},
           {"gallery", HexString(waiting.gallery)},
           {"gallery_name", rule.ok() ? (*rule)->FullName() : ""},
           {"received", waiting.received},
           {"authorised", waiting.enrolment.authorised},
+          {"client", waiting.enrolment.client},
           {"size", waiting.enrolment.people.size()},
           {"people", std::move(people)}};
 }
@@ -143,7 +154,8 @@ HttpResponse List(DeciderService* service, const HttpRequest& request) {
   }
   const std::shared_ptr<const DeciderState> state = service->state();
   const std::vector<Waiting> all = service->queue->List();
-  Json out = {{"total", all.size()}, {"admissions", Json::array()}};
+  Json out = {
+      {"total", all.size()}, {"more", service->queue->more()}, {"admissions", Json::array()}};
   const size_t end = std::min(all.size(), std::min(from, all.size()) + count);
   for (size_t i = from; i < end; ++i) out["admissions"].push_back(Describe(*state, all[i]));
   if (end < all.size()) out["next"] = std::to_string(end);

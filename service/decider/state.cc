@@ -122,6 +122,17 @@ void DeciderService::set_state(std::shared_ptr<const DeciderState> state) {
   asked_ = 0;
 }
 
+bool DeciderService::HasSigned(const GalleryId& gallery, uint64_t generation) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto it = signed_.find(gallery);
+  return it != signed_.end() && it->second == generation;
+}
+
+void DeciderService::NoteSigned(const GalleryId& gallery, uint64_t generation) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  signed_[gallery] = generation;
+}
+
 absl::Status DeciderService::Ready() {
   const uint64_t now = UnixTime();
   std::shared_ptr<const DeciderState> held;

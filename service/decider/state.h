@@ -4,6 +4,7 @@
 #ifndef HEFT_SERVICE_DECIDER_STATE_H_
 #define HEFT_SERVICE_DECIDER_STATE_H_
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -47,9 +48,13 @@ struct DeciderService {
   // Ready: whether the key is in use and its journal can be read, so that decisions can be made.
   // Checks the disk at most once in a few seconds.
   absl::Status Ready();
+  // Whether this process has signed this generation of a gallery; NoteSigned: that it has.
+  bool HasSigned(const GalleryId& gallery, uint64_t generation) const;
+  void NoteSigned(const GalleryId& gallery, uint64_t generation);
 
  private:
   mutable std::mutex mutex_;
+  std::map<GalleryId, uint64_t> signed_;
   std::shared_ptr<const DeciderState> state_;
   absl::Status ready_;
   uint64_t asked_ = 0;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes.h"
 #include "base/status.h"
 #include "heft/gallery_admin.h"
 #include "service/json.h"
@@ -25,15 +26,19 @@ absl::StatusOr<HttpResponse> ReadAdmissions(MatcherState* state, const HttpReque
   for (const std::string& gallery : names) {
     HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
     HEFT_ASSIGN_OR_RETURN(const auto waiting, WaitingEnrolments(address));
-    for (const std::vector<std::string>& identities : waiting) {
+    for (const PendingEnrolment& enrolment : waiting) {
       if (at++ < from || admissions.size() == std::max<uint64_t>(count, 1)) continue;
       Json people = Json::array();
-      for (const std::string& identity : identities) {
+      for (const std::string& identity : enrolment.identities) {
         if (people.size() == kMostNames) break;
         people.push_back({{"identity", identity}});
       }
-      admissions.push_back(
-          {{"gallery", gallery}, {"size", identities.size()}, {"people", std::move(people)}});
+      const bool is_signed = enrolment.client != SignerKey{};
+      admissions.push_back({{"gallery", gallery},
+                            {"entry", HexString(enrolment.entry)},
+                            {"client", is_signed ? HexString(enrolment.client) : std::string()},
+                            {"size", enrolment.identities.size()},
+                            {"people", std::move(people)}});
     }
   }
   const uint64_t next = from + admissions.size();

@@ -59,13 +59,6 @@ absl::StatusOr<ProbeOptions> OptionsOf(const Json& more) {
   return options;
 }
 
-// ClientOf: the client that unsigned samples are charged to. Each principal has its own budget
-// (SECURITY.md): the matcher knows the caller and names it in its reply.
-SignerKey ClientOf(const std::string& principal) {
-  const std::string text = absl::StrCat("HEFT principal\n", principal);
-  return HashBytes({reinterpret_cast<const uint8_t*>(text.data()), text.size()});
-}
-
 // ReadProbe: all checks that are possible before a signed request is recorded as taken.
 absl::StatusOr<Probe> ReadProbe(MatcherState* state, const HttpRequest& request, bool verify) {
   Probe probe;

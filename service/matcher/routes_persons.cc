@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -18,6 +19,7 @@
 #include "heft/gallery_admin.h"
 #include "service/json.h"
 #include "service/matcher/begun.h"
+#include "service/matcher/decider_link.h"
 #include "service/matcher/keyed.h"
 #include "service/matcher/samples.h"
 #include "service/matcher/state.h"
@@ -134,9 +136,10 @@ absl::StatusOr<Json> EnrolEach(MatcherState* state, const HttpRequest& request,
         "this service has no keys for enrolment ([keys] enrolment)");
   }
   HEFT_ASSIGN_OR_RETURN(auto signer, state->galleries.Signer());
-  HEFT_ASSIGN_OR_RETURN(
-      const IncomingRequest asked,
-      IncomingRequest::Read(*engine, std::move(signer), in.samples.files, kAllRows));
+  HEFT_ASSIGN_OR_RETURN(IncomingRequest asked, IncomingRequest::Read(*engine, std::move(signer),
+                                                                     in.samples.files, kAllRows));
+  SignerKey& client = asked.request.client;
+  if (client == SignerKey{}) client = ClientOf(request.who.name);
   const Hash what = WhatIsAsked(in, asked);
   Json outcomes = Json::array();
   bool taken = false;
@@ -154,13 +157,18 @@ absl::StatusOr<Json> EnrolEach(MatcherState* state, const HttpRequest& request,
       return absl::OkStatus();
     };
     const auto done = EnrolOnce(*engine, address, asked, in.samples.files, in.options, {}, take);
-    if (!done.ok() && taken && !outcomes.empty()) {
-      return absl::Status(done.status().code(),
-                          absl::StrCat(done.status().message(), "; the galleries before ", gallery,
-                                       " (in alphabetical order) have it: repeat with the same "
-                                       "Idempotency-Key for the others"));
+    if (!done.ok()) {
+      std::string why(done.status().message());
+      if (taken && !outcomes.empty()) {
+        absl::StrAppend(&why, "; the galleries before ", gallery,
+                        " (in alphabetical order) have it: repeat with the same Idempotency-Key "
+                        "for the others");
+      }
+      absl::Status refused(done.status().code(), why);
+      // A full quarantine or log of requests stays full for hours.
+      if (absl::IsResourceExhausted(refused)) refused.SetPayload(kSpent, absl::Cord());
+      return refused;
     }
-    HEFT_RETURN_IF_ERROR(done.status());
     outcomes.push_back(Outcome(gallery, *done));
   }
   Begun(state->config.state).End(what);

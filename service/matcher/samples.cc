@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/bytes.h"
 #include "base/status.h"
 #include "service/access/jwt.h"
 #include "service/json.h"
@@ -93,6 +94,11 @@ absl::StatusOr<SampleRequest> ReadOsia(const HttpRequest& request) {
 }
 
 }  // namespace
+
+SignerKey ClientOf(const std::string& principal) {
+  const std::string text = absl::StrCat("HEFT principal\n", principal);
+  return HashBytes(AsBytes(text));
+}
 
 absl::StatusOr<SampleRequest> ReadSampleRequest(const HttpRequest& request,
                                                 std::initializer_list<std::string_view> known) {

@@ -37,6 +37,10 @@ struct SampleRequest {
 absl::StatusOr<SampleRequest> ReadSampleRequest(const HttpRequest& request,
                                                 std::initializer_list<std::string_view> known);
 
+// ClientOf: the client that unsigned samples are charged to. Each principal has its own budget and
+// its own limits (SECURITY.md): the matcher knows the caller and names it to the key owner.
+SignerKey ClientOf(const std::string& principal);
+
 // A member of `more`, or the fallback if it is missing. kInvalidArgument for another type.
 absl::StatusOr<std::string> TextOf(const Json& object, const char* name,
                                    std::string_view fallback = "");

@@ -96,4 +96,30 @@ export PGDATABASE=restored
 believe main
 identify main 5 "$work/of-restored"
 decide "$work/of-restored" >/dev/null
+
+# --- Two enrolments of a new name wait side by side. The key owner picks neither until one is chosen.
+encrypt enrolment 20 24
+for row in 20 24; do
+  sql -c "SELECT brought FROM heft.heft_enrol('main', $(pair enrolment "$row"), 'carol')" >/dev/null
+done
+answer() {
+  value_of "$work/pending" "heft.heft_pending('main')"
+  "$heft" admit --quiet --json --model "$work/owner/model.heft" \
+    --secret-key "$work/owner/keys/secret.key" --in "$work/pending" --out "$work/$1" "${@:2}"
+  bring "$1" "$work/$1"
+}
+answer undecided >"$work/undecided.json"
+mapfile -t entries < <(grep -o '"entry": "[0-9a-f]*"' "$work/undecided.json" | cut -d'"' -f4)
+((${#entries[@]} == 2)) || die "not two claims: $(cat "$work/undecided.json")"
+[[ "$(sql -c "SELECT admitted, rejected, waiting FROM heft.heft_admit('main', $(file undecided))")" == "0|0|2" ]] ||
+  die "one was picked"
+answer first --entry "${entries[0]}" >/dev/null
+answer second --entry "${entries[1]}" >/dev/null
+[[ "$(sql -c "SELECT admitted, waiting FROM heft.heft_admit('main', $(file first))")" == "1|1" ]] ||
+  die "the chosen one was not admitted"
+sql -c "SELECT heft.heft_admit('main', $(file second))" 2>"$work/error" && die "two were admitted as carol"
+grep -q '"carol" is enrolled already' "$work/error" || die "whose name is taken? $(cat "$work/error")"
+answer rest | grep -q ENROLLED || die "the other needs no registrar"
+[[ "$(sql -c "SELECT rejected, waiting FROM heft.heft_admit('main', $(file rest))")" == "1|0" ]] ||
+  die "the other one waits on"
 echo "flow_test: as it should be"

@@ -11,10 +11,13 @@ class Administration(Case):
         self.refused("ALREADY_EXISTS", ".", "heft_gallery_create", world.matcher, "desk", None)
         self.assertEqual(world.enrol("desk", [0, SAMPLES], metadata=["site=bonn"], expires=1 << 40)
                          ["waiting"], 2)
-        self.assertEqual(ask("heft_gallery_waiting", "desk"), [["person 0", "person 1"]])
+        (waiting,) = ask("heft_gallery_waiting", "desk")
+        self.assertEqual((waiting["identities"], waiting["client"]), (["person 0", "person 1"], ""))
+        self.assertGreater(waiting["bytes"], 0)
         inquiry = ask("heft_key_owner_inquiry", world.owner, world.pending("desk"))
         self.assertEqual(inquiry["gallery_id"], created["gallery_id"])
         entry = inquiry["enrolments"][0]["entry"]
+        self.assertEqual((entry, inquiry["more"]), (waiting["entry"], 0))
         self.assertEqual([p["known"] for p in inquiry["enrolments"][0]["people"]], [False, False])
         done, answer = world.admit("desk", entries=[entry], reject=["person 1"])
         self.assertEqual((done["admitted"], done["rejected"]), (1, 1))
@@ -30,6 +33,22 @@ class Administration(Case):
         stats = ask("heft_gallery_stats", "desk", world.model)
         self.assertEqual((stats["templates"], stats["waiting"]), (1, 0))
         self.assertGreater(stats["noise_margin"], 0.5)
+
+    def test_two_enrolments_of_one_name(self):
+        world.enrol("rivals", [0], identity="carol", client="ab" * 32)
+        world.enrol("rivals", [SAMPLES], identity="carol")
+        done, answer = world.admit("rivals")
+        self.assertEqual((done["admitted"], done["waiting"]), (0, 2))
+        (contested,) = answer["contested"]
+        self.assertEqual((contested["identity"], contested["elsewhere"]), ("carol", 0))
+        entries = {claim["client"]: claim["entry"] for claim in contested["claims"]}
+        self.assertEqual(set(entries), {"ab" * 32, ""})
+        _, answer = world.admit("rivals", hold=[entries[""]])
+        self.assertEqual(answer["contested"][0]["elsewhere"], 1)
+        done, answer = world.admit("rivals", entries=[entries[""]])
+        self.assertEqual((done["admitted"], done["waiting"], answer["contested"]), (1, 1, []))
+        self.refused("INVALID_ARGUMENT", "64", "heft_matcher_enrol", world.matcher, "rivals",
+                     world.encrypt([1]), heft.options(client="ann"), None, None, None)
 
     def test_second_template_needs_authorisation(self):
         world.gallery("known", 1)

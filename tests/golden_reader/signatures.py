@@ -127,9 +127,9 @@ def audited(folder, key_id, model_id, gamma):
     assert seed == keyed_hash(audit_key, b"reply", nonce)
     commitment = blake(b"HEFT seed of a reply, version 1" + nonce + seed)
     assert origin == (gallery_id, 1, root, nonce, commitment)
-    r = open_envelope(folder / "pending.ct", "ADRQ", 2)
+    r = open_envelope(folder / "pending.ct", "ADRQ", 3)
     binding(r, key_id, model_id, gamma)
-    assert (r.raw(16), r.u64(), r.raw(32), r.u64()) == (gallery_id, 1, root, 0)
+    assert (r.raw(16), r.u64(), r.raw(32), r.u64(), r.u64()) == (gallery_id, 1, root, 0, 0)
     r.end()
     kind, file = signed_file(folder / "state.heft")
     assert kind == b"ADMS"

@@ -58,7 +58,8 @@ HEFT_C_API heft_status heft_gallery_list(const char* name, const heft_options* o
 // DescribePerson: templates as above, waiting.
 HEFT_C_API heft_status heft_gallery_person(const char* name, const char* identity,
                                            heft_result** result, heft_error** error);
-// WaitingEnrolments: an array of arrays of identities.
+// WaitingEnrolments: an array of pending enrolments: entry and client (hex; client empty: not
+// signed), bytes, identities [text].
 HEFT_C_API heft_status heft_gallery_waiting(const char* name, heft_result** result,
                                             heft_error** error);
 // VerifyGallery: intact, complaints [text], damaged [block], generation, blocks. `model` may be

@@ -93,16 +93,18 @@ HEFT_C_API heft_status heft_key_owner_require_canaries(heft_key_owner* owner, he
 // ---- Requests of a server.
 
 // heft_key_owner_inquiry: the pending enrolments in a request; opens and signs nothing
-// (ReadInquiry): gallery_id, generation, enrolments [{entry (hex), authorised, people [{identity,
-// known}]}].
+// (ReadInquiry): gallery_id, generation, enrolments [{entry (hex), authorised, client, people
+// [{identity, known, others}]}], more.
 HEFT_C_API heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_bytes request,
                                               heft_result** result, heft_error** error);
 // heft_key_owner_admit: opens the proofs of the norms of all pending templates, and decides.
-// Options: "only", "reject" (identities, added), "entries", "reject_entries" (of an inquiry,
-// added), "new_identities_only", "put_back" (flags; AdmissionPolicy), "shards" (text: the shard
-// list, if the gallery is a bucket). `admission` is for heft_matcher_admit. `result` (may be NULL):
-// admitted (a number), rejected [{identity, rejection, reason}], groups [{rejection, cause, remedy,
-// identities}], one for each cause of rejections (Admissions).
+// Options: "only", "reject" (identities, added), "entries", "reject_entries", "hold" (of an
+// inquiry, added), "new_identities_only", "put_back" (flags; AdmissionPolicy), "shards" (text: the
+// shard list, if the gallery is a bucket). `admission` is for heft_matcher_admit. `result` (may be
+// NULL): admitted (a number), rejected [{identity, rejection, reason}], groups [{rejection, cause,
+// remedy, identities}], one for each cause of rejections, contested [{identity, claims [{entry,
+// client}], elsewhere}], new identities that wait because several enrolments have them
+// (Admissions).
 HEFT_C_API heft_status heft_key_owner_admit(const heft_key_owner* owner, heft_bytes request,
                                             const heft_options* options, heft_buffer** admission,
                                             heft_result** result, heft_error** error);

@@ -44,9 +44,10 @@ HEFT_C_FREE_AT(matcher)
 // heft_matcher_enrol: fuses all samples of the files and adds them as pending templates, all or
 // none. Creates the gallery if it does not exist. Options: "identity" (instead of the samples'
 // labels), "all_pairs", "average" (flags), "authorisation" (bytes; heft_authorise), "metadata"
-// (texts "key=value", added), "expires" (Unix seconds), "idempotency_key" (text). `trust` lists the
-// registrars of an authorisation; NULL without one. Result: brought, waiting, templates, blocks,
-// repeated.
+// (texts "key=value", added), "expires" (Unix seconds), "idempotency_key" (text), "client" (text: the
+// key that signed the files, 64 digits; the key owner is shown it, and pending enrolments are limited
+// by it). `trust` lists the registrars of an authorisation; NULL without one. Result: brought,
+// waiting, templates, blocks, repeated.
 HEFT_C_API heft_status heft_matcher_enrol(const heft_matcher* matcher, const char* gallery,
                                           const heft_files* files, const heft_options* options,
                                           const heft_trust* trust, heft_monitor monitor, void* user,
