@@ -197,7 +197,8 @@ void DefineBudgetUse(py::module_& m) {
           },
           "That key's id, or None.");
   Function(m, "default_limits", &DefaultLimits,
-           "What may be published of a model's galleries until set_budget says otherwise.",
+           "What may be published of a model's galleries until set_budget says otherwise: as many\n"
+           "scores as training or calibration measured, 0 without this measurement.",
            py::arg("model"));
 }
 
