@@ -79,7 +79,8 @@ PageTable LinkTable(const ProtectionStudy& study) {
   table.caption = absl::StrCat(
       "D_sys, 0: pairs of one person cannot be told from others, 1: every one can (Gomez-Barrero "
       "et al., 2018, omega 1). By chance: what the same estimate says of shuffled pairs, mean and "
-      "97.5th percentile: it is above 0 because histograms of few pairs are never alike, and of ten "
+      "97.5th percentile: it is above 0 because histograms of few pairs are never alike, and of "
+      "ten "
       "functions one is above that percentile by chance in one run of four. The recognition's own "
       "D_sys, under one key: ",
       Fixed(study.matcher.d_sys, 3), ".");
@@ -110,8 +111,9 @@ PageTable LeakTable(const ProtectionStudy& study) {
   PageTable table;
   table.caption = absl::StrFormat(
       "No key is stolen: what the key owner's answers to probes of an attacker's choice give away. "
-      "Cosine of the best guess with the template, and how often it is accepted at FMR 1e-3. The "
-      "budget publishes %d scores of an identity, ever, and %d decisions at once.",
+      "Cosine of the best guess with the template, and how often it is accepted at FMR 1e-3. "
+      "The default budget of this model publishes %d scores of an identity, ever, and %d decisions "
+      "at once.",
       study.limits.scores, study.limits.decisions);
   table.columns = {{"answers", true}, {"cosine"}, {"accepted"}};
   const auto add = [&](const std::vector<Recovery>& rows, const char* what) {
@@ -205,6 +207,9 @@ std::string ToText(const ProtectionStudy& study) {
                           "squares\n",
                           row.modality, row.learned.cosine, row.learned.blind, row.least_squares);
   }
+  absl::StrAppendFormat(
+      &text, "the default budget: %d scores of an identity, ever; %d decisions at once\n",
+      study.limits.scores, study.limits.decisions);
   for (const Recovery& row : study.from_scores) {
     absl::StrAppendFormat(&text, "  %d scores: %.2f, accepted at FMR 1e-3: %s\n", row.answers,
                           row.cosine, Percent(row.accepted[0]));
