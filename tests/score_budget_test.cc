@@ -62,7 +62,7 @@ TEST_F(ScoreBudgetTest, NoScoreIsOpenedUntilItIsAllowedOnPurpose) {
     const std::string reply = w_(std::string(kind) + ".ct");
     Args ask = {"identify", "--out", reply};
     if (std::string(kind) == "claim") ask = {"verify", "--identity", "0", "--out", reply};
-    Must(kServer, Serve(ask, "1"));
+    Must(kServer, Serve(ask, "0"));
     const std::string journal = Slurp(w_("keys/secret.key.journal"));
     const Finished refused = RunProgram(kHeft, Owner("decrypt", {"--in", reply, "--scores"}));
     EXPECT_EQ(refused.exit_code, kBudget) << refused.err;
@@ -73,10 +73,10 @@ TEST_F(ScoreBudgetTest, NoScoreIsOpenedUntilItIsAllowedOnPurpose) {
     EXPECT_THAT(refused.err, HasSubstr("heft budget --set N"));
     EXPECT_EQ(Slurp(w_("keys/secret.key.journal")), journal) << "nothing was spent";
     // The same reply is good for a decision.
-    EXPECT_EQ(Must(kHeft, Owner("decrypt", {"--in", reply, "--threshold", "0.3"}))["accept"], true);
+    EXPECT_EQ(Must(kHeft, Owner("decrypt", {"--in", reply, "--threshold", "0.5"}))["accept"], true);
   }
   EXPECT_EQ(Must(kHeft, Owner("budget", {"--set", "4"}))["limits"]["scores"], 4);
-  Must(kServer, Serve({"verify", "--identity", "0", "--out", w_("again.ct")}, "1"));
+  Must(kServer, Serve({"verify", "--identity", "0", "--out", w_("again.ct")}, "0"));
   const auto opened = Must(kHeft, Owner("decrypt", {"--in", w_("again.ct"), "--scores"}));
   EXPECT_EQ(opened["candidates"][0]["scores_left"], 1) << "one client gets half of four";
 }
