@@ -136,8 +136,8 @@ TEST_F(RecoveryTest, FromDecisions) {
   }
 }
 
-// The default budget of scores is what training measured on other people, and the one after it
-// would recover templates of these people too.
+// The default budget of scores is what training measured on people of its own, and it protects the
+// targets of this test, too.
 TEST_F(RecoveryTest, TheDefaultsStayBelowWhatIsAccepted) {
   const BudgetLimits limits = DefaultLimits(*model_);
   const auto figures = FiguresOf(*model_);
