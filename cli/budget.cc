@@ -46,7 +46,8 @@ void AddBudget(Command app) {
                  "heft budget --model m.heft --secret-key secret.key --set 16", Run);
   AddKeyOptions(command, &options->key, "secret key");
   command.Add("--set", &options->scores,
-              "allow this many scores of an identity, ever; SECURITY.md says what they reveal");
+              "allow this many scores of an identity, ever (default: what training measured, 0 "
+              "without a measurement); SECURITY.md says what they reveal");
   command.Add("--set-decisions", &options->decisions,
               "allow this many decisions on an identity a day");
   command.Add("--set-client-bits", &options->client_bits,

@@ -85,7 +85,7 @@ absl::StatusOr<Described> Open(const Common& common, const Options& options, con
     HEFT_ASSIGN_OR_RETURN(threshold, owner.ThresholdFor(replies, options.rule));
   }
   HEFT_ASSIGN_OR_RETURN(const BudgetUse use, owner.Budget());
-  Warn(common, DescribeCost(use, options.top));
+  if (use.limits.scores > 0) Warn(common, DescribeCost(use, options.top));
   HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, owner.Open(replies, flooding, options.top));
   return DescribeScores(opened, threshold);
 }
@@ -182,7 +182,8 @@ void AddDecrypt(Command app) {
   const Option scores =
       command.Add("--scores", &options->scores,
                   "publish scores instead of a decision: they give templates away, and an identity "
-                  "has few of them, ever (heft budget)");
+                  "has as many of them, ever, as training measured to be safe, mostly none (heft "
+                  "budget)");
   command
       .Add("--top", &options->top,
            "number of candidates to publish; each costs a score of the budget")

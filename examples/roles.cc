@@ -54,8 +54,7 @@ int main() {
   if (!trust.Add(heft::Role::kServer, "server", key.public_key()).ok()) return 1;
   if (!owner.RequireSigned(trust).ok()) return 1;
   // One in ten searches by strangers may return a name in a gallery of this size.
-  const heft::ChosenThreshold at = Check(owner.ThresholdFor(reply, "reply", {.fpir = 0.1}));
-  const heft::OpenedScores opened = Check(owner.Open(reply, "reply"));
-  for (const auto& c : opened.candidates) std::cout << c.identity << "  " << c.score << "\n";
-  return opened.Decide(at).identity == "person 7" ? 0 : 1;
+  const heft::Decision decision = Check(owner.Decide(reply, "reply", {.fpir = 0.1}));
+  std::cout << (decision.accepted ? "accept " + decision.identity : "reject") << "\n";
+  return decision.identity == "person 7" ? 0 : 1;
 }

@@ -12,6 +12,7 @@
 #include "fusion/rings.h"
 #include "fusion/testing.h"
 #include "gallery/owner/admit_all.h"
+#include "gallery/owner/allow_scores.h"
 #include "gallery/scores.h"
 #include "heft/inspect.h"
 #include "heft/seal_key_owner.h"
@@ -34,7 +35,7 @@ class ExchangeTest : public ::testing::Test {
   struct World {
     Model model = testing::RandomModel({24, 16}, 16, 3);
     Model other = testing::RandomModel({24, 16}, 16, 3, "compact-pq");
-    KeyOwner owner = *KeyOwner::Generate(model);
+    KeyOwner owner = testing::AllowScores(*KeyOwner::Generate(model));
     std::vector<uint8_t> encryption = owner.EncryptionKey();
     Client client = *Client::Create(model, encryption);
     std::vector<uint8_t> face = *client.Encrypt("m0", Row(24, 1), "ann");
@@ -167,14 +168,15 @@ TEST_F(ExchangeTest, SecretKeysComeBackAndAreNotOverwritten) {
   EXPECT_EQ(fs::status(heft).permissions(), fs::perms(0600));
   EXPECT_EQ(ImportSealSecretKey(world_->model, id, seal, heft).code(),
             absl::StatusCode::kAlreadyExists);
-  const auto owner = KeyOwner::Load(world_->model, heft);
-  ASSERT_TRUE(owner.ok()) << owner.status();
+  auto loaded = KeyOwner::Load(world_->model, heft);
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  const KeyOwner owner = testing::AllowScores(*std::move(loaded));
   // It opens what the first one's keys have made.
   const auto server = Server::Create(world_->model, *world_->owner.EvaluationKeys());
   ASSERT_TRUE(
       testing::EnrolNow(*server, world_->owner, folder_ / "gallery", {{world_->face, "m0"}}).ok());
   const auto reply = server->Identify(*Gallery::Open(folder_ / "gallery"), {{world_->face, "m0"}});
-  EXPECT_EQ(owner->Open(*reply, "reply")->candidates.at(0).identity, "ann");
+  EXPECT_EQ(owner.Open(*reply, "reply")->candidates.at(0).identity, "ann");
   // Of others' reading, of other parameters, damaged.
   EXPECT_EQ(ImportSealSecretKey(world_->other, id, seal, folder_ / "new").code(),
             absl::StatusCode::kFailedPrecondition);

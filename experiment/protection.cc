@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -218,8 +219,9 @@ class Study {
     out_.figures = FiguresOf(model_);
     out_.fmr_1e3 = ImpostorThreshold(people, 1e-3);
     const double thresholds[] = {out_.fmr_1e3};
-    std::vector<int> answers = {1, 2, 4, 8, 16, 32};
-    std::erase_if(answers, [&](int k) { return k > static_cast<int>(model_.gamma); });
+    std::set<int> counts = {0, 1, 2, 4, 8, 16, 32, static_cast<int>(out_.limits.scores)};
+    std::erase_if(counts, [&](int k) { return k > static_cast<int>(model_.gamma); });
+    const std::vector<int> answers(counts.begin(), counts.end());
     HEFT_ASSIGN_OR_RETURN(out_.from_scores, RecoverFromScores(people, Probes::kChosen, answers,
                                                               thresholds, out_.options.seed));
     const int decisions[] = {16, 32, 128, 1024};

@@ -121,7 +121,8 @@ PageTable LeakTable(const ProtectionStudy& study) {
   table.caption = absl::StrFormat(
       "No key is stolen: the attacker chooses probes and sees the key owner's answers. The table "
       "gives the cosine of the best guess with the template, and how often it is accepted at FMR "
-      "1e-3. The budget publishes %d scores of an identity, ever, and %d decisions at once.",
+      "1e-3. The default budget of this model publishes %d scores of an identity, ever, and %d "
+      "decisions at once.",
       study.limits.scores, study.limits.decisions);
   table.columns = {{"answers", true}, {"cosine"}, {"accepted"}};
   const auto add = [&](const std::vector<Recovery>& rows, const char* what) {
@@ -235,6 +236,9 @@ std::string ToText(const ProtectionStudy& study) {
                           "squares\n",
                           row.modality, row.learned.cosine, row.learned.blind, row.least_squares);
   }
+  absl::StrAppendFormat(
+      &text, "the default budget: %d scores of an identity, ever; %d decisions at once\n",
+      study.limits.scores, study.limits.decisions);
   for (const Recovery& row : study.from_scores) {
     absl::StrAppendFormat(&text, "  %d scores: %.2f, accepted at FMR 1e-3: %s\n", row.answers,
                           row.cosine, Percent(row.accepted[0]));

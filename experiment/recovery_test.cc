@@ -11,6 +11,7 @@
 
 #include "experiment/random_model.h"
 #include "features/dataset.h"
+#include "fusion/recovery_figures.h"
 #include "gallery/owner/budget_use.h"
 #include "heft/train.h"
 
@@ -135,25 +136,28 @@ TEST_F(RecoveryTest, FromDecisions) {
   }
 }
 
-// What the defaults are chosen for.
+// The default budget of scores is what training measured on people of its own, and it protects the
+// targets of this test, too.
 TEST_F(RecoveryTest, TheDefaultsStayBelowWhatIsAccepted) {
   const BudgetLimits limits = DefaultLimits(*model_);
-  EXPECT_EQ(limits.scores, 4u);
-  const std::vector<int> scores = {static_cast<int>(Share(limits.scores)),
-                                   static_cast<int>(limits.scores)};
+  const auto figures = FiguresOf(*model_);
+  ASSERT_TRUE(figures.has_value());
+  EXPECT_EQ(limits.scores, figures->AllowedScores());
+  const std::vector<int> scores = {static_cast<int>(limits.scores)};
   for (const Probes probes : {Probes::kChosen, Probes::kStrangers}) {
-    const auto found = Scores(probes, scores);
-    EXPECT_LE(found[0].accepted[1], 0.05) << "one client, all that it may get of an identity";
-    EXPECT_LE(found[1].accepted[1], 0.15) << "all of them together";
+    EXPECT_LE(Scores(probes, scores)[0].accepted[1], 0.0125) << "one of 80 at most";
   }
+  Model unmeasured = *model_;
+  unmeasured.training_summary = "{}";
+  EXPECT_EQ(DefaultLimits(unmeasured).scores, 0u);
   const std::vector<int> day = {static_cast<int>(Share(limits.decisions))};
   EXPECT_LE((*RecoverFromDecisions(*people_, day, at_1e3_, 1))[0].accepted[0], 0.03)
       << "one client's first day";
   // A decision is charged less than a score by no more than it tells less: the chance of 1 in 8
   // takes 4 scores, and more than 40 decisions.
-  const std::vector<int> forty = {static_cast<int>(limits.scores * kScoreBits / kDecisionBits)};
+  const std::vector<int> forty = {static_cast<int>(4 * kScoreBits / kDecisionBits)};
   EXPECT_LT((*RecoverFromDecisions(*people_, forty, at_1e3_, 1))[0].accepted[0],
-            Scores(Probes::kChosen, {static_cast<int>(limits.scores)})[0].accepted[1]);
+            Scores(Probes::kChosen, {4})[0].accepted[1]);
 }
 
 // Of several templates the best score is published: a guess has more to be near to, and the answers

@@ -98,6 +98,9 @@ class SampleMeasurer {
   absl::StatusOr<SampleStudy> Run() {
     HEFT_RETURN_IF_ERROR(Check());
     for (const SampleWay& way : ways_) out_.rows.push_back({way, {}, {}});
+    for (const Model& model : models_) {
+      out_.scores = std::max(out_.scores, DefaultLimits(model).scores);
+    }
     plain_.resize(ways_.size());
     encrypted_.resize(ways_.size());
     HEFT_RETURN_IF_ERROR(
@@ -141,7 +144,6 @@ class SampleMeasurer {
     out_.people += static_cast<int>(draws[0].people.size());
     out_.left_out += draws[0].left_out;
     out_.agreement += Share() * *model.sample_agreement;
-    out_.scores = DefaultLimits(model).scores;
     HEFT_ASSIGN_OR_RETURN(const PlainFold plain, PlainFold::Create(data, model));
     HEFT_RETURN_IF_ERROR(ScoreFold(model, data, draws));
     for (size_t w = 0; w < ways_.size(); ++w) {

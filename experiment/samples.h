@@ -46,7 +46,7 @@ struct SampleStudy {
   int people = 0;        // who have enough samples
   int left_out = 0;      // who have not
   double agreement = 0;  // Model::sample_agreement, mean over the folds
-  uint64_t scores = 0;   // of an identity that are published, ever (DefaultLimits)
+  uint64_t scores = 0;   // of an identity that are published, ever: most of the models' defaults
   std::vector<SampleRow> rows;
   std::vector<MixedRow> mixed;
 };

@@ -24,6 +24,7 @@
 #include "fusion/testing.h"
 #include "gallery/change.h"
 #include "gallery/enrol_directly.h"
+#include "gallery/owner/allow_scores.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/server_impl.h"
 #include "gallery/testing.h"
@@ -108,7 +109,7 @@ class RekeyTest : public ::testing::Test {
     const Gallery::Impl gallery = *party.server->OpenGallery(directory, false);
     auto scores = party.server->Identify(gallery, Set(party, {0}, true), {});
     EXPECT_TRUE(scores.ok()) << scores.status();
-    const KeyOwner owner = *KeyOwner::Impl::Own(*model_, Copy(party.secret));
+    const KeyOwner owner = testing::AllowScores(*KeyOwner::Impl::Own(*model_, Copy(party.secret)));
     auto slots =
         Inside::Of(owner).OpenRawSlotsUnsafe(SerializeScores(context(), *scores), "scores");
     EXPECT_TRUE(slots.ok()) << slots.status();

@@ -196,7 +196,8 @@ std::string DescribeAttacks(const Json& summary) {
     absl::StrAppendFormat(
         &text,
         "  templates recovered from 1 score are accepted at FMR %g by %.1f%%, from 4 by %.1f%%; "
-        "from 16 decisions by %.1f%%. Below 1%%, so budgets: %d scores, %d decisions\n",
+        "from 16 decisions by %.1f%%. Below 1%%, so budgets: %d scores (the default), %d "
+        "decisions\n",
         (*recovery)["fmr"].get<double>(), 100 * share("scores", 1), 100 * share("scores", 4),
         100 * share("decisions", 16), (*recovery)["allowed_scores"].get<int>(),
         (*recovery)["allowed_decisions"].get<int>());

@@ -230,7 +230,9 @@ void DefineBudgetUse(py::module_& m) {
           },
           "The id of that key, or None.");
   Function(m, "default_limits", &DefaultLimits,
-           "The limits of a model's galleries until set_budget changes them.", py::arg("model"));
+           "The limits of a model's galleries until set_budget changes them: as many scores as\n"
+           "training or calibration measured, 0 without this measurement.",
+           py::arg("model"));
 }
 
 }  // namespace

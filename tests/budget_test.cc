@@ -35,6 +35,7 @@ class BudgetTest : public ::testing::Test {
     for (const char* row : {"0", "3"}) Enrol(row);
     Believe(K("trust.heft"), K("gallery"));
     Unpin(K("trust.heft"));
+    Must(kHeft, Budget({"--set", "2"}));  // by default there is no score to spend
   }
 
   static std::string W(const std::string& path) { return (*work_)(path); }
@@ -124,7 +125,6 @@ class BudgetTest : public ::testing::Test {
 Workplace* BudgetTest::work_;
 
 TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
-  EXPECT_EQ(Must(kHeft, Budget())["limits"]["scores"], 2) << "of 16 dimensions";
   EXPECT_EQ(Must(kHeft, Budget({"--set", "4"}))["limits"]["scores"], 4);
   for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("1")));
   const std::string journal = Slurp(K("secret.key.journal"));
@@ -303,7 +303,7 @@ TEST_F(BudgetTest, BeginningAnewIsAnActThatIsRecorded) {
   Must(kHeft, Decrypt(Verify("1")));
   fs::remove(K("secret.key.journal"));
   ExpectRefused(Budget({"--restart"}), kUsage, "--reason");
-  const auto begun = Must(kHeft, Budget({"--restart", "--reason", "the disk died"}));
+  const auto begun = Must(kHeft, Budget({"--restart", "--reason", "the disk died", "--set", "2"}));
   ASSERT_EQ(begun["restarts"].size(), 1u);
   EXPECT_EQ(begun["restarts"][0]["reason"], "the disk died");
   EXPECT_EQ(begun["restart_count"], 1);

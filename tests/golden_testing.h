@@ -17,6 +17,7 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/testing.h"
 #include "gallery/import.h"
+#include "gallery/owner/allow_scores.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/server_impl.h"
 #include "tests/golden.h"
@@ -57,8 +58,9 @@ class GoldenTest : public ::testing::Test {
   }
   KeyOwner Owner() const { return Owner(secret_); }
   KeyOwner Owner(const ckks::SecretKey& secret) const {
-    return Ok(KeyOwner::Impl::Own(model_, Ok(ckks::SecretKey::FromCoefficients(
-                                              context(), secret.key_id(), secret.coefficients()))));
+    return testing::AllowScores(Ok(KeyOwner::Impl::Own(
+        model_,
+        Ok(ckks::SecretKey::FromCoefficients(context(), secret.key_id(), secret.coefficients())))));
   }
   // Imports a gallery of version 0.1 into a store of its own; returns its folder.
   std::string Imported(const std::string& from) const {

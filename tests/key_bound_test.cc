@@ -85,6 +85,7 @@ TEST_F(KeyBoundTest, OpeningsEndAndRekeyGoesOn) {
   EXPECT_THAT(warned.err, HasSubstr("heft rekey"));
   // A score reveals at most one bit, and less than one is left.
   Tell(kKeyBits - kKeyBits / 2 - 1);
+  RaiseBudget(w_("model.heft"), w_("keys/secret.key"));
   const Finished score = Decide({"--scores", "--quiet"});
   EXPECT_EQ(score.exit_code, kBudget);
   EXPECT_EQ(score.out, "");

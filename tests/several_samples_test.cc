@@ -226,7 +226,10 @@ TEST_F(SeveralSamplesTest, ProtectionIsMeasured) {
   const auto& stolen = found["irreversibility"]["stolen_key"];
   ASSERT_EQ(stolen.size(), 2u);
   for (const auto& row : stolen) EXPECT_GT(row["learned"], row["without_template"]);
-  EXPECT_EQ(found["irreversibility"]["scores"].size(), 5u);  // 1 to 16 of 16 dimensions
+  EXPECT_EQ(found["irreversibility"]["scores"].size(), 6u);  // 0 to 16 of 16 dimensions
+  const auto summary = nlohmann::json::parse(ReadModel(W("model.heft")).training_summary);
+  EXPECT_EQ(found["irreversibility"]["published"]["scores"], summary["recovery"]["allowed_scores"])
+      << "the default budget is what training measured";
   const auto& renewal = found["renewability"];
   EXPECT_NEAR(renewal["auroc_before"], renewal["auroc_after"], 5e-3);
   EXPECT_LE(renewal["score_largest"], 2 * kScoreNoise);

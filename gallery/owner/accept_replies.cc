@@ -206,7 +206,8 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
     opening.told = published * KeyUnits(purpose.decision, error);
     opening.most_told = MostKeyUnits(static_cast<uint32_t>(instance().params().n()));
   }
-  opening.defaults = DefaultLimits(model_);
+  opening.defaults = defaults_;
+  opening.no_scores = no_scores_;
   HEFT_RETURN_IF_ERROR(journal_->Charge(opening));
   return out;
 }

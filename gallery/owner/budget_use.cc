@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "fusion/recovery_figures.h"
 
 namespace heft {
 namespace {
@@ -26,12 +30,24 @@ double ReconstructionCosine(uint64_t scores, uint32_t gamma) {
 }
 
 BudgetLimits DefaultLimits(const Model& model) {
-  // From an eighth of a template's coordinates the best guess is rarely accepted at an FMR of 1e-3
-  // (evaluation/recovery.h, SECURITY.md); never as many as the literature needs, 50.
-  constexpr uint64_t kLiterature = 49;
   BudgetLimits limits;
-  limits.scores = std::clamp<uint64_t>(model.gamma / 8, 2, kLiterature);
+  const auto figures = FiguresOf(model);
+  limits.scores = figures ? figures->AllowedScores() : 0;
   return limits;
+}
+
+std::string WhyNoScores(const Model& model) {
+  const auto figures = FiguresOf(model);
+  const char* const why =
+      !figures ? "the model holds no measurement of what scores give away, so no score of a person "
+                 "may be opened"
+      : figures->AllowedScores() == 0
+          ? "training measured that no score of a person may be opened without giving the "
+            "template away"
+          : "the budget is set to no score of a person";
+  return absl::StrCat(why,
+                      "; decisions go on (without --scores). To publish scores on purpose, allow N "
+                      "of each person: heft budget --set N");
 }
 
 BudgetUse Summarise(const QueryJournal::Status& status, const Model& model) {

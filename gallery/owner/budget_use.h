@@ -3,6 +3,8 @@
 #ifndef HEFT_GALLERY_OWNER_BUDGET_USE_H_
 #define HEFT_GALLERY_OWNER_BUDGET_USE_H_
 
+#include <string>
+
 #include "gallery/owner/query_journal.h"
 #include "heft/key_owner.h"
 
@@ -10,8 +12,12 @@ namespace heft {
 
 // ReconstructionCosine: expected cosine between a template of `gamma` dimensions and the best guess
 // from its scores against as many random probes, all known: the template's projection on the space
-// that they span. In (0, 1].
+// that they span. In [0, 1].
 double ReconstructionCosine(uint64_t scores, uint32_t gamma);
+
+// WhyNoScores: the refusal where the budget of scores is 0: what the model's training measured,
+// and how to allow scores on purpose. At most two sentences.
+std::string WhyNoScores(const Model& model);
 
 // Summarise: of a model's galleries.
 BudgetUse Summarise(const QueryJournal::Status& status, const Model& model);

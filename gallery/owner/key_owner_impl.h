@@ -22,6 +22,7 @@
 #include "fusion/samples.h"
 #include "gallery/admission.h"
 #include "gallery/owner/best_places.h"
+#include "gallery/owner/budget_use.h"
 #include "gallery/owner/canaries.h"
 #include "gallery/owner/query_journal.h"
 #include "gallery/owner/rejections.h"
@@ -217,13 +218,17 @@ class KeyOwner::Impl {
         flooded_(FindProfile(model.profile)->flooded),  // of a model that has rings
         rings_(std::move(rings)),
         keys_(std::move(keys)),
-        journal_(std::move(journal)) {}
+        journal_(std::move(journal)),
+        defaults_(DefaultLimits(model)),
+        no_scores_(WhyNoScores(model)) {}
 
   Model model_;
   bool flooded_;
   Rings rings_;
   SecretKeys keys_;
   std::unique_ptr<QueryJournal> journal_;
+  BudgetLimits defaults_;
+  std::string no_scores_;
   std::optional<Trust> trust_;   // whose replies to take; none: anybody's
   SignerKey public_key_{};       // this owner's, where there is `trust_`
   bool signed_gallery_ = false;  // no reply of a state that is not signed

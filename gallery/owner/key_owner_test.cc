@@ -7,8 +7,10 @@
 
 #include "base/inside.h"
 #include "fusion/errors.h"
+#include "fusion/recovery_figures.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/owner/testing.h"
+#include "heft/openings.h"
 
 namespace heft {
 namespace {
@@ -345,6 +347,47 @@ TEST_F(KeyOwnerTest, IdentificationsLockNobodyOut) {
   ASSERT_EQ(opened->candidates.size(), 1u);
   EXPECT_EQ(opened->candidates[0].identity, "dan");
   EXPECT_EQ(opened->withheld, 3u);
+}
+
+// The default budget of scores is what the model's training measured, 0 without a measurement. A
+// refusal by it spends no reply, and decisions go on.
+TEST_F(KeyOwnerTest, TheDefaultBudgetOfScoresIsWhatWasMeasured) {
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const auto reply = [&] {
+    return SerializeScores(*instance_->context, *server_->Identify(gallery, Set({1}, {"x"}), {}));
+  };
+  const auto measured = [&](std::vector<RecoveryFigures::Point> scores) {
+    Model model = *model_;
+    const RecoveryFigures figures = {.people = 1000, .scores = std::move(scores), .decisions = {}};
+    model.training_summary = Json::object({{"recovery", figures.ToJson()}}).dump();
+    return OwnerOf(model, std::nullopt);
+  };
+  const KeyOwner few = measured({{0, 0}, {1, 0}, {2, 0.005}, {4, 0.02}, {8, 0}});
+  EXPECT_EQ(few.Budget()->limits.scores, 2u);
+  EXPECT_TRUE(few.Open(reply(), "reply").ok());
+  EXPECT_EQ(Code(few.Open(reply(), "reply")), absl::StatusCode::kResourceExhausted)
+      << "one client gets half";
+  for (const bool unmeasured : {false, true}) {
+    KeyOwner none = unmeasured ? OwnerOf(*model_, std::nullopt) : measured({{0, 0.02}, {1, 0.03}});
+    EXPECT_EQ(none.Budget()->limits.scores, 0u);
+    const std::vector<uint8_t> once = reply();
+    const auto refused = none.Open(once, "reply");
+    EXPECT_EQ(Code(refused), absl::StatusCode::kResourceExhausted);
+    const std::string why(refused.status().message());
+    EXPECT_THAT(why,
+                ::testing::HasSubstr(unmeasured ? "holds no measurement" : "measured that no"));
+    EXPECT_THAT(why, ::testing::HasSubstr("heft budget --set N"));
+    EXPECT_THAT(DescribeBudget(none, *none.Budget()).text, ::testing::HasSubstr(why));
+    EXPECT_EQ(none.Budget()->entries, 0u);
+    EXPECT_EQ(Code(Inside::Of(none).OpenRawSlotsUnsafe(once, "reply")),
+              absl::StatusCode::kResourceExhausted);
+    EXPECT_TRUE(none.Decide(once, "reply", 0.5)->accepted);
+    ASSERT_TRUE(none.SetBudget({.scores = 2}).ok());
+    EXPECT_TRUE(none.Open(reply(), "reply").ok());
+    ASSERT_TRUE(none.SetBudget({.scores = 0}).ok());
+    EXPECT_EQ(Code(none.Open(reply(), "reply")), absl::StatusCode::kResourceExhausted);
+  }
 }
 
 TEST_F(KeyOwnerTest, NoMoreIsPublishedThanAskedFor) {

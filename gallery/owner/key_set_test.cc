@@ -58,9 +58,9 @@ TEST_F(KeySetTest, MakesKeysThatBelongTogether) {
   const auto sample = client->Encrypt("m0", face, "ann");
   ASSERT_TRUE(testing::EnrolNow(*server, *owner, Path("gallery"), {{*sample, "m0"}}).ok());
   const auto reply = server->Identify(*Gallery::Open(Path("gallery")), {{*sample, "m0"}});
-  const auto opened = owner->Open(*reply, "reply");
-  ASSERT_TRUE(opened.ok()) << opened.status();
-  EXPECT_EQ(opened->candidates.at(0).identity, "ann");
+  const auto decided = owner->Decide(*reply, "reply", 0.5);
+  ASSERT_TRUE(decided.ok()) << decided.status();
+  EXPECT_EQ(decided->identity, "ann");
 }
 
 // Public keys are signed by the owner, whom the trust file lists; the owner of the same secret key

@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/inside.h"
 #include "base/status.h"
+#include "gallery/owner/budget_use.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "heft/results.h"
 
@@ -127,6 +128,17 @@ void AddRestarts(const BudgetUse& use, Described* out) {
   }
 }
 
+std::string ScoresText(const Model& model, const BudgetUse& use) {
+  if (use.limits.scores == 0) {
+    return absl::StrFormat("scores: 0 of an identity (the one with the most has given %d): %s",
+                           use.scores, WhyNoScores(model));
+  }
+  return absl::StrFormat(
+      "scores: %d of an identity, for good, one client half of them; the one with the most has "
+      "given %d. All of them tell a template to a cosine of at least %.2f",
+      use.limits.scores, use.scores, use.reconstruction_cosine);
+}
+
 }  // namespace
 
 absl::Status CheckAnswer(const Replies& replies, const ExpectedAnswer& expected) {
@@ -200,14 +212,14 @@ Described DescribeDecision(const Decision& decision) {
 
 Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
   Described out;
-  out.text = absl::StrFormat(
-      "scores: %d of an identity, for good, one client half of them; the one with the most has "
-      "given %d. All of them tell a template to a cosine of at least %.2f\n"
-      "decisions: %d on an identity a day, one client half of them; %d on the one with the most\n"
+  out.text = ScoresText(Inside::Of(owner).model(), use);
+  absl::StrAppendFormat(
+      &out.text,
+      "\ndecisions: %d on an identity a day, one client half of them; %d on the one with the most\n"
       "opened: %d identifications, %d verifications, %d of anything under this key; something is "
       "known of %d identities",
-      use.limits.scores, use.scores, use.reconstruction_cosine, use.limits.decisions, use.decisions,
-      use.identifications, use.verifications, use.openings, use.identities);
+      use.limits.decisions, use.decisions, use.identifications, use.verifications, use.openings,
+      use.identities);
   out.json = {{"key_id", HexString(owner.key_id())},
               {"model_id", HexString(Inside::Of(owner).model().Id())},
               {"journal", owner.journal_file()},

@@ -225,6 +225,12 @@ void QueryJournal::Compact() {
   (void)Replace(std::move(sum), link_);
 }
 
+BudgetLimits QueryJournal::LimitsOf(const ModelId& model, const BudgetLimits& defaults) const {
+  const auto it = ledger_.models.find(model);
+  const bool known = it != ledger_.models.end() && it->second.limits;
+  return known ? *it->second.limits : limits_.value_or(defaults);
+}
+
 absl::Status QueryJournal::EnsureLimits(const ModelId& model, const BudgetLimits& defaults) {
   if (const auto it = ledger_.models.find(model); it != ledger_.models.end() && it->second.limits) {
     return absl::OkStatus();
@@ -233,7 +239,7 @@ absl::Status QueryJournal::EnsureLimits(const ModelId& model, const BudgetLimits
   entry.act = Entry::Act::kLimits;
   entry.time = Now();
   entry.model = model;
-  entry.limits = limits_.value_or(defaults);
+  entry.limits = LimitsOf(model, defaults);
   return Add(std::move(entry));
 }
 
@@ -257,6 +263,9 @@ absl::Status QueryJournal::Charge(const Opening& opening) {
       HEFT_RETURN_IF_ERROR(ledger_.CheckGallery(opening.gallery));
     }
     HEFT_RETURN_IF_ERROR(CheckState(opening));
+    if (!opening.decision && LimitsOf(opening.model, opening.defaults).scores == 0) {
+      return absl::ResourceExhaustedError(opening.no_scores);
+    }
     HEFT_RETURN_IF_ERROR(EnsureLimits(opening.model, opening.defaults));
     Entry entry = EntryOf(opening, Entry::Act::kOpening);
     if (opening.verification) {

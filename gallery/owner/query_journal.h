@@ -43,6 +43,7 @@ struct Opening {
   uint32_t slots = 1;               // that are published at most; a decision: charged as so many
   std::vector<Hash> replies;        // of all bytes of each: one at least, all different
   BudgetLimits defaults;            // where the model has none yet
+  std::string no_scores;            // the refusal where the model's limit of scores is 0
   std::vector<SignedState> states;  // that they were made from, as those say that do
   bool strict = false;              // takes none but states that were signed
   GalleryId gallery{};              // that must be the key's own, and is if it has none; zeros: any
@@ -135,6 +136,8 @@ class QueryJournal {
   absl::Status CheckState(const Opening& opening) const;
   // Makes a gallery the key's own where it has none.
   absl::Status Adopt(const GalleryId& gallery);
+  // LimitsOf: as the journal has them, else those that EnsureLimits writes down.
+  BudgetLimits LimitsOf(const ModelId& model, const BudgetLimits& defaults) const;
   absl::Status EnsureLimits(const ModelId& model, const BudgetLimits& defaults);
   Entry EntryOf(const Opening& opening, Entry::Act act) const;
 

@@ -16,6 +16,7 @@
 #include "base/testing.h"
 #include "fusion/testing.h"
 #include "gallery/owner/admit_all.h"
+#include "gallery/owner/allow_scores.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "heft/client.h"
 #include "heft/server.h"
@@ -38,7 +39,7 @@ struct PublicRoles {
     return *roles;
   }
   // The same key with a journal of its own, in memory.
-  KeyOwner NewOwner(const std::optional<BudgetLimits>& limits = {}) const {
+  KeyOwner NewOwner(const std::optional<BudgetLimits>& limits = kTwoScores) const {
     const SecretKeys& keys = Inside::Of(owner).keys();
     const Rings& rings = Inside::Of(owner).rings();
     auto copy = [&](const Instance& ring, const ckks::SecretKey& key) {
@@ -62,7 +63,7 @@ struct PublicRoles {
 // RolesTest: for tests of all profiles. An owner and a gallery's folder of each test's own.
 class RolesTest : public ::testing::TestWithParam<const char*> {
  protected:
-  explicit RolesTest(const std::optional<BudgetLimits>& limits = {})
+  explicit RolesTest(const std::optional<BudgetLimits>& limits = kTwoScores)
       : roles_(PublicRoles::Of(GetParam())),
         owner_(std::make_unique<KeyOwner>(roles_.NewOwner(limits))) {}
 

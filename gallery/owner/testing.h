@@ -20,6 +20,7 @@
 #include "fusion/testing.h"
 #include "gallery/enrol_directly.h"
 #include "gallery/gallery_impl.h"
+#include "gallery/owner/allow_scores.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/server_impl.h"
 
@@ -80,11 +81,12 @@ class GalleryTest : public ::testing::Test {
     return std::move(*set);
   }
   // Its journal is new, and in memory.
-  KeyOwner Owner(const std::optional<BudgetLimits>& limits = {}) const {
+  KeyOwner Owner(const std::optional<BudgetLimits>& limits = kTwoScores) const {
     return OwnerOf(*model_, limits);
   }
   // The same of a model with other rules.
-  KeyOwner OwnerOf(const Model& model, const std::optional<BudgetLimits>& limits = {}) const {
+  KeyOwner OwnerOf(const Model& model,
+                   const std::optional<BudgetLimits>& limits = kTwoScores) const {
     return *KeyOwner::Impl::Own(
         model,
         *ckks::SecretKey::FromCoefficients(*instance_->context, secret_->key_id(),

@@ -141,14 +141,16 @@ struct Flooding {
 // BudgetLimits: what may be published of a model's galleries (SECURITY.md derives the numbers).
 struct BudgetLimits {
   // Scores of an identity, ever, by all clients; one client gets half of them.
-  uint64_t scores = 4;
+  uint64_t scores = 0;
   // Decisions on an identity, at once and again within a day; one client gets half of them.
   uint64_t decisions = 32;
   // What one client is told, at once and again within a day: a score counts 10, a decision 1, one
   // that says how likely 2.
   uint64_t client_bits = 10000;
 };
-// DefaultLimits: those of a model until SetBudget; scores by its gamma, 4 of 32 dimensions.
+// DefaultLimits: those of a model until SetBudget: as many scores as keep a template recovered from
+// them from being accepted at an FMR of 1e-3 in 1% of cases, as the model's training or calibration
+// measured it, in [0, 49]; 0 for a model without this measurement.
 HEFT_EXPORT BudgetLimits DefaultLimits(const Model& model);
 
 // BudgetUse: what the journal of a key's openings says of a model's galleries.
@@ -164,7 +166,7 @@ struct BudgetUse {
   uint64_t key_bits = 0, most_key_bits = 0;
   uint64_t identities = 0;           // of which anything was published
   GalleryId gallery{};               // the key's own: the first that it saw; zeros: none yet
-  double reconstruction_cosine = 0;  // at least, from `limits.scores`; in (0, 1]
+  double reconstruction_cosine = 0;  // at least, from `limits.scores`; in [0, 1]
   struct Client {
     ClientId client{};
     uint64_t openings = 0;

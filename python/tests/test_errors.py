@@ -71,6 +71,21 @@ def test_a_budget_is_spent(world: World, gallery: str) -> None:
         assert len(owner.open(reply()).candidates) == 1
 
 
+def test_no_score_is_opened_until_it_is_allowed(world: World, gallery: str) -> None:
+    assert heft.default_limits(world.model).scores == 0, "so few people permit nothing"
+    world.enrol(gallery)
+    before = world.owner.budget().limits.scores
+    world.owner.set_budget(scores=0)
+    try:
+        reply = world.matcher.identify(gallery, world.probe(1))
+        with pytest.raises(heft.BudgetSpent, match=r"no score of a person.*KeyOwner.set_budget\(scores=N\)"):
+            world.owner.open(reply)
+        assert world.owner.decide(reply, score=0.5).identity == "person 1"
+    finally:
+        world.owner.set_budget(scores=before)
+    assert world.owner.open(world.matcher.identify(gallery, world.probe(1))).candidates
+
+
 def test_a_closed_object_says_so(world: World, gallery: str) -> None:
     world.enrol(gallery)
     owner = heft.KeyOwner.generate(world.model)

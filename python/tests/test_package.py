@@ -32,7 +32,7 @@ matcher.enrol(sys.argv[1], client.encrypt_each(rows, range(12)))
 matcher.admit(sys.argv[1], owner.admit(matcher.pending(sys.argv[1])).signed_admission, owner.public_key)
 probe = {name: data.vectors(name)[4 * 3 + 1] for name in data.modalities}
 reply = matcher.identify(sys.argv[1], client.encrypt_each(probe, use="identification"))
-print(owner.open(reply).candidates[0].identity)
+print(owner.decide(reply, score=0.3).identity)
 """
 
 

@@ -100,6 +100,9 @@ class Kinds(Case):
         request = heft.call("heft_matcher_pending", matcher, world.open("small"), 0, 0)
         admission, _ = heft.call("heft_key_owner_admit", owner, request, None)
         heft.call("heft_matcher_admit", matcher, "small", admission, trust, None, None)
+        reply = heft.call("heft_matcher_verify", matcher, world.open("small"), files, "ann", None)
+        self.refused("RESOURCE_EXHAUSTED", "no score of a person", "heft_key_owner_open", owner, reply,
+                     "r", None)
         heft.call("heft_key_owner_set_budget", owner, heft.options(decisions=2, client_bits=1))
         rule = heft.options(score=0.5)
         for status in ["OK", "RESOURCE_EXHAUSTED"]:

@@ -134,7 +134,8 @@ HEFT_C_API heft_status heft_key_owner_decide(const heft_key_owner* owner, heft_b
                                              const char* what, const heft_options* options,
                                              heft_result** result, heft_error** error);
 // heft_key_owner_open: publishes scores, which reveal information about templates; each identity
-// has a limited number of scores for ever (heft_key_owner_budget). Result: kind, gallery, probe,
+// has a limited number of scores for ever (heft_key_owner_budget): what training measured, mostly
+// 0, until heft_key_owner_set_budget. HEFT_RESOURCE_EXHAUSTED beyond. Result: kind, gallery, probe,
 // modalities, claimed, candidates [{identity, score, templates, scores_left (that it may still give
 // this client), log_likelihood_ratio if the model is calibrated}], withheld, refused, searched,
 // where, key_warning. Options: "publish" (candidates, default 10), "flood_bits", "flood_openings".
