@@ -151,8 +151,13 @@ void DefineAdmission(py::module_& m) {
 void DefineBudgetUse(py::module_& m) {
   Record<BudgetLimits>(m, "BudgetLimits", "What may be published of a model's galleries.")
       .Field("scores", &BudgetLimits::scores, "Of an identity, ever; one client gets half.")
-      .Field("decisions", &BudgetLimits::decisions, "On an identity, again within a day.")
-      .Field("client_bits", &BudgetLimits::client_bits, "That one client is told, a day.");
+      .Field("decisions", &BudgetLimits::decisions,
+             "That accept an identity, again within a day; one client gets half.")
+      .Field("client_bits", &BudgetLimits::client_bits,
+             "That one client is told, a day; all unlisted clients together a tenth.")
+      .Field("rejections", &BudgetLimits::rejections,
+             "Of one client's claims of an identity; each accepted one gives one back, each day a "
+             "sixteenth.");
   using Restart = BudgetUse::Restart;
   Record<Restart>(m, "BudgetRestart", "The journal was begun anew.")
       .Field("time", &Restart::time, "Unix seconds.")
@@ -164,7 +169,9 @@ void DefineBudgetUse(py::module_& m) {
       .Field("openings", &Client::openings, "For it.")
       .Field("slots", &Client::slots, "Scores published.")
       .Field("bits", &Client::bits, "That it may be told now.")
-      .Field("full_at", &Client::full_at, "Unix seconds: from then on, all of its bits again.");
+      .Field("full_at", &Client::full_at, "Unix seconds: from then on, all of its bits again.")
+      .Field("rejections", &Client::rejections,
+             "That it may still have now: the fewest about any identity.");
   Record<BudgetUse>(m, "BudgetUse", "What the journal of a key's openings says.")
       .Field("limits", &BudgetUse::limits, "That hold.")
       .Field("scores", &BudgetUse::scores, "Of the identity with the most.")
