@@ -79,7 +79,8 @@ PageTable LinkTable(const ProtectionStudy& study) {
   table.caption = absl::StrCat(
       "D_sys, 0: pairs of one person cannot be told from others, 1: every one can (Gomez-Barrero "
       "et al., 2018, omega 1). By chance: what the same estimate says of shuffled pairs, mean and "
-      "97.5th percentile: it is above 0 because histograms of few pairs are never alike, and of ten "
+      "97.5th percentile: it is above 0 because histograms of few pairs are never alike, and of "
+      "ten "
       "functions one is above that percentile by chance in one run of four. The recognition's own "
       "D_sys, under one key: ",
       Fixed(study.matcher.d_sys, 3), ".");
@@ -111,8 +112,10 @@ PageTable LeakTable(const ProtectionStudy& study) {
   table.caption = absl::StrFormat(
       "No key is stolen: what the key owner's answers to probes of an attacker's choice give away. "
       "Cosine of the best guess with the template, and how often it is accepted at FMR 1e-3. The "
-      "budget publishes %d scores of an identity, ever, and %d decisions at once.",
-      study.limits.scores, study.limits.decisions);
+      "budget publishes %d scores of an identity, ever, and lets a client be rejected %d times "
+      "before "
+      "it is accepted.",
+      study.limits.scores, study.limits.rejections);
   table.columns = {{"answers", true}, {"cosine"}, {"accepted"}};
   const auto add = [&](const std::vector<Recovery>& rows, const char* what) {
     for (const Recovery& row : rows) {
@@ -180,7 +183,7 @@ Json ToJson(const ProtectionStudy& study) {
        {{"stolen_key", std::move(inversions)},
         {"scores", RecoveryJson(study.from_scores)},
         {"decisions", RecoveryJson(study.from_decisions)},
-        {"published", {{"scores", study.limits.scores}, {"decisions", study.limits.decisions}}}}},
+        {"published", {{"scores", study.limits.scores}, {"rejections", study.limits.rejections}}}}},
       {"renewability",
        {{"key_bits", r.key_bits},
         {"auroc_before", r.auroc_before},

@@ -146,9 +146,9 @@ TEST_F(RecoveryTest, TheDefaultsStayBelowWhatIsAccepted) {
     EXPECT_LE(found[0].accepted[1], 0.05) << "one client, all that it may get of an identity";
     EXPECT_LE(found[1].accepted[1], 0.15) << "all of them together";
   }
-  const std::vector<int> day = {static_cast<int>(Share(limits.decisions))};
-  EXPECT_LE((*RecoverFromDecisions(*people_, day, at_1e3_, 1))[0].accepted[0], 0.03)
-      << "one client's first day";
+  const std::vector<int> rejected = {static_cast<int>(limits.rejections)};
+  EXPECT_LE((*RecoverFromDecisions(*people_, rejected, at_1e3_, 1))[0].accepted[0], 0.03)
+      << "one client's claims before one must be accepted";
   // A decision is charged less than a score by no more than it tells less: the chance of 1 in 8
   // takes 4 scores, and more than 40 decisions.
   const std::vector<int> forty = {static_cast<int>(limits.scores * kScoreBits / kDecisionBits)};
