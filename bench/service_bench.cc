@@ -235,8 +235,10 @@ absl::Status Run(const Options& options) {
   const bool is_there = FileExists(options.folder);
   HEFT_ASSIGN_OR_RETURN(World world,
                         is_there ? OpenWorld(options.folder) : MakeWorld(options.folder));
-  HEFT_RETURN_IF_ERROR(world.owner.SetBudget(
-      {.scores = 1000, .decisions = 1u << 30, .client_bits = uint64_t{1} << 40}));
+  HEFT_RETURN_IF_ERROR(world.owner.SetBudget({.scores = 1000,
+                                              .decisions = 1u << 30,
+                                              .client_bits = uint64_t{1} << 40,
+                                              .rejections = 1u << 30}));
   if (!is_there) HEFT_RETURN_IF_ERROR(Fill(world, options.templates, &building));
   HEFT_ASSIGN_OR_RETURN(const auto services, Services::Start(world, options));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(world.gallery));

@@ -11,7 +11,7 @@ namespace {
 
 struct Options {
   KeyOptions key;
-  std::optional<uint64_t> scores, decisions, client_bits;
+  std::optional<uint64_t> scores, decisions, rejections, client_bits;
   bool restart = false;
   std::string reason;
 };
@@ -19,11 +19,14 @@ struct Options {
 // Restarts the journal and sets limits, if the options say so.
 absl::Status Change(const Options& options, KeyOwner* owner) {
   if (options.restart) HEFT_RETURN_IF_ERROR(owner->RestartJournal(options.reason));
-  if (!options.scores && !options.decisions && !options.client_bits) return absl::OkStatus();
+  if (!options.scores && !options.decisions && !options.rejections && !options.client_bits) {
+    return absl::OkStatus();
+  }
   HEFT_ASSIGN_OR_RETURN(const BudgetUse use, owner->Budget());
   BudgetLimits limits = use.limits;
   limits.scores = options.scores.value_or(limits.scores);
   limits.decisions = options.decisions.value_or(limits.decisions);
+  limits.rejections = options.rejections.value_or(limits.rejections);
   limits.client_bits = options.client_bits.value_or(limits.client_bits);
   return owner->SetBudget(limits);
 }
@@ -48,10 +51,16 @@ void AddBudget(Command app) {
   command.Add("--set", &options->scores,
               "allow this many scores of an identity, ever (default: what training measured, 0 "
               "without a measurement); SECURITY.md says what they reveal");
-  command.Add("--set-decisions", &options->decisions,
-              "allow this many decisions on an identity a day");
-  command.Add("--set-client-bits", &options->client_bits,
-              "allow one client this many bits a day: a score counts 10, a decision 1");
+  command.Add(
+      "--set-decisions", &options->decisions,
+      "allow this many decisions a day that accept an identity, half of them for one client");
+  command.Add("--set-rejections", &options->rejections,
+              "allow one client this many rejected claims of an identity; each accepted one gives "
+              "one back, each day a sixteenth");
+  command.Add(
+      "--set-client-bits", &options->client_bits,
+      "allow one client this many bits a day, all unlisted clients together a tenth: a score "
+      "counts 10, a decision 1");
   const Option restart = command.Add("--restart", &options->restart,
                                      "start a new journal of the key, if it is lost or damaged or "
                                      "the key has moved; readable entries stay counted");

@@ -49,6 +49,6 @@ int main() {
   const heft::Decision decision = Check(owner.Decide(reply, "reply", rule));
   const heft::BudgetUse budget = Check(owner.Budget());
   std::cout << (decision.accepted ? "accepted " : "rejected ") << decision.identity << "; "
-            << budget.decisions << " of " << budget.limits.decisions << " decisions a day used\n";
+            << budget.decisions << " of " << budget.limits.decisions << " acceptances a day used\n";
   return decision.accepted ? 0 : 1;
 }

@@ -121,9 +121,9 @@ PageTable LeakTable(const ProtectionStudy& study) {
   table.caption = absl::StrFormat(
       "No key is stolen: the attacker chooses probes and sees the key owner's answers. The table "
       "gives the cosine of the best guess with the template, and how often it is accepted at FMR "
-      "1e-3. The default budget of this model publishes %d scores of an identity, ever, and %d "
-      "decisions at once.",
-      study.limits.scores, study.limits.decisions);
+      "1e-3. The default budget of this model publishes %d scores of an identity, ever, and lets a "
+      "client be rejected %d times before it is accepted.",
+      study.limits.scores, study.limits.rejections);
   table.columns = {{"answers", true}, {"cosine"}, {"accepted"}};
   const auto add = [&](const std::vector<Recovery>& rows, const char* what) {
     for (const Recovery& row : rows) {
@@ -209,7 +209,7 @@ Json ToJson(const ProtectionStudy& study) {
        {{"stolen_key", std::move(inversions)},
         {"scores", RecoveryJson(study.from_scores)},
         {"decisions", RecoveryJson(study.from_decisions)},
-        {"published", {{"scores", study.limits.scores}, {"decisions", study.limits.decisions}}}}},
+        {"published", {{"scores", study.limits.scores}, {"rejections", study.limits.rejections}}}}},
       {"renewability",
        {{"key_bits", r.key_bits},
         {"auroc_before", r.auroc_before},

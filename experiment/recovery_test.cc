@@ -150,9 +150,9 @@ TEST_F(RecoveryTest, TheDefaultsStayBelowWhatIsAccepted) {
   Model unmeasured = *model_;
   unmeasured.training_summary = "{}";
   EXPECT_EQ(DefaultLimits(unmeasured).scores, 0u);
-  const std::vector<int> day = {static_cast<int>(Share(limits.decisions))};
-  EXPECT_LE((*RecoverFromDecisions(*people_, day, at_1e3_, 1))[0].accepted[0], 0.03)
-      << "one client's first day";
+  const std::vector<int> rejected = {static_cast<int>(limits.rejections)};
+  EXPECT_LE((*RecoverFromDecisions(*people_, rejected, at_1e3_, 1))[0].accepted[0], 0.03)
+      << "one client's claims before one must be accepted";
   // A decision is charged less than a score by no more than it tells less: the chance of 1 in 8
   // takes 4 scores, and more than 40 decisions.
   const std::vector<int> forty = {static_cast<int>(4 * kScoreBits / kDecisionBits)};

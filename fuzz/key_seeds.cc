@@ -40,6 +40,7 @@ absl::Status WriteJournal(const SeedWriter& seeds, const ckks::KeyId& key_id) {
     entry.client = {1};
     entry.model = {2};
     entry.slots = 3;
+    entry.decision = entry.claimed = act == Entry::Act::kPublished;
     entry.identities = {{4}, {5}};
     entry.text = "seed";
     if (act == Entry::Act::kCheckpoint) entry.state = ledger.Serialize();

@@ -28,7 +28,7 @@ class ShortRepliesTest : public ::testing::Test {
     model_ = new Model(testing::RandomModel({40}, 16, 2, "thin"));
     rings_ = new Rings(*MakeRings(*model_));
     owner_ = new KeyOwner(*KeyOwner::Generate(*model_));
-    ASSERT_TRUE(owner_->SetBudget({1000000, 1000000, 1000000000}).ok());
+    ASSERT_TRUE(owner_->SetBudget({1000000, 1000000, 1000000000, 1000000}).ok());
     evaluation_ = new Bytes(*owner_->EvaluationKeys());
     server_ = new Server(*Server::Create(*model_, *evaluation_, "evaluation",
                                          *owner_->EnrolmentKeys(), "enrolment"));

@@ -31,7 +31,7 @@ class ThinGalleryTest : public ::testing::Test {
   static void SetUpTestSuite() {
     model_ = new Model(testing::RandomModel({40, 24}, 16, 3, "thin"));
     owner_ = new KeyOwner(*KeyOwner::Generate(*model_));
-    ASSERT_TRUE(owner_->SetBudget({1000000, 1000000, 1000000000}).ok());
+    ASSERT_TRUE(owner_->SetBudget({1000000, 1000000, 1000000000, 1000000}).ok());
     client_ = new Client(*Client::Create(*model_, owner_->EncryptionKey()));
     evaluation_ = new Bytes(*owner_->EvaluationKeys());
     server_ = new Server(*Server::Create(*model_, *evaluation_, "evaluation",
@@ -230,7 +230,7 @@ TEST_F(ThinGalleryTest, ARenewedKeyTakesOverBothRings) {
   const auto made = MakeKeySet(*model_, old_folder);
   ASSERT_TRUE(made.ok()) << made.status();
   KeyOwner old = *KeyOwner::Load(*model_, made->secret_key);
-  ASSERT_TRUE(old.SetBudget({1000000, 1000000, 1000000000}).ok());
+  ASSERT_TRUE(old.SetBudget({1000000, 1000000, 1000000000, 1000000}).ok());
   const auto enrol = SampleUse::kEnrolment, identify = SampleUse::kIdentification;
   const Server old_server = Serve(old);
   ASSERT_TRUE(EnrolNow(old_server, old, folder_, OwnFiles(old, enrol, 1, 0, "ann")).ok());

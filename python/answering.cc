@@ -215,18 +215,19 @@ void DefineBudget(OwnerClass& c) {
   Method(
       c, "set_budget",
       [](const OwnerHandle& self, std::optional<uint64_t> scores, std::optional<uint64_t> decisions,
-         std::optional<uint64_t> bits) {
+         std::optional<uint64_t> bits, std::optional<uint64_t> rejections) {
         Write(self, [&](KeyOwner& owner) -> absl::Status {
           const auto use = owner.Budget();
           if (!use.ok()) return use.status();
           return owner.SetBudget({scores.value_or(use->limits.scores),
                                   decisions.value_or(use->limits.decisions),
-                                  bits.value_or(use->limits.client_bits)});
+                                  bits.value_or(use->limits.client_bits),
+                                  rejections.value_or(use->limits.rejections)});
         });
       },
       "Raises or lowers limits; the journal records it. None leaves a limit unchanged.",
       py::kw_only(), py::arg("scores") = py::none(), py::arg("decisions") = py::none(),
-      py::arg("client_bits") = py::none());
+      py::arg("client_bits") = py::none(), py::arg("rejections") = py::none());
   Method(
       c, "restart_journal",
       [](const OwnerHandle& self, const std::string& reason) {

@@ -181,8 +181,13 @@ void DefineBudgetUse(py::module_& m) {
                        "The limits on what may be published of a model's galleries.")
       .Field("scores", &BudgetLimits::scores, "Scores of an identity, ever; one client gets half.")
       .Field("decisions", &BudgetLimits::decisions,
-             "Decisions on an identity, restored within a day.")
-      .Field("client_bits", &BudgetLimits::client_bits, "Bits that one client gets in a day.");
+             "Decisions that accept an identity, restored within a day; one client gets half.")
+      .Field("client_bits", &BudgetLimits::client_bits,
+             "Bits that one client gets in a day; all unlisted clients together get a tenth.")
+      .Field(
+          "rejections", &BudgetLimits::rejections,
+          "Rejected claims of an identity by one client; each accepted one gives one back, each\n"
+          "day a sixteenth.");
   using Restart = BudgetUse::Restart;
   Record<Restart>(m, "BudgetRestart", "A new start of the journal.")
       .Field("time", &Restart::time, "Unix seconds.")
@@ -194,8 +199,9 @@ void DefineBudgetUse(py::module_& m) {
       .Field("openings", &Client::openings, "Replies that were opened for it.")
       .Field("slots", &Client::slots, "Scores that were published to it.")
       .Field("bits", &Client::bits, "Bits that it may get now.")
-      .Field("full_at", &Client::full_at,
-             "Unix seconds at which all its bits are available again.");
+      .Field("full_at", &Client::full_at, "Unix seconds at which all its bits are available again.")
+      .Field("rejections", &Client::rejections,
+             "Rejections that it may still have now: the fewest about any identity.");
   Record<BudgetUse>(m, "BudgetUse", "The use of the query budget, from the journal.")
       .Field("limits", &BudgetUse::limits, "The limits that apply.")
       .Field("scores", &BudgetUse::scores, "Scores of the identity with the most.")

@@ -138,14 +138,15 @@ TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
   EXPECT_EQ(Must(kHeft, Budget({"--set", "6"}))["scores"], 2);
   Must(kHeft, Decrypt(third));
   ExpectRefused(Decrypt(Verify("1")), kBudget, "one client may get 3");
-  Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.5"}));
+  Must(kHeft, Decrypt(Verify("1"), {"--threshold", "-1"}));
   const auto use = Must(kHeft, Budget());
   EXPECT_EQ(use["scores"], 3);
   EXPECT_EQ(use["decisions"], 1);
   EXPECT_EQ(use["verifications"], 6);
   ASSERT_EQ(use["clients"].size(), 1u);
-  EXPECT_EQ(use["clients"][0]["client"], "unnamed");
-  EXPECT_LT(use["clients"][0]["bits_left"], use["limits"]["client_bits"]);
+  EXPECT_EQ(use["clients"][0]["client"], "unlisted");
+  EXPECT_LT(use["clients"][0]["bits_left"], 1000) << "a tenth of a listed client's bits";
+  EXPECT_EQ(use["clients"][0]["rejections_left"], 16) << "the decision accepted";
 }
 
 TEST_F(BudgetTest, ScoresAreAskedForAndSayWhatTheyCost) {
@@ -222,7 +223,7 @@ TEST_F(BudgetTest, EveryReplyIsOpenedOnce) {
 // One program that runs 400 days ahead: what limits stops for a day, and not until then.
 TEST_F(BudgetTest, AClockThatIsWrongOnceStopsNothingForLong) {
   Must(kHeft, Budget({"--set-decisions", "4"}));
-  const Args rule = {"--threshold", "0.5"};
+  const Args rule = {"--threshold", "-1"};
   for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("1"), rule));
   setenv("LD_PRELOAD", HEFT_CLOCK_AHEAD, 1);
   setenv("HEFT_TEST_AHEAD", std::to_string(400 * 86400).c_str(), 1);
@@ -242,6 +243,60 @@ TEST_F(BudgetTest, AClockThatIsWrongOnceStopsNothingForLong) {
   const size_t at = refused.err.find("again from ");
   ASSERT_NE(at, std::string::npos) << refused.err;
   EXPECT_LE(refused.err.substr(at + 11, 10), day);
+}
+
+// A client that claims "1" with other people's probes may do so 16 times. Others are not affected.
+TEST_F(BudgetTest, GarbageUnderANameCostsItsSender) {
+  for (const std::string name : {"mallory", "door"}) {
+    Must(kHeft, {"trust", "new-key", "--out", K(name + ".key")});
+    Must(kHeft, {"trust", "add", "--trust", K("trust.heft"), "--role", "client", "--key",
+                 K(name + ".pub"), "--name", name});
+    Encrypt(name, {"--sign", K(name + ".key")});
+  }
+  const auto claim = [&](const std::string& client, int row) {
+    const std::string out = K(client + std::to_string(row) + "-claim.ct");
+    Serve("verify", client, {"--identity", "1", "--row", std::to_string(row), "--out", out});
+    return out;
+  };
+  const Args strict = {"--threshold", "0.9999"}, rule = {"--threshold", "-1"};
+  for (int row = 20; row < 36; ++row) {
+    EXPECT_EQ(Must(kHeft, Decrypt(claim("mallory", row), strict))["accept"], false);
+  }
+  const std::string more = claim("mallory", 36);
+  ExpectRefused(Decrypt(more, rule), kBudget,
+                "was rejected 16 times about \"1\"; it may ask again");
+  ExpectRefused(Decrypt(more, rule), kBudget, "Other clients are not affected");
+  EXPECT_EQ(Must(kHeft, Decrypt(claim("door", 4), rule))["accept"], true);
+  const auto use = Must(kHeft, Budget());
+  EXPECT_EQ(use["identities"], 1);
+  EXPECT_EQ(use["decisions"], 1) << "garbage is not charged to the person";
+  ASSERT_EQ(use["clients"].size(), 2u);
+  for (const auto& client : use["clients"]) {
+    const bool door = client["client"] == Slurp(K("door.pub")).substr(0, 64);
+    EXPECT_EQ(client["rejections_left"], door ? 16 : 0);
+    EXPECT_EQ(client["openings"], door ? 1 : 16);
+  }
+  // By hand; and a key that is no longer listed is one of all unlisted ones.
+  EXPECT_EQ(Must(kHeft, Budget({"--set-rejections", "17"}))["limits"]["rejections"], 17);
+  Must(kHeft, Decrypt(more, rule));
+  const std::string late = claim("mallory", 37);
+  Must(kHeft, {"trust", "revoke", "--trust", K("trust.heft"), "--key", K("mallory.pub")});
+  Must(kHeft, Decrypt(late, rule));
+  const auto after = Must(kHeft, Budget());
+  EXPECT_EQ(std::ranges::count_if(after["clients"],
+                                  [](const auto& c) { return c["client"] == "unlisted"; }),
+            1);
+}
+
+// A day at one door, where one of four has to try twice.
+TEST_F(BudgetTest, AnHonestPersonPassesAHundredTimes) {
+  for (int passage = 0; passage < 100; ++passage) {
+    if (passage % 4 == 0) {
+      EXPECT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.9999"}))["accept"], false);
+    }
+    ASSERT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "-1"}))["accept"], true) << passage;
+  }
+  EXPECT_EQ(Must(kHeft, Budget())["decisions"], 100);
 }
 
 TEST_F(BudgetTest, TwoProcessesAtOnceShareIt) {

@@ -53,7 +53,9 @@ TEST_F(GoldenScoresTest, Journal) {
   EXPECT_EQ(use.decisions, 1u);
   EXPECT_EQ(use.identities, 2u);
   EXPECT_EQ(use.clients.size(), 2u);
-  EXPECT_EQ(use.entries, 5u);
+  EXPECT_EQ(use.entries, 6u);
+  EXPECT_EQ(use.limits.rejections, 16u);
+  EXPECT_EQ(use.clients[0].rejections, 16u);
   EXPECT_GE(use.last_entry, kJournalTime);
 }
 

@@ -86,7 +86,8 @@ absl::StatusOr<World> World::Load(const std::string& folder) {
   HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
   HEFT_ASSIGN_OR_RETURN(const auto secret, ReadFile(folder + "/secret.key"));
   HEFT_ASSIGN_OR_RETURN(SecretKeys keys, ParseSecretKeys(rings, secret, {}, "secret.key"));
-  HEFT_ASSIGN_OR_RETURN(auto journal, QueryJournal::InMemory(BudgetLimits{kMany, kMany, kMany}));
+  HEFT_ASSIGN_OR_RETURN(auto journal,
+                        QueryJournal::InMemory(BudgetLimits{kMany, kMany, kMany, kMany}));
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner,
                         KeyOwner::Impl::Own(model, std::move(keys), std::move(journal)));
   HEFT_ASSIGN_OR_RETURN(const auto encryption, ReadFile(folder + "/encryption.key"));

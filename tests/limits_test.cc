@@ -330,6 +330,7 @@ TEST_F(LimitsTest, ValuesThatOptionsRefuse) {
       {decrypt, "--threads", signs},
       {budget, "--set", signs},
       {budget, "--set-decisions", signs},
+      {budget, "--set-rejections", signs},
       {budget, "--set-client-bits", signs},
       {train, "--seed", signs},
       {train, "--folds", signs},

@@ -103,7 +103,7 @@ absl::Status WriteRenewed(const std::string& folder, const Instance& instance, c
   return WriteFileAtomic(folder + "/secret.key.budget", record.Serialize(), 0600);
 }
 
-// A journal with a decision on one identity and the scores of two, and its anchor.
+// A journal with a decision that accepts one identity and the scores of two, and its anchor.
 absl::Status WriteJournal(const std::string& folder, const Instance& instance, const Model& model,
                           const ckks::SecretKey& secret) {
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
@@ -124,6 +124,7 @@ absl::Status WriteJournal(const std::string& folder, const Instance& instance, c
   opening.decision = true;
   opening.replies = {Hash{1}};
   HEFT_RETURN_IF_ERROR(journal->Charge(opening));
+  HEFT_RETURN_IF_ERROR(journal->PublishDecision(opening, kClaimed, /*accepted=*/true));
   opening.verification = opening.decision = false;
   opening.slots = 2;
   opening.client = {7};

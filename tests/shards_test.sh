@@ -67,7 +67,7 @@ samples() { printf -- '--in\n%s\n' "$1"/*.ct; }
 "$heft" train --quiet --data data --gamma 16 --no-exact --epochs 5 --out model.heft >/dev/null
 "$heft" keygen --quiet --model model.heft --no-passphrase --out keys >/dev/null
 "$heft" budget --model model.heft --secret-key keys/secret.key --set 1000 \
-  --set-decisions 100000 --set-client-bits 1000000 >/dev/null
+  --set-decisions 100000 --set-rejections 100000 --set-client-bits 1000000 >/dev/null
 mapfile -t name < <(awk 'NR % 4 == 1' data/labels.txt) # of person i, whose rows are 4 i to 4 i + 3
 matcher=(--quiet --model model.heft --keys keys/evaluation.keys)
 all=("${matcher[@]}" --gallery store:people --shards people.shards)

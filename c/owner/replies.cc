@@ -68,7 +68,8 @@ Json DecisionJson(const Decision& decision) {
 Json LimitsJson(const BudgetLimits& limits) {
   return {{"scores", limits.scores},
           {"decisions", limits.decisions},
-          {"client_bits", limits.client_bits}};
+          {"client_bits", limits.client_bits},
+          {"rejections", limits.rejections}};
 }
 
 Json ClientsJson(const BudgetUse& use) {
@@ -78,7 +79,8 @@ Json ClientsJson(const BudgetUse& use) {
                                  {"openings", client.openings},
                                  {"slots", client.slots},
                                  {"bits_left", client.bits},
-                                 {"full_at", client.full_at}}));
+                                 {"full_at", client.full_at},
+                                 {"rejections_left", client.rejections}}));
   }
   return json;
 }
@@ -235,7 +237,7 @@ heft_status heft_key_owner_set_budget(heft_key_owner* owner, const heft_options*
     heft::BudgetLimits limits = use.limits;
     heft::c::OptionReader read(options);
     read.Integer("scores", &limits.scores).Integer("decisions", &limits.decisions);
-    read.Integer("client_bits", &limits.client_bits);
+    read.Integer("client_bits", &limits.client_bits).Integer("rejections", &limits.rejections);
     HEFT_RETURN_IF_ERROR(read.Finish());
     return owner->owner.SetBudget(limits);
   });

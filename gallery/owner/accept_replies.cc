@@ -116,6 +116,15 @@ std::optional<Flooding> KeyOwner::Impl::FloodingFor(const std::optional<Flooding
   return flooding;
 }
 
+ClientId KeyOwner::Impl::ListedClient(const ClientId& client) const {
+  if (!trust_ || !trust_->Lists(Role::kClient)) return client;
+  // A server takes requests of all three roles (gallery/server_signing.cc).
+  for (const Role role : {Role::kClient, Role::kRegistrar, Role::kKeyOwner}) {
+    if (std::ranges::count(trust_->keys(role), client, &Trust::Key::key) > 0) return client;
+  }
+  return kUnlistedClient;
+}
+
 absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const ReplyFile& file) const {
   const std::string_view what = file.what;
   HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted, CheckSigned(file.bytes, "SCOR", what));
@@ -185,8 +194,9 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
   opening.model = first.scores.model_id;
   opening.verification = verification;
   opening.claimed = first.scores.claimed;
-  opening.client = first.client;
+  opening.client = ListedClient(first.client);
   opening.decision = purpose.decision;
+  if (purpose.decision && !verification) opening.few = FewAsked(out.replies, purpose.besides);
   for (const ReadReply& reply : out.replies) {
     const ReplyOrigin& origin = reply.scores.origin;
     if (origin.gallery != GalleryId{}) {

@@ -11,8 +11,9 @@
 namespace heft {
 namespace {
 
-BudgetUse::Client Describe(const ClientId& client, const QueryLedger::ClientUse& use, uint64_t size,
-                           uint64_t now, uint64_t clock) {
+BudgetUse::Client Describe(const ClientId& client, const QueryLedger::ClientUse& use,
+                           const BudgetLimits& limits, uint64_t now, uint64_t clock) {
+  const uint64_t size = ClientBits(limits, client);
   BudgetUse::Client out;
   out.client = client;
   out.openings = use.openings;
@@ -20,6 +21,7 @@ BudgetUse::Client Describe(const ClientId& client, const QueryLedger::ClientUse&
   const uint64_t spent = (use.bucket.Spent(now, size) + kMilli - 1) / kMilli;
   out.bits = size - std::min(size, spent);
   out.full_at = clock + (use.bucket.ReadyAt(now, size, size).value_or(now) - now);
+  out.rejections = limits.rejections;
   return out;
 }
 
@@ -70,7 +72,16 @@ BudgetUse Summarise(const QueryJournal::Status& status, const Model& model) {
   out.reconstruction_cosine = ReconstructionCosine(out.limits.scores, model.gamma);
   const uint64_t now = ledger.reckoning.At(status.now).time;
   for (const auto& [client, of] : use.clients) {
-    out.clients.push_back(Describe(client, of, out.limits.client_bits, now, status.now));
+    out.clients.push_back(Describe(client, of, out.limits, now, status.now));
+  }
+  const uint64_t most = out.limits.rejections;
+  for (const auto& [key, share] : use.shares) {
+    // Both are in the order of the clients' keys.
+    const auto client =
+        std::ranges::lower_bound(out.clients, key.second, {}, &BudgetUse::Client::client);
+    if (client == out.clients.end() || client->client != key.second) continue;
+    const uint64_t spent = (share.rejections.Spent(now, most) + kMilli - 1) / kMilli;
+    client->rejections = std::min(client->rejections, most - std::min(most, spent));
   }
   for (const QueryLedger::Restart& restart : ledger.restarts) {
     out.restarts.push_back({restart.time, restart.reason});

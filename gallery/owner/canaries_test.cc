@@ -34,7 +34,7 @@ class CanariesTest : public testing::RolesTest {
     ASSERT_TRUE(owner_->RequireCanaries(set_.file, "canaries").ok());
   }
   static constexpr BudgetLimits kLimits = {
-      .scores = 1000, .decisions = 1000, .client_bits = 100000};
+      .scores = 1000, .decisions = 1000, .client_bits = 1000000};
   CanarySet::Person Person(uint64_t seed, const std::string& label) const {
     return {label, {Vector(0, seed), Vector(1, seed)}};
   }

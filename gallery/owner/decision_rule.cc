@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -36,6 +37,14 @@ Searched Count(const std::vector<ReadReply>& replies, const std::optional<Canari
   return out;
 }
 
+// Restricted: by conditions. A place that was removed or has expired restricts too, and is no
+// choice of the client.
+bool Restricted(const std::vector<ReadReply>& replies) {
+  return std::ranges::any_of(replies, [](const ReadReply& reply) {
+    return reply.scores.restriction && !reply.scores.restriction->where.empty();
+  });
+}
+
 absl::Status CheckRule(const DecisionRule& rule) {
   if (rule.score.has_value() == (rule.fmr || rule.fpir)) {
     return absl::InvalidArgumentError(
@@ -48,6 +57,24 @@ absl::Status CheckRule(const DecisionRule& rule) {
 }
 
 }  // namespace
+
+std::vector<std::string> KeyOwner::Impl::FewAsked(const std::vector<ReadReply>& replies,
+                                                  const std::string& besides) const {
+  if (!Restricted(replies)) return {};
+  std::set<std::string> few;
+  for (const ReadReply& reply : replies) {
+    for (const ScoreReply& block : reply.scores.replies) {
+      for (const ScoreReply::Answer& answer : block.answers) {
+        const std::string name = reply.scores.identities.empty()
+                                     ? PositionName(reply.bucket, answer.identity)
+                                     : reply.scores.identities[answer.identity];
+        if (name != besides && !(canaries_ && canaries_->Names(name))) few.insert(name);
+        if (few.size() >= kFewPeople) return {};
+      }
+    }
+  }
+  return {few.begin(), few.end()};
+}
 
 absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdFor(const Replies& replies,
                                                              const DecisionRule& rule) const {
@@ -84,10 +111,7 @@ absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<Re
         absl::StrCat(what, ": a verification is one comparison: give its false match rate, --fmr"));
   }
   const Searched searched = Count(replies, canaries_, rule.others ? label : std::string());
-  // A place that was removed or has expired restricts too, and is no choice of the client.
-  const bool restricted = std::ranges::any_of(replies, [](const ReadReply& reply) {
-    return reply.scores.restriction && !reply.scores.restriction->where.empty();
-  });
+  const bool restricted = Restricted(replies);
   if (restricted && !rule.fmr && searched.people < kFewPeople) {
     return absl::FailedPreconditionError(absl::StrCat(
         what, ": the conditions of this search, which its client chose, leave fewer than ",

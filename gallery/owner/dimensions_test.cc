@@ -53,7 +53,7 @@ class DimensionsTest : public ::testing::TestWithParam<Case> {
                                 "keys")),
         rings_(*MakeRings(model_)) {}
   void SetUp() override {
-    ASSERT_TRUE(owner_.SetBudget({1000000, 1000000, 1000000000}).ok());
+    ASSERT_TRUE(owner_.SetBudget({1000000, 1000000, 1000000000, 1000000}).ok());
     ASSERT_TRUE(trust_.Add(Role::kKeyOwner, "owner", owner_.Signer()->public_key()).ok());
     ASSERT_TRUE(trust_.Add(Role::kServer, "server", signer_.public_key()).ok());
   }

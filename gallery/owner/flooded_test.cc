@@ -40,7 +40,7 @@ class FloodedTest : public ::testing::Test {
   static void SetUpTestSuite() {
     model_ = new Model(testing::RandomModel({40, 24}, 16, 3, "flooded"));
     owner_ = new KeyOwner(*KeyOwner::Generate(*model_));
-    ASSERT_TRUE(owner_->SetBudget({1000000, 1000000, 1000000000}).ok());
+    ASSERT_TRUE(owner_->SetBudget({1000000, 1000000, 1000000000, 1000000}).ok());
     client_ = new Client(*Client::Create(*model_, owner_->EncryptionKey()));
     server_ = new Server(*Server::Create(*model_, *owner_->EvaluationKeys(), "evaluation",
                                          *owner_->EnrolmentKeys(), "enrolment"));

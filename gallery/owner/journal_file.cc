@@ -17,7 +17,7 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kJournalVersion = 1;
+constexpr uint32_t kJournalVersion = 2;
 constexpr uint64_t kMostBytes = uint64_t{1} << 33;
 
 // Prefix: what every file of ours begins with (base/envelope.h), without the size, which grows.
@@ -63,7 +63,8 @@ absl::StatusOr<JournalHead> JournalHead::Parse(ByteSpan bytes, const JournalKeys
   const std::string name(what);
   const std::vector<uint8_t> prefix = Prefix();
   if (bytes.size() < kSize || !std::equal(prefix.begin(), prefix.end(), bytes.begin())) {
-    return absl::DataLossError(absl::StrCat(name, ": not a journal of version 1, or cut short"));
+    return absl::DataLossError(
+        absl::StrCat(name, ": not a journal of version ", kJournalVersion, ", or cut short"));
   }
   ByteReader reader(bytes.subspan(prefix.size(), kSize - prefix.size()), what);
   const auto take = [&](auto& out) {

@@ -228,10 +228,16 @@ absl::StatusOr<Decision> KeyOwner::Impl::Decide(const Replies& replies, const De
                            Unnamed(replies, read)};
   const GalleryId gallery = GalleryOf(replies, read);
   const uint32_t modalities = read[0].scores.modalities;
-  HEFT_ASSIGN_OR_RETURN(OpenedScores opened, OpenRead(std::move(read), flooding, purpose));
+  Opening opening;
+  HEFT_ASSIGN_OR_RETURN(OpenedScores opened,
+                        OpenRead(std::move(read), flooding, purpose, &opening));
   opened.gallery = gallery;
   if (!opened.candidates.empty()) Blur(modalities, &opened.candidates[0]);
   Decision decision = opened.Decide(threshold);
+  if (!opened.candidates.empty()) {
+    HEFT_RETURN_IF_ERROR(
+        journal_->PublishDecision(opening, opened.candidates[0].identity, decision.accepted));
+  }
   if (rule.likelihood && decision.accepted) decision.likelihood = LikelihoodOf(opened);
   return decision;
 }

@@ -49,11 +49,6 @@ constexpr char kNoRoom[] =
     "are nearly all alike; ask the server for --degree-two";
 constexpr char kNoCosine[] = "a score that is no cosine: not one of a sound probe and template";
 
-// PositionName: of who has no name: "#7", or "#3/7" of bucket 3.
-std::string PositionName(const std::optional<uint32_t>& bucket, uint64_t position) {
-  return bucket ? absl::StrCat("#", *bucket, "/", position) : absl::StrCat("#", position);
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KeyOwner::Impl>> KeyOwner::Impl::Create(
@@ -75,7 +70,7 @@ absl::StatusOr<KeyOwner> KeyOwner::Impl::Own(const Model& model, SecretKeys keys
 
 absl::Status KeyOwner::Impl::Publish(const Opening& opening, OpenedScores* scores) const {
   std::vector<Candidate>& all = scores->candidates;
-  all.resize(std::min<size_t>(all.size(), opening.decision ? 1 : opening.slots));
+  all.resize(std::min<size_t>(all.size(), opening.slots));
   std::vector<std::string> ranked;
   for (const Candidate& candidate : all) ranked.push_back(candidate.identity);
   HEFT_ASSIGN_OR_RETURN(const std::vector<bool> may, journal_->Publish(opening, ranked));
@@ -85,7 +80,6 @@ absl::Status KeyOwner::Impl::Publish(const Opening& opening, OpenedScores* score
   }
   scores->withheld = all.size() - kept;
   all.resize(kept);
-  if (opening.decision) return absl::OkStatus();
   ranked.clear();
   for (const Candidate& candidate : all) ranked.push_back(candidate.identity);
   HEFT_ASSIGN_OR_RETURN(const auto left, journal_->ScoresLeft(opening, ranked));
@@ -101,6 +95,13 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Refused(const Opening& opening,
     return std::isnan(score) ? std::numeric_limits<double>::infinity() : score;
   };
   const auto first = std::ranges::max_element(best, {}, worth);
+  if (opening.decision) {
+    const bool claimed = opening.verification || !opening.few.empty();
+    if (claimed || first == best.end()) return scores;
+    HEFT_RETURN_IF_ERROR(
+        journal_->PublishDecision(opening, first->second.identity, /*accepted=*/true));
+    return scores;
+  }
   OpenedScores charged;
   if (first != best.end()) charged.candidates.push_back(first->second);
   HEFT_RETURN_IF_ERROR(Publish(opening, &charged));
@@ -211,9 +212,11 @@ absl::Status KeyOwner::Impl::OpenScores(const ReadReply& read, double length,
 
 absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(std::vector<ReadReply> replies,
                                                       const std::optional<Flooding>& asked,
-                                                      const Purpose& purpose) const {
+                                                      const Purpose& purpose,
+                                                      Opening* opening) const {
   HEFT_ASSIGN_OR_RETURN(const Accepted accepted,
                         Accept(std::move(replies), FloodingFor(asked), purpose));
+  *opening = accepted.opening;
   const EncryptedScores& first = accepted.replies[0].scores;
   OpenedScores out;
   out.kind = first.kind;
@@ -249,7 +252,11 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(std::vector<ReadReply> rep
   if (out.kind == ScoreKind::kIdentification) out.searched = searched;
   for (auto& [identity, candidate] : found.best) out.candidates.push_back(std::move(candidate));
   Rank(first.modalities, &out.candidates);
-  HEFT_RETURN_IF_ERROR(Publish(accepted.opening, &out));
+  if (purpose.decision) {
+    out.candidates.resize(std::min<size_t>(out.candidates.size(), 1));
+  } else {
+    HEFT_RETURN_IF_ERROR(Publish(accepted.opening, &out));
+  }
   HEFT_ASSIGN_OR_RETURN(out.key_warning, journal_->KeyWarning(accepted.opening));
   return out;
 }
@@ -261,7 +268,8 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(const Replies& replies,
   const GalleryId gallery = GalleryOf(replies, read);
   Purpose bound = purpose;
   bound.gallery = Unnamed(replies, read);
-  HEFT_ASSIGN_OR_RETURN(OpenedScores opened, OpenRead(std::move(read), flooding, bound));
+  Opening opening;
+  HEFT_ASSIGN_OR_RETURN(OpenedScores opened, OpenRead(std::move(read), flooding, bound, &opening));
   opened.gallery = gallery;
   return opened;
 }

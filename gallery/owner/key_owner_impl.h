@@ -170,9 +170,18 @@ class KeyOwner::Impl {
   absl::StatusOr<Accepted> Accept(std::vector<ReadReply> replies,
                                   const std::optional<Flooding>& flooding,
                                   const Purpose& purpose) const;
+  // Opens the replies that Accept takes. Scores are charged here before they are published. The
+  // caller charges a decision, once it is made, by the `opening`.
   absl::StatusOr<OpenedScores> OpenRead(std::vector<ReadReply> replies,
                                         const std::optional<Flooding>& flooding,
-                                        const Purpose& purpose) const;
+                                        const Purpose& purpose, Opening* opening) const;
+  // FewAsked: who answer a search if its client has chosen conditions that leave fewer than
+  // kFewPeople; otherwise none. Each of them is as good as claimed.
+  std::vector<std::string> FewAsked(const std::vector<ReadReply>& replies,
+                                    const std::string& besides) const;
+  // ListedClient: who is charged: kUnlistedClient for one that the trust file does not list where
+  // it lists clients.
+  ClientId ListedClient(const ClientId& client) const;
   // Found: what is decrypted of accepted replies before it is ranked.
   struct Found {
     std::map<std::string, Candidate> best;
@@ -192,7 +201,8 @@ class KeyOwner::Impl {
   // Refused: by its scores. Nobody is named, and who had the best of them is charged all the same:
   // a server that makes scores up knows whom they are of, and could otherwise have it said of a
   // template, again and again and at nobody's expense but a client's whom it has invented, that a
-  // multiple of its score is above a bound. What a probe's norm refuses says nothing of anybody.
+  // multiple of its score is above a bound. What a probe's norm refuses says nothing of anybody. A
+  // claim that is refused is a rejection, which Accept has charged.
   absl::StatusOr<OpenedScores> Refused(const Opening& opening,
                                        const std::map<std::string, Candidate>& best,
                                        OpenedScores scores) const;

@@ -7,6 +7,7 @@
 
 #include "base/inside.h"
 #include "fusion/errors.h"
+#include "fusion/norm_proof.h"
 #include "fusion/recovery_figures.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/owner/testing.h"
@@ -231,8 +232,8 @@ TEST_F(KeyOwnerTest, WithoutDecisionTablesThereAreScoresAlone) {
   EXPECT_EQ(opened->candidates.size(), 2u);
 }
 
-// Four answers instead of two are two bits, and two decisions.
-TEST_F(KeyOwnerTest, ALikelihoodIsCoarseAndChargedTwice) {
+// Four answers instead of two are two bits, and one acceptance.
+TEST_F(KeyOwnerTest, ALikelihoodIsCoarseAndTwoBits) {
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2, 3}, {"ann", "bob", "cyd"})).ok());
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
   const auto search = [&] {
@@ -250,7 +251,7 @@ TEST_F(KeyOwnerTest, ALikelihoodIsCoarseAndChargedTwice) {
     Model model = *model_;
     model.tables = {{model.AllModalities()}};
     model.tables[0].calibration = {{.slope = 0, .intercept = std::log(ratio)}};
-    return OwnerOf(model, BudgetLimits{.scores = 4, .decisions = 6, .client_bits = 100});
+    return OwnerOf(model, BudgetLimits{.scores = 4, .decisions = 6, .client_bits = 1000});
   };
   const auto likelihood = [&](double ratio, const std::vector<uint8_t>& reply) {
     const auto decided = with_ratio(ratio).Decide(reply, "reply", rule);
@@ -263,22 +264,22 @@ TEST_F(KeyOwnerTest, ALikelihoodIsCoarseAndChargedTwice) {
   EXPECT_EQ(likelihood(15000, search()), "moderate");
   EXPECT_EQ(likelihood(60000, search()), "strong");
 
-  // One client may ask for three decisions on somebody: one with a likelihood and one without.
   for (const auto& reply : {std::function(claim), std::function(search)}) {
     const KeyOwner owner = with_ratio(200);
     ASSERT_TRUE(owner.Decide(reply(), "reply", rule).ok());
-    EXPECT_EQ(owner.Budget()->decisions, 2u);
-    EXPECT_EQ(Code(owner.Decide(reply(), "reply", rule)), absl::StatusCode::kResourceExhausted)
-        << "two are more than the one that is left";
+    EXPECT_EQ(owner.Budget()->decisions, 1u);
+    EXPECT_EQ(owner.Budget()->clients[0].bits, 98u) << "of the tenth that unlisted clients get";
     ASSERT_TRUE(owner.Decide(reply(), "reply", DecisionRule{.score = 0.9}).ok());
-    EXPECT_EQ(owner.Budget()->decisions, 3u);
+    EXPECT_EQ(owner.Budget()->decisions, 2u);
+    EXPECT_EQ(owner.Budget()->clients[0].bits, 97u);
     // A reject is one of the four answers as well.
     const KeyOwner strict = with_ratio(200);
     const auto no = strict.Decide(reply(), "reply", {.score = 1.5, .likelihood = true});
     ASSERT_TRUE(no.ok()) << no.status();
     EXPECT_FALSE(no->accepted);
     EXPECT_EQ(no->likelihood, Likelihood::kUnsaid);
-    EXPECT_EQ(strict.Budget()->decisions, 2u);
+    EXPECT_EQ(strict.Budget()->decisions, 0u) << "who is rejected is not charged";
+    EXPECT_EQ(strict.Budget()->clients[0].bits, 98u);
   }
 }
 
@@ -322,6 +323,38 @@ TEST_F(KeyOwnerTest, EveryOpeningIsChargedFirst) {
   claim.claimed = "eve";
   EXPECT_EQ(Code(Owner().Open(SerializeScores(context, claim), "scores")),
             absl::StatusCode::kDataLoss);
+}
+
+// A claim that is rejected or refused is charged to its client and to nobody else.
+TEST_F(KeyOwnerTest, ARejectedClaimIsChargedToItsClient) {
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2, 3}, {"ann", "bob", "cyd"})).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const ckks::Context& context = *instance_->context;
+  const auto claim = [&](const std::string& who, bool sound = true) {
+    EncryptedScores scores = *server_->Verify(gallery, Set({1}, {"x"}), who, {});
+    // The proof of another norm than the scores are of.
+    if (!sound) scores.norm = scores.replies[0].scores;
+    if (!sound) scores.norm.scale = NormProofScale(instance_->params(), instance_->plan);
+    return SerializeScores(context, scores);
+  };
+  const KeyOwner owner = Owner(BudgetLimits{.rejections = 3});
+  EXPECT_FALSE(owner.Decide(claim("bob"), "reply", 0.9)->accepted);
+  const auto refused = owner.Decide(claim("bob", false), "reply", 0.9);
+  ASSERT_TRUE(refused.ok()) << refused.status();
+  EXPECT_NE(refused->refusal, "");
+  EXPECT_EQ(owner.Budget()->clients[0].rejections, 1u);
+  EXPECT_TRUE(owner.Decide(claim("bob"), "reply", -1)->accepted);
+  EXPECT_EQ(owner.Budget()->clients[0].rejections, 2u) << "an acceptance gives one back";
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(owner.Decide(claim("bob"), "reply", 0.9)->accepted);
+  const auto spent = owner.Decide(claim("bob"), "reply", -1);
+  EXPECT_EQ(Code(spent), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(spent.status().message()),
+              ::testing::AllOf(::testing::HasSubstr("was rejected 3 times about \"bob\""),
+                               ::testing::HasSubstr("Other clients are not affected")));
+  EXPECT_TRUE(owner.Decide(claim("ann"), "reply", 0.9)->accepted) << "others are asked about";
+  EXPECT_EQ(owner.Budget()->decisions, 1u);
+  const auto search = SerializeScores(context, *server_->Identify(gallery, Set({2}, {"x"}), {}));
+  EXPECT_TRUE(owner.Decide(search, "reply", 0.9)->accepted) << "and the person is still found";
 }
 
 // The attack of version 0.1's table: identifications by anybody, and everybody is locked out.
@@ -402,7 +435,7 @@ TEST_F(KeyOwnerTest, NoMoreIsPublishedThanAskedFor) {
   const auto reply = [&] {
     return SerializeScores(*instance_->context, *server_->Identify(gallery, Set({1}, {"x"}), {}));
   };
-  const KeyOwner owner = Owner(BudgetLimits{.scores = 100});
+  const KeyOwner owner = Owner(BudgetLimits{.scores = 100, .client_bits = 100000});
   EXPECT_EQ(owner.Open(reply(), "reply")->candidates.size(), kPublishedCandidates);
   EXPECT_EQ(owner.Budget()->identities, kPublishedCandidates);
   EXPECT_EQ(owner.Open(reply(), "reply", {}, 3)->candidates.size(), 3u);

@@ -46,7 +46,7 @@ class MeansTest : public ::testing::TestWithParam<const char*> {
     // Of unit vectors that share 1 / 1.09 of their square.
     out.model.sample_agreement = 1 / (1 + kNoise * kNoise);
     out.owner = std::make_unique<KeyOwner>(*KeyOwner::Generate(out.model));
-    EXPECT_TRUE(out.owner->SetBudget({1000000, 1000000, 1000000000}).ok());
+    EXPECT_TRUE(out.owner->SetBudget({1000000, 1000000, 1000000000, 1000000}).ok());
     out.client = std::make_unique<Client>(*Client::Create(out.model, out.owner->EncryptionKey()));
     out.server = std::make_unique<Server>(*Server::Create(
         out.model, *out.owner->EvaluationKeys(), "keys", *out.owner->EnrolmentKeys(), "keys"));

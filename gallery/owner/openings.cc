@@ -98,7 +98,7 @@ void AddCandidate(const Candidate& candidate, size_t rank, Described* out) {
 }
 
 std::string NameOf(const ClientId& client) {
-  return client == ClientId{} ? "unnamed" : HexString(client);
+  return client == kUnlistedClient ? "unlisted" : HexString(client);
 }
 
 void AddClients(const BudgetUse& use, Described* out) {
@@ -108,11 +108,13 @@ void AddClients(const BudgetUse& use, Described* out) {
                                     {"openings", client.openings},
                                     {"slots", client.slots},
                                     {"bits_left", client.bits},
-                                    {"full_at", UtcText(client.full_at)}});
+                                    {"full_at", UtcText(client.full_at)},
+                                    {"rejections_left", client.rejections}});
     absl::StrAppend(&out->text, "\nclient ", NameOf(client.client), ": ", client.openings,
                     " openings, ", client.slots, " slots published; may be told ", client.bits,
-                    " bits now, all of ", use.limits.client_bits, " from ",
-                    UtcText(client.full_at));
+                    " bits now, all of ", ClientBits(use.limits, client.client), " from ",
+                    UtcText(client.full_at), "; may be rejected ", client.rejections,
+                    " times more about one person (the fewest of all)");
   }
 }
 
@@ -215,18 +217,23 @@ Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
   out.text = ScoresText(Inside::Of(owner).model(), use);
   absl::StrAppendFormat(
       &out.text,
-      "\ndecisions: %d on an identity a day, one client half of them; %d on the one with the most\n"
+      "\naccepted decisions: %d on an identity a day, one client half of them; %d on the one with "
+      "the most\n"
+      "rejected claims: %d of an identity by one client; each accepted one gives one back, each "
+      "day "
+      "a sixteenth\n"
       "opened: %d identifications, %d verifications, %d of anything under this key; something is "
       "known of %d identities",
-      use.limits.decisions, use.decisions, use.identifications, use.verifications, use.openings,
-      use.identities);
+      use.limits.decisions, use.decisions, use.limits.rejections, use.identifications,
+      use.verifications, use.openings, use.identities);
   out.json = {{"key_id", HexString(owner.key_id())},
               {"model_id", HexString(Inside::Of(owner).model().Id())},
               {"journal", owner.journal_file()},
               {"limits",
                {{"scores", use.limits.scores},
                 {"decisions", use.limits.decisions},
-                {"client_bits", use.limits.client_bits}}},
+                {"client_bits", use.limits.client_bits},
+                {"rejections", use.limits.rejections}}},
               {"scores", use.scores},
               {"decisions", use.decisions},
               {"inherited_scores", use.inherited},

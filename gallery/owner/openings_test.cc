@@ -124,15 +124,18 @@ TEST_P(AnswersTest, SeveralRepliesAreThoseOfBuckets) {
 
 TEST_P(AnswersTest, ABudgetHasKeyModelAndTimes) {
   BudgetUse use;
-  use.limits = {4, 32, 10000};
+  use.limits = {4, 32, 10000, 16};
   use.last_entry = 1'800'000'000;
-  use.clients = {{{}, 1, 10, 5, 0}};
+  use.clients = {{{}, 1, 10, 5, 0, 7}};
   use.restarts = {{86400, "moved"}};
   use.restart_count = 2;
   use.successor = KeyId{1};
   const Described out = DescribeBudget(*owner_, use);
   EXPECT_EQ(out.json["last_entry"].get<std::string>(), "2027-01-15T08:00:00Z");
-  EXPECT_EQ(out.json["clients"][0]["client"].get<std::string>(), "unnamed");
+  EXPECT_EQ(out.json["clients"][0]["client"].get<std::string>(), "unlisted");
+  EXPECT_EQ(out.json["clients"][0]["rejections_left"], 7);
+  EXPECT_EQ(out.json["limits"]["rejections"], 16);
+  EXPECT_THAT(out.text, HasSubstr("may be told 5 bits now, all of 1000 from"));
   EXPECT_EQ(out.json["key_id"].get<std::string>().size(), 32u);
   EXPECT_THAT(out.text, HasSubstr("\nrestarted 1970-01-02T00:00:00Z: moved\nrestarted 2 times"));
   EXPECT_THAT(out.text, HasSubstr(" is revoked: 01"));

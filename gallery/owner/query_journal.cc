@@ -19,14 +19,17 @@ ReplyTag ReplyTagOf(const Hash& reply) {
 }
 
 // Prune forgets what no longer limits anything: buckets that are full again, and identities that
-// were asked about once or twice (anybody can claim any name).
+// were accepted once or twice.
 void Prune(QueryLedger* ledger) {
   constexpr uint64_t kFew = 2;
   for (auto& [id, model] : ledger->models) {
-    const uint64_t size = model.limits.value_or(BudgetLimits()).decisions;
+    const BudgetLimits limits = model.limits.value_or(BudgetLimits());
+    const uint64_t size = limits.decisions;
     std::erase_if(model.shares, [&](const auto& share) {
-      const QueryLedger::Use& use = share.second;
-      return use.scores == 0 && use.bucket.Spent(ledger->reckoning.time, Share(size)) == 0;
+      const QueryLedger::ShareUse& use = share.second;
+      const uint64_t now = ledger->reckoning.time;
+      return use.scores == 0 && use.bucket.Spent(now, Share(size)) == 0 &&
+             use.rejections.Spent(now, limits.rejections) == 0;
     });
     std::erase_if(model.identities, [&](const auto& identity) {
       const QueryLedger::Use& use = identity.second;
@@ -269,8 +272,11 @@ absl::Status QueryJournal::Charge(const Opening& opening) {
     HEFT_RETURN_IF_ERROR(EnsureLimits(opening.model, opening.defaults));
     Entry entry = EntryOf(opening, Entry::Act::kOpening);
     if (opening.verification) {
-      entry.identities.assign(opening.decision ? opening.slots : 1,
-                              TagOf(tag_key_, NameHash(opening.claimed)));
+      entry.identities = {TagOf(tag_key_, NameHash(opening.claimed))};
+    } else if (opening.decision) {
+      for (const std::string& name : opening.few) {
+        entry.identities.push_back(TagOf(tag_key_, NameHash(name)));
+      }
     }
     HEFT_RETURN_IF_ERROR(ledger_.CheckOpenings(opening.most));
     HEFT_RETURN_IF_ERROR(ledger_.CheckTold(opening.told, opening.most_told));
@@ -304,7 +310,7 @@ absl::StatusOr<std::vector<bool>> QueryJournal::Publish(const Opening& opening,
     for (size_t i = 0; i < ranked.size(); ++i) {
       const IdentityTag tag = TagOf(tag_key_, NameHash(ranked[i]));
       const size_t charged = entry.identities.size();
-      entry.identities.insert(entry.identities.end(), opening.decision ? opening.slots : 1, tag);
+      entry.identities.push_back(tag);
       const absl::Status allowed = ledger_.CheckIdentity(entry, tag, {});
       may[i] = allowed.ok();
       if (!may[i]) entry.identities.resize(charged);
@@ -316,6 +322,19 @@ absl::StatusOr<std::vector<bool>> QueryJournal::Publish(const Opening& opening,
   }));
   HEFT_RETURN_IF_ERROR(refused);
   return may;
+}
+
+absl::Status QueryJournal::PublishDecision(const Opening& opening, const std::string& best,
+                                           bool accepted) {
+  return Update([&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(EnsureLimits(opening.model, opening.defaults));
+    Entry entry = EntryOf(opening, Entry::Act::kPublished);
+    entry.claimed = opening.verification || !opening.few.empty();
+    entry.identities = {TagOf(tag_key_, NameHash(best))};
+    HEFT_RETURN_IF_ERROR(ledger_.Check(entry, {}));
+    HEFT_RETURN_IF_ERROR(ledger_.CheckIdentity(entry, entry.identities[0], opening.claimed));
+    return accepted ? Add(std::move(entry)) : absl::OkStatus();
+  });
 }
 
 absl::StatusOr<std::vector<uint64_t>> QueryJournal::ScoresLeft(

@@ -36,11 +36,12 @@ struct Opening {
   ClientId client{};  // zeros: nobody knows who asked
   bool verification = false;
   std::string claimed;              // of a verification, known to the gallery or not
+  std::vector<std::string> few;     // of a search: who are as good as claimed, all different
   bool decision = false;            // yes or no is published, and no score
   uint64_t most = 0;                // openings under this key, this one among them; 0: any number
   uint64_t told = 0;                // of the key, in units of 1/kKeyUnits bit
   uint64_t most_told = 0;           // of the key, by all openings; 0: any number
-  uint32_t slots = 1;               // that are published at most; a decision: charged as so many
+  uint32_t slots = 1;               // that are published at most; a decision: of so many bits
   std::vector<Hash> replies;        // of all bytes of each: one at least, all different
   BudgetLimits defaults;            // where the model has none yet
   std::string no_scores;            // the refusal where the model's limit of scores is 0
@@ -72,15 +73,20 @@ class QueryJournal {
   // revoked key.
   absl::Status Restart(const std::string& reason);
 
-  // Charge counts an opening before it is decrypted: what the client is told at most and, of a
-  // verification, what the claimed identity gives. Errors as QueryLedger::Check, and kDataLoss or
+  // Charge counts an opening before it is decrypted: what the client is told at most and, of who is
+  // claimed, a score, or a rejection of this client. Errors as QueryLedger::Check, and kDataLoss or
   // kFailedPrecondition for a journal that is not the key's latest, kUnavailable if it cannot be
   // written. Safe from several threads and processes.
   absl::Status Charge(const Opening& opening);
-  // Publish counts what an identification publishes, before the answer is out: `ranked`, the best
-  // first. Returns which of them may be; kResourceExhausted if the best may not.
+  // Publish counts the scores that an identification publishes, before the answer is out: `ranked`,
+  // the best first. Returns which of them may be; kResourceExhausted if the best may not.
   absl::StatusOr<std::vector<bool>> Publish(const Opening& opening,
                                             std::span<const std::string> ranked);
+  // PublishDecision counts a decision before the answer is out. If `accepted`, the best candidate
+  // is charged and, if it was claimed, the client gets back the rejection that Charge took, and one
+  // more. kResourceExhausted where `best` may not be accepted again: also of a rejection, so that
+  // the error does not tell which it is.
+  absl::Status PublishDecision(const Opening& opening, const std::string& best, bool accepted);
 
   // ScoresLeft: that each of the identities may still give to the client of the opening.
   absl::StatusOr<std::vector<uint64_t>> ScoresLeft(const Opening& opening,

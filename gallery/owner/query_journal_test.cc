@@ -119,8 +119,74 @@ TEST_F(QueryJournalTest, RepliesToOneSearchAreOneOpening) {
   EXPECT_EQ(Open()->Read()->ledger.Openings(), 2u);
 }
 
+// A claim takes a rejection before it is opened, and an acceptance gives it back with another one.
+// What a process that dies between the two has charged is a rejection.
+TEST_F(QueryJournalTest, AClaimIsARejectionUntilItIsAccepted) {
+  const auto left = [&] { return Open()->Read()->ledger.models.at(kModel); };
+  const Opening first = Of("ann", true), second = Of("ann", true), third = Of("ann", true);
+  const auto spent = [&] {
+    const auto use = left();
+    EXPECT_EQ(use.shares.size(), 1u);
+    return use.shares.begin()->second.rejections.spent;
+  };
+  ASSERT_TRUE(Open()->Charge(first).ok());
+  ASSERT_TRUE(Open()->Charge(second).ok());
+  ASSERT_TRUE(Open()->Charge(third).ok());
+  EXPECT_EQ(spent(), 3000u);
+  EXPECT_TRUE(left().identities.empty()) << "nothing is charged to the person";
+  ASSERT_TRUE(Open()->PublishDecision(first, "ann", false).ok());
+  EXPECT_EQ(spent(), 3000u);
+  ASSERT_TRUE(Open()->PublishDecision(second, "ann", true).ok());
+  EXPECT_EQ(spent(), 1000u);
+  ASSERT_TRUE(Open()->PublishDecision(third, "ann", true).ok());
+  EXPECT_EQ(spent(), 0u) << "never more than all of them";
+  EXPECT_EQ(left().identities.begin()->second.decisions, 2u);
+}
+
+// Two claims at once may both be opened, and the second finds the day's acceptances spent: it is
+// told so whether it was accepted or not.
+TEST_F(QueryJournalTest, AnAcceptanceBeyondTheLimitIsNotTold) {
+  EXPECT_EQ(Granted(*Open(), "ann", true), 4);
+  now_ += kDay / 4;  // one came back
+  const Opening one = Of("ann", true), two = Of("ann", true);
+  ASSERT_TRUE(Open()->Charge(one).ok());
+  ASSERT_TRUE(Open()->Charge(two).ok());
+  ASSERT_TRUE(Open()->PublishDecision(one, "ann", true).ok());
+  for (const bool accepted : {true, false}) {
+    EXPECT_EQ(Open()->PublishDecision(two, "ann", accepted).code(),
+              absl::StatusCode::kResourceExhausted);
+  }
+}
+
+// A search of few people is a claim of each of them, so that conditions are no way round.
+TEST_F(QueryJournalTest, AFewWhoAnswerAreClaimed) {
+  const auto search = [&](const std::string& best, bool accepted) {
+    Opening opening = Of("", true);
+    opening.few = {"ann", "bob"};
+    HEFT_RETURN_IF_ERROR(Open()->Charge(opening));
+    return Open()->PublishDecision(opening, best, accepted);
+  };
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(search("ann", false).ok()) << i;
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(search("ann", true).ok()) << i;
+  const auto rejected = [&](const std::string& name) {
+    for (int i = 0;; ++i) {
+      if (const absl::Status charged = Open()->Charge(Of(name, true)); !charged.ok()) return i;
+    }
+  };
+  EXPECT_EQ(rejected("ann"), 9) << "16 - 10 + 3";
+  EXPECT_EQ(rejected("bob"), 3) << "16 - 13";
+  const absl::Status refused = search("ann", true);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("one of the few people who answer"));
+  const Opening all = Of("", true);
+  EXPECT_TRUE(Open()->Charge(all).ok()) << "a search of everybody goes on";
+}
+
 TEST_F(QueryJournalTest, UnknownNamesAreChargedAlike) {
-  EXPECT_EQ(Granted(*Open(), "nobody of that name", true), Granted(*Open(), "ann", true));
+  for (const char* name : {"nobody of that name", "ann"}) {
+    for (int i = 0; i < 16; ++i) ASSERT_TRUE(Open()->Charge(Of(name, true)).ok()) << name << i;
+    EXPECT_FALSE(Open()->Charge(Of(name, true)).ok()) << name;
+  }
   EXPECT_EQ(Granted(*Open(), "nobody of that name"), Granted(*Open(), "ann"));
 }
 
@@ -142,14 +208,16 @@ TEST_F(QueryJournalTest, AnIdentificationIsChargedToThoseItPublishes) {
     ASSERT_TRUE(Open()->Charge(search).ok());
     EXPECT_EQ(*Open()->Publish(search, ranked), std::vector<bool>({true, true}));
   }
-  const auto search = [&](const std::vector<std::string>& names, bool decision) {
-    Opening opening = Of("", decision);
+  const auto search = [&](const std::vector<std::string>& names) {
+    Opening opening = Of("");
     EXPECT_TRUE(Open()->Charge(opening).ok());
     return Open()->Publish(opening, names);
   };
-  EXPECT_EQ(*search({"new", "bob"}, false), std::vector<bool>({true, false}));
-  EXPECT_EQ(search(ranked, false).status().code(), absl::StatusCode::kResourceExhausted);
-  EXPECT_EQ(*search({"ann"}, true), std::vector<bool>({true})) << "decisions go on";
+  EXPECT_EQ(*search({"new", "bob"}), std::vector<bool>({true, false}));
+  EXPECT_EQ(search(ranked).status().code(), absl::StatusCode::kResourceExhausted);
+  const Opening decision = Of("", true);
+  ASSERT_TRUE(Open()->Charge(decision).ok());
+  EXPECT_TRUE(Open()->PublishDecision(decision, "ann", true).ok()) << "decisions go on";
   EXPECT_EQ(Granted(*Open(), "new"), 9);
   EXPECT_EQ(Granted(*Open(), "bob"), 0);
 }
@@ -194,6 +262,7 @@ TEST_F(QueryJournalTest, AClockThatJumpsStopsLimitsForADayAtMost) {
   now_ += kDay;
   EXPECT_EQ(Granted(*Open(), "ann", true), 0);
   const absl::Status refused = Open()->Charge(Of("ann", true));
+  ASSERT_FALSE(refused.ok());
   EXPECT_THAT(std::string(refused.message()), HasSubstr("again from 1970-01-13T19:46:40Z"));
   now_ += kDay / 4;
   EXPECT_EQ(Granted(*Open(), "ann", true), 1);

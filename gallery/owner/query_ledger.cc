@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kDay = 86400;
 // Larger buckets are as good as none, and no product of theirs with a time overflows.
-constexpr uint64_t kLargest = uint64_t{1} << 32, kLongest = 20 * kDay;
+constexpr uint64_t kLargest = uint64_t{1} << 28, kMostPeriods = 20;
 
 uint64_t Size(uint64_t tokens) { return std::min(tokens, kLargest); }
 
@@ -35,6 +35,12 @@ absl::Status Spent(std::string_view what, std::string_view when) {
   return absl::ResourceExhaustedError(
       absl::StrCat("the query budget is spent: ", std::string(what), "; ", std::string(when),
                    ". More, if you mean it: `heft budget --set` (SECURITY.md)"));
+}
+
+std::string ClientName(const ClientId& client) {
+  return client == kUnlistedClient
+             ? std::string("this client (not listed)")
+             : absl::StrCat("this client (", HexString(client).substr(0, 16), ")");
 }
 
 // Again: `ready` is reckoned, `now` when the clock says `clock`.
@@ -63,28 +69,41 @@ Reckoning Reckoning::At(uint64_t clock) const {
   return out;
 }
 
-uint64_t Bucket::Spent(uint64_t now, uint64_t size) const {
+template <uint64_t kDays>
+uint64_t RefillingBucket<kDays>::Spent(uint64_t now, uint64_t size) const {
   if (now <= time) return spent;
-  const uint64_t back = std::min(now - time, kLongest) * Size(size) * kMilli / kDay;
+  const uint64_t period = kDays * kDay, elapsed = std::min(now - time, kMostPeriods * period);
+  const uint64_t back = elapsed * Size(size) * kMilli / period;
   return spent - std::min(spent, back);
 }
 
-void Bucket::Take(uint64_t now, uint64_t size, uint64_t tokens) {
+template <uint64_t kDays>
+void RefillingBucket<kDays>::Give(uint64_t tokens) {
+  spent -= std::min(spent, Size(tokens) * kMilli);
+}
+
+template <uint64_t kDays>
+void RefillingBucket<kDays>::Take(uint64_t now, uint64_t size, uint64_t tokens) {
   spent = Spent(now, size) + Size(tokens) * kMilli;
   time = std::max(time, now);
 }
 
-std::optional<uint64_t> Bucket::ReadyAt(uint64_t now, uint64_t size, uint64_t tokens) const {
+template <uint64_t kDays>
+std::optional<uint64_t> RefillingBucket<kDays>::ReadyAt(uint64_t now, uint64_t size,
+                                                        uint64_t tokens) const {
   if (tokens > Size(size)) return std::nullopt;
   const uint64_t room = (Size(size) - tokens) * kMilli, used = Spent(now, size);
   if (used <= room) return now;
   if (size == 0) return std::nullopt;
-  const uint64_t per_day = Size(size) * kMilli;
+  const uint64_t whole = Size(size) * kMilli, period = kDays * kDay;
   // Of a bucket that was larger once, more than all may be spent.
   const uint64_t seconds =
-      ((used - room) / per_day) * kDay + ((used - room) % per_day * kDay + per_day - 1) / per_day;
+      ((used - room) / whole) * period + ((used - room) % whole * period + whole - 1) / whole;
   return std::max(now, time) + seconds;
 }
+
+template struct RefillingBucket<1>;
+template struct RefillingBucket<kRejectionDays>;
 
 absl::Status QueryLedger::CheckInUse() const {
   if (successor == KeyId{}) return absl::OkStatus();
@@ -146,14 +165,13 @@ absl::Status QueryLedger::CheckGallery(const GalleryId& asked) const {
 
 absl::Status QueryLedger::CheckClient(const ModelUse& use, const Entry& entry) const {
   const ClientUse client = Find(use.clients, entry.client);
-  const uint64_t size = use.limits->client_bits, now = reckoning.At(entry.time).time;
+  const uint64_t size = ClientBits(*use.limits, entry.client), now = reckoning.At(entry.time).time;
   const auto ready = client.bucket.ReadyAt(now, size, Cost(entry));
   if (ready == now) return absl::OkStatus();
-  return Spent(
-      absl::StrCat(entry.client == ClientId{} ? "this client (no name)" : "this client",
-                   " has been told what it may be in a day, ", size, " bits (a score ", kScoreBits,
-                   ", a decision ", kDecisionBits, "), and asks for ", Cost(entry)),
-      Again(ready, now, entry.time));
+  return Spent(absl::StrCat(ClientName(entry.client), " has been told what it may be in a day, ",
+                            size, " bits (a score ", kScoreBits, ", a decision ", kDecisionBits,
+                            "), and asks for ", Cost(entry)),
+               Again(ready, now, entry.time));
 }
 
 absl::Status QueryLedger::CheckIdentity(const Entry& entry, const IdentityTag& identity,
@@ -163,7 +181,7 @@ absl::Status QueryLedger::CheckIdentity(const Entry& entry, const IdentityTag& i
     return absl::InternalError("a model without limits in the journal");
   }
   const ModelUse& use = it->second;
-  const Use share = Find(use.shares, std::make_pair(identity, entry.client));
+  const ShareUse share = Find(use.shares, std::make_pair(identity, entry.client));
   const Use all = Find(use.identities, identity);
   if (!entry.decision) {
     const uint64_t limit = use.limits->scores, half = Share(limit);
@@ -180,19 +198,36 @@ absl::Status QueryLedger::CheckIdentity(const Entry& entry, const IdentityTag& i
   }
   const uint64_t size = use.limits->decisions, half = Share(size);
   const uint64_t now = reckoning.At(entry.time).time;
-  const uint64_t asked =
-      std::max<uint64_t>(1, static_cast<uint64_t>(std::ranges::count(entry.identities, identity)));
-  const auto own = share.bucket.ReadyAt(now, half, asked);
+  const auto own = share.bucket.ReadyAt(now, half, 1);
   if (own != now) {
-    return Spent(absl::StrCat("this client has asked about ", Named(who), " ", half,
-                              " times, as often as one client may in a day"),
+    return Spent(absl::StrCat(Named(who), " was accepted ", half, " times for ",
+                              ClientName(entry.client), ", as often as for one client in a day"),
                  Again(own, now, entry.time));
   }
-  const auto ready = all.bucket.ReadyAt(now, size, asked);
+  const auto ready = all.bucket.ReadyAt(now, size, 1);
   if (ready == now) return absl::OkStatus();
-  return Spent(absl::StrCat(Named(who), " was asked about ", size,
-                            " times, as often as all clients together may in a day"),
+  return Spent(absl::StrCat(Named(who), " was accepted ", size,
+                            " times, as often as for all clients together in a day"),
                Again(ready, now, entry.time));
+}
+
+absl::Status QueryLedger::CheckClaim(const Entry& entry, const IdentityTag& identity,
+                                     std::string_view who) const {
+  // One of the few who answer a search need not be the one that is published.
+  if (entry.verification) HEFT_RETURN_IF_ERROR(CheckIdentity(entry, identity, who));
+  if (!entry.decision) return absl::OkStatus();
+  const ModelUse& use = models.at(entry.model);
+  const ShareUse share = Find(use.shares, std::make_pair(identity, entry.client));
+  const uint64_t size = use.limits->rejections, now = reckoning.At(entry.time).time;
+  const auto ready = share.rejections.ReadyAt(now, size, 1);
+  if (ready == now) return absl::OkStatus();
+  const std::string when =
+      ready ? absl::StrCat("may ask again from ", UtcText(entry.time + (*ready - now)))
+            : std::string("may never ask as it is set");
+  return absl::ResourceExhaustedError(absl::StrCat(
+      ClientName(entry.client), " was rejected ", size, " times about ",
+      entry.verification ? Named(who) : std::string("one of the few people who answer"), "; it ",
+      when, ". Other clients are not affected (heft budget --set-rejections)"));
 }
 
 uint64_t QueryLedger::ScoresLeft(const ModelId& model, const ClientId& client,
@@ -221,7 +256,7 @@ absl::Status QueryLedger::Check(const Entry& entry, std::string_view who) const 
   }
   HEFT_RETURN_IF_ERROR(CheckClient(it->second, entry));
   for (const IdentityTag& identity : entry.identities) {
-    HEFT_RETURN_IF_ERROR(CheckIdentity(entry, identity, who));
+    HEFT_RETURN_IF_ERROR(CheckClaim(entry, identity, who));
   }
   return absl::OkStatus();
 }
@@ -229,12 +264,20 @@ absl::Status QueryLedger::Check(const Entry& entry, std::string_view who) const 
 void QueryLedger::Publish(ModelUse* use, const Entry& entry) {
   const BudgetLimits limits = use->limits.value_or(BudgetLimits());
   for (const IdentityTag& identity : entry.identities) {
+    ShareUse& share = use->shares[{identity, entry.client}];
+    if (entry.decision && entry.act == Entry::Act::kOpening) {
+      share.rejections.Take(reckoning.time, limits.rejections, 1);
+      continue;
+    }
     Use& all = use->identities[identity];
-    Use& share = use->shares[{identity, entry.client}];
     if (!entry.decision) {
       ++all.scores;
       ++share.scores;
       continue;
+    }
+    if (entry.claimed) {
+      share.rejections.Take(reckoning.time, limits.rejections, 0);
+      share.rejections.Give(2);  // what the opening took, and one for an earlier rejection
     }
     ++all.decisions;
     ++share.decisions;
@@ -277,7 +320,8 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
       ClientUse& client = use->clients[entry.client];
       ++client.openings;
       client.slots += entry.slots;
-      client.bucket.Take(reckoning.time, use->limits.value_or(BudgetLimits()).client_bits,
+      client.bucket.Take(reckoning.time,
+                         ClientBits(use->limits.value_or(BudgetLimits()), entry.client),
                          Cost(entry));
       Remember(entry.reply, entry.time);
       Publish(use, entry);
@@ -289,6 +333,8 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
       break;
     case Entry::Act::kPublished: {
       if (use == nullptr) break;
+      Publish(use, entry);
+      if (entry.decision) break;  // that somebody is accepted is no more than the opening took
       // What was reserved and not published is given back, but for the bit that an answer is.
       const uint64_t used = std::max<uint64_t>(entry.identities.size() * Bits(entry), 1);
       ClientUse& client = use->clients[entry.client];
@@ -296,7 +342,6 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
       client.bucket.spent -= std::min(client.bucket.spent, back);
       client.slots -= std::min(
           client.slots, entry.slots - std::min<uint64_t>(entry.slots, entry.identities.size()));
-      Publish(use, entry);
       break;
     }
     case Entry::Act::kLimits:

@@ -3,11 +3,15 @@
 // the entries of the key's journal (gallery/owner/query_journal.h): Check says whether an entry may
 // be added, Apply adds it.
 //
-// Three things are limited (heft/key_owner.h has the numbers, SECURITY.md derives them):
+// Four things are limited (heft/key_owner.h has the numbers, docs/security-proofs.md derives them):
 // - scores of an identity, for good: what they tell of a template is never taken back;
-// - decisions on an identity, in a bucket that fills up again within a day;
-// - what one client is told, in a bucket of its own; and of what an identity may give, one client
-//   gets half, so that nobody can use up another's alone.
+// - decisions that accept an identity, in a bucket that fills up again within a day; of these and
+// of
+//   scores one client gets half, so that no client can use up another's alone;
+// - rejections of one client's claims of an identity, in a bucket of the two. A claim takes one
+//   before it is opened. If it is accepted that one comes back, and one more;
+// - what one client is told, in a bucket of its own.
+// So a client's rejections limit that client alone, and only an acceptance is charged to a person.
 #ifndef HEFT_GALLERY_OWNER_QUERY_LEDGER_H_
 #define HEFT_GALLERY_OWNER_QUERY_LEDGER_H_
 
@@ -45,9 +49,9 @@ struct Entry {
     kStart = 1,       // of a key: `text` says how it came to be, `state` what it brings along
     kRestart = 2,     // by hand, `text` being the reason, `state` what could still be read
     kCheckpoint = 3,  // `state` is the sum of all before
-    kOpening = 4,  // of a reply, before it is decrypted; a verification's `identities`: the claimed
-    kPublished = 5,   // of an identification's `slots`, before the answer is out: `identities`
-    kLimits = 6,      // of a model, from here on
+    kOpening = 4,     // of a reply, before it is decrypted; `identities`: who is claimed, each once
+    kPublished = 5,  // before the answer is out: of `identities` a score, or that they are accepted
+    kLimits = 6,     // of a model, from here on
     kRevocation = 7,  // `successor` has taken this key's place
     kState = 8,       // of a gallery, signed: `signed_state`
     kPart = 9,        // a further reply of the opening before, of which nothing more is charged
@@ -60,9 +64,10 @@ struct Entry {
   ModelId model{};
   bool verification = false;
   bool decision = false;  // and no score
+  bool claimed = false;   // of kPublished: kOpening has taken a rejection for the identity
   uint32_t slots = 0;     // that may be published
   ReplyTag reply{};
-  std::vector<IdentityTag> identities;  // as often as it is charged
+  std::vector<IdentityTag> identities;
   BudgetLimits limits;
   KeyId successor{};
   std::string text;
@@ -75,17 +80,24 @@ struct Entry {
   static absl::StatusOr<Entry> Parse(ByteSpan bytes, std::string_view what);
 };
 
-// Bucket: tokens that come back, as many in a day as it holds.
-struct Bucket {
+// Bucket: tokens that come back, as many in `kDays` days as it holds.
+template <uint64_t kDays>
+struct RefillingBucket {
   uint64_t spent = 0;  // thousandths, at `time`
   uint64_t time = 0;
 
   // Spent: thousandths at `now`, rounded up; as at `time` where `now` is before it.
   uint64_t Spent(uint64_t now, uint64_t size) const;
   void Take(uint64_t now, uint64_t size, uint64_t tokens);
+  // Give: back, of those that were taken.
+  void Give(uint64_t tokens);
   // ReadyAt: from when on `tokens` are there, at least `now`; nothing where they never are.
   std::optional<uint64_t> ReadyAt(uint64_t now, uint64_t size, uint64_t tokens) const;
 };
+// kRejectionDays: in which a client's rejections about an identity all come back.
+inline constexpr uint64_t kRejectionDays = 16;
+using Bucket = RefillingBucket<1>;
+using RejectionBucket = RefillingBucket<kRejectionDays>;
 
 // Reckoning: the time by which buckets fill. It follows the clock and never goes back, but an entry
 // moves it on by a day at most, after which every bucket is full: what the clock went further is
@@ -111,8 +123,11 @@ class QueryLedger {
  public:
   // Use: of an identity, by all clients or by one of them.
   struct Use {
-    uint64_t scores = 0, decisions = 0;  // published so far
+    uint64_t scores = 0, decisions = 0;  // published so far; decisions that accepted
     Bucket bucket;                       // of decisions
+  };
+  struct ShareUse : Use {
+    RejectionBucket rejections;
   };
   struct ClientUse {
     uint64_t openings = 0, slots = 0;  // slots: that were published
@@ -123,7 +138,7 @@ class QueryLedger {
     uint64_t identifications = 0, verifications = 0;
     uint64_t inherited = 0;  // scores that every identity has given under version 0.1
     std::map<IdentityTag, Use> identities;
-    std::map<std::pair<IdentityTag, ClientId>, Use> shares;
+    std::map<std::pair<IdentityTag, ClientId>, ShareUse> shares;
     std::map<ClientId, ClientUse> clients;
   };
   struct Restart {
@@ -135,9 +150,12 @@ class QueryLedger {
   // kResourceExhausted if a budget is spent, saying from when on it is not. `who` names the
   // identity in errors; empty: it is not to be named.
   absl::Status Check(const Entry& entry, std::string_view who) const;
-  // CheckIdentity: whether one more may be published of it.
+  // CheckIdentity: whether one more may be published of it: a score, or that it is accepted.
+  // CheckClaim: the same of a claim, and of a decision whether it may be rejected.
   absl::Status CheckIdentity(const Entry& entry, const IdentityTag& identity,
                              std::string_view who) const;
+  absl::Status CheckClaim(const Entry& entry, const IdentityTag& identity,
+                          std::string_view who) const;
   // ScoresLeft: that it may still give to the client, ever.
   uint64_t ScoresLeft(const ModelId& model, const ClientId& client,
                       const IdentityTag& identity) const;
@@ -191,12 +209,18 @@ inline constexpr uint64_t kScoreBits = 10, kDecisionBits = 1;
 inline constexpr uint64_t kKeyUnits = 128;
 // kMilli: parts of a bit in which buckets count.
 inline constexpr uint64_t kMilli = 1000;
-// kGradedSlots: decisions that one which says how likely is charged as: which of four answers it is
-// can be found out by two questions of yes or no.
+// kGradedSlots: bits that a decision which says how likely is charged as: it is one of four
+// answers.
 inline constexpr uint32_t kGradedSlots = 2;
 
 // Share: of what an identity may give, what one client may get: half, rounded up.
 inline constexpr uint64_t Share(uint64_t limit) { return limit / 2 + limit % 2; }
+
+// ClientBits: that this client may be told: of those who are not listed, all together a tenth.
+inline constexpr uint64_t ClientBits(const BudgetLimits& limits, const ClientId& client) {
+  return client == kUnlistedClient ? limits.client_bits / 10 + (limits.client_bits % 10 > 0)
+                                   : limits.client_bits;
+}
 
 }  // namespace heft
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint64_t kMostCounted = uint64_t{1} << 28;  // of anything that is counted
 constexpr size_t kMaxText = 4096;
-constexpr size_t kUseSize = 32;
+constexpr size_t kLimitsSize = 32, kBucketSize = 16, kUseSize = 16 + kBucketSize;
 
 template <size_t kSize>
 std::array<uint8_t, kSize> Read(ByteReader& reader) {
@@ -24,6 +24,7 @@ void WriteLimits(ByteWriter& writer, const BudgetLimits& limits) {
   writer.U64(limits.scores);
   writer.U64(limits.decisions);
   writer.U64(limits.client_bits);
+  writer.U64(limits.rejections);
 }
 
 BudgetLimits ReadLimits(ByteReader& reader) {
@@ -31,6 +32,7 @@ BudgetLimits ReadLimits(ByteReader& reader) {
   limits.scores = reader.U64();
   limits.decisions = reader.U64();
   limits.client_bits = reader.U64();
+  limits.rejections = reader.U64();
   return limits;
 }
 
@@ -85,6 +87,8 @@ void WriteModel(ByteWriter& writer, const QueryLedger::ModelUse& use) {
     writer.Raw(key.first);
     writer.Raw(key.second);
     WriteUse(writer, of.scores, of.decisions, of);
+    writer.U64(of.rejections.spent);
+    writer.U64(of.rejections.time);
   }
   writer.U64(use.clients.size());
   for (const auto& [client, of] : use.clients) {
@@ -123,7 +127,12 @@ QueryLedger::ModelUse ReadModel(ByteReader& reader) {
     const IdentityTag first = tag();
     return std::make_pair(first, ClientId(client()));
   };
-  ReadMap(reader, 48 + kUseSize, &use.shares, both, read_use);
+  ReadMap(reader, 48 + kUseSize + kBucketSize, &use.shares, both, [&] {
+    QueryLedger::ShareUse share{ReadUse(reader), {}};
+    share.rejections.spent = reader.U64();
+    share.rejections.time = reader.U64();
+    return share;
+  });
   ReadMap(reader, 32 + kUseSize, &use.clients, client, [&] {
     const QueryLedger::Use fields = ReadUse(reader);
     return QueryLedger::ClientUse{fields.scores, fields.decisions, fields.bucket};
@@ -181,7 +190,7 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
     ledger.restarts.push_back({when, reader.String(kMaxText)});
   }
   ReadMap(
-      reader, 16 + 25 + 48, &ledger.models, [&] { return ModelId(Read<16>(reader)); },
+      reader, 16 + 1 + kLimitsSize + 48, &ledger.models, [&] { return ModelId(Read<16>(reader)); },
       [&] { return ReadModel(reader); });
   const uint64_t replies = reader.Count(24, kMostReplies);
   for (uint64_t i = 0; i < replies && reader.ok(); ++i) {
@@ -231,6 +240,7 @@ std::vector<uint8_t> Entry::Serialize() const {
   writer.Raw(model);
   writer.U8(verification ? 1 : 0);
   writer.U8(decision ? 1 : 0);
+  writer.U8(claimed ? 1 : 0);
   writer.U32(slots);
   writer.Raw(reply);
   writer.U64(identities.size());
@@ -258,6 +268,7 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   entry.model = Read<16>(reader);
   entry.verification = ReadBool(reader);
   entry.decision = ReadBool(reader);
+  entry.claimed = ReadBool(reader);
   entry.slots = reader.U32();
   entry.reply = Read<16>(reader);
   const uint64_t identities = reader.Count(16, kMostCounted);

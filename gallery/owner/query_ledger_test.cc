@@ -43,11 +43,26 @@ class QueryLedgerTest : public ::testing::Test {
     entry.reply = {static_cast<uint8_t>(++replies_), static_cast<uint8_t>(replies_ >> 8)};
     return entry;
   }
-  // How many of them are granted before the first refusal, which is kept.
+  // How many of them are granted before the first refusal, which is kept. A decision accepts.
   int Granted(const ClientId& client, const IdentityTag& claimed, bool decision,
               uint64_t time = 0) {
     for (int granted = 0;; ++granted) {
       const Entry entry = Verification(client, claimed, decision, time);
+      refusal_ = ledger_.Check(entry, "ann");
+      if (!refusal_.ok()) return granted;
+      EXPECT_TRUE(ledger_.Apply(entry, "entry").ok());
+      if (decision) Accept(entry);
+    }
+  }
+  void Accept(Entry opening) {
+    opening.act = Entry::Act::kPublished;
+    opening.claimed = true;
+    EXPECT_TRUE(ledger_.Apply(opening, "entry").ok());
+  }
+  // How many claims are granted that are all rejected.
+  int Rejected(const ClientId& client, const IdentityTag& claimed, uint64_t time = 0) {
+    for (int granted = 0;; ++granted) {
+      const Entry entry = Verification(client, claimed, true, time);
       refusal_ = ledger_.Check(entry, "ann");
       if (!refusal_.ok()) return granted;
       EXPECT_TRUE(ledger_.Apply(entry, "entry").ok());
@@ -114,11 +129,12 @@ TEST_F(QueryLedgerTest, DecisionsComeBackAndOneClientGetsHalf) {
 }
 
 TEST_F(QueryLedgerTest, AClientHasABucketOfItsOwn) {
-  Limit({.scores = 1000, .decisions = 1000, .client_bits = 200});
-  EXPECT_EQ(Granted(kNobody, kAnn, false), 20) << "ten bits a score";
-  EXPECT_THAT(Refusal(), HasSubstr("this client (no name) has been told what it may"));
+  Limit({.scores = 1000, .decisions = 10000, .client_bits = 2000});
+  EXPECT_EQ(Granted(kNobody, kAnn, false), 20) << "ten bits a score, of a tenth of all";
+  EXPECT_THAT(Refusal(), HasSubstr("this client (not listed) has been told what it may"));
   EXPECT_EQ(Granted(kNobody, kBob, true), 0) << "of nobody";
-  EXPECT_EQ(Granted(kShop, kBob, true), 200) << "one bit a decision";
+  EXPECT_EQ(Granted(kShop, kBob, true), 2000) << "one bit a decision";
+  EXPECT_THAT(Refusal(), HasSubstr("this client (0100000000000000) has been told"));
   EXPECT_EQ(Granted(kNobody, kBob, false, kDay / 2), 10);
   // An identification reserves what it may publish.
   Entry search = At(2 * kDay);
@@ -133,6 +149,30 @@ TEST_F(QueryLedgerTest, AClientHasABucketOfItsOwn) {
   ASSERT_TRUE(ledger_.Apply(search, "entry").ok());
   EXPECT_EQ(ledger_.models.at(kModel).clients.at(kNobody).slots, 32u) << "two of them were";
   EXPECT_EQ(Granted(kNobody, kAnn, true, 2 * kDay), 180);
+}
+
+TEST_F(QueryLedgerTest, RejectionsAreOfOneClientAndOnePerson) {
+  Limit({.scores = 10, .decisions = 8, .client_bits = 1000, .rejections = 3});
+  EXPECT_EQ(Rejected(kShop, kAnn), 3);
+  EXPECT_EQ(Refusal(),
+            "this client (0100000000000000) was rejected 3 times about \"ann\"; it may ask again "
+            "from 1970-01-06T08:00:00Z. Other clients are not affected (heft budget "
+            "--set-rejections)");
+  EXPECT_EQ(Granted(kShop, kAnn, true), 0) << "and is not accepted either";
+  EXPECT_EQ(Rejected(kShop, kBob), 3);
+  EXPECT_EQ(Rejected(kBank, kAnn), 3);
+  EXPECT_EQ(Granted(kDoor, kAnn, true), 4) << "what others do costs the person nothing";
+  EXPECT_TRUE(ledger_.models.at(kModel).identities.contains(kAnn));
+  EXPECT_FALSE(ledger_.models.at(kModel).identities.contains(kBob)) << "who was never accepted";
+  // In sixteen days all of them come back.
+  EXPECT_EQ(Rejected(kShop, kAnn, 16 * kDay / 3 - 1), 0);
+  for (int day = 1; day <= 16; ++day) {
+    ledger_.reckoning = ledger_.reckoning.At(16 * kDay / 3 + day * kDay);
+  }
+  EXPECT_EQ(Rejected(kShop, kAnn, 16 * kDay / 3 + 16 * kDay), 3);
+  Limit({.scores = 10, .decisions = 8, .client_bits = 1000, .rejections = 0});
+  EXPECT_EQ(Rejected(kDoor, kBob, 30 * kDay), 0);
+  EXPECT_THAT(Refusal(), HasSubstr("may never ask as it is set"));
 }
 
 // Who is not published is not charged; people enrolled later least of all.
@@ -177,6 +217,7 @@ TEST_F(QueryLedgerTest, ARevokedKeyIsAskedForNothing) {
 TEST_F(QueryLedgerTest, LedgersAndEntriesRoundTrip) {
   Granted(kShop, kAnn, false);
   Granted(kBank, kBob, true, kDay);
+  Rejected(kDoor, kBob, kDay);
   ledger_.restarts.push_back({77, "disk lost"});
   ledger_.successor = {3};
   ledger_.models[kModel].inherited = 2;
@@ -193,6 +234,7 @@ TEST_F(QueryLedgerTest, LedgersAndEntriesRoundTrip) {
     EXPECT_TRUE(std::ranges::equal(read->Serialize(), cut)) << size << ", one that lacks the rest";
   }
   Entry entry = Verification(kShop, kAnn, true, 5);
+  entry.claimed = true;
   entry.text = "why";
   entry.state = bytes;
   const std::vector<uint8_t> line = entry.Serialize();

@@ -184,6 +184,31 @@ TEST_F(RestrictedTest, FewPeopleAreAsGoodAsClaimed) {
   EXPECT_EQ(at(removed, {.fpir = 0.1})->score, search) << "nobody chose who was removed";
 }
 
+// Of a search that its client has restricted to few people each is charged like a claim.
+TEST_F(RestrictedTest, FewPeopleAreChargedAsClaimed) {
+  const KeyOwner owner = Owner(BudgetLimits{.rejections = 2});
+  const std::vector<Condition> where = {{"site", {"berlin"}}};
+  const auto decide = [&](const EncryptedScores& scores, double score) {
+    return owner.Decide(Write(scores), "reply", score);
+  };
+  for (int i = 0; i < 2; ++i) {
+    const auto rejected = decide(Restricted(1, {0, 1}, where), 2);
+    ASSERT_TRUE(rejected.ok()) << rejected.status();
+    EXPECT_FALSE(rejected->accepted);
+  }
+  EXPECT_EQ(owner.Budget()->clients[0].rejections, 0u);
+  const auto spent = decide(Restricted(1, {0, 1}, where), -1);
+  EXPECT_EQ(Code(spent), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(spent.status().message()), HasSubstr("one of the few people who answer"));
+  EXPECT_EQ(Code(decide(Restricted(1, {1, 2}, where), -1)), absl::StatusCode::kResourceExhausted)
+      << "one of them was asked about";
+  const auto others = decide(Restricted(1, {2}, where), -1);
+  ASSERT_TRUE(others.ok()) << others.status();
+  EXPECT_TRUE(others->accepted);
+  EXPECT_TRUE(decide(Restricted(1, {0, 1}), -1)->accepted) << "a search that nobody restricted";
+  EXPECT_EQ(owner.Budget()->decisions, 1u);
+}
+
 // Charged is what is published: nobody who does not answer, and the client one bit for "nobody".
 TEST_F(RestrictedTest, NobodyIsChargedWhoDoesNotAnswer) {
   const KeyOwner owner = Owner(BudgetLimits{.scores = 4});

@@ -150,10 +150,12 @@ class JournalTest : public ::testing::Test {
     opening.defaults = {.scores = 20, .decisions = 8, .client_bits = 10000};
     return opening;
   }
-  // How many scores of it are granted before the first refusal.
+  // How many scores of it are granted before the first refusal, or decisions that accept it.
   static int Granted(QueryJournal& journal, const std::string& claimed, bool decision = false) {
     for (int granted = 0;; ++granted) {
-      const absl::Status status = journal.Charge(Of(claimed, decision));
+      const Opening opening = Of(claimed, decision);
+      absl::Status status = journal.Charge(opening);
+      if (status.ok() && decision) status = journal.PublishDecision(opening, claimed, true);
       if (status.ok()) continue;
       EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
       return granted;

@@ -112,6 +112,10 @@ absl::Status CheckPeople(const ShardList& shards, const ReadReply& reply) {
 
 }  // namespace
 
+std::string PositionName(const std::optional<uint32_t>& bucket, uint64_t position) {
+  return bucket ? absl::StrCat("#", *bucket, "/", position) : absl::StrCat("#", position);
+}
+
 absl::Status CheckBucket(const ShardList& shards, std::string_view identity, uint32_t bucket) {
   const uint32_t right = shards.BucketOf(identity);
   if (right == bucket) return absl::OkStatus();

@@ -4,6 +4,7 @@
 #define HEFT_GALLERY_OWNER_WHOLE_H_
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct ReadReply {
   std::optional<Digest> request;   // that it answers, as its server says
   std::optional<uint32_t> bucket;  // of a sharded gallery
 };
+
+// PositionName: of who has no name: "#7", or "#3/7" of bucket 3.
+std::string PositionName(const std::optional<uint32_t>& bucket, uint64_t position);
 
 // CheckWhole: kFailedPrecondition, saying what to do, unless these are the replies of a gallery in
 // buckets to one request: of an identification exactly one of each bucket; of a verification that

@@ -22,7 +22,7 @@ using Bytes = std::vector<uint8_t>;
 using ::testing::HasSubstr;
 
 constexpr uint32_t kBuckets = 4, kEmpty = 3;  // one bucket is empty, and has to answer
-constexpr BudgetLimits kLimits = {.scores = 1000, .decisions = 1000, .client_bits = 100000};
+constexpr BudgetLimits kLimits = {.scores = 1000, .decisions = 1000, .client_bits = 1000000};
 
 class WholeTest : public testing::RolesTest {
  protected:

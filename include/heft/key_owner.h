@@ -41,6 +41,9 @@ inline constexpr double kScoreStep = 1e-3;
 
 // ClientId: an Ed25519 public key; zeros where nobody knows who asked.
 using ClientId = std::array<uint8_t, 32>;
+// kUnlistedClient: stands for all unlisted clients together: those without a name and, if the
+// owner's trust file lists clients, those that it does not list.
+inline constexpr ClientId kUnlistedClient{};
 
 // kPublishedCandidates: of an identification, unless more are asked for.
 inline constexpr uint32_t kPublishedCandidates = 10;
@@ -57,7 +60,7 @@ struct DecisionRule {
   std::optional<double> fmr = {};    // false match rate of one comparison: verifications
   std::optional<double> fpir =
       {};  // false positive identification rate of a search: identifications
-  // Also says, of who is accepted, how likely. Two bits instead of one: charged as two decisions.
+  // Also says, of who is accepted, how likely. Charged as two of the client's bits.
   bool likelihood = false;
   // Of an identification: whom the probe's label names is no candidate, as if he were not enrolled:
   // is he there under another name too? kInvalidArgument for a probe without a label.
@@ -138,15 +141,19 @@ struct Flooding {
   uint32_t openings = 100000;
 };
 
-// BudgetLimits: what may be published of a model's galleries (SECURITY.md derives the numbers).
+// BudgetLimits: what may be published of a model's galleries. docs/security-proofs.md, "What a
+// client learns from decisions", derives the numbers.
 struct BudgetLimits {
   // Scores of an identity, ever, by all clients; one client gets half of them.
   uint64_t scores = 0;
-  // Decisions on an identity, at once and again within a day; one client gets half of them.
-  uint64_t decisions = 32;
+  // Decisions that accept an identity, at once and again within a day; one client gets half.
+  uint64_t decisions = 256;
   // What one client is told, at once and again within a day: a score counts 10, a decision 1, one
-  // that says how likely 2.
+  // that says how likely 2. kUnlistedClient gets a tenth, rounded up.
   uint64_t client_bits = 10000;
+  // How often one client's claims of one identity may be rejected. An accepted claim gives one
+  // back, and a day a sixteenth of them; never more than this. Other clients are not affected.
+  uint64_t rejections = 16;
 };
 // DefaultLimits: those of a model until SetBudget: as many scores as keep a template recovered from
 // them from being accepted at an FMR of 1e-3 in 1% of cases, as the model's training or calibration
@@ -156,7 +163,7 @@ HEFT_EXPORT BudgetLimits DefaultLimits(const Model& model);
 // BudgetUse: what the journal of a key's openings says of a model's galleries.
 struct BudgetUse {
   BudgetLimits limits;
-  // Of the identity with the most, by all clients.
+  // Of the identity with the most, by all clients; decisions that accepted it.
   uint64_t scores = 0, decisions = 0;
   uint64_t inherited = 0;  // of the scores: counted for everybody by version 0.1
   uint64_t identifications = 0, verifications = 0;
@@ -173,6 +180,8 @@ struct BudgetUse {
     uint64_t slots = 0;    // published
     uint64_t bits = 0;     // that it may be told now
     uint64_t full_at = 0;  // Unix seconds: from then on, all of its bits again
+    // Rejections that it may still have now: the fewest about any identity.
+    uint64_t rejections = 0;
   };
   std::vector<Client> clients;
   struct Restart {
@@ -253,8 +262,8 @@ struct Admissions {
     std::string remedy;                   // what to do about it, in sentences; empty: nothing
     std::vector<std::string> identities;  // one entry a template, in the order of the request
   };
-  // Contested: a new identity that several pending enrolments have. They wait, because only a choice
-  // (AdmissionPolicy::entries, reject_entries) tells which of them is the person's.
+  // Contested: a new identity that several pending enrolments have. They wait, because only a
+  // choice (AdmissionPolicy::entries, reject_entries) tells which of them is the person's.
   struct Claim {
     Digest entry{};
     std::string client;  // as AdmissionInquiry::Enrolment::client

@@ -71,7 +71,7 @@ def world() -> Iterator[World]:
         identities=30, samples=SAMPLES, dimensions=(64, 48), jitter=0.3)
     model = heft.Model.train(data, gamma=16, epochs=5)
     with heft.KeyOwner.generate(model) as owner:
-        owner.set_budget(scores=10**6, decisions=10**6, client_bits=10**9)
+        owner.set_budget(scores=10**6, decisions=10**6, client_bits=10**9, rejections=10**6)
         client = heft.Client(model, owner.encryption_key())
         with heft.Matcher(model, owner.evaluation_keys(), owner.enrolment_keys()) as matcher:
             yield World(data, model, owner, client, matcher)

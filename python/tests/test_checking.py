@@ -181,7 +181,7 @@ def test_the_command_line_agrees(world: World, audit: Audit, tmp_path: pathlib.P
 def test_a_search_without_the_canaries_is_refused(
         world: World, gallery: str, tmp_path: pathlib.Path) -> None:
     owner = heft.KeyOwner.generate(world.model, tmp_path / "keys")
-    owner.set_budget(scores=10**6, decisions=10**6, client_bits=10**9)
+    owner.set_budget(scores=10**6, decisions=10**6, client_bits=10**9, rejections=10**6)
     client = heft.Client(world.model, owner.encryption_key())
     matcher = heft.Matcher(world.model, owner.evaluation_keys(), owner.enrolment_keys())
     canaries = owner.make_canaries(1)

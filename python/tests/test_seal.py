@@ -53,7 +53,7 @@ def exchange(world: World, tmp_path_factory: pytest.TempPathFactory) -> Exchange
     assert stat.S_IMODE((folder / "secret.key").stat().st_mode) == 0o600
     owner = heft.KeyOwner.load(world.model, folder)
     assert owner.key_id == key_id
-    owner.set_budget(scores=10**6, decisions=10**6, client_bits=10**9)
+    owner.set_budget(scores=10**6, decisions=10**6, client_bits=10**9, rejections=10**6)
     key = heft.import_seal_encryption_key(
         world.model, key_id, folder / "matching.public", folder / "enrolment.public")
     assert heft.inspect(key).key_id == key_id

@@ -37,7 +37,7 @@ class Crowd(NamedTuple):
 def crowd(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
     name = str(tmp_path_factory.mktemp("crowd") / "store:people")
     with heft.KeyOwner.generate(world.model) as owner:
-        owner.set_budget(scores=10**6, decisions=10**6, client_bits=10**9)
+        owner.set_budget(scores=10**6, decisions=10**6, client_bits=10**9, rejections=10**6)
         client = heft.Client(world.model, owner.encryption_key())
         matcher = heft.Matcher(world.model, owner.evaluation_keys(), owner.enrolment_keys())
         shards = heft.ShardList.create(matcher, name, BUCKETS)

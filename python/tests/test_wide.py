@@ -20,7 +20,7 @@ def wide() -> Iterator[World]:
     model = heft.Model.train(data, method="none").calibrate(data)
     assert model.gamma == 1024
     with heft.KeyOwner.generate(model) as owner:
-        owner.set_budget(scores=10**6, decisions=10**6, client_bits=10**9)
+        owner.set_budget(scores=10**6, decisions=10**6, client_bits=10**9, rejections=10**6)
         client = heft.Client(model, owner.encryption_key())
         with heft.Matcher(model, owner.evaluation_keys(), owner.enrolment_keys()) as matcher:
             yield World(data, model, owner, client, matcher)

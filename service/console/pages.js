@@ -149,15 +149,16 @@ async function budget() {
   const use = await get('/v1/budget');
   return [h('div', {class: 'cards'},
     figure('Replies opened', number(use.openings), `${number(use.identifications)} searches, ${number(use.verifications)} verifications`),
-    figure('Decisions on one person', `${number(use.decisions)}`, `at most; limit ${number(use.limits.decisions)}, and as many again per day`),
+    figure('Accepted decisions on one person', `${number(use.decisions)}`, `at most; limit ${number(use.limits.decisions)}, and as many again per day`),
     figure('Scores of one person', `${number(use.scores)} of ${number(use.limits.scores)}`, 'at most; never restored', use.scores >= use.limits.scores),
     figure('Journal', number(use.entries), `entries, last ${time(use.last_entry)}`),
     figure('Restarts of the journal', number(use.restarts), 'by hand', use.restarts > 0)),
   h('section', {class: 'card'}, h('h2', {}, 'Clients'), table([
-    {label: 'Client', cell: (c) => (c.client ? short(c.client) : 'unnamed')},
+    {label: 'Client', cell: (c) => (c.client ? short(c.client) : 'unlisted')},
     {label: 'Replies', number: true, cell: (c) => number(c.openings)},
     {label: 'Bits left', number: true, cell: (c) => number(c.bits_left)},
     {label: 'Full again at', cell: (c) => time(c.full_at)},
+    {label: 'Rejections left', number: true, cell: (c) => number(c.rejections_left)},
   ], use.clients, 'Nothing has been opened yet.'))];
 }
 

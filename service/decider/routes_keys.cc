@@ -43,12 +43,14 @@ HttpResponse GetBudget(DeciderService* service) {
     clients.push_back({{"client", client.client == ClientId{} ? "" : HexString(client.client)},
                        {"openings", client.openings},
                        {"bits_left", client.bits},
-                       {"full_at", client.full_at}});
+                       {"full_at", client.full_at},
+                       {"rejections_left", client.rejections}});
   }
   return JsonResponse({{"limits",
                         {{"scores", use->limits.scores},
                          {"decisions", use->limits.decisions},
-                         {"client_bits", use->limits.client_bits}}},
+                         {"client_bits", use->limits.client_bits},
+                         {"rejections", use->limits.rejections}}},
                        {"scores", use->scores},
                        {"decisions", use->decisions},
                        {"identities", use->identities},

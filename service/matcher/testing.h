@@ -211,7 +211,8 @@ class MatcherWorld {
   // Another key owner that trusts this world's server.
   KeyOwner Owner() const {
     KeyOwner owner = Must(KeyOwner::Load(keys_.model, keys_.secret_key));
-    Must(owner.SetBudget({.scores = 1000, .decisions = 100000, .client_bits = 100000000}));
+    Must(owner.SetBudget(
+        {.scores = 1000, .decisions = 100000, .client_bits = 100000000, .rejections = 100000}));
     Trust trust = Must(Trust::Load(config.files.trust));
     Must(trust.Add(Role::kServer, "server", server_));
     for (const GalleryId& gallery : galleries_) trust.Pin(gallery);

@@ -148,5 +148,6 @@ heft.call("heft_set_writer_wait", 2)
 world = World()
 galleries = Galleries()
 heft.call("heft_key_owner_set_budget", world.owner,
-          heft.options(scores=1000, decisions=1000, client_bits=1 << 30))
+          heft.options(scores=1000, decisions=1000, client_bits=1 << 30,
+                       rejections=1000))
 objects = one_of_each()

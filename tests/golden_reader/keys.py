@@ -133,9 +133,9 @@ def ledger(r):
     for _ in range(r.u64()):
         r.u64(), r.raw(r.u64())
     for _ in range(r.u64()):
-        r.raw(16), r.u8(), r.raw(3 * 8), r.raw(3 * 8)
-        for key in (16, 48, 32):
-            r.raw(r.u64() * (key + 4 * 8))
+        r.raw(16), r.u8(), r.raw(4 * 8), r.raw(3 * 8)
+        for size in (16 + 4 * 8, 48 + 6 * 8, 32 + 4 * 8):
+            r.raw(r.u64() * size)
     r.raw(r.u64() * 24)
 
 
@@ -143,7 +143,7 @@ def journal(path, key_id, keys):
     """The last entry's sequence and MAC."""
     data = path.read_bytes()
     r = Reader(data)
-    assert r.raw(8) == MAGIC and r.raw(4) == b"JRNL" and r.u32() == 1
+    assert r.raw(8) == MAGIC and r.raw(4) == b"JRNL" and r.u32() == 2
     assert r.raw(16) == keys.fingerprint and r.raw(16) == key_id
     r.raw(72)
     sequence, before = r.u64(), r.raw(32)
@@ -158,16 +158,16 @@ def journal(path, key_id, keys):
         sequence += 1
         acts.append(r.u8())
         r.raw(32), r.raw(16)
-        assert r.u8() <= 1 and r.u8() <= 1
+        assert r.u8() <= 1 and r.u8() <= 1 and r.u8() <= 1
         r.u32(), r.raw(16), r.raw(16 * r.u64())
-        r.raw(3 * 8), r.raw(16), r.raw(r.u64())
+        r.raw(4 * 8), r.raw(16), r.raw(r.u64())
         state = Reader(r.raw(r.u64()))
         if acts[-1] == 1:
             ledger(state)
         assert state.at == len(state.data) and r.at == end
         mac = keys.mac(mac, data[start:end])
         assert r.raw(32) == mac
-    assert acts == [1, 6, 4, 4, 5]
+    assert acts == [1, 6, 4, 5, 4, 5]
     return sequence, mac
 
 

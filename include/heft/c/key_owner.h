@@ -172,15 +172,16 @@ HEFT_C_API heft_status heft_key_owner_threshold_shards(const heft_key_owner* own
 
 // heft_key_owner_budget: an object with these members:
 //
-//     limits {scores, decisions, client_bits}, scores, decisions, inherited_scores
+//     limits {scores, decisions, client_bits, rejections}, scores, decisions (that accepted),
+//     inherited_scores
 //     identifications, verifications, openings_under_key, key_bits, most_key_bits
 //     identities, gallery (the key's own), reconstruction_cosine
-//     clients [{client, openings, slots, bits_left, full_at}]
+//     clients [{client, openings, slots, bits_left, full_at, rejections_left}]
 //     restarts [{time, reason}], restart_count, entries, last_entry
 //     revoked, successor (id, if revoked)
 HEFT_C_API heft_status heft_key_owner_budget(const heft_key_owner* owner, heft_result** result,
                                              heft_error** error);
-// Options: "scores", "decisions", "client_bits"; others stay unchanged.
+// Options: "scores", "decisions", "client_bits", "rejections"; others stay unchanged.
 HEFT_C_API heft_status heft_key_owner_set_budget(heft_key_owner* owner, const heft_options* options,
                                                  heft_error** error);
 HEFT_C_API heft_status heft_key_owner_restart_journal(heft_key_owner* owner, const char* reason,
