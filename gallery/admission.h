@@ -55,6 +55,9 @@ struct AdmissionRequest {
   GalleryId gallery{};
   uint64_t generation = 0;
   Digest root{};  // of that generation (gallery/merkle.h); zeros: unknown
+  // The signed end of the key owner's journal that the server holds (gallery/journal_head.h);
+  // empty: none.
+  std::vector<uint8_t> head;
   std::vector<EnrolmentCheck> enrolments;
 };
 std::vector<uint8_t> SerializeAdmissionRequest(const Rings& rings, const AdmissionRequest& request);
@@ -73,6 +76,7 @@ struct Admission {
   GalleryId gallery{};
   uint64_t generation = 0;
   Digest root{};
+  std::vector<uint8_t> head;  // the signed end of the key owner's journal now; empty: none
   std::vector<Enrolment> enrolments;
 };
 std::vector<uint8_t> SerializeAdmission(const Admission& admission);

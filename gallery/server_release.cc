@@ -58,6 +58,8 @@ absl::StatusOr<AdmissionRequest> PendingOf(const Server::Impl& server, const Gal
   request.gallery = gallery.id();
   request.generation = gallery.generation();
   request.root = gallery.root();
+  HEFT_ASSIGN_OR_RETURN(KeptHead kept, ReadKeptHead(gallery));
+  request.head = std::move(kept.newest);
   HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.Waiting());
   PendingLimit used{.templates = 0, .bytes = 0};
   for (const auto& entry : waiting) {
