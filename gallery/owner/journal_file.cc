@@ -17,7 +17,7 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kJournalVersion = 1;
+constexpr uint32_t kJournalVersion = 2;
 constexpr uint64_t kMostBytes = uint64_t{1} << 33;
 
 // Prefix: what every file of ours begins with (base/envelope.h), without the size, which grows.
@@ -46,7 +46,7 @@ struct Closed {
 
 }  // namespace
 
-std::vector<uint8_t> JournalHead::Serialize(const JournalKeys& keys) const {
+std::vector<uint8_t> JournalFileHead::Serialize(const JournalKeys& keys) const {
   ByteWriter writer;
   writer.Raw(Prefix());
   writer.Raw(fingerprint);
@@ -58,19 +58,20 @@ std::vector<uint8_t> JournalHead::Serialize(const JournalKeys& keys) const {
   return writer.Take();
 }
 
-absl::StatusOr<JournalHead> JournalHead::Parse(ByteSpan bytes, const JournalKeys* keys,
-                                               std::string_view what) {
+absl::StatusOr<JournalFileHead> JournalFileHead::Parse(ByteSpan bytes, const JournalKeys* keys,
+                                                       std::string_view what) {
   const std::string name(what);
   const std::vector<uint8_t> prefix = Prefix();
   if (bytes.size() < kSize || !std::equal(prefix.begin(), prefix.end(), bytes.begin())) {
-    return absl::DataLossError(absl::StrCat(name, ": not a journal of version 1, or cut short"));
+    return absl::DataLossError(
+        absl::StrCat(name, ": not a journal of version ", kJournalVersion, ", or cut short"));
   }
   ByteReader reader(bytes.subspan(prefix.size(), kSize - prefix.size()), what);
   const auto take = [&](auto& out) {
     const ByteSpan raw = reader.Raw(out.size());
     std::copy(raw.begin(), raw.end(), out.begin());
   };
-  JournalHead head;
+  JournalFileHead head;
   head.sealed_tag_key.resize(JournalKeys::kSealedSize);
   Hash mac;
   take(head.fingerprint);
