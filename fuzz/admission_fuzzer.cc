@@ -8,6 +8,7 @@
 #include "fuzz/fuzz.h"
 #include "gallery/admission.h"
 #include "gallery/authorisation.h"
+#include "gallery/journal_head.h"
 
 namespace heft::fuzz {
 namespace {
@@ -63,6 +64,13 @@ void ReadAnswer(ByteSpan bytes) {
   CheckSame(bytes, SerializeAdmission(*admission));
 }
 
+void ReadJournalHead(ByteSpan bytes) {
+  const auto head = JournalHead::Parse(bytes, "input");
+  if (!head.ok()) return CheckRefusal(head.status());
+  CheckSame(bytes, head->Serialize());
+  Check(head->sequence > 0 && head->sequence <= kMostEntries, "an entry that a journal can have");
+}
+
 // Signed by a registrar who signs whatever he is given.
 void ReadAuthorisation(ByteSpan bytes) {
   static const auto* registrar = [] {
@@ -94,6 +102,7 @@ void Read(ByteSpan bytes) {
   ReadEnrolment(bytes);
   ReadRequest(bytes);
   ReadAnswer(bytes);
+  ReadJournalHead(bytes);
   ReadAuthorisation(bytes);
 }
 

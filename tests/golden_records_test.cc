@@ -50,6 +50,10 @@ TEST(GoldenRecordsTest, AreReadAsTheyWere) {
   // The form of this record before it had a version.
   EXPECT_EQ(SerializeWaiting(*ParseWaiting(Golden("waiting-1"), "waiting")), Golden("waiting"));
   EXPECT_EQ(ParseNamed(Golden("named"), "named")->places, (std::vector<uint64_t>{0, 65}));
+  const auto kept = ParseKeptHead(Golden("kept-head"), "kept head");
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(kept->newest, (std::vector<uint8_t>{1, 2, 3}));
+  EXPECT_EQ(kept->fork, (std::vector<uint8_t>{4, 5}));
   const std::vector<uint8_t> block = Golden("block");
   std::span<const uint32_t> residues;
   const auto header = ParseBlock(block, kResidues.size(), "block", &residues);

@@ -143,18 +143,19 @@ def journal(path, key_id, keys):
     """The last entry's sequence and MAC."""
     data = path.read_bytes()
     r = Reader(data)
-    assert r.raw(8) == MAGIC and r.raw(4) == b"JRNL" and r.u32() == 1
+    assert r.raw(8) == MAGIC and r.raw(4) == b"JRNL" and r.u32() == 2
     assert r.raw(16) == keys.fingerprint and r.raw(16) == key_id
     r.raw(72)
     sequence, before = r.u64(), r.raw(32)
     assert (sequence, before) == (0, bytes(32))
     mac = keys.mac(data[:r.at])
     assert r.raw(32) == mac
-    acts = []
+    acts, nonces = [], set()
     while r.at < len(data):
         start = r.at
         end = r.u64() + r.at
         assert r.u64() == sequence + 1 and r.u64() == 1800000000
+        nonces.add(r.raw(16))
         sequence += 1
         acts.append(r.u8())
         r.raw(32), r.raw(16)
@@ -167,7 +168,7 @@ def journal(path, key_id, keys):
         assert state.at == len(state.data) and r.at == end
         mac = keys.mac(mac, data[start:end])
         assert r.raw(32) == mac
-    assert acts == [1, 6, 4, 4, 5]
+    assert acts == [1, 6, 4, 4, 5] and len(nonces) == 5
     return sequence, mac
 
 
