@@ -58,6 +58,10 @@ void DefineInfo(py::module_& m) {
           "revoked", [](const Info& i) { return HexOfAll(i.revoked); }, "Keys, oldest first.")
       .Field("noise_margin", &Info::noise_margin,
              "With a model: what is left of a block's noise, 1 in a new gallery; otherwise None.")
+      .Field("owner_journal_entry", &Info::owner_journal_entry,
+             "Newest entry of the key owner's journal that this server has seen signed; 0: none.")
+      .Field("owner_journal_fork", &Info::owner_journal_fork,
+             "A sentence about a fork of that journal, if one was seen; otherwise empty.")
       .Field("galleries", &Info::galleries, "Names of all in the store.")
       .Field("store_bytes", &Info::store_bytes, "On disk.")
       .Field("store_live_bytes", &Info::store_live_bytes, "Of them, that hold something.")
