@@ -20,8 +20,11 @@ using StatusCode = absl::StatusCode;
 class JournalHeadTest : public testing::GalleryTest {
  protected:
   void SetUp() override {
+    before_ = std::getenv("HEFT_STATE_DIR");
+    setenv("HEFT_STATE_DIR", (temporary_ / "state").c_str(), 1);
     ASSERT_TRUE(testing::EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "bob"})).ok());
   }
+  void TearDown() override { setenv("HEFT_STATE_DIR", before_.c_str(), 1); }
   // The owner of the suite's key, with a journal on disk.
   KeyOwner OnDisk() const {
     SecretKeys keys = *ckks::SecretKey::FromCoefficients(*instance_->context, secret_->key_id(),
@@ -64,8 +67,9 @@ class JournalHeadTest : public testing::GalleryTest {
       fs::copy(temporary_ / (std::string("saved/") + name), to);
     }
   }
-  static std::string State() { return std::getenv("HEFT_STATE_DIR"); }
+  std::string State() const { return temporary_ / "state"; }
 
+  std::string before_;
   const SigningKey signer_ = *SigningKey::Generate();
 };
 
@@ -185,19 +189,19 @@ TEST_F(JournalHeadTest, AKeyOwnerThatWasPutBackOpensNothing) {
   Save();
   {
     const KeyOwner owner = OnDisk();
-    ASSERT_TRUE(owner.Open(first, "reply").ok());
+    ASSERT_TRUE(owner.Decide(first, "reply", 0.5).ok());
     ASSERT_TRUE(*served.TakeHead(directory_, *owner.SignedHead(), "head"));
     EXPECT_FALSE(*served.TakeHead(directory_, *ReadFile(temporary_ / "keys/journal.head"), "head"))
         << "the same";
-    EXPECT_TRUE(owner.Open(Reply(), "reply").ok());
+    EXPECT_TRUE(owner.Decide(Reply(), "reply", 0.5).ok());
     ASSERT_TRUE(*served.TakeHead(directory_, *owner.SignedHead(), "head"));
   }
   PutBack();
   const KeyOwner owner = OnDisk();
-  const auto opened = owner.Open(Reply(), "reply");
+  const auto opened = owner.Decide(Reply(), "reply", 0.5);
   EXPECT_EQ(Code(opened), StatusCode::kFailedPrecondition);
   EXPECT_THAT(opened.status().message(), HasSubstr("put back to an older state"));
-  EXPECT_EQ(Code(owner.Open(first, "reply")), StatusCode::kFailedPrecondition)
+  EXPECT_EQ(Code(owner.Decide(first, "reply", 0.5)), StatusCode::kFailedPrecondition)
       << "nor an earlier reply, from then on";
   EXPECT_EQ(owner.Budget()->openings, 0u) << "nothing is charged";
   const auto request = SerializeAdmissionRequest(
@@ -205,7 +209,7 @@ TEST_F(JournalHeadTest, AKeyOwnerThatWasPutBackOpensNothing) {
   EXPECT_EQ(Code(owner.Admit(request, "request")), StatusCode::kFailedPrecondition);
   KeyOwner again = OnDisk();
   ASSERT_TRUE(again.RestartJournal("restored from the backup").ok());
-  EXPECT_TRUE(again.Open(Reply(), "reply").ok());
+  EXPECT_TRUE(again.Decide(Reply(), "reply", 0.5).ok());
   EXPECT_TRUE(*served.TakeHead(directory_, *again.SignedHead(), "head"));
   const auto admitted =
       again.Admit(SerializeAdmissionRequest(server_->rings(),
@@ -222,12 +226,12 @@ TEST_F(JournalHeadTest, AKeyOwnerThatWasPutBackOpensNothing) {
 TEST_F(JournalHeadTest, AForgedHeadInAReplyIsRefusedAndForgotten) {
   ASSERT_TRUE(*KeepHead(directory_, Head(1000, 1)));  // by a key that is not the owner's
   const KeyOwner owner = OnDisk();
-  EXPECT_EQ(Code(owner.Open(Reply(), "reply")), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Code(owner.Decide(Reply(), "reply", 0.5)), StatusCode::kFailedPrecondition);
   EncryptedScores scores = *ParseScores(*instance_->context, Reply(), "reply");
   scores.head.clear();
-  EXPECT_TRUE(owner.Open(SerializeScores(*instance_->context, scores), "reply").ok());
+  EXPECT_TRUE(owner.Decide(SerializeScores(*instance_->context, scores), "reply", 0.5).ok());
   scores.head = {1, 2, 3};
-  EXPECT_EQ(Code(owner.Open(SerializeScores(*instance_->context, scores), "reply")),
+  EXPECT_EQ(Code(owner.Decide(SerializeScores(*instance_->context, scores), "reply", 0.5)),
             StatusCode::kDataLoss);
 }
 
