@@ -8,6 +8,7 @@
 #include "fusion/samples.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/seeds.h"
+#include "gallery/journal_head.h"
 #include "gallery/scores.h"
 
 namespace heft::fuzz {
