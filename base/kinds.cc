@@ -39,7 +39,8 @@ std::string KindName(std::string_view kind) {
       {"CNRY", "canaries, sealed"},
       {"BUDG", "query budget of version 0.1"},
       {"JRNL", "journal of openings"},
-      {"JANC", "anchor of a journal"}};
+      {"JANC", "anchor of a journal"},
+      {"HEAD", "end of a journal, for servers"}};
   const auto it = names->find(kind);
   return it == names->end() ? absl::StrCat("unknown kind ", std::string(kind))
                             : std::string(it->second);

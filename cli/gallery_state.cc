@@ -82,6 +82,13 @@ absl::Status RunStats(const Common& common, const Options& options) {
       " in use, ", info.readers, " readers\nkey: since ", TimeText(info.key_since),
       "; verified: ", TimeText(info.verified));
   if (info.verified != 0) absl::StrAppend(&text, info.intact ? ", intact" : ", DAMAGED");
+  absl::StrAppend(&text, "\nkey owner's journal: ",
+                  info.owner_journal_entry == 0
+                      ? std::string("no signed end of it was seen")
+                      : absl::StrCat("signed up to entry ", info.owner_journal_entry));
+  if (!info.owner_journal_fork.empty()) {
+    absl::StrAppend(&text, "\nALARM: ", info.owner_journal_fork);
+  }
   absl::StrAppend(&text, "\nnoise margin: ",
                   info.noise_margin ? absl::StrCat(*info.noise_margin) : "give --model");
   Print(common, json, text);

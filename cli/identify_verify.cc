@@ -67,6 +67,7 @@ std::string Asked(const Options& options, const std::vector<Condition>& where, b
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(Question question, QuestionOf(options));
   HEFT_ASSIGN_OR_RETURN(const TrustedServer server, LoadServer(common, options, options.verify));
+  TakeHeadBeside(common, server, options, question.shards);
   const std::vector<Condition> where = question.probe.where;
   const bool buckets = question.shards && !options.verify, several = options.all || buckets;
   std::optional<NewFolder> folder;  // of several replies: all of them or none

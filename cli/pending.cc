@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/gallery_commands.h"
 #include "heft/gallery_admin.h"
+#include "heft/inspect.h"
 #include "heft/results.h"
 #include "program/server_options.h"
 
@@ -54,6 +55,7 @@ std::string TellPending(const TrustedServer& server, std::span<const PendingEnro
 
 absl::Status RunPending(const Common& common, const PendingOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  TakeHeadBeside(common, loaded, options);
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, loaded.server.Pending(gallery));
@@ -70,10 +72,23 @@ struct ReleaseOptions : ServerOptions {
   std::string in;
 };
 
+// The end of the key owner's journal alone, without an admission.
+absl::Status TakeHead(const Common& common, const TrustedServer& server,
+                      const ReleaseOptions& options, std::span<const uint8_t> head) {
+  HEFT_ASSIGN_OR_RETURN(const bool newer, server.TakeHead(options.gallery, head, options.in));
+  HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, DescribeGallery(options.gallery));
+  Print(common, {{"newer", newer}, {"owner_journal_entry", info.owner_journal_entry}},
+        absl::StrCat("the key owner's journal has ", info.owner_journal_entry, " entries or more",
+                     newer ? "" : ", as was known"));
+  return absl::OkStatus();
+}
+
 absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> admission, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/true));
   HEFT_RETURN_IF_ERROR(CheckBelieves(loaded, "an admission"));
+  HEFT_ASSIGN_OR_RETURN(const FileInfo file, InspectFile(admission, options.in));
+  if (file.kind == "HEAD") return TakeHead(common, loaded, options, admission);
   HEFT_ASSIGN_OR_RETURN(
       const AdmitResult done,
       loaded.server.Admit(options.gallery, admission, options.in, *loaded.trust, common.monitor));
@@ -114,7 +129,8 @@ void AddRelease(Command app) {
   AddGalleryOptions(command, options.get());
   AddEnrolmentKeys(command, options.get());
   AddWait(command, &options->wait);
-  command.Add("-i,--in", &options->in, "output of heft admit").Required();
+  command.Add("-i,--in", &options->in, "output of heft admit, or journal.head of the key owner")
+      .Required();
 }
 
 }  // namespace heft::cli

@@ -100,7 +100,9 @@ absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string
   }
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, info.kind, info.version, what));
   constexpr size_t kIdSize = sizeof(KeyId);
-  if (info.kind == "MODL" || info.kind == "SIGK" || payload.size() < 2 * kIdSize) return info;
+  if (info.kind == "MODL" || info.kind == "SIGK" || info.kind == "HEAD" ||
+      payload.size() < 2 * kIdSize)
+    return info;
   std::copy_n(payload.begin(), kIdSize, info.params_id.emplace().begin());
   std::copy_n(payload.begin() + kIdSize, kIdSize, info.key_id.emplace().begin());
   HEFT_ASSIGN_OR_RETURN(info.samples, CountSamples(info.kind, payload, what));

@@ -8,6 +8,7 @@
 #include "fuzz/fuzz.h"
 #include "gallery/admission.h"
 #include "gallery/authorisation.h"
+#include "gallery/journal_head.h"
 
 namespace heft::fuzz {
 namespace {
@@ -65,6 +66,13 @@ void ReadAnswer(ByteSpan bytes) {
   CheckSame(bytes, SerializeAdmission(*admission));
 }
 
+void ReadJournalHead(ByteSpan bytes) {
+  const auto head = JournalHead::Parse(bytes, "input");
+  if (!head.ok()) return CheckRefusal(head.status());
+  CheckSame(bytes, head->Serialize());
+  Check(head->sequence > 0 && head->sequence <= kMostEntries, "an entry that a journal can have");
+}
+
 // Signed by a registrar that signs any input.
 void ReadAuthorisation(ByteSpan bytes) {
   static const auto* registrar = [] {
@@ -96,6 +104,7 @@ void Read(ByteSpan bytes) {
   ReadEnrolment(bytes);
   ReadRequest(bytes);
   ReadAnswer(bytes);
+  ReadJournalHead(bytes);
   ReadAuthorisation(bytes);
 }
 

@@ -9,6 +9,7 @@
 #include "fuzz/seeds.h"
 #include "gallery/admission.h"
 #include "gallery/authorisation.h"
+#include "gallery/journal_head.h"
 #include "gallery/records.h"
 #include "gallery/renewal.h"
 #include "gallery/request_log.h"
@@ -97,6 +98,10 @@ absl::Status WriteRecords(const SeedWriter& seeds, const ckks::SecretKey& secret
   HEFT_RETURN_IF_ERROR(write("receipt", 'c', SerializeReceipt(receipt)));
   receipt.items[0].removed = 1'999'999'999;
   HEFT_RETURN_IF_ERROR(write("receipt-times", 'c', SerializeReceipt(receipt)));
+  const JournalHead seen = {secret.key_id(), 7, {1}, 2'000'000'000};
+  HEFT_ASSIGN_OR_RETURN(const SigningKey owner, SigningKey::Generate());
+  HEFT_ASSIGN_OR_RETURN(const auto signed_head, SignHead(owner, seen));
+  HEFT_RETURN_IF_ERROR(write("kept-head", 'o', SerializeKeptHead({signed_head, seen.Serialize()})));
   const std::vector<uint32_t> residues = {1, 2, 3, 4};
   BlockHeader header;
   header.gamma = kSmallGamma;
@@ -146,6 +151,8 @@ absl::Status WriteAdmission(const SeedWriter& seeds, const ckks::SecretKey& secr
   request.gallery = {1};
   request.generation = 3;
   request.more = 2;
+  request.head = JournalHead{secret.key_id(), 7, {1}, 2'000'000'000}.Serialize();
+  HEFT_RETURN_IF_ERROR(seeds.Write("admission", "head", request.head));
   request.enrolments = {
       {{4}, single.templates, {false, true}, {1, 0}, {7}, allowed, single.proofs, {}},
       {{5}, bulk.templates, {false, false}, {1, 0}, {}, {}, {}, bulk.norms},
@@ -155,6 +162,7 @@ absl::Status WriteAdmission(const SeedWriter& seeds, const ckks::SecretKey& secr
   Admission admission;
   admission.binding = binding;
   admission.gallery = {1};
+  admission.head = request.head;
   admission.enrolments = {{{4}, {true, false}}, {{5}, {true, true}}};
   return seeds.Write("admission", "answer", SerializeAdmission(admission));
 }

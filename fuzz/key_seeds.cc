@@ -26,7 +26,7 @@ namespace {
 absl::Status WriteJournal(const SeedWriter& seeds, const ckks::KeyId& key_id) {
   HEFT_ASSIGN_OR_RETURN(const JournalKeys keys, JournalKeys::Random(key_id));
   HEFT_ASSIGN_OR_RETURN(const auto tag_key, NewTagKey());
-  const JournalHead head = {keys.fingerprint(), key_id, keys.Seal(tag_key), {}};
+  const JournalFileHead head = {keys.fingerprint(), key_id, keys.Seal(tag_key), {}};
   std::vector<uint8_t> bytes = head.Serialize(keys);
   Link link;
   QueryLedger ledger;

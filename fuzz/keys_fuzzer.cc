@@ -68,9 +68,9 @@ void ReadLegacyBudget(ByteSpan bytes) {
 }
 
 void ReadJournal(ByteSpan bytes) {
-  const auto head = JournalHead::Parse(bytes, nullptr, "input");
+  const auto head = JournalFileHead::Parse(bytes, nullptr, "input");
   if (!head.ok()) return CheckRefusal(head.status());
-  const ByteSpan rest = bytes.subspan(JournalHead::kSize);
+  const ByteSpan rest = bytes.subspan(JournalFileHead::kSize);
   Link link{head->before.sequence, {}};
   QueryLedger ledger;
   size_t at = 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "fuzz/fuzz.h"
+#include "gallery/journal_head.h"
 #include "gallery/records.h"
 
 namespace heft::fuzz {
@@ -101,6 +102,13 @@ void ReadRecord(uint8_t kind, ByteSpan bytes) {
       return ReadNamed(bytes);
     case 'w':
       return ReadWaiting(bytes);
+    case 'o':
+      return Read(ParseKeptHead(bytes, "kept head"), [&](const KeptHead& kept) {
+        CheckAlike(bytes, SerializeKeptHead(kept));
+        const absl::Status told = NewestEntry(kept).status();
+        if (!told.ok()) CheckRefusal(told);
+        Check(DescribeFork(kept).empty() == kept.fork.empty(), "a fork is told");
+      });
     default:
       return;
   }

@@ -8,6 +8,7 @@
 #include "fusion/samples.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/seeds.h"
+#include "gallery/journal_head.h"
 #include "gallery/scores.h"
 
 namespace heft::fuzz {
@@ -62,6 +63,7 @@ absl::Status WriteScores(const SeedWriter& seeds, const ckks::SecretKey& secret,
   scores.norm = ckks::Expand(context, fresh);
   HEFT_RETURN_IF_ERROR(seeds.Write("scores", "identification", SerializeScores(context, scores)));
   scores.origin = {.generation = 3, .root = {1}, .nonce = {2}, .commitment = {3}};
+  scores.head = JournalHead{secret.key_id(), 7, {1}, 2'000'000'000}.Serialize();
   HEFT_RETURN_IF_ERROR(seeds.Write("scores", "audited", SerializeScores(context, scores)));
   EncryptedScores brief = scores;
   HEFT_ASSIGN_OR_RETURN(brief.replies[0].brief,

@@ -12,6 +12,7 @@
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
 #include "fusion/samples.h"
+#include "gallery/journal_head.h"
 #include "gallery/metadata_format.h"
 
 namespace heft {
@@ -22,8 +23,7 @@ namespace {
 constexpr uint32_t kWithoutMeans = 1;
 constexpr uint32_t kWithMeans = 2;
 constexpr uint32_t kAdmissionVersion = 3;
-constexpr uint32_t kRequestVersion = 3;  // with clients and names that others have
-constexpr uint32_t kAnswerVersion = 2;   // with the gallery's root
+constexpr uint32_t kRequestVersion = 3;  // of requests and answers
 constexpr uint64_t kMaxEnrolments = 1 << 20;
 constexpr uint64_t kMaxTemplates = 1 << 20;  // of one enrolment
 constexpr uint64_t kMaxAuthorisation = 1 << 16;
@@ -156,6 +156,7 @@ std::vector<uint8_t> SerializeAdmissionRequest(const Rings& rings,
   writer.U64(request.generation);
   WriteDigest(writer, request.root);
   writer.U64(request.more);
+  WriteBytes(writer, request.head);
   writer.U64(request.enrolments.size());
   for (const EnrolmentCheck& e : request.enrolments) {
     WriteDigest(writer, e.entry);
@@ -180,6 +181,7 @@ absl::StatusOr<AdmissionRequest> ParseAdmissionRequest(const Rings& rings, ByteS
   request.generation = reader.U64();
   request.root = ReadDigest(reader);
   request.more = reader.U64();
+  request.head = ReadBytes(reader, kMostHeadBytes);
   HEFT_RETURN_IF_ERROR(reader.status());
   HEFT_RETURN_IF_ERROR(CheckRequestId(rings.matching.params(), request.binding, what));
   const uint64_t count = reader.Count(sizeof(Digest), kMaxEnrolments);
@@ -205,24 +207,26 @@ std::vector<uint8_t> SerializeAdmission(const Admission& admission) {
   ckks::WriteId(writer, admission.gallery);
   writer.U64(admission.generation);
   WriteDigest(writer, admission.root);
+  WriteBytes(writer, admission.head);
   writer.U64(admission.enrolments.size());
   for (const Admission::Enrolment& e : admission.enrolments) {
     WriteDigest(writer, e.entry);
     writer.U64(e.admitted.size());
     WriteFlags(writer, e.admitted);
   }
-  return SealEnvelope(kAdmissionKind, kAnswerVersion, writer.bytes());
+  return SealEnvelope(kAdmissionKind, kRequestVersion, writer.bytes());
 }
 
 absl::StatusOr<Admission> ParseAdmission(ByteSpan bytes, std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kAdmissionKind, kAnswerVersion, what));
+                        OpenEnvelope(bytes, kAdmissionKind, kRequestVersion, what));
   ByteReader reader(payload, what);
   Admission admission;
   admission.binding = ReadBinding(reader);
   admission.gallery = ckks::ReadId(reader);
   admission.generation = reader.U64();
   admission.root = ReadDigest(reader);
+  admission.head = ReadBytes(reader, kMostHeadBytes);
   const uint64_t count = reader.Count(sizeof(Digest), kMaxEnrolments);
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     Admission::Enrolment e;

@@ -71,6 +71,9 @@ struct AdmissionRequest {
   uint64_t generation = 0;
   Digest root{};      // of that generation (gallery/merkle.h); zeros: unknown
   uint64_t more = 0;  // pending enrolments that are not in this request
+  // The signed end of the key owner's journal that the server holds (gallery/journal_head.h);
+  // empty: none.
+  std::vector<uint8_t> head;
   std::vector<EnrolmentCheck> enrolments;
 };
 std::vector<uint8_t> SerializeAdmissionRequest(const Rings& rings, const AdmissionRequest& request);
@@ -89,6 +92,7 @@ struct Admission {
   GalleryId gallery{};
   uint64_t generation = 0;
   Digest root{};
+  std::vector<uint8_t> head;  // the signed end of the key owner's journal now; empty: none
   std::vector<Enrolment> enrolments;
 };
 std::vector<uint8_t> SerializeAdmission(const Admission& admission);

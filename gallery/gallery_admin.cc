@@ -13,6 +13,7 @@
 #include "gallery/admission.h"
 #include "gallery/change.h"
 #include "gallery/gallery_copies.h"
+#include "gallery/journal_head.h"
 #include "gallery/removal.h"
 #include "gallery/server_impl.h"
 #include "heft/removal.h"
@@ -104,6 +105,9 @@ absl::StatusOr<GalleryInfo> DescribeGallery(const std::string& gallery, const Mo
   info.intact = head.intact;
   info.retained = {head.retention.seconds, head.retention.bytes};
   info.revoked = head.revoked;
+  HEFT_ASSIGN_OR_RETURN(const KeptHead kept, ReadKeptHead(impl));
+  HEFT_ASSIGN_OR_RETURN(info.owner_journal_entry, NewestEntry(kept));
+  info.owner_journal_fork = DescribeFork(kept);
   HEFT_ASSIGN_OR_RETURN(info.freed, CountOf(impl, Table::kFree));
   HEFT_ASSIGN_OR_RETURN(const auto waiting, impl.Waiting());
   for (const auto& entry : waiting) info.waiting += entry.record.identities.size();

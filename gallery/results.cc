@@ -77,6 +77,8 @@ Json GalleryJson(const GalleryInfo& info) {
           {"key_since", info.key_since},
           {"verified", info.verified},
           {"intact", info.verified == 0 ? Json(nullptr) : Json(info.intact)},
+          {"owner_journal_entry", info.owner_journal_entry},
+          {"owner_journal_fork", info.owner_journal_fork},
           {"store_bytes", info.store_bytes},
           {"store_live_bytes", info.store_live_bytes},
           {"readers", info.readers},

@@ -11,13 +11,14 @@
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
 #include "fusion/samples.h"
+#include "gallery/journal_head.h"
 #include "gallery/metadata_format.h"
 
 namespace heft {
 namespace {
 
 constexpr std::string_view kScoresKind = "SCOR";
-constexpr uint32_t kScoresVersion = 6;
+constexpr uint32_t kScoresVersion = 7;
 constexpr uint64_t kMaxNames = uint64_t{1} << 28;
 constexpr size_t kOriginSize = sizeof(GalleryId) + sizeof(uint64_t) + 3 * sizeof(Digest);
 
@@ -234,6 +235,8 @@ Hash WriteScores(ByteWriter& writer, const ckks::Context& context, const Encrypt
   for (const ScoreReply& reply : scores.replies) {
     WriteReply(writer, context, scores, reply);
   }
+  writer.U64(scores.head.size());
+  writer.Raw(scores.head);
   WriteOrigin(writer, scores.origin);
   return EndEnvelope(start, &writer);
 }
@@ -274,6 +277,8 @@ absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSp
   for (uint64_t i = 0; i < replies && reader.ok(); ++i) {
     scores.replies.push_back(ReadReply(reader, context, scores, blocks[i], brief));
   }
+  const ByteSpan head = reader.Raw(reader.Count(1, kMostHeadBytes));
+  scores.head.assign(head.begin(), head.end());
   scores.origin = ReadOrigin(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return scores;

@@ -74,6 +74,9 @@ struct EncryptedScores {
   // z|^2 of the probe as it was matched (fusion/norm_proof.h). Nothing may be decided without it.
   NormForm norm_form = NormForm::kNone;
   ckks::Ciphertext norm;  // empty for kNone
+  // The signed end of the key owner's journal that the server holds (gallery/journal_head.h);
+  // empty: none.
+  std::vector<uint8_t> head;
   ReplyOrigin origin;
 
   // Of an identification: whether a place answers, and how many places do.

@@ -269,6 +269,16 @@ absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
   expected.kind = kAdmissionKind;
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, OpenSigned(admission, trust, expected, what));
   HEFT_ASSIGN_OR_RETURN(const Admission parsed, ParseAdmission(file.file, what));
+  // First: a key owner whose journal has forked admits no template.
+  if (!parsed.head.empty()) {
+    HEFT_ASSIGN_OR_RETURN(
+        const SignedJournalHead head,
+        OpenHead(parsed.head, file.signer, parsed.binding.key_id, "the head in the admission"));
+    HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, Gallery::Impl::Open(folder));
+    if (gallery.id() == parsed.gallery && gallery.binding() == parsed.binding) {
+      HEFT_RETURN_IF_ERROR(KeepHead(folder, head).status());
+    }
+  }
   const Progress progress(monitor, "admitting");
   HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
                         impl_->Admit(folder, parsed, &trust, progress.Callback()));

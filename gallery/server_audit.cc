@@ -135,8 +135,15 @@ std::optional<double> Draw::NormFactor() const {
 }
 
 absl::StatusOr<Draw> Server::Impl::NewDraw(const Gallery::Impl& gallery) const {
+  HEFT_ASSIGN_OR_RETURN(const KeptHead kept, ReadKeptHead(gallery));
+  return NewDraw(gallery, kept);
+}
+
+absl::StatusOr<Draw> Server::Impl::NewDraw(const Gallery::Impl& gallery,
+                                           const KeptHead& kept) const {
   Draw draw;
   draw.From(gallery);
+  draw.head = kept.newest;
   draw.time = UnixTime();
   const auto key = ReadFolderKey(AuditKeyPath(gallery.directory()), kAuditKeyKind);
   if (absl::IsNotFound(key.status())) return draw;
@@ -162,7 +169,7 @@ absl::StatusOr<EncryptedScores> Server::Impl::Repeat(const Gallery::Impl& galler
   const bool verification = said.kind == ScoreKind::kVerification;
   const uint64_t time =
       verification ? issued : (said.restriction ? said.restriction->time : uint64_t{0});
-  const Draw draw = {said.origin, seed, time};
+  const Draw draw = {said.origin, seed, time, said.head};
   return said.kind == ScoreKind::kVerification
              ? VerifyAs(gallery, samples, said.claimed, options, draw)
              : IdentifyAs(gallery, samples, options, draw);

@@ -21,6 +21,7 @@
 #include "fusion/samples.h"
 #include "gallery/admission.h"
 #include "gallery/gallery_impl.h"
+#include "gallery/journal_head.h"
 #include "gallery/scores.h"
 #include "heft/server.h"
 
@@ -86,8 +87,9 @@ struct BatchEnrolment {
 // Draw: the source of one reply's random choices, and the reply's statement of it.
 struct Draw {
   ReplyOrigin origin;
-  std::optional<ReplySeed> seed;  // none: the operating system's randomness
-  uint64_t time = 0;              // Unix seconds, for the expiry of templates
+  std::optional<ReplySeed> seed;   // none: the operating system's randomness
+  uint64_t time = 0;               // Unix seconds, for the expiry of templates
+  std::vector<uint8_t> head = {};  // EncryptedScores::head
 
   // From: sets the origin to this gallery.
   void From(const Gallery::Impl& gallery);
@@ -207,6 +209,8 @@ class Server::Impl {
   // NewDraw: for a new reply (server_audit.cc). It has no seed if the gallery's folder has no audit
   // key.
   absl::StatusOr<Draw> NewDraw(const Gallery::Impl& gallery) const;
+  // The same with a head that ReadKeptHead gave, for several replies from one gallery.
+  absl::StatusOr<Draw> NewDraw(const Gallery::Impl& gallery, const KeptHead& kept) const;
   // Recomputes a reply from its stated seed.
   absl::StatusOr<EncryptedScores> Repeat(const Gallery::Impl& gallery, const SampleSet& samples,
                                          const EncryptedScores& said, uint64_t row,

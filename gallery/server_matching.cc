@@ -71,6 +71,7 @@ EncryptedScores Server::Impl::StartReply(ScoreKind kind, const SampleSet& sample
   }
   reply.norm_form = NormForm::kProof;
   reply.norm = std::move(norm);
+  reply.head = draw.head;
   reply.origin = draw.origin;
   return reply;
 }
@@ -173,7 +174,9 @@ absl::StatusOr<EncryptedScores> Server::Impl::IdentifyNext(const Gallery::Impl& 
     HEFT_ASSIGN_OR_RETURN(const Draw draw, NewDraw(gallery));
     *fused = {gallery.directory(), draw, {}, {}};
   }
+  HEFT_ASSIGN_OR_RETURN(KeptHead kept, ReadKeptHead(gallery));
   fused->draw->From(gallery);
+  fused->draw->head = std::move(kept.newest);
   return Match(gallery, samples, options, fused, progress);
 }
 
@@ -248,6 +251,7 @@ absl::Status Server::Impl::IdentifyAll(
   const uint64_t now = UnixTime();
   HEFT_ASSIGN_OR_RETURN(const auto restriction,
                         gallery.Intact(instance(), keys(), now, options.where));
+  HEFT_ASSIGN_OR_RETURN(const KeptHead kept, ReadKeptHead(gallery));
   const size_t pass = ProbesAPass(instance());
   for (size_t first = 0; first < rows; first += pass) {
     const size_t count = std::min(pass, rows - first);
@@ -255,7 +259,7 @@ absl::Status Server::Impl::IdentifyAll(
     for (size_t i = 0; i < count; ++i) {
       ProbeOptions one = options;
       one.row = first + i;
-      HEFT_ASSIGN_OR_RETURN(Draw draw, NewDraw(gallery));
+      HEFT_ASSIGN_OR_RETURN(Draw draw, NewDraw(gallery, kept));
       draw.time = now;
       HEFT_ASSIGN_OR_RETURN(PreparedProbe prepared,
                             Prepare(*prober, gallery, samples, one, draw, restriction));
@@ -285,9 +289,11 @@ void Server::Impl::IdentifyAlike(const Gallery::Impl& gallery, std::span<const A
   if (!prober.ok()) return all_fail(prober.status());
   const auto restriction = gallery.Intact(instance(), keys(), now, asked[0].options->where);
   if (!restriction.ok()) return all_fail(restriction.status());
+  const auto kept = ReadKeptHead(gallery);
+  if (!kept.ok()) return all_fail(kept.status());
   std::vector<absl::StatusOr<PreparedProbe>> prepared(asked.size());
   ParallelFor(asked.size(), [&](size_t i) {
-    auto draw = NewDraw(gallery);
+    auto draw = NewDraw(gallery, *kept);
     if (!draw.ok()) {
       prepared[i] = draw.status();
       return;

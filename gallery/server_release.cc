@@ -88,6 +88,8 @@ absl::StatusOr<AdmissionRequest> PendingOf(const Server::Impl& server, const Gal
   request.gallery = gallery.id();
   request.generation = gallery.generation();
   request.root = gallery.root();
+  HEFT_ASSIGN_OR_RETURN(KeptHead kept, ReadKeptHead(gallery));
+  request.head = std::move(kept.newest);
   HEFT_ASSIGN_OR_RETURN(auto waiting, gallery.Waiting());
   const std::map<std::string, uint32_t> templates = TemplatesOfNames(waiting);
   ContestedLast(templates, &waiting);

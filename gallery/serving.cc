@@ -4,8 +4,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/inside.h"
 #include "base/signed_file.h"
 #include "base/status.h"
+#include "gallery/journal_head.h"
+#include "gallery/server_impl.h"
 #include "heft/audit.h"
 
 namespace heft {
@@ -60,6 +63,28 @@ absl::StatusOr<std::vector<uint8_t>> TrustedServer::SignFor(const SigningKey& ke
                                                             std::span<const uint8_t> request,
                                                             uint64_t life) const {
   return SignReply(key, gallery, {}, 0, key_owner, request, life);
+}
+
+absl::StatusOr<bool> TrustedServer::TakeHead(const std::string& gallery,
+                                             std::span<const uint8_t> head,
+                                             std::string_view what) const {
+  if (!trust) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(std::string(what), ": which key owner to believe? give a trust file"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(head, what));
+  Expected expected;
+  expected.roles = {Role::kKeyOwner};
+  expected.kind = kHeadKind;
+  expected.now = file.statement.issued;  // it stays true
+  HEFT_RETURN_IF_ERROR(OpenSigned(head, *trust, expected, what).status());
+  if (key_owner != SignerKey{} && file.signer != key_owner) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        std::string(what), ": signed by another key owner than that of the evaluation keys"));
+  }
+  HEFT_ASSIGN_OR_RETURN(const SignedJournalHead opened,
+                        OpenHead(head, file.signer, Inside::Of(server).binding().key_id, what));
+  return KeepHead(gallery, opened);
 }
 
 absl::StatusOr<SigningKey> EquipGallery(const std::string& gallery) {

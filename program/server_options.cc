@@ -2,6 +2,7 @@
 #include "program/server_options.h"
 
 #include "absl/strings/str_cat.h"
+#include "heft/sharded_gallery.h"
 
 namespace heft::cli {
 
@@ -110,6 +111,25 @@ absl::StatusOr<TrustedServer> LoadServer(const Common& common, const ServerOptio
     HEFT_ASSIGN_OR_RETURN(checked, keys.Check());
   }
   return TrustedServer::Create(keys.model, keys.trust, checked);
+}
+
+void TakeHeadBeside(const Common& common, const TrustedServer& server, const ServerOptions& options,
+                    const std::optional<ShardList>& shards) {
+  if (!server.trust) return;
+  const std::string path =
+      options.keys.substr(0, options.keys.find_last_of('/') + 1) + "journal.head";
+  const auto head = ReadFile(path, 1 << 12);
+  if (absl::IsNotFound(head.status())) return;
+  absl::Status taken = head.status();
+  for (uint32_t bucket = 0; taken.ok() && bucket < (shards ? shards->size() : 1); ++bucket) {
+    const std::string gallery = shards ? BucketAddress(options.gallery, bucket) : options.gallery;
+    taken = server.TakeHead(gallery, *head, path).status();
+  }
+  // Without a gallery there is nothing to keep it in, and the command itself says so.
+  if (taken.ok() || absl::IsNotFound(taken)) return;
+  Warn(common, absl::StrCat("the end of the key owner's journal is not taken, so replies do not "
+                            "carry it: ",
+                            taken.message()));
 }
 
 absl::Status CheckBelieves(const TrustedServer& server, const std::string& what) {

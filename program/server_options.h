@@ -68,6 +68,11 @@ absl::StatusOr<ServerKeys> LoadServerKeys(const ServerOptions& options, bool enr
 // repaired (LoadedKeys::Mend), with a warning.
 absl::StatusOr<TrustedServer> LoadServer(const Common& common, const ServerOptions& options,
                                          bool enrols);
+// TakeHeadBeside: the server takes the end of the key owner's journal from journal.head, if it lies
+// beside the evaluation keys, so that its replies carry it. Warns if it cannot. `shards`: of a
+// gallery in buckets.
+void TakeHeadBeside(const Common& common, const TrustedServer& server, const ServerOptions& options,
+                    const std::optional<ShardList>& shards = {});
 // CheckBelieves: kInvalidArgument for a server without trust, because `what` ("an admission") is
 // accepted only by its signature.
 absl::Status CheckBelieves(const TrustedServer& server, const std::string& what);

@@ -65,6 +65,10 @@ void DefineInfo(py::module_& m) {
           "noise_margin", &Info::noise_margin,
           "With a model: the least remaining share of a block's noise budget, 1 in a new gallery;\n"
           "otherwise None.")
+      .Field("owner_journal_entry", &Info::owner_journal_entry,
+             "Newest entry of the key owner's journal that this server has seen signed; 0: none.")
+      .Field("owner_journal_fork", &Info::owner_journal_fork,
+             "A sentence about a fork of that journal, if one was seen; otherwise empty.")
       .Field("galleries", &Info::galleries, "Names of all galleries of the store.")
       .Field("store_bytes", &Info::store_bytes, "Size of the store on disk.")
       .Field("store_live_bytes", &Info::store_live_bytes, "Bytes of the store that are in use.")

@@ -354,6 +354,70 @@ TEST_F(BudgetTest, AnotherFileIsNoOtherBudget) {
   ExpectRefused(Decrypt(reply), kBudget, "one client may get 1");
 }
 
+// Both places of the journal are put back together: the server's next reply shows it.
+TEST_F(BudgetTest, AJournalPutBackWithItsStateFolderIsRefused) {
+  const std::string state = std::getenv("HEFT_STATE_DIR");
+  setenv("HEFT_STATE_DIR", K("state").c_str(), 1);
+  fs::copy(state, K("state"), fs::copy_options::recursive);
+  const auto save = [&](const std::string& from, const std::string& to) {
+    fs::remove_all(to);
+    fs::create_directory(to);
+    for (const auto& file : fs::directory_iterator(from)) {
+      if (file.is_regular_file() && file.path().extension() != ".ct") fs::copy(file.path(), to);
+    }
+  };
+  const auto put_back = [&](const std::string& from, const std::string& to) {
+    for (const auto& file : fs::directory_iterator(from)) {
+      fs::copy(file.path(), to, fs::copy_options::overwrite_existing);
+    }
+  };
+  save(K(""), K("saved-key"));
+  save(K("state"), K("saved-state"));
+  const std::string first = Verify("1");
+  Must(kHeft, Decrypt(first, {"--threshold", "0.5"}));
+  ASSERT_TRUE(fs::exists(K("journal.head")));
+  const std::string second = Verify("1");  // the server takes journal.head
+  put_back(K("saved-key"), K(""));
+  put_back(K("saved-state"), K("state"));
+  ExpectRefused(Decrypt(second, {"--threshold", "0.5"}), kInput, "put back to an older state");
+  ExpectRefused(Decrypt(first, {"--threshold", "0.5"}), kInput, "put back to an older state");
+  ExpectRefused(Decrypt(Verify("1"), {"--threshold", "0.5"}), kInput, "heft budget --restart");
+  EXPECT_EQ(Must(kHeft, Budget())["verifications"], 0) << "nothing is charged";
+  // By hand it goes on, and that is recorded.
+  const auto begun = Must(kHeft, Budget({"--restart", "--reason", "restored from the backup"}));
+  EXPECT_EQ(begun["restart_count"], 1);
+  Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.5"}));
+  setenv("HEFT_STATE_DIR", state.c_str(), 1);
+}
+
+// The file that the key owner carries to a server elsewhere.
+TEST_F(BudgetTest, AServerTakesTheJournalsHeadByHand) {
+  fs::remove(K("journal.head"));
+  const auto entry = [] {
+    return Must(kServer, {"gallery", "stats", "--gallery", K("gallery")})["owner_journal_entry"];
+  };
+  const int before = entry();
+  EXPECT_GT(before, 0) << "an admission brought it along";
+  Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.5"}));
+  EXPECT_EQ(entry(), before);
+  const Args release = {
+      "release",   "--model",    W("model.heft"), "--keys",         K("evaluation.keys"),
+      "--gallery", K("gallery"), "--in",          K("journal.head")};
+  const auto taken = Must(kServer, release);
+  EXPECT_EQ(taken["newer"], true);
+  EXPECT_EQ(taken["owner_journal_entry"], entry());
+  EXPECT_GT(entry(), before);
+  EXPECT_EQ(Must(kServer, release)["newer"], false);
+  // Not another key's, and not without a trust file.
+  Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", K("stranger")});
+  Args strangers = release;
+  strangers.back() = K("stranger/trust.heft");
+  EXPECT_NE(RunProgram(kServer, strangers).exit_code, 0);
+  Args unchecked = release;
+  unchecked.push_back("--unchecked");
+  EXPECT_NE(RunProgram(kServer, unchecked).exit_code, 0);
+}
+
 TEST_F(BudgetTest, BeginningAnewIsAnActThatIsRecorded) {
   Must(kHeft, Decrypt(Verify("1")));
   fs::remove(K("secret.key.journal"));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "gallery/journal_head.h"
 #include "gallery/records.h"
 
 namespace heft::golden {
@@ -120,6 +121,7 @@ inline std::map<std::string, std::vector<uint8_t>> GoldenRecords() {
           {"receipt", SerializeReceipt(GoldenReceipt())},
           {"receipt-times", SerializeReceipt(GoldenReceiptTimes())},
           {"waiting", SerializeWaiting(GoldenWaiting())},
+          {"kept-head", SerializeKeptHead({{1, 2, 3}, {4, 5}})},
           {"named", SerializeNamed({1, {0, 65}})},
           {"block", SerializeBlock(GoldenBlock(), kResidues)}};
 }

@@ -48,6 +48,10 @@ TEST(GoldenRecordsTest, AreReadAsTheyWere) {
   EXPECT_EQ(times->items[0].removed, kRecordTime - 60);
   EXPECT_EQ(SerializeWaiting(*ParseWaiting(Golden("waiting"), "waiting")), Golden("waiting"));
   EXPECT_EQ(ParseNamed(Golden("named"), "named")->places, (std::vector<uint64_t>{0, 65}));
+  const auto kept = ParseKeptHead(Golden("kept-head"), "kept head");
+  ASSERT_TRUE(kept.ok()) << kept.status();
+  EXPECT_EQ(kept->newest, (std::vector<uint8_t>{1, 2, 3}));
+  EXPECT_EQ(kept->fork, (std::vector<uint8_t>{4, 5}));
   const std::vector<uint8_t> block = Golden("block");
   std::span<const uint32_t> residues;
   const auto header = ParseBlock(block, kResidues.size(), "block", &residues);

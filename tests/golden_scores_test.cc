@@ -166,6 +166,9 @@ TEST_F(GoldenScoresTest, Audited) {
       Ok(OpenSigned(state, trust, {.now = ReadSigned(state, "state")->statement.issued}, "state"));
   EXPECT_EQ(Ok(ParseAdmission(state_file.file, "state")).root, *gallery.root);
   EXPECT_TRUE(owner.Admit(Golden("audited/pending.ct"), "pending").ok());
+  const SignedJournalHead head = Ok(OpenHead(
+      Golden("audited/journal.head"), owner.Signer()->public_key(), owner.key_id(), "the head"));
+  EXPECT_EQ(head.head, (JournalHead{owner.key_id(), 5, {9}, kJournalTime}));
   ExpectScores(Ok(owner.Open(reply, "reply")), {"ann"});
   KeyOwner careful = Owner();
   EXPECT_TRUE(careful.RequireCanaries(Golden("audited/canaries.heft"), "canaries").ok());

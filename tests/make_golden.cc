@@ -19,6 +19,7 @@
 #include "fusion/testing.h"
 #include "gallery/admission.h"
 #include "gallery/enrol_directly.h"
+#include "gallery/journal_head.h"
 #include "gallery/owner/journal_keys.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/owner/legacy_budget.h"
@@ -201,7 +202,11 @@ absl::Status WriteAudited(const std::string& folder, const Instance& instance, c
       ckks::SecretKey own,
       ckks::SecretKey::FromCoefficients(*instance.context, secret.key_id(), secret.coefficients()));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, KeyOwner::Impl::Own(model, std::move(own)));
-  HEFT_ASSIGN_OR_RETURN(const AdmissionRequest pending, server->Pending(inside));
+  HEFT_ASSIGN_OR_RETURN(AdmissionRequest pending, server->Pending(inside));
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, owner.Signer());
+  HEFT_ASSIGN_OR_RETURN(pending.head,
+                        SignHead(signer, {secret.key_id(), 5, Digest{9}, kJournalTime}));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/journal.head", ByteSpan(pending.head)));
   const auto request = SerializeAdmissionRequest(server->rings(), pending);
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/pending.ct", request));
   HEFT_ASSIGN_OR_RETURN(const Admissions admitted, owner.Admit(request, "pending"));

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -88,6 +89,42 @@ class WorkspaceTest : public ::testing::Test {
 
 Workplace* WorkspaceTest::work_;
 Dataset* WorkspaceTest::data_;
+
+// The server keeps the end of the key owner's journal, so a backup of all that is the key owner's
+// opens nothing.
+TEST_F(WorkspaceTest, AKeyOwnerThatWasPutBackOpensNothing) {
+  namespace fs = std::filesystem;
+  const std::string state = std::getenv("HEFT_STATE_DIR");
+  setenv("HEFT_STATE_DIR", W("put-back-state").c_str(), 1);
+  Made("put-back");
+  const auto copy = [](const std::string& from, const std::string& to) {
+    fs::remove_all(to);
+    fs::copy(from, to, fs::copy_options::recursive);
+  };
+  const auto save = [&] {
+    copy(W("put-back/owner"), W("saved-owner"));
+    copy(W("put-back-state"), W("saved-state"));
+  };
+  const auto put_back = [&] {
+    copy(W("saved-owner"), W("put-back/owner"));
+    copy(W("saved-state"), W("put-back-state"));
+  };
+  save();
+  Must(kHeft, Search("put-back"));
+  Must(kHeft, Search("put-back"));
+  put_back();
+  Refused(Search("put-back"), {"put back to an older state", "heft budget --restart --reason"});
+  Refused({"remove", W("put-back"), "--identity", Label(0)}, {"put back to an older state"});
+  const Args budget = {"budget", "--model", W("put-back/owner/model.heft"), "--secret-key",
+                       W("put-back/owner/secret.key")};
+  EXPECT_EQ(Must(kHeft, budget)["identifications"], 0) << "nothing is charged";
+  Args restart = budget;
+  restart.insert(restart.end(), {"--restart", "--reason", "restored from the backup"});
+  EXPECT_EQ(Must(kHeft, restart)["restart_count"], 1);
+  EXPECT_EQ(Found(Must(kHeft, Search("put-back")))[1], Label(1)) << "and goes on";
+  Must(kHeft, Search("put-back"));
+  setenv("HEFT_STATE_DIR", state.c_str(), 1);
+}
 
 TEST_F(WorkspaceTest, FindsWhoWasAddedAndNobodyElse) {
   EXPECT_EQ(Must(kHeft, Search("made"))["decisions"].size(), kPeople) << "nobody is there yet";

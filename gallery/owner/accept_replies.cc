@@ -135,6 +135,7 @@ absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const ReplyFile& file) const {
   EncryptedScores& scores = out.scores;
   HEFT_ASSIGN_OR_RETURN(scores, ParseScores(*instance().context, trusted.file, what));
   HEFT_RETURN_IF_ERROR(CheckKeyId(keys_.key_id(), scores.key_id, what));
+  HEFT_ASSIGN_OR_RETURN(out.heads, OpenHeads(scores.head, what));
   if (scores.model_id != model_.Id()) {
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": scores of another model"));
@@ -203,6 +204,7 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
       opening.states.push_back({origin.gallery, origin.generation, origin.root});
     }
     opening.replies.push_back(reply.hash);
+    opening.heads.insert(opening.heads.end(), reply.heads.begin(), reply.heads.end());
   }
   opening.strict = signed_gallery_;
   opening.gallery = purpose.gallery;

@@ -207,6 +207,8 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
                                                  const AdmissionPolicy& policy) const {
   HEFT_RETURN_IF_ERROR(journal_->CheckInUse());
   HEFT_ASSIGN_OR_RETURN(const AdmissionRequest request, ReadAdmissionRequest(bytes, what));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<SignedJournalHead> heads, OpenHeads(request.head, what));
+  HEFT_RETURN_IF_ERROR(journal_->CheckInUse(heads));
   if (policy.shards && !policy.shards->Find(request.gallery)) {
     return absl::FailedPreconditionError(absl::StrCat(
         std::string(what), ": gallery ", HexString(request.gallery), " is no bucket of ",
@@ -258,6 +260,7 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
                                         policy.put_back,
                                         policy.shards ? policy.shards->Id() : request.gallery));
   }
+  HEFT_ASSIGN_OR_RETURN(admission.head, SignedHead());
   Statement statement;
   statement.role = Role::kKeyOwner;
   statement.gallery = request.gallery;

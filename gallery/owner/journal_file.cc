@@ -46,7 +46,7 @@ struct Closed {
 
 }  // namespace
 
-std::vector<uint8_t> JournalHead::Serialize(const JournalKeys& keys) const {
+std::vector<uint8_t> JournalFileHead::Serialize(const JournalKeys& keys) const {
   ByteWriter writer;
   writer.Raw(Prefix());
   writer.Raw(fingerprint);
@@ -58,8 +58,8 @@ std::vector<uint8_t> JournalHead::Serialize(const JournalKeys& keys) const {
   return writer.Take();
 }
 
-absl::StatusOr<JournalHead> JournalHead::Parse(ByteSpan bytes, const JournalKeys* keys,
-                                               std::string_view what) {
+absl::StatusOr<JournalFileHead> JournalFileHead::Parse(ByteSpan bytes, const JournalKeys* keys,
+                                                       std::string_view what) {
   const std::string name(what);
   const std::vector<uint8_t> prefix = Prefix();
   if (bytes.size() < kSize || !std::equal(prefix.begin(), prefix.end(), bytes.begin())) {
@@ -71,7 +71,7 @@ absl::StatusOr<JournalHead> JournalHead::Parse(ByteSpan bytes, const JournalKeys
     const ByteSpan raw = reader.Raw(out.size());
     std::copy(raw.begin(), raw.end(), out.begin());
   };
-  JournalHead head;
+  JournalFileHead head;
   head.sealed_tag_key.resize(JournalKeys::kSealedSize);
   Hash mac;
   take(head.fingerprint);

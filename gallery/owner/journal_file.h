@@ -29,8 +29,8 @@ struct Link {
   bool operator==(const Link&) const = default;
 };
 
-// JournalHead: what a file begins with.
-struct JournalHead {
+// JournalFileHead: what a file begins with.
+struct JournalFileHead {
   KeyFingerprint fingerprint{};
   KeyId key_id{};
   std::vector<uint8_t> sealed_tag_key;
@@ -39,8 +39,8 @@ struct JournalHead {
   std::vector<uint8_t> Serialize(const JournalKeys& keys) const;
   // Parse: takes the head from the front of `bytes`. Without `keys` its MAC is not looked at; with
   // them, kFailedPrecondition for another key's journal.
-  static absl::StatusOr<JournalHead> Parse(ByteSpan bytes, const JournalKeys* keys,
-                                           std::string_view what);
+  static absl::StatusOr<JournalFileHead> Parse(ByteSpan bytes, const JournalKeys* keys,
+                                               std::string_view what);
   static constexpr size_t kSize =
       16 + sizeof(KeyFingerprint) + sizeof(KeyId) + JournalKeys::kSealedSize + 8 + 2 * sizeof(Hash);
 };

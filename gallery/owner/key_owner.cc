@@ -104,6 +104,7 @@ absl::StatusOr<KeyOwner> KeyOwner::Load(const Model& model, const std::string& p
                                                 QueryJournal::OnDisk(path + kJournalSuffix,
                                                                      path + kLegacyBudgetSuffix,
                                                                      std::move(journal))));
+  impl->SignHeads();
   const auto canaries = ReadFile(path + kCanarySuffix, kMaxCanaries);
   if (canaries.ok()) {
     HEFT_RETURN_IF_ERROR(impl->RequireCanaries(*canaries, path + kCanarySuffix));
@@ -116,6 +117,8 @@ absl::StatusOr<KeyOwner> KeyOwner::Load(const Model& model, const std::string& p
 const KeyId& KeyOwner::key_id() const { return impl_->key().key_id(); }
 
 absl::StatusOr<SigningKey> KeyOwner::Signer() const { return impl_->Signer(); }
+
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::SignedHead() const { return impl_->SignedHead(); }
 
 absl::Status KeyOwner::RequireSigned(Trust trust) { return impl_->RequireSigned(std::move(trust)); }
 

@@ -78,6 +78,12 @@ class KeyOwner::Impl {
   const ckks::SecretKey& key() const { return keys_.matching(); }
   QueryJournal& journal() const { return *journal_; }
   absl::StatusOr<SigningKey> Signer() const;
+  // SignHeads: from here on the journal's head lies beside it, signed. SignedHead: it; empty in
+  // memory. OpenHeads: that a server has shown, if any: this owner's own.
+  void SignHeads();
+  absl::StatusOr<std::vector<uint8_t>> SignedHead() const;
+  absl::StatusOr<std::vector<SignedJournalHead>> OpenHeads(ByteSpan shown,
+                                                           std::string_view what) const;
   absl::Status RequireSigned(Trust trust);
   const std::optional<Trust>& trust() const { return trust_; }
   void RequireSignedGallery() { signed_gallery_ = true; }

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/append_file.h"
+#include "base/csprng.h"
 #include "base/files.h"
 
 namespace heft {
@@ -83,12 +84,12 @@ absl::Status QueryJournal::Lost(std::string_view why) const {
 
 absl::Status QueryJournal::Take(const Entry& entry, const Link& link, const Anchor& anchor,
                                 bool* anchored) {
-  const bool first = entries_ == 0;
+  const bool first = ends_.empty();
   const bool begins = entry.act == Entry::Act::kStart || entry.act == Entry::Act::kRestart ||
                       entry.act == Entry::Act::kCheckpoint;
   if (first != begins) return absl::DataLossError(absl::StrCat(path_, ": out of order"));
   HEFT_RETURN_IF_ERROR(ledger_.Apply(entry, path_));
-  ++entries_;
+  ends_.push_back(link.mac);
   *anchored = *anchored || link == anchor.link;
   return absl::OkStatus();
 }
@@ -101,22 +102,23 @@ absl::Status QueryJournal::Load(const Anchor& anchor, bool whole, bool* anchored
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFrom(path_, whole ? 0 : stamp_.size));
   ByteSpan rest = bytes;
   if (whole) {
-    HEFT_ASSIGN_OR_RETURN(const JournalHead head, JournalHead::Parse(bytes, &*keys_, path_));
+    HEFT_ASSIGN_OR_RETURN(const JournalFileHead head,
+                          JournalFileHead::Parse(bytes, &*keys_, path_));
     HEFT_ASSIGN_OR_RETURN(tag_key_, keys_->Open(head.sealed_tag_key));
     ledger_ = QueryLedger();
-    entries_ = 0;
+    ends_.clear();
     *anchored = head.before == anchor.link;
-    rest = rest.subspan(JournalHead::kSize);
+    rest = rest.subspan(JournalFileHead::kSize);
     link_.sequence = head.before.sequence;
     std::copy_n(rest.begin() - sizeof(Hash), sizeof(Hash), link_.mac.begin());  // the head's own
-    stamp_.size = JournalHead::kSize;
+    stamp_.size = JournalFileHead::kSize;
   }
   HEFT_ASSIGN_OR_RETURN(const size_t read, ReadEntries(rest, &*keys_, path_, &link_,
                                                        [&](const Entry& entry, const Link& link) {
                                                          return Take(entry, link, anchor, anchored);
                                                        }));
   stamp_.size += read;
-  if (entries_ == 0) {
+  if (ends_.empty()) {
     return absl::DataLossError(absl::StrCat(path_, ": damaged: nothing of it can be read"));
   }
   // What is left over was being written when the power went: it was never answered, as the anchor
@@ -166,12 +168,13 @@ absl::Status QueryJournal::Refresh() {
 
 absl::Status QueryJournal::Add(Entry entry) {
   entry.sequence = link_.sequence + 1;
+  Csprng().Fill(entry.nonce);
   if (path_.empty()) {
     ++link_.sequence;
   } else {
     const std::vector<uint8_t> sealed = SealEntry(entry, *keys_, &link_);
     pending_.insert(pending_.end(), sealed.begin(), sealed.end());
-    ++entries_;
+    ends_.push_back(link_.mac);
   }
   return ledger_.Apply(entry, path_);
 }
@@ -183,7 +186,8 @@ absl::Status QueryJournal::Commit() {
   anchor_.successor = ledger_.successor;
   HEFT_RETURN_IF_ERROR(WriteAnchor(anchor_path_, *keys_, anchor_));
   stamp_.size += pending_.size();
-  if (entries_ > options_.entries_per_file) Compact();
+  HEFT_RETURN_IF_ERROR(WriteHead());
+  if (ends_.size() > options_.entries_per_file) Compact();
   return absl::OkStatus();
 }
 
@@ -203,7 +207,8 @@ absl::Status QueryJournal::Update(const std::function<absl::Status()>& change) {
 absl::Status QueryJournal::Replace(Entry first, const Link& before) {
   loaded_ = false;
   first.sequence = before.sequence + 1;
-  JournalHead head;
+  Csprng().Fill(first.nonce);
+  JournalFileHead head;
   head.fingerprint = keys_->fingerprint();
   head.key_id = keys_->key_id();
   head.sealed_tag_key = keys_->Seal(tag_key_);
@@ -262,6 +267,7 @@ Entry QueryJournal::EntryOf(const Opening& opening, Entry::Act act) const {
 absl::Status QueryJournal::Charge(const Opening& opening) {
   return Update([&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+    HEFT_RETURN_IF_ERROR(CheckHeads(opening.heads));
     if (opening.gallery != GalleryId{}) {
       HEFT_RETURN_IF_ERROR(ledger_.CheckGallery(opening.gallery));
     }
@@ -414,8 +420,11 @@ absl::Status QueryJournal::Sign(const SignedState& state, bool put_back, const G
   });
 }
 
-absl::Status QueryJournal::CheckInUse() {
-  return Update([&] { return ledger_.CheckInUse(); });
+absl::Status QueryJournal::CheckInUse(std::span<const SignedJournalHead> heads) {
+  return Update([&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+    return CheckHeads(heads);
+  });
 }
 
 absl::StatusOr<QueryJournal::Status> QueryJournal::Read() {

@@ -2,7 +2,8 @@
 // QueryJournal: what the key owner has opened, in a journal beside the secret key that only its
 // holder can write (gallery/owner/journal_file.h), and what may still be opened
 // (gallery/owner/query_ledger.h). Nothing is granted that is not on disk: no journal, an older one,
-// another key's or a copy's, and every opening is refused.
+// another key's or a copy's, and every opening is refused. Servers keep the journal's newest head,
+// so an older one is noticed even if all of the key owner's own files were put back.
 #ifndef HEFT_GALLERY_OWNER_QUERY_JOURNAL_H_
 #define HEFT_GALLERY_OWNER_QUERY_JOURNAL_H_
 
@@ -19,6 +20,7 @@
 #include "base/files.h"
 #include "base/secure.h"
 #include "base/status.h"
+#include "gallery/journal_head.h"
 #include "gallery/owner/journal_anchor.h"
 #include "gallery/owner/journal_file.h"
 #include "gallery/owner/journal_keys.h"
@@ -29,6 +31,8 @@ namespace heft {
 // It lies beside the secret key, under its name with this at the end.
 inline constexpr char kJournalSuffix[] = ".journal";
 inline constexpr mode_t kJournalMode = 0600;
+// The signed head lies beside it under this name, for servers.
+inline constexpr char kHeadFileName[] = "journal.head";
 
 // Opening: of one reply, or of all that answer one search, as it is charged.
 struct Opening {
@@ -48,6 +52,7 @@ struct Opening {
   std::vector<SignedState> states;  // that they were made from, as those say that do
   bool strict = false;              // takes none but states that were signed
   GalleryId gallery{};              // that must be the key's own, and is if it has none; zeros: any
+  std::vector<SignedJournalHead> heads;  // of this journal, that the servers have seen
 };
 
 // JournalOptions: for tests.
@@ -96,7 +101,16 @@ class QueryJournal {
   absl::StatusOr<std::string> KeyWarning(const Opening& opening);
 
   absl::Status SetLimits(const ModelId& model, const BudgetLimits& limits);
-  absl::Status CheckInUse();
+  // CheckInUse: kFailedPrecondition for a revoked key, and if this journal is behind one of `heads`
+  // or has another entry in its place.
+  absl::Status CheckInUse(std::span<const SignedJournalHead> heads = {});
+
+  // SignHeads: from here on the journal's head is written to HeadFile, signed by `sign`, after each
+  // change. Head: the newest; nothing in memory. HeadFile: journal.head beside the journal.
+  using HeadSigner = std::function<absl::StatusOr<std::vector<uint8_t>>(const JournalHead& head)>;
+  void SignHeads(HeadSigner sign) { sign_ = std::move(sign); }
+  absl::StatusOr<std::optional<JournalHead>> Head();
+  std::string HeadFile() const;
   // Sign records the state of a gallery that is about to be signed: kFailedPrecondition for an
   // older one than before, unless `put_back`, and for another of the same generation. `whole`, of
   // which it is, is the key's own gallery where it has none.
@@ -140,6 +154,14 @@ class QueryJournal {
   void Compact();
   absl::Status Lost(std::string_view why) const;
   absl::Status CheckState(const Opening& opening) const;
+  // journal_witness.cc: whether the journal has all that servers have seen of it.
+  JournalHead NewestHead() const;
+  absl::Status WriteHead() const;
+  std::string SeenFile() const;
+  bool Agrees(const JournalHead& head) const;
+  absl::Status CheckHeads(std::span<const SignedJournalHead> heads) const;
+  // The number of the newest entry that is known of from outside the journal; 0: none.
+  uint64_t SeenFromOutside() const;
   // Makes a gallery the key's own where it has none.
   absl::Status Adopt(const GalleryId& gallery);
   // LimitsOf: as the journal has them, else those that EnsureLimits writes down.
@@ -157,7 +179,8 @@ class QueryJournal {
   Stamp stamp_;          // `size`: of the entries that were read
   Link link_;
   Anchor anchor_;
-  uint64_t entries_ = 0;  // of this file
+  std::vector<Hash> ends_;  // the chain behind each entry of this file
+  HeadSigner sign_;
   SecureVector<uint8_t> tag_key_;
   QueryLedger ledger_;
   std::vector<uint8_t> pending_;

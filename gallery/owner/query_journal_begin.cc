@@ -62,7 +62,7 @@ absl::Status QueryJournal::Import() {
 absl::StatusOr<Link> QueryJournal::Salvage() {
   ledger_ = QueryLedger();
   HEFT_ASSIGN_OR_RETURN(tag_key_, NewTagKey());
-  entries_ = 0;
+  ends_.clear();
   Link none;
   if (!FileExists(path_)) {
     const auto bytes = ReadFile(legacy_);
@@ -72,14 +72,15 @@ absl::StatusOr<Link> QueryJournal::Salvage() {
     return none;
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFrom(path_, 0));
-  const auto head = JournalHead::Parse(bytes, &*keys_, path_);
+  const auto head = JournalFileHead::Parse(bytes, &*keys_, path_);
   if (!head.ok()) return none;
   HEFT_ASSIGN_OR_RETURN(tag_key_, keys_->Open(head->sealed_tag_key));
   Link link{head->before.sequence, {}};
-  std::copy_n(bytes.begin() + JournalHead::kSize - sizeof(Hash), sizeof(Hash), link.mac.begin());
+  std::copy_n(bytes.begin() + JournalFileHead::kSize - sizeof(Hash), sizeof(Hash),
+              link.mac.begin());
   bool ignored = false;
   const auto read = ReadEntries(
-      ByteSpan(bytes).subspan(JournalHead::kSize), &*keys_, path_, &link,
+      ByteSpan(bytes).subspan(JournalFileHead::kSize), &*keys_, path_, &link,
       [&](const Entry& entry, const Link& at) { return Take(entry, at, Anchor(), &ignored); });
   HEFT_RETURN_IF_ERROR(read.status());
   return link;
@@ -100,6 +101,8 @@ absl::Status QueryJournal::Restart(const std::string& reason) {
   if (anchor_.successor != KeyId{}) ledger_.successor = anchor_.successor;
   HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
   if (anchor_.link.sequence >= before.sequence) before = anchor_.link;
+  // Behind all that servers have seen of it.
+  before.sequence = std::max(before.sequence, SeenFromOutside());
   anchor_.restarts = std::max<uint64_t>(anchor_.restarts, ledger_.restarts.size()) + 1;
   if (FileExists(path_)) {
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> old, ReadFrom(path_, 0));
@@ -111,7 +114,11 @@ absl::Status QueryJournal::Restart(const std::string& reason) {
   first.time = Now();
   first.text = reason;
   first.state = ledger_.Serialize();
-  return Replace(std::move(first), before);
+  HEFT_RETURN_IF_ERROR(Replace(std::move(first), before));
+  unlink(SeenFile().c_str());
+  link_ = anchor_.link;
+  ledger_.time = Now();
+  return WriteHead();
 }
 
 absl::Status QueryJournal::PassOn(const std::string& path, JournalKeys next) {
@@ -139,6 +146,7 @@ void QueryJournal::Discard() {
   for (const std::string& file : {path_, anchor_path_}) {
     for (const char* suffix : {"", ".lock"}) unlink((file + suffix).c_str());
   }
+  for (const std::string& file : {HeadFile(), SeenFile()}) unlink(file.c_str());
 }
 
 }  // namespace heft

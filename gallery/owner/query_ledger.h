@@ -59,6 +59,8 @@ struct Entry {
   };
   uint64_t sequence = 0;
   uint64_t time = 0;  // Unix seconds, by the clock as it was
+  // Random, so that a journal that was put back and goes on has other entries than the true one.
+  std::array<uint8_t, 16> nonce{};
   Act act = Act::kOpening;
   ClientId client{};
   ModelId model{};

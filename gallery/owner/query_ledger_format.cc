@@ -235,6 +235,7 @@ std::vector<uint8_t> Entry::Serialize() const {
   ByteWriter writer;
   writer.U64(sequence);
   writer.U64(time);
+  writer.Raw(nonce);
   writer.U8(static_cast<uint8_t>(act));
   writer.Raw(client);
   writer.Raw(model);
@@ -261,6 +262,7 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   Entry entry;
   entry.sequence = reader.U64();
   entry.time = reader.U64();
+  entry.nonce = Read<16>(reader);
   const uint8_t act = reader.U8();
   if (act < 1 || act > static_cast<uint8_t>(Act::kGallery)) reader.Fail("an unknown act");
   entry.act = static_cast<Act>(act);

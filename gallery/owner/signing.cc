@@ -2,9 +2,12 @@
 // The key owner's signing key, and whose replies it takes.
 #include "base/signing.h"
 
+#include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/signed_file.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/owner/sub_secret.h"
@@ -19,6 +22,33 @@ constexpr std::string_view kSigningDomain = "HEFT key owner's signing key, versi
 absl::StatusOr<SigningKey> KeyOwner::Impl::Signer() const {
   HEFT_ASSIGN_OR_RETURN(const auto seed, SubSecret(keys_, kSigningDomain));
   return SigningKeyOfSeed(seed.span());
+}
+
+void KeyOwner::Impl::SignHeads() {
+  journal_->SignHeads([this](const JournalHead& head) -> absl::StatusOr<std::vector<uint8_t>> {
+    HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
+    return SignHead(signer, head);
+  });
+}
+
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::SignedHead() const {
+  HEFT_ASSIGN_OR_RETURN(const std::optional<JournalHead> head, journal_->Head());
+  if (!head) return std::vector<uint8_t>();
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
+  return SignHead(signer, *head);
+}
+
+absl::StatusOr<std::vector<SignedJournalHead>> KeyOwner::Impl::OpenHeads(
+    ByteSpan shown, std::string_view what) const {
+  std::vector<SignedJournalHead> heads;
+  if (shown.empty()) return heads;
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
+  HEFT_ASSIGN_OR_RETURN(
+      SignedJournalHead head,
+      OpenHead(shown, signer.public_key(), keys_.key_id(),
+               absl::StrCat(std::string(what), ": the end of the key owner's journal in it")));
+  heads.push_back(std::move(head));
+  return heads;
 }
 
 absl::Status KeyOwner::Impl::RequireSigned(Trust trust) {

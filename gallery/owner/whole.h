@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
+#include "gallery/journal_head.h"
 #include "gallery/scores.h"
 #include "heft/shards.h"
 #include "heft/trust.h"
@@ -20,10 +21,11 @@ namespace heft {
 struct ReadReply {
   std::string_view what;
   EncryptedScores scores;
-  Hash hash{};                     // of all its bytes but a signature
-  SignerKey client{};              // who asked, as its server says; zeros: unknown
-  std::optional<Digest> request;   // that it answers, as its server says
-  std::optional<uint32_t> bucket;  // of a sharded gallery
+  Hash hash{};                           // of all its bytes but a signature
+  SignerKey client{};                    // who asked, as its server says; zeros: unknown
+  std::optional<Digest> request;         // that it answers, as its server says
+  std::optional<uint32_t> bucket;        // of a sharded gallery
+  std::vector<SignedJournalHead> heads;  // of this owner's journal, that its server has seen
 };
 
 // PositionName: of who has no name: "#7", or "#3/7" of bucket 3.

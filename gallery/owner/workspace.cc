@@ -71,7 +71,7 @@ absl::Status Copy(const std::string& from, const std::string& to) {
   return WriteFileAtomic(to, bytes);
 }
 
-absl::Status MoveFile(const std::string& from, const std::string& to) {
+absl::Status MoveTo(const std::string& from, const std::string& to) {
   std::error_code failed;
   std::filesystem::rename(from, to, failed);
   if (!failed) return absl::OkStatus();
@@ -257,9 +257,9 @@ absl::Status Fill(const std::string& folder, const Model& model, const Passphras
   }
   HEFT_ASSIGN_OR_RETURN(const KeySet keys, MakeKeySet(model, owner, passphrase, monitor));
   HEFT_RETURN_IF_ERROR(Copy(keys.encryption_key, device + "/encryption.key"));
-  HEFT_RETURN_IF_ERROR(MoveFile(keys.evaluation_keys, server + "/evaluation.keys"));
+  HEFT_RETURN_IF_ERROR(MoveTo(keys.evaluation_keys, server + "/evaluation.keys"));
   if (!keys.enrolment_keys.empty()) {
-    HEFT_RETURN_IF_ERROR(MoveFile(keys.enrolment_keys, server + "/enrolment.keys"));
+    HEFT_RETURN_IF_ERROR(MoveTo(keys.enrolment_keys, server + "/enrolment.keys"));
   }
   HEFT_ASSIGN_OR_RETURN(const SigningKey client, SigningKey::Generate());
   HEFT_RETURN_IF_ERROR(client.Save(device + "/device.key"));
@@ -339,6 +339,8 @@ class Workspace::Impl {
                             const Monitor& monitor);
   absl::Status Settle(const TrustedServer& served, const Monitor& monitor);
   absl::Status Enrol(const TrustedServer& served, const Part& part, const Monitor& monitor);
+  // The server keeps the end of the key owner's journal, so an older journal is noticed.
+  absl::Status HandOver(const TrustedServer& served) const;
   absl::Status AskSome(const TrustedServer& served, const Part& part,
                        const std::optional<std::string>& claimed, const DecisionRule& rule,
                        size_t first, const TakeDecision& take, const Monitor& monitor);
@@ -487,6 +489,11 @@ absl::StatusOr<WorkspaceAdded> Workspace::Impl::Add(std::span<const Samples> row
   return added;
 }
 
+absl::Status Workspace::Impl::HandOver(const TrustedServer& served) const {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> head, owner_.SignedHead());
+  return served.TakeHead(gallery_, head, "the end of the key owner's journal").status();
+}
+
 absl::Status Workspace::Impl::AskSome(const TrustedServer& served, const Part& part,
                                       const std::optional<std::string>& claimed,
                                       const DecisionRule& rule, size_t first,
@@ -504,15 +511,26 @@ absl::Status Workspace::Impl::AskSome(const TrustedServer& served, const Part& p
     return absl::DataLossError(
         absl::StrCat(answered.damaged[0].why, ": nothing was decided, because not all answered"));
   }
-  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(gallery_));
-  for (size_t i = 0; i < replies.size(); ++i) {
-    const ReplyFile file = {replies[i], "the server's reply"};
-    const Replies one = {{&file, 1}};
-    HEFT_RETURN_IF_ERROR(CheckAnswer(one, {.gallery = gallery.id(), .request = files, .row = i}));
-    HEFT_ASSIGN_OR_RETURN(const Decision decision, owner_.Decide(one, rule));
-    HEFT_RETURN_IF_ERROR(take(first + i, decision));
+  std::vector<Decision> decisions;
+  absl::Status stopped;
+  {
+    HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(gallery_));
+    for (size_t i = 0; i < replies.size() && stopped.ok(); ++i) {
+      const ReplyFile file = {replies[i], "the server's reply"};
+      const Replies one = {{&file, 1}};
+      stopped = CheckAnswer(one, {.gallery = gallery.id(), .request = files, .row = i});
+      if (!stopped.ok()) break;
+      auto decision = owner_.Decide(one, rule);
+      stopped = decision.status();
+      if (stopped.ok()) decisions.push_back(*std::move(decision));
+    }
   }
-  return absl::OkStatus();
+  // No decision is told before the server knows of its opening.
+  if (!decisions.empty()) HEFT_RETURN_IF_ERROR(HandOver(served));
+  for (size_t i = 0; i < decisions.size(); ++i) {
+    HEFT_RETURN_IF_ERROR(take(first + i, decisions[i]));
+  }
+  return stopped;
 }
 
 absl::Status Workspace::Impl::Ask(std::span<const Samples> rows,
@@ -599,7 +617,7 @@ absl::Status Workspace::ExportRole(const std::string& folder, std::string_view r
     return absl::AlreadyExistsError(absl::StrCat(to, " exists already: choose another folder"));
   }
   HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder + "/lock", 0600));
-  return MoveFile(At(folder, role), to);
+  return MoveTo(At(folder, role), to);
 }
 
 Workspace::Workspace(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -75,6 +75,10 @@ struct GalleryInfo {
   bool intact = false;    // its result
   Retained retained;
   std::vector<KeyId> revoked;  // oldest first
+  // The newest entry of the key owner's journal that this server has seen signed; 0: none. And a
+  // sentence about a fork of that journal, if the server was given one: empty otherwise.
+  uint64_t owner_journal_entry = 0;
+  std::string owner_journal_fork;
   // With a model: the least remaining share of the noise that a block may collect, over all
   // templates: 1 in a new gallery; at 0 that template should be enrolled again.
   std::optional<double> noise_margin;

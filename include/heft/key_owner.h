@@ -322,6 +322,12 @@ class HEFT_EXPORT KeyOwner {
 
   // The key that this owner signs with, which follows from the secret key. kUnavailable.
   absl::StatusOr<SigningKey> Signer() const;
+  // The end of the journal as it is now, signed: for TrustedServer::TakeHead, some 400 bytes. It
+  // tells how many entries the journal has and the time of the last one, and nothing else. Replies
+  // and requests of a server that has taken it carry it, and an owner whose journal is behind it
+  // refuses them (kFailedPrecondition). After each change it also lies beside the journal, as
+  // journal.head. Empty where openings are counted in memory. Errors as Budget's.
+  absl::StatusOr<std::vector<uint8_t>> SignedHead() const;
   // From here on Open and Decide take replies alone that OpenSigned takes: signed by a server of
   // `trust`, for this owner, in time, and of a gallery that it pins. If it pins none, of the key's
   // own gallery: the first that it opened a reply of, or admitted people to, as its journal says; a

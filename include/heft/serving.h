@@ -68,6 +68,15 @@ struct HEFT_EXPORT TrustedServer {
   absl::StatusOr<std::vector<uint8_t>> SignFor(const SigningKey& key, const Gallery& gallery,
                                                std::span<const uint8_t> request,
                                                uint64_t life = kAdmissionLife) const;
+  // TakeHead: keeps the end of the key owner's journal (KeyOwner::SignedHead, or the file
+  // journal.head beside the secret key) in the gallery's store if it is newer than the kept one;
+  // returns whether it is. From then on requests to the key owner and replies carry it, so that the
+  // key owner opens nothing with an older journal. `what` names it in errors. kFailedPrecondition
+  // without a trust file; for a head of another key or key owner; and for a fork, which is a head
+  // with the number of the kept one and another digest: the store records it
+  // (GalleryInfo::owner_journal_fork). kDataLoss, kUnavailable. Cost: one commit if it is newer.
+  absl::StatusOr<bool> TakeHead(const std::string& gallery, std::span<const uint8_t> head,
+                                std::string_view what) const;
 };
 
 // EquipGallery: creates the files that a gallery's server needs, if they do not exist: its signing

@@ -273,6 +273,7 @@ ABSENT = {
     "Trust::Key": "Trust.keys is a dict from names to keys",
     "Trust::Lists": "Trust.keys is a dict, which may be empty",
     "Trust::PinnedGallery": "Trust.galleries is a dict from ids to generations",
+    "KeyOwner::SignedHead": "Workspace hands it over; between roles the file journal.head does",
     "UnixTime": "time.time",
     "UtcText": "datetime",
     "WriteFile": _FILES,

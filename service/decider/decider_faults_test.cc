@@ -9,7 +9,10 @@
 #include <filesystem>
 #include <set>
 
+#include "absl/strings/match.h"
 #include "base/files.h"
+#include "heft/serving.h"
+#include "service/access/relying.h"
 #include "service/decider/world_testing.h"
 
 namespace heft::service {
@@ -84,6 +87,60 @@ TEST_F(DeciderFaultsTest, ARefusalIsARejectionLikeAnyOther) {
   EXPECT_EQ(ReadTextFile(world_->folder / "audit.log")->find("canar"), std::string::npos);
   ASSERT_TRUE(std::filesystem::remove(config.key.secret_key + ".canaries"));
   Load(config);
+}
+
+// Key folder and anchor are put back together. The matcher has the journal's end from the decider's
+// answers, and its replies show it.
+TEST_F(DeciderFaultsTest, ADeciderThatWasPutBackDecidesNothing) {
+  namespace fs = std::filesystem;
+  const DeciderConfig config = world_->service.state()->config;
+  const auto copy = [](const std::string& from, const std::string& to) {
+    fs::remove_all(to);
+    fs::copy(from, to, fs::copy_options::recursive);
+  };
+  const std::string keys = world_->folder / "keys", anchors = world_->folder / "anchors";
+  const std::string saved_keys = world_->folder / "saved-keys";
+  const std::string saved_anchors = world_->folder / "saved-anchors";
+  copy(keys, saved_keys);
+  copy(anchors, saved_anchors);
+  const HttpResponse answer = Decide(world_->Search(world_->visitors, 1));
+  ASSERT_EQ(answer.status, 200);
+  std::string head;
+  for (const auto& [name, value] : answer.headers) {
+    if (absl::EqualsIgnoreCase(name, kJournalHeadHeader)) head = value;
+  }
+  ASSERT_NE(head, "");
+  const auto bytes = DecodeBase64(head);
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  const auto before = Openings();
+  const Trust trust = *Trust::Load(config.key.trust);
+  const Bytes evaluation = *ReadFile(keys + "/evaluation.keys");
+  const auto checked = CheckKeys(&trust, {evaluation, "evaluation.keys"});
+  ASSERT_TRUE(checked.ok()) << checked.status();
+  const auto served = TrustedServer::Create(world_->model, trust, *checked);
+  ASSERT_TRUE(served.ok()) << served.status();
+  const auto taken = served->TakeHead(world_->visitors, *bytes, "head");
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  EXPECT_TRUE(*taken);
+  const std::string newest_keys = world_->folder / "newest-keys";
+  const std::string newest_anchors = world_->folder / "newest-anchors";
+  copy(keys, newest_keys);
+  copy(anchors, newest_anchors);
+  copy(saved_keys, keys);
+  copy(saved_anchors, anchors);
+  Load(config);
+  const uint64_t old = Openings();
+  EXPECT_LT(old, before);
+  const HttpResponse refused = Decide(world_->Search(world_->visitors, 1));
+  EXPECT_EQ(refused.status, 409);
+  EXPECT_THAT(std::string(refused.body.begin(), refused.body.end()),
+              HasSubstr("put back to an older state"));
+  EXPECT_EQ(Openings(), old) << "nothing is charged";
+  EXPECT_NE(AskAdmission(world_->Pending(world_->visitors)).status, 200);
+  copy(newest_keys, keys);
+  copy(newest_anchors, anchors);
+  Load(config);
+  EXPECT_EQ(Decide(world_->Search(world_->visitors, 1)).status, 200) << "the newest serves again";
 }
 
 // With a model without thresholds nothing is decided or charged; log and answer say what to do.

@@ -208,6 +208,14 @@ HttpResponse Refusal(const absl::Status& status) {
   return response;
 }
 
+// AddHead: the end of the journal, with this opening in it, for the matcher to keep. It is the
+// newest also if the answer itself is a stored one.
+absl::Status AddHead(const DeciderState& state, HttpResponse* response) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> head, state.owner.SignedHead());
+  if (!head.empty()) response->headers.emplace_back(kJournalHeadHeader, Base64(head));
+  return absl::OkStatus();
+}
+
 HttpResponse PostDecision(DeciderService* service, const HttpRequest& request) {
   if (!IsForm(request)) {
     if (auto refused = RefuseOther(request)) return *std::move(refused);
@@ -226,11 +234,15 @@ HttpResponse PostDecision(DeciderService* service, const HttpRequest& request) {
     RecordRefusal(service, request, answer.status());
     return Refusal(answer.status());
   }
+  HttpResponse response;
   if (request.Header("accept") == "application/jwt") {
     const std::string jws = Json::parse(*answer)["jws"].get<std::string>();
-    return BytesResponse({jws.begin(), jws.end()}, "application/jwt");
+    response = BytesResponse({jws.begin(), jws.end()}, "application/jwt");
+  } else {
+    response = BytesResponse({answer->begin(), answer->end()}, "application/json");
   }
-  return BytesResponse({answer->begin(), answer->end()}, "application/json");
+  const absl::Status added = AddHead(*state, &response);
+  return added.ok() ? response : ErrorResponse(added);  // the stored answer is there on a retry
 }
 
 }  // namespace

@@ -26,10 +26,12 @@ struct Forwarded {
   std::chrono::steady_clock::time_point deadline;
 };
 
-// SignedDecision: the decider's decision, and the compact JWS over it.
+// SignedDecision: the decider's decision, the compact JWS over it, and the signed end of the key
+// owner's journal (kJournalHeadHeader); empty: none.
 struct SignedDecision {
   Json decision;
   std::string jws;
+  std::vector<uint8_t> head;
 };
 
 // kSpent: a payload of kResourceExhausted if a budget is spent: a retry soon does not help.

@@ -15,6 +15,8 @@ namespace {
 
 // Rounds of one RenewAll: a renewal takes up to 64 blocks, so no gallery needs more rounds.
 constexpr int kMostRounds = 1 << 16;
+// Heads of one gallery that wait to be kept; of more, the oldest are dropped.
+constexpr size_t kMostHeads = 64;
 
 }  // namespace
 
@@ -179,19 +181,71 @@ void Exchange::AdmitAll() {
   }
 }
 
+void Exchange::TakeHead(const std::string& gallery, std::vector<uint8_t> head) {
+  if (head.empty()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& waiting = heads_[gallery];
+    if (waiting.size() == kMostHeads) waiting.erase(waiting.begin());
+    waiting.push_back(std::move(head));
+  }
+  woken_.notify_all();
+}
+
+void Exchange::KeepHead(const std::string& gallery, const std::vector<uint8_t>& head) {
+  const auto address = galleries_->Address(gallery);
+  const auto kept = address.ok() ? engine_->Get()->TakeHead(*address, head, "the decider's journal")
+                                 : absl::StatusOr<bool>(address.status());
+  const std::string why(kept.status().message());
+  {
+    const std::lock_guard lock(mutex_);
+    std::string& before = failed_["the journal's head for " + gallery];
+    if (kept.ok()) before.clear();
+    if (kept.ok() || before == why) return;
+    before = why;
+  }
+  LogLine(LogLevel::kError, "the end of the key owner's journal could not be kept",
+          {{"gallery", gallery}, {"why", why}});
+  if (!absl::IsFailedPrecondition(kept.status())) return;
+  const absl::Status logged =
+      audit_log_->Append({{"event", "journal-refused"}, {"gallery", gallery}, {"why", why}});
+  if (!logged.ok()) {
+    LogLine(LogLevel::kError, "a fork of the key owner's journal is not in the audit log",
+            {{"gallery", gallery}, {"why", std::string(logged.message())}});
+  }
+}
+
+void Exchange::KeepHeads() {
+  decltype(heads_) heads;
+  {
+    const std::lock_guard lock(mutex_);
+    heads.swap(heads_);
+  }
+  for (const auto& [gallery, files] : heads) {
+    // The last one first: then most of the others are known and cost no commit.
+    for (auto file = files.rbegin(); file != files.rend(); ++file) KeepHead(gallery, *file);
+  }
+}
+
 void Exchange::Run() {
   if (const absl::Status gave = GiveWay(); !gave.ok()) {
     LogLine(LogLevel::kWarning, "admissions do not yield to probes",
             {{"why", std::string(gave.message())}});
   }
+  auto poll_at = std::chrono::steady_clock::now();
   while (true) {
+    bool admit = false;
     {
       std::unique_lock lock(mutex_);
-      woken_.wait_for(lock, options_.poll, [&] { return stopping_ || awake_; });
+      woken_.wait_until(lock, poll_at, [&] { return stopping_ || awake_ || !heads_.empty(); });
       if (stopping_) return;
+      admit = awake_ || std::chrono::steady_clock::now() >= poll_at;
       awake_ = false;
     }
+    KeepHeads();
+    if (!admit) continue;
     AdmitAll();
+    poll_at = std::chrono::steady_clock::now() + options_.poll;
   }
 }
 

@@ -50,6 +50,11 @@ class Exchange {
   uint64_t Changes() const;
   void WaitForChange(uint64_t seen, std::chrono::steady_clock::time_point deadline) const;
 
+  // TakeHead: soon keeps the end of the key owner's journal, which came with a decision, in the
+  // gallery's store. Empty: none. A failure is logged; the next decision brings a newer end. A fork
+  // is also written to the audit log.
+  void TakeHead(const std::string& gallery, std::vector<uint8_t> head);
+
   // Request: the signed request for the pending enrolments of a gallery; if they are too many, for
   // the first. Apply: takes the key owner's answer.
   absl::StatusOr<std::vector<uint8_t>> Request(const std::string& gallery);
@@ -81,6 +86,8 @@ class Exchange {
   // Admit: serves one gallery; whether an enrolment was admitted.
   absl::StatusOr<bool> Admit(const std::string& gallery);
   void AdmitAll();
+  void KeepHeads();
+  void KeepHead(const std::string& gallery, const std::vector<uint8_t>& head);
   absl::StatusOr<std::vector<uint8_t>> SignFor(const std::string& gallery,
                                                const std::vector<uint8_t>& request);
   // Errand: a message with its own request id, which both daemons record.
@@ -99,6 +106,7 @@ class Exchange {
   bool stopping_ = false, awake_ = true;
   std::string asked_as_;  // the last admission's request id; only of the thread
   uint64_t changes_ = 0;
+  std::map<std::string, std::vector<std::vector<uint8_t>>> heads_;  // by gallery, to be kept
   std::map<std::string, uint64_t> signed_;     // generation whose state the key owner has signed
   std::map<std::string, std::string> failed_;  // why the last errand did; logged once
   std::thread thread_;

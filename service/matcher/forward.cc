@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "service/access/jwt.h"
 #include "service/json.h"
 
 namespace heft::service {
@@ -195,6 +196,10 @@ absl::StatusOr<SignedDecision> HttpDecider::Decide(std::span<const uint8_t> sign
   }
   out.jws = out.decision["jws"].get<std::string>();
   out.decision.erase("jws");
+  for (const auto& [name, value] : response.headers) {
+    if (!absl::EqualsIgnoreCase(name, kJournalHeadHeader)) continue;
+    HEFT_ASSIGN_OR_RETURN(out.head, DecodeBase64(value));
+  }
   return out;
 }
 

@@ -7,6 +7,8 @@
 #include <atomic>
 #include <thread>
 
+#include "service/access/jwt.h"
+#include "service/access/relying.h"
 #include "service/testing.h"
 
 namespace heft::service {
@@ -107,6 +109,16 @@ TEST_F(ForwardTest, ADecisionComesBack) {
   EXPECT_EQ(seen_.id, "request-7") << "the other daemon writes it down under the same id";
   EXPECT_FALSE(seen_.headers.contains("x-heft-audience")) << "it is who asked";
   EXPECT_NE(seen_.Header("x-deadline-ms"), "");
+}
+
+TEST_F(ForwardTest, TheJournalsHeadComesWithADecision) {
+  HttpResponse answer = JsonResponse({{"decision", "reject"}, {"jws", "a.b.c"}});
+  answer_ = [&](const HttpRequest&) { return answer; };
+  EXPECT_TRUE(Link()->Decide(file_, Of())->head.empty());
+  answer.headers.emplace_back(kJournalHeadHeader, Base64(file_));
+  EXPECT_EQ(Link()->Decide(file_, Of())->head, file_);
+  answer.headers.back().second = "no base64!";
+  EXPECT_FALSE(Link()->Decide(file_, Of()).ok());
 }
 
 TEST_F(ForwardTest, AnAdmissionMayTakeItsTime) {

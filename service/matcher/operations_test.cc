@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
+#include <thread>
 
 #include "service/json.h"
 #include "service/matcher/testing.h"
@@ -73,6 +75,27 @@ TEST_F(OperationsTest, GalleriesAreMadeAndDescribed) {
       world_->Await("operator", Post("operator", "/v1/galleries/visitors/verify"));
   EXPECT_EQ(verified["result"]["intact"], true) << verified;
   EXPECT_EQ(JsonOf(world_->Get("auditor", "/v1/galleries/visitors/stats"))["intact"], true);
+}
+
+// The matcher keeps the end of the key owner's journal that comes with decisions and admissions.
+TEST_F(OperationsTest, TheEndOfTheKeyOwnersJournalIsKept) {
+  world_->Start();
+  const auto entry = [] {
+    return JsonOf(world_->Get("auditor", "/v1/galleries/main/stats"))["owner_journal_entry"]
+        .get<uint64_t>();
+  };
+  ASSERT_EQ(world_->Enrol("ann", 1).status, 201);
+  const uint64_t admitted = entry();
+  EXPECT_GT(admitted, 0u);
+  ASSERT_EQ(world_->Identify(1).status, 200);
+  const uint64_t newest = world_->decider().owner().Budget()->entries;
+  EXPECT_GT(newest, admitted);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (entry() < newest && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_EQ(entry(), newest);
+  EXPECT_EQ(JsonOf(world_->Get("auditor", "/v1/galleries/main/stats"))["owner_journal_fork"], "");
 }
 
 // A repetition with the same key gets the same answer, and nothing happens twice.

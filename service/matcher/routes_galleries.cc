@@ -51,6 +51,8 @@ Json StatsJson(const GalleryInfo& info) {
   json["unfolded"] = info.unfolded;
   json["key_age_seconds"] = now - std::min(now, info.key_since);
   if (info.noise_margin) json["noise_margin"] = *info.noise_margin;
+  json["owner_journal_entry"] = info.owner_journal_entry;
+  json["owner_journal_fork"] = info.owner_journal_fork;
   json["store_bytes"] = info.store_bytes;
   json["store_live_bytes"] = info.store_live_bytes;
   json["readers"] = info.readers;

@@ -155,6 +155,7 @@ absl::StatusOr<SignedDecision> Decided(MatcherState* state, const HttpRequest& r
   for (int attempt = 1;; ++attempt) {
     HEFT_ASSIGN_OR_RETURN(const SignedReply reply, Ask(state, probe, verify));
     auto decided = state->decider->Decide(reply.bytes, of);
+    if (decided.ok()) state->exchange.TakeHead(probe.gallery, std::move(decided->head));
     if (!absl::IsFailedPrecondition(decided.status()) || attempt == kAttempts) return decided;
     HEFT_ASSIGN_OR_RETURN(const Gallery newest, state->galleries.Newest(probe.gallery));
     if (newest.generation() == reply.generation) return decided;

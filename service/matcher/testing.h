@@ -119,6 +119,7 @@ class LocalDecider : public Decider {
     out.decision["request"] = HexString(says->statement.request);
     out.decision["key"] = HexString(owner_.key_id());
     out.jws = "a.b.c";
+    out.head = Must(owner_.SignedHead());
     return out;
   }
   absl::StatusOr<std::optional<std::vector<uint8_t>>> Admit(std::span<const uint8_t> request,

@@ -98,7 +98,7 @@ def condition(r):
 
 
 def scores(path, key_id, model_id, kind):
-    return scores_of(open_envelope(path, "SCOR", 6), key_id, model_id, kind)
+    return scores_of(open_envelope(path, "SCOR", 7), key_id, model_id, kind)
 
 
 def scores_of(r, key_id, model_id, kind):
@@ -131,6 +131,7 @@ def scores_of(r, key_id, model_id, kind):
         if kind == 1:
             assert all(r.u32() & 0x7FFFFFFF < ring.n // 2 for _ in range(r.u64()))
         (short_ciphertext if short else ciphertext)(r)
+    assert r.u64() == 0, "no end of a journal"
     origin = (r.raw(16), r.u64(), r.raw(32), r.raw(32), r.raw(32))
     r.end()
     return origin if restriction is None else (origin, restriction)

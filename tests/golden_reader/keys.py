@@ -150,11 +150,12 @@ def journal(path, key_id, keys):
     assert (sequence, before) == (0, bytes(32))
     mac = keys.mac(data[:r.at])
     assert r.raw(32) == mac
-    acts = []
+    acts, nonces = [], set()
     while r.at < len(data):
         start = r.at
         end = r.u64() + r.at
         assert r.u64() == sequence + 1 and r.u64() == 1800000000
+        nonces.add(r.raw(16))
         sequence += 1
         acts.append(r.u8())
         r.raw(32), r.raw(16)
@@ -167,7 +168,7 @@ def journal(path, key_id, keys):
         assert state.at == len(state.data) and r.at == end
         mac = keys.mac(mac, data[start:end])
         assert r.raw(32) == mac
-    assert acts == [1, 6, 4, 5, 4, 5]
+    assert acts == [1, 6, 4, 5, 4, 5] and len(nonces) == 6
     return sequence, mac
 
 

@@ -103,6 +103,9 @@ def records(folder):
     assert [(r.raw(16), r.u32()) for _ in range(r.u64())] == [(lead(1), 2), (lead(3), 1)]
     assert r.raw(r.u64()) == bytes((9, 8, 7))
     r.end()
+    r = record(folder / "kept-head")
+    assert r.raw(r.u64()) == bytes((1, 2, 3)) and r.raw(r.u64()) == bytes((4, 5))
+    r.end()
     r = Reader((folder / "block").read_bytes())
     assert (r.raw(4), r.u32(), r.u64(), r.u64(), r.u32(), r.u32()) == (b"HGBK", 1, 3, 5, 16, 0)
     assert r.u64() == 0x0102030405060708
@@ -112,4 +115,4 @@ def records(folder):
     r.end()
     assert {p.name for p in folder.iterdir()} == {
         "head", "info", "run", "entry", "fold", "exchange", "receipt", "named", "block",
-        "run-left", "receipt-times", "waiting"}
+        "run-left", "receipt-times", "waiting", "kept-head"}

@@ -117,7 +117,7 @@ def audited(folder, key_id, model_id, gamma):
     _, gallery_id, root = manifest(folder / "manifest.heft", key_id, model_id, gamma, [], 5)
     kind, file = signed_file(folder / "verification.ct")
     assert kind == b"SCOR"
-    origin = scores_of(envelope_in(file, "SCOR", 6), key_id, model_id, 1)
+    origin = scores_of(envelope_in(file, "SCOR", 7), key_id, model_id, 1)
     r = open_envelope(folder / "audit.key", "AUDK")
     audit_key = r.raw(32)
     r.end()
@@ -129,13 +129,21 @@ def audited(folder, key_id, model_id, gamma):
     assert origin == (gallery_id, 1, root, nonce, commitment)
     r = open_envelope(folder / "pending.ct", "ADRQ", 3)
     binding(r, key_id, model_id, gamma)
-    assert (r.raw(16), r.u64(), r.raw(32), r.u64(), r.u64()) == (gallery_id, 1, root, 0, 0)
+    assert (r.raw(16), r.u64(), r.raw(32), r.u64()) == (gallery_id, 1, root, 0)
+    head = r.raw(r.u64())
+    assert head == (folder / "journal.head").read_bytes() and r.u64() == 0
     r.end()
     kind, file = signed_file(folder / "state.heft")
     assert kind == b"ADMS"
-    r = envelope_in(file, "ADMS", 2)
+    r = envelope_in(file, "ADMS", 3)
     binding(r, key_id, model_id, gamma)
-    assert (r.raw(16), r.u64(), r.raw(32), r.u64()) == (gallery_id, 1, root, 0)
+    assert (r.raw(16), r.u64(), r.raw(32)) == (gallery_id, 1, root)
+    assert (r.u64(), r.u64()) == (0, 0), "no end of a journal, no enrolments"
+    r.end()
+    kind, file = signed_file(folder / "journal.head")
+    assert kind == b"HEAD"
+    r = envelope_in(file, "HEAD", 1)
+    assert (r.raw(16), r.u64(), r.raw(32), r.u64()) == (key_id, 5, bytes([9]) + bytes(31), 1800000000)
     r.end()
     r = open_envelope(folder / "canaries.heft", "CNRY")
     assert r.raw(16) == key_id and r.raw(16) == model_id
@@ -145,4 +153,4 @@ def audited(folder, key_id, model_id, gamma):
     r.end()
     assert {p.name for p in folder.iterdir()} == {
         "manifest.heft", "verification.ct", "audit.key", "verification.seed", "pending.ct",
-        "state.heft", "canaries.heft"}
+        "state.heft", "canaries.heft", "journal.head"}
