@@ -149,7 +149,9 @@ absl::StatusOr<bool> KeepHead(const std::string& gallery, const SignedJournalHea
   HEFT_ASSIGN_OR_RETURN(KeptHead kept, ReadKeptHead(impl));
   HEFT_ASSIGN_OR_RETURN(Place place, PlaceOf(kept, head.head));
   if (place == Place::kKnown) return false;
-  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(impl.Unread(), /*start=*/false));
+  // Without a hold on its state: an erasing writer has the lock and waits for all such holds.
+  impl = impl.Unread();
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(impl, /*start=*/false));
   HEFT_ASSIGN_OR_RETURN(kept, ReadKept(change.writer(), change.number(), head.head.key_id));
   HEFT_ASSIGN_OR_RETURN(place, PlaceOf(kept, head.head));
   if (place == Place::kKnown) return false;

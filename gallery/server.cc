@@ -274,7 +274,8 @@ absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
     HEFT_ASSIGN_OR_RETURN(
         const SignedJournalHead head,
         OpenHead(parsed.head, file.signer, parsed.binding.key_id, "the head in the admission"));
-    HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, Gallery::Impl::Open(folder));
+    HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, Gallery::Impl::Open(folder));
+    gallery = gallery.Unread();  // an erasing writer waits for all holds on a state
     if (gallery.id() == parsed.gallery && gallery.binding() == parsed.binding) {
       HEFT_RETURN_IF_ERROR(KeepHead(folder, head).status());
     }

@@ -80,7 +80,7 @@ TEST_F(OperationsTest, GalleriesAreMadeAndDescribed) {
 // The matcher keeps the end of the key owner's journal that comes with decisions and admissions.
 TEST_F(OperationsTest, TheEndOfTheKeyOwnersJournalIsKept) {
   world_->Start();
-  const auto entry = [] {
+  const auto entry = [this] {
     return JsonOf(world_->Get("auditor", "/v1/galleries/main/stats"))["owner_journal_entry"]
         .get<uint64_t>();
   };
