@@ -29,8 +29,8 @@ namespace {
 constexpr int kMostRows = 4000;
 constexpr uint64_t kPartsStream = 1, kAttackedStream = 2;  // of the seed
 constexpr int kAttackedParts = 5;
-// kMostOutside: the share of samples outside the interval from which on a warning is given.
-constexpr double kMostOutside = 0.02;
+// kMostOutsideCalibrated: the share of samples outside the interval from which on a warning is given.
+constexpr double kMostOutsideCalibrated = 0.02;
 
 // People: whose scores are compared.
 struct People {
@@ -133,7 +133,7 @@ std::vector<std::string> Warnings(const People& people, const Pairs& pairs, doub
   }
   std::string few = UnsupportedRates(static_cast<size_t>(pairs.impostor));
   if (!few.empty()) warnings.push_back(std::move(few));
-  if (outside > kMostOutside) {
+  if (outside > kMostOutsideCalibrated) {
     warnings.push_back(absl::StrFormat(
         "%.1f%% of the samples lie outside the interval that the model normalises: templates of "
         "such samples are rejected at admission. Train a model on people like these, or use one "
