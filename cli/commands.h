@@ -26,8 +26,6 @@ void AddAuditLog(Command app);
 using Describe = absl::StatusOr<Described> (*)(const std::string& path, bool with_plan);
 absl::StatusOr<Described> DescribeAnything(const std::string& path, bool with_plan);
 void AddInspect(Command app, Describe describe);
-void AddImportSeal(Command app);
-void AddExportSeal(Command app);
 void AddRekeyGallery(Command app);
 // gallery: a group of commands (cli/gallery_commands.h).
 void AddGallery(Command app);
@@ -44,8 +42,6 @@ void AddKeygen(Command app);
 void AddAdmit(Command app);
 void AddCanary(Command app);
 void AddDecrypt(Command app);
-// After AddImportSeal and AddExportSeal: the kinds of object that need the secret key.
-void AddSealSecret(Command app);
 void AddBudget(Command app);
 void AddRekey(Command app);
 void AddRenew(Command app);

@@ -32,9 +32,6 @@ int main(int argc, char** argv) {
     AddEvaluate(app);
     AddRoc(app);
     AddInspect(app, DescribeAnything);
-    AddImportSeal(app);
-    AddExportSeal(app);
-    AddSealSecret(app);
     AddBench(app);
   });
 }

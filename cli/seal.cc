@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// export-seal and import-seal for objects that a server may have. cli/seal_secret.cc has those that
-// need the secret key.
+// heft-seal export and import, for objects that need no secret key. cli/seal_secret.cc has the
+// others.
 #include <unistd.h>
 
 #include <cmath>
@@ -9,8 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "cli/commands.h"
-#include "cli/seal_files.h"
+#include "cli/seal_commands.h"
 #include "heft/inspect.h"
 
 namespace heft::cli {
@@ -184,8 +183,8 @@ using Run = absl::Status (*)(const Common& common, const Options& options);
 auto AddExport(Command app, const std::string& name, const std::string& description,
                const std::string& input, const std::string& output, const std::string& example,
                Run run) {
-  const auto added = AddCommand(ExportSealGroup(app), name, description,
-                                "heft-server export-seal " + example, run);
+  const auto added =
+      AddCommand(ExportGroup(app), name, description, "heft-seal export " + example, run);
   const auto& [command, options] = added;
   command.Add("-m,--model", &options->model, "model file").Required();
   if (!input.empty()) command.Add("-i,--in", &options->in, input).Required();
@@ -196,8 +195,8 @@ auto AddExport(Command app, const std::string& name, const std::string& descript
 
 auto AddImport(Command app, const std::string& name, const std::string& description,
                const std::string& example, Run run) {
-  const auto added = AddCommand(ImportSealGroup(app), name, description,
-                                "heft-server import-seal " + example, run);
+  const auto added =
+      AddCommand(ImportGroup(app), name, description, "heft-seal import " + example, run);
   added.first.Add("-m,--model", &added.second->model, "model file").Required();
   added.first.Add("-o,--out", &added.second->out, "HEFT file to write").Required();
   return added;
@@ -205,12 +204,12 @@ auto AddImport(Command app, const std::string& name, const std::string& descript
 
 }  // namespace
 
-Command ImportSealGroup(Command app) {
-  return app.Group("import-seal", "make HEFT files from objects of Microsoft SEAL 4.x");
+Command ImportGroup(Command app) {
+  return app.Group("import", "make HEFT files from objects of Microsoft SEAL 4.x");
 }
 
-Command ExportSealGroup(Command app) {
-  return app.Group("export-seal", "make objects of Microsoft SEAL 4.x from HEFT files");
+Command ExportGroup(Command app) {
+  return app.Group("export", "make objects of Microsoft SEAL 4.x from HEFT files");
 }
 
 void AddCompressionOption(Command command, SealCompression* compression) {
@@ -248,7 +247,7 @@ void AddKeyIdOption(Command command, std::string* path) {
               "a HEFT file for the same secret key, to use its key id (default: a new one)");
 }
 
-void AddExportSeal(Command app) {
+void AddExports(Command app) {
   const auto [parameters, of_model] = AddExport(
       app, "parameters", "SEAL's encryption parameters for a model, and how to use them", "",
       "SEAL file to write", "parameters --model m.heft --out parms.seal", ExportParameters);
@@ -268,7 +267,7 @@ void AddExportSeal(Command app) {
             ExportScores);
 }
 
-void AddImportSeal(Command app) {
+void AddImports(Command app) {
   const auto [keys, evaluation] =
       AddImport(app, "evaluation-keys",
                 "SEAL's relinearisation and Galois keys, for a server "

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// import-seal and export-seal for the key owner: objects that need the secret key.
+// heft-seal import and export, for objects that need the secret key.
 #include "absl/strings/str_cat.h"
-#include "cli/commands.h"
-#include "cli/seal_files.h"
+#include "cli/seal_commands.h"
 #include "heft/seal_key_owner.h"
 #include "program/owner/key_options.h"
 
@@ -53,17 +52,17 @@ auto AddExport(Command app, const std::string& name, const std::string& descript
                const std::string& example,
                absl::Status (*run)(const Common& common, const Options& options)) {
   const auto added =
-      AddCommand(ExportSealGroup(app), name, description, "heft export-seal " + example, run);
+      AddCommand(ExportGroup(app), name, description, "heft-seal export " + example, run);
   AddKeyOptions(added.first, &added.second->key, "secret key");
   return added;
 }
 
 }  // namespace
 
-void AddSealSecret(Command app) {
+void AddSecrets(Command app) {
   const auto [import, options] =
-      AddCommand(ImportSealGroup(app), "secret-key", "SEAL's secret key (key owner)",
-                 "heft import-seal secret-key --model m.heft --in secret.seal --key-id-of "
+      AddCommand(ImportGroup(app), "secret-key", "SEAL's secret key (key owner)",
+                 "heft-seal import secret-key --model m.heft --in secret.seal --key-id-of "
                  "evaluation.keys --out secret.key",
                  ImportSecretKey);
   import.Add("-m,--model", &options->key.model, "model file").Required();

@@ -24,7 +24,5 @@ int main(int argc, char** argv) {
                    AddGallery(app);
                    AddTrust(app);
                    AddInspect(app, &heft::DescribeFile);
-                   AddImportSeal(app);
-                   AddExportSeal(app);
                  });
 }

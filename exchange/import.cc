@@ -34,7 +34,7 @@ absl::Status CheckRotations(const Instance& instance,
   for (uint32_t step : seal::RotationSteps(params, missing)) names.push_back(absl::StrCat(step));
   return absl::FailedPreconditionError(
       absl::StrCat(path, ": lacks the Galois keys of these steps, which the model needs: ",
-                   absl::StrJoin(names, ", "), " (heft export-seal parameters lists all)"));
+                   absl::StrJoin(names, ", "), " (heft-seal export parameters lists all)"));
 }
 
 // One label per sample.
@@ -86,7 +86,7 @@ absl::StatusOr<SealRing> RingOfCiphertext(const Rings& rings, const SampleFile& 
   return absl::FailedPreconditionError(
       absl::StrCat(file.name,
                    ": made with other SEAL parameters than those of the model's two "
-                   "rings (export-seal parameters --ring matching, --ring enrolment)"));
+                   "rings (heft-seal export parameters --ring matching, --ring enrolment)"));
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ inline absl::Status CheckRingFiles(const Rings& rings, bool enrolment_given,
       rings.thin()
           ? absl::StrCat("the model's profile has two rings: give the ", std::string(object),
                          " of the matching ring and, with --enrolment-in, the one of the "
-                         "enrolment ring (export-seal parameters --ring matching, --ring "
+                         "enrolment ring (heft-seal export parameters --ring matching, --ring "
                          "enrolment)")
           : absl::StrCat("the model's profile has one ring: give one ", std::string(object),
                          ", without --enrolment-in"));

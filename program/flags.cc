@@ -7,6 +7,7 @@
 #include <cstring>
 #include <iostream>
 #include <limits>
+#include <string_view>
 #include <type_traits>
 
 #include "absl/strings/ascii.h"
@@ -274,8 +275,11 @@ std::string MostLike(const std::string& word, const std::vector<std::string>& kn
   return best;
 }
 
-// Unknown: the error for a word that no command takes, with the most similar one; empty if all
-// words are known.
+// The names of HEFT's programs after "heft-".
+constexpr std::string_view kPrograms[] = {"server", "seal", "paper", "matcher", "decider"};
+
+// Unknown: the error for a word that no command takes, with the most similar one, or with the
+// program that the first word names (heft seal: heft-seal); empty if all words are known.
 std::string Unknown(const CLI::App& root) {
   const CLI::App* command = &root;
   while (!command->get_subcommands().empty()) command = command->get_subcommands().back();
@@ -296,7 +300,10 @@ std::string Unknown(const CLI::App& root) {
       return absl::StrCat(Quoted(word), " is one argument too many for ", command->get_name());
     }
   }
-  const std::string like = MostLike(word, known);
+  std::string like = MostLike(word, known);
+  if (command == &root && std::ranges::find(kPrograms, word) != std::end(kPrograms)) {
+    like = absl::StrCat("heft-", word);
+  }
   return absl::StrCat(Quoted(word), option ? " is no option" : " is no command",
                       command == &root ? "" : absl::StrCat(" of ", command->get_name()),
                       like.empty() ? "" : absl::StrCat(": did you mean ", like, "?"));

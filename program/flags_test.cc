@@ -166,6 +166,15 @@ TEST(ShellLine, QuotesWhatAShellWouldRead) {
             "heft 'my data' '$(rm -rf)' 'it'\\''s' ''");
 }
 
+TEST(Flags, AWordThatNamesAProgramIsNamedWithIt) {
+  ExpectRefused({"seal", "export"},
+                "\"seal\" is no command: did you mean heft-seal?"
+                "\n");
+  ExpectRefused({"group", "seal"},
+                "\"seal\" is no command of group"
+                "\n");
+}
+
 TEST(Flags, UnknownWordsAreNamedWithTheOneThatMayBeMeant) {
   ExpectRefused({"rnu"},
                 "\"rnu\" is no command: did you mean run?"

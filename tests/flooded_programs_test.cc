@@ -144,8 +144,8 @@ TEST_F(FloodedProgramsTest, WhatHasNoRoomIsRefused) {
 }
 
 TEST_F(FloodedProgramsTest, NothingGoesToSeal) {
-  const Finished run = RunProgram(kServer, {"export-seal", "parameters", "--model", W("model.heft"),
-                                            "--out", W("parameters.seal")});
+  const Finished run = RunProgram(
+      kSeal, {"export", "parameters", "--model", W("model.heft"), "--out", W("parameters.seal")});
   EXPECT_EQ(run.exit_code, kInput);
   EXPECT_THAT(run.err, HasSubstr("SEAL decrypts without noise flooding"));
 }

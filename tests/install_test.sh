@@ -73,4 +73,5 @@ if grep -rhE '^#include "' "$work/prefix/include" | grep -vE '"(heft|absl)/'; th
   exit 1
 fi
 "$work/prefix/bin/heft" --version
+"$work/prefix/bin/heft-seal" --version
 "$work/prefix/bin/heft-server" --version

@@ -20,6 +20,7 @@ namespace heft::e2e {
 // The programs of this build (programs.cc).
 extern const char* const kHeft;
 extern const char* const kServer;
+extern const char* const kSeal;
 extern const char* const kHeftPaper;
 
 // kScoreNoise, kRounding: the largest error of an encrypted score, before its rounding to 0.001 and

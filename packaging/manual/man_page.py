@@ -4,6 +4,7 @@ import re
 
 # Facts that --help does not have, by program.
 FILES = {
+    "heft-seal": [("secret.key", "the key owner's secret key, which import writes and export reads, mode 0600")],
     "heft-matcher": [("/etc/heft/matcher.toml", "its configuration (docs/operations.md)"),
                      ("/var/lib/heft-matcher", "its galleries, keys and audit log")],
     "heft-decider": [("/etc/heft/decider.toml", "its configuration (docs/operations.md)"),
@@ -21,8 +22,8 @@ TOOL_ENVIRONMENT = [
 DAEMON_ENVIRONMENT = [TOOL_ENVIRONMENT[0],
                       ("CREDENTIALS_DIRECTORY", "from systemd: folder of secrets that a configuration "
                                                 "names without a folder")]
-SEE_ALSO = {"heft": "heft-server heft-paper heft-matcher heft-decider",
-            "heft-server": "heft heft-matcher", "heft-paper": "heft",
+SEE_ALSO = {"heft": "heft-server heft-seal heft-paper heft-matcher heft-decider",
+            "heft-server": "heft heft-matcher", "heft-seal": "heft heft-server", "heft-paper": "heft",
             "heft-matcher": "heft heft-server heft-decider", "heft-decider": "heft heft-matcher"}
 
 

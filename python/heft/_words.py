@@ -30,6 +30,7 @@ _COMMANDS = [
     (r"`?heft-server gallery renew --compact`?", "Gallery.ask_renewal(compact=True)"),
     (r"`?heft-server gallery renew`?", "Gallery.ask_renewal"),
     (r"`?heft-server gallery remove`?", "Gallery.remove"),
+    (r"`?heft-seal export parameters`?", "heft.export_seal_parameters"),
 ]
 
 # Options of other names.
@@ -52,5 +53,5 @@ def in_python(text: str) -> str:
         text = re.sub(command, call, text)
     for option, words in _OPTIONS.items():
         text = re.sub(rf"(?<![\w-]){option}(?![\w-])", words, text)
-    text = re.sub(r"(?<![\w-])--(method|recipe|profile) (\w+)", r'\1="\2"', text)
+    text = re.sub(r"(?<![\w-])--(method|recipe|profile|ring) (\w+)", r'\1="\2"', text)
     return re.sub(r"(?<![\w-])--([a-z][a-z-]*)", lambda found: found[1].replace("-", "_") + "=", text)

@@ -168,6 +168,8 @@ def test_messages_speak_python(world: World, gallery: str) -> None:
     assert in_python("Try --method none, or a file a--b.npy") == 'Try method="none", or a file a--b.npy'
     assert in_python("(heft calibrate --data DATA), or give --threshold") == \
         "(Model.calibrate(data)), or give score="
+    assert in_python("of the rings (heft-seal export parameters --ring matching)") == \
+        'of the rings (heft.export_seal_parameters ring="matching")'
     world.enrol(gallery, range(2))
     reply = world.matcher.identify(gallery, world.probe(0))
     with pytest.raises(heft.InvalidArgument, match="fpir=") as refused:

@@ -74,7 +74,7 @@ def test_parameters_are_those_of_the_profile(world: World, tmp_path: pathlib.Pat
     assert header(enrolment.parameters)[0] == 2 and len(enrolment.runs) == 2
     world.model.save(tmp_path / "model.heft")
     done = subprocess.run(
-        [os.environ["HEFT_SERVER_PROGRAM"], "export-seal", "parameters", "--model",
+        [os.environ["HEFT_SEAL_PROGRAM"], "export", "parameters", "--model",
          tmp_path / "model.heft", "--out", tmp_path / "parms.seal", "--json"],
         capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -153,7 +153,7 @@ def test_the_command_line_reads_them_too(
     (tmp_path / "face.ct").write_bytes(face)
 
     def run(*arguments: object) -> None:
-        done = subprocess.run([os.environ["HEFT_SERVER_PROGRAM"], "export-seal",
+        done = subprocess.run([os.environ["HEFT_SEAL_PROGRAM"], "export",
                                *map(str, arguments)], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
 

@@ -93,7 +93,8 @@ class Install(unittest.TestCase):
         for package in ("libheft-server0", "heft-server", "heft-matcher", "postgresql-15-heft"):
             for pattern in patterns(package):
                 self.assertFalse(takes(pattern, "usr/lib/TRIPLET/libheft.so.0.1"), package)
-                self.assertFalse(takes(pattern, "usr/bin/heft"), package)
+                for program in ("heft", "heft-seal"):
+                    self.assertFalse(takes(pattern, f"usr/bin/{program}"), package)
 
 
 class Containers(unittest.TestCase):

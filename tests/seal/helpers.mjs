@@ -11,6 +11,7 @@ export const programs = {
   engine: process.env.SEAL_ENGINE,
   heft: process.env.HEFT,
   server: process.env.HEFT_SERVER,
+  exchange: process.env.HEFT_SEAL,
 };
 
 // A folder that is removed when the process ends.

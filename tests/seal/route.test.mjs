@@ -11,7 +11,7 @@ import { contextOf, modes, parametersOf, Party, save, scoped, seal } from './par
 const suite = new Suite();
 const folder = workplace();
 const at = (name) => `${folder}/${name}`;
-const { engine, heft, server } = programs;
+const { engine, exchange, heft, server } = programs;
 const json = (program, ...args) => JSON.parse(must(program, ...args, '--json', '--quiet'));
 
 // --- A model, and vectors of people.
@@ -22,7 +22,7 @@ const probe = 5; // another sample of bob
 const cosines = enrolled.map((row) => dot(fuse(model, vectorsOf(row)), fuse(model, vectorsOf(probe))));
 
 // --- The client: SEAL only.
-const plan = json(server, 'export-seal', 'parameters', '--model', at('m.heft'), '--out', at('parms'));
+const plan = json(exchange, 'export', 'parameters', '--model', at('m.heft'), '--out', at('parms'));
 const { parameters, context } = contextOf(readFileSync(at('parms')));
 const client = new Party(context);
 client.makeKeys();
@@ -37,14 +37,14 @@ suite.test('SEAL takes our parameters, and names them as we do', () => {
   assert.equal(parameters.polyModulusDegree, plan.degree);
 });
 
-const evaluation = json(server, 'import-seal', 'evaluation-keys', '--model', at('m.heft'),
+const evaluation = json(exchange, 'import', 'evaluation-keys', '--model', at('m.heft'),
   '--relin', at('relin.seal'), '--galois', at('galois.seal'), '--out', at('evaluation.keys'));
 suite.test('our server takes SEAL\'s evaluation keys', () =>
   assert.equal(evaluation.galois_keys, plan.rotation_steps.length + 1));
 
 suite.test('Galois keys that lack a step are refused, by name', () => {
   save(at('few.seal'), client.generator.createGaloisKeysSerializable(steps.slice(0, -1)));
-  const done = run(server, 'import-seal', 'evaluation-keys', '--model', at('m.heft'),
+  const done = run(exchange, 'import', 'evaluation-keys', '--model', at('m.heft'),
     '--relin', at('relin.seal'), '--galois', at('few.seal'), '--out', at('few.keys'));
   assert.equal(done.status, 3);
   assert.match(done.stderr, new RegExp(`lacks the Galois keys of these steps.* ${steps.at(-1)} `));
@@ -63,7 +63,7 @@ function importSamples(index, rows, labels, out) {
       save(path, hold(client.encryptor[encrypt](plain)), Object.values(modes)[i % 3]);
       return path;
     }));
-  must(server, 'import-seal', 'samples', '--model', at('m.heft'), '--modality', name, '--key-id-of',
+  must(exchange, 'import', 'samples', '--model', at('m.heft'), '--modality', name, '--key-id-of',
     at('evaluation.keys'), '--in', ...files, '--label', ...labels, '--out', at(`${name}-${out}.ct`));
   return at(`${name}-${out}.ct`);
 }
@@ -77,16 +77,22 @@ suite.test('our server enrols what SEAL encrypted', () =>
   must(server, 'enrol', ...common, ...inputs(templates)));
 
 // --- The key owner takes SEAL's secret key, and admits the templates.
-suite.test('only the key owner\'s program takes the secret key', () => {
-  const refused = run(server, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
-    '--out', at('secret.key'));
-  assert.equal(refused.status, 2);
-  const readable = run(heft, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
+suite.test('heft and heft-server name heft-seal instead of its commands', () => {
+  for (const program of [heft, server]) {
+    const refused = run(program, 'seal', 'import', 'secret-key', '--in', at('secret.seal'));
+    assert.equal(refused.status, 2);
+    assert.match(refused.stderr, /"seal" is no command: did you mean heft-seal\?/);
+    assert.equal(run(program, 'import', 'secret-key').status, 2);
+  }
+});
+
+suite.test('the secret key is taken from a file that only its owner can read', () => {
+  const readable = run(exchange, 'import', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
     '--out', at('secret.key'));
   assert.equal(readable.status, 3);
   assert.match(readable.stderr, /others may read this secret/);
   chmodSync(at('secret.seal'), 0o600);
-  must(heft, 'import-seal', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
+  must(exchange, 'import', 'secret-key', '--model', at('m.heft'), '--in', at('secret.seal'),
     '--key-id-of', at('evaluation.keys'), '--out', at('secret.key'));
   assert.equal(statSync(at('secret.key')).mode & 0o777, 0o600);
 });
@@ -100,7 +106,7 @@ suite.test('samples at another scale or level are refused, and nothing is writte
       const plain = hold(client.encode([1], plan.scale * (name === 'scale' ? 2 : 1)));
       const ciphertext = hold(client.encryptor.encrypt(plain));
       save(at(`other-${name}.seal`), change(hold, ciphertext));
-      const done = run(server, 'import-seal', 'samples', '--model', at('m.heft'), '--modality', names[0],
+      const done = run(exchange, 'import', 'samples', '--model', at('m.heft'), '--modality', names[0],
         '--key-id-of', at('evaluation.keys'), '--in', at(`other-${name}.seal`), '--out', at('other.ct'));
       assert.equal(done.status, 3);
       assert.match(done.stderr, /a fresh one with/);
@@ -111,7 +117,7 @@ suite.test('samples at another scale or level are refused, and nothing is writte
 });
 
 must(server, 'identify', ...common, ...inputs(probes), '--out', at('scores.ct'));
-const exported = json(server, 'export-seal', 'scores', '--model', at('m.heft'), '--in', at('scores.ct'),
+const exported = json(exchange, 'export', 'scores', '--model', at('m.heft'), '--in', at('scores.ct'),
   '--out', at('scores'));
 suite.test('SEAL decrypts the scores of an identification, which are the plain cosines', () => {
   assert.deepEqual(exported.identities, people);
@@ -121,7 +127,7 @@ suite.test('SEAL decrypts the scores of an identification, which are the plain c
 
 must(server, 'verify', ...common, '--identity', 'bob', ...inputs(probes), '--out', at('score.ct'));
 suite.test('SEAL decrypts the score of a verification', () => {
-  const reply = json(server, 'export-seal', 'scores', '--model', at('m.heft'), '--in', at('score.ct'),
+  const reply = json(exchange, 'export', 'scores', '--model', at('m.heft'), '--in', at('score.ct'),
     '--out', at('score'));
   const { file, answers } = reply.replies[0];
   const slots = client.decrypt(client.load('CipherText', at(`score/${file}`)));
@@ -137,17 +143,17 @@ suite.test('heft decrypt opens the same scores with SEAL\'s secret key', () => {
 });
 
 suite.test('HEFT\'s client encrypts under SEAL\'s public key, and SEAL decrypts', () => {
-  must(server, 'import-seal', 'encryption-key', '--model', at('m.heft'), '--in', at('public.seal'),
+  must(exchange, 'import', 'encryption-key', '--model', at('m.heft'), '--in', at('public.seal'),
     '--key-id-of', at('evaluation.keys'), '--out', at('encryption.key'));
   must(heft, 'encrypt', '--unchecked', '--model', at('m.heft'), '--key', at('encryption.key'), '--modality', names[0], '--in',
     at(`data/${names[0]}.npy`), '--row', probe, '--out', at('ours.ct'));
-  must(server, 'export-seal', 'samples', '--model', at('m.heft'), '--in', at('ours.ct'), '--out', at('ours'));
+  must(exchange, 'export', 'samples', '--model', at('m.heft'), '--in', at('ours.ct'), '--out', at('ours'));
   const slots = compactSlots(unit(data[0][probe]), plan.modalities[0].run, plan.gamma, plan.degree / 2);
   assertClose(client.decrypt(client.load('CipherText', at('ours/0.seal'))), slots, 2e-4, 1e-5);
 });
 
 suite.test('the secret key goes to HEFT and back', () => {
-  must(heft, 'export-seal', 'secret-key', '--model', at('m.heft'), '--secret-key', at('secret.key'), '--out',
+  must(exchange, 'export', 'secret-key', '--model', at('m.heft'), '--secret-key', at('secret.key'), '--out',
     at('again.seal'));
   assert.deepEqual(readFileSync(at('again.seal')), readFileSync(at('secret.seal')));
 });
@@ -234,4 +240,4 @@ suite.test('SEAL fuses and matches what our engine encrypted, and our engine dec
   assertClose(fuseAndMatchInSeal().slice(0, 8), new Array(8).fill(cosines[1]), 3e-2, 2e-2);
 });
 
-suite.finish(12);
+suite.finish(13);

@@ -12,7 +12,7 @@ import { contextOf, modes, Party, save, scoped } from './party.mjs';
 const suite = new Suite();
 const folder = workplace();
 const at = (name) => `${folder}/${name}`;
-const { engine, heft, server } = programs;
+const { engine, exchange, heft, server } = programs;
 const of = ['--model', at('m.heft')];
 const json = (program, ...args) => JSON.parse(must(program, ...args, '--json', '--quiet'));
 const rings = ['matching', 'enrolment'];
@@ -37,7 +37,7 @@ const cosines = enrolled.map((row) => dot(fuse(model, vectorsOf(row)), exactProb
 const plans = {};
 const clients = {};
 for (const ring of rings) {
-  plans[ring] = json(server, 'export-seal', 'parameters', ...of, '--ring', ring, '--out', at(`parms.${ring}`));
+  plans[ring] = json(exchange, 'export', 'parameters', ...of, '--ring', ring, '--out', at(`parms.${ring}`));
   const client = new Party(contextOf(readFileSync(at(`parms.${ring}`))).context);
   client.makeKeys();
   save(at(`secret.${ring}`), client.secretKey);
@@ -58,11 +58,11 @@ suite.test('SEAL takes the parameters of both rings; the matching ring\'s are th
   assert.deepEqual(plans.matching.modalities.map((m) => m.run), [2, 2]);
   assert.deepEqual(plans.enrolment.modalities.map((m) => m.run), [1, 1]);
   assert.deepEqual(plans.enrolment.rotation_steps, []);
-  const { degree, ring } = json(server, 'export-seal', 'parameters', ...of, '--out', at('parms.default'));
+  const { degree, ring } = json(exchange, 'export', 'parameters', ...of, '--out', at('parms.default'));
   assert.deepEqual([degree, ring], [4096, 'matching']);
 });
 
-const evaluation = json(server, 'import-seal', 'evaluation-keys', ...of, '--relin', at('relin.seal'), '--galois',
+const evaluation = json(exchange, 'import', 'evaluation-keys', ...of, '--relin', at('relin.seal'), '--galois',
   at('galois.seal'), '--out', at('evaluation.keys'));
 const sameKey = ['--key-id-of', at('evaluation.keys')];
 suite.test('our server takes SEAL\'s evaluation keys of the matching ring', () =>
@@ -74,25 +74,25 @@ suite.test('evaluation keys of the enrolment ring are refused, with what to do',
   save(at('galois.large'), generator.createGaloisKeysSerializable(Int32Array.from([0, 1])));
   for (const [relin, galois] of [['relin.seal', 'galois.large'], ['relin.large', 'galois.seal']]) {
     refuses(3, /needed: one of the matching ring, N = 4096\); .* make them with heft keygen --secret-key/,
-      at('large.keys'), server, 'import-seal', 'evaluation-keys', ...of, '--relin', at(relin), '--galois', at(galois));
+      at('large.keys'), exchange, 'import', 'evaluation-keys', ...of, '--relin', at(relin), '--galois', at(galois));
   }
 });
 
 // --- The key owner takes both secret keys, and makes the enrolment keys.
 suite.test('a secret key of one ring alone, or of the other ring, is refused', () => {
-  const args = ['import-seal', 'secret-key', ...of, ...sameKey];
-  refuses(3, /two rings: give the secret key of the matching ring and, with --enrolment-in/, at('one.key'), heft,
+  const args = ['import', 'secret-key', ...of, ...sameKey];
+  refuses(3, /two rings: give the secret key of the matching ring and, with --enrolment-in/, at('one.key'), exchange,
     ...args, '--in', at('secret.matching'));
-  refuses(3, /needed: one of the matching ring, N = 4096/, at('one.key'), heft, ...args, '--in',
+  refuses(3, /needed: one of the matching ring, N = 4096/, at('one.key'), exchange, ...args, '--in',
     at('secret.enrolment'), '--enrolment-in', at('secret.matching'));
-  refuses(3, /needed: one of the enrolment ring, N = 8192/, at('one.key'), heft, ...args, '--in',
+  refuses(3, /needed: one of the enrolment ring, N = 8192/, at('one.key'), exchange, ...args, '--in',
     at('secret.matching'), '--enrolment-in', at('secret.matching'));
 });
-must(heft, 'import-seal', 'secret-key', ...of, ...sameKey, '--in', at('secret.matching'), '--enrolment-in',
+must(exchange, 'import', 'secret-key', ...of, ...sameKey, '--in', at('secret.matching'), '--enrolment-in',
   at('secret.enrolment'), '--out', at('secret.key'));
 suite.test('the secret keys go to HEFT and back', () => {
   for (const ring of rings) {
-    must(heft, 'export-seal', 'secret-key', ...of, '--secret-key', at('secret.key'), '--ring', ring, '--out',
+    must(exchange, 'export', 'secret-key', ...of, '--secret-key', at('secret.key'), '--ring', ring, '--out',
       at(`again.${ring}`));
     assert.deepEqual(readFileSync(at(`again.${ring}`)), readFileSync(at(`secret.${ring}`)));
   }
@@ -113,7 +113,7 @@ function importSamples(ring, index, rows, labels, out) {
       save(path, hold(client.encryptor[encrypt](plain)), Object.values(modes)[i % 3]);
       return path;
     }));
-  must(server, 'import-seal', 'samples', ...of, '--modality', name, ...sameKey, '--in', ...files, '--label', ...labels,
+  must(exchange, 'import', 'samples', ...of, '--modality', name, ...sameKey, '--in', ...files, '--label', ...labels,
     '--out', at(`${name}-${out}.ct`));
   return ['--in', at(`${name}-${out}.ct`)];
 }
@@ -134,7 +134,7 @@ const signed = (folder, gallery) => [...of, '--keys', at(`${folder}/evaluation.k
 admitWaiting(at, signed('keys', 'gallery'), at('secret.key'), at('keys'));
 
 suite.test('one file of samples is of one ring', () =>
-  refuses(3, /needed: one of the matching ring, N = 4096/, at('mixed.ct'), server, 'import-seal', 'samples', ...of,
+  refuses(3, /needed: one of the matching ring, N = 4096/, at('mixed.ct'), exchange, 'import', 'samples', ...of,
     ...sameKey, '--modality', names[1], '--in', at(`${names[1]}-probe-0.seal`), at(`${names[1]}-claim-0.seal`)));
 
 suite.test('ciphertexts at another level or scale are refused in the matching ring too', () => {
@@ -144,14 +144,14 @@ suite.test('ciphertexts at another level or scale are refused in the matching ri
       const fresh = hold(small.encryptor.encrypt(plain));
       save(at('other.seal'), change === 'level' ? hold(small.evaluator.cipherModSwitchToNext(fresh)) : fresh);
     });
-    refuses(3, /a fresh one with/, at('other.ct'), server, 'import-seal', 'samples', ...of, ...sameKey, '--modality',
+    refuses(3, /a fresh one with/, at('other.ct'), exchange, 'import', 'samples', ...of, ...sameKey, '--modality',
       names[0], '--in', at('other.seal'));
   }
 });
 
 // openInSeal: SEAL decrypts exported scores to the cosines of the answers.
 function openInSeal(scores, out, slotsOf) {
-  const reply = json(server, 'export-seal', 'scores', ...of, '--in', at(scores), '--out', at(out));
+  const reply = json(exchange, 'export', 'scores', ...of, '--in', at(scores), '--out', at(out));
   assert.equal(reply.divide_by_norm, true);
   const decrypted = (file) => small.decrypt(small.load('CipherText', at(`${out}/${file}`)));
   const mean = (file) => decrypted(file).reduce((sum, x, _, all) => sum + x / all.length, 0);
@@ -198,18 +198,18 @@ function encryptsForSeal(key, ring, client, out) {
   const use = ring === 'matching' ? 'identification' : 'enrolment';
   must(heft, 'encrypt', '--unchecked', ...of, '--key', key, '--modality', names[0], '--in', at(`data/${names[0]}.npy`), '--row', probe,
     '--for', use, '--out', at(`${out}.ct`));
-  must(server, 'export-seal', 'samples', ...of, '--in', at(`${out}.ct`), '--out', at(out));
+  must(exchange, 'export', 'samples', ...of, '--in', at(`${out}.ct`), '--out', at(out));
   const slots = compactSlots(unit(data[0][probe]), modalities[0].run, gamma, degree / 2);
   assertClose(client.decrypt(client.load('CipherText', at(`${out}/0.seal`))), slots, 2e-4, 1e-5);
 }
 
 suite.test('SEAL\'s public keys of both rings make one encryption key', () => {
-  const args = ['import-seal', 'encryption-key', ...of, ...sameKey];
-  refuses(3, /two rings: give the public key of the matching ring and, with --enrolment-in/, at('one.key'), server,
+  const args = ['import', 'encryption-key', ...of, ...sameKey];
+  refuses(3, /two rings: give the public key of the matching ring and, with --enrolment-in/, at('one.key'), exchange,
     ...args, '--in', at('public.matching'));
-  refuses(3, /needed: one of the (matching|enrolment) ring/, at('one.key'), server, ...args, '--in',
+  refuses(3, /needed: one of the (matching|enrolment) ring/, at('one.key'), exchange, ...args, '--in',
     at('public.enrolment'), '--enrolment-in', at('public.matching'));
-  must(server, ...args, '--in', at('public.matching'), '--enrolment-in', at('public.enrolment'), '--out',
+  must(exchange, ...args, '--in', at('public.matching'), '--enrolment-in', at('public.enrolment'), '--out',
     at('encryption.key'));
   for (const ring of rings) encryptsForSeal(at('encryption.key'), ring, clients[ring], `ours-${ring}`);
 });
@@ -219,11 +219,11 @@ json(heft, 'keygen', ...of, '--out', at('heft-keys'));
 const parties = {};
 for (const ring of rings) {
   parties[ring] = new Party(contextOf(readFileSync(at(`parms.${ring}`))).context);
-  must(heft, 'export-seal', 'secret-key', ...of, '--secret-key', at('heft-keys/secret.key'), '--ring', ring, '--out',
+  must(exchange, 'export', 'secret-key', ...of, '--secret-key', at('heft-keys/secret.key'), '--ring', ring, '--out',
     at(`heft-secret.${ring}`));
   parties[ring].makeKeys(readFileSync(at(`heft-secret.${ring}`)));
 }
-must(heft, 'export-seal', 'evaluation-keys', ...of, '--secret-key', at('heft-keys/secret.key'), '--out',
+must(exchange, 'export', 'evaluation-keys', ...of, '--secret-key', at('heft-keys/secret.key'), '--out',
   at('heft-seal'));
 
 suite.test('SEAL decrypts what HEFT\'s client encrypts in both rings, with our exported secret keys', () => {
@@ -231,11 +231,11 @@ suite.test('SEAL decrypts what HEFT\'s client encrypts in both rings, with our e
 });
 
 suite.test('SEAL encrypts a thin probe under our exported public key, and our programs identify it', () => {
-  const key = (ring) => ['export-seal', 'encryption-key', ...of, '--in', at('heft-keys/encryption.key'), '--ring', ring,
+  const key = (ring) => ['export', 'encryption-key', ...of, '--in', at('heft-keys/encryption.key'), '--ring', ring,
     '--out', at(`heft-public.${ring}`)];
   const inputs = {};
   for (const ring of rings) {
-    must(server, ...key(ring));
+    must(exchange, ...key(ring));
     const party = new Party(contextOf(readFileSync(at(`parms.${ring}`))).context);
     party.useKey(readFileSync(at(`heft-public.${ring}`)));
     inputs[ring] = names.flatMap((name, index) => {
@@ -245,7 +245,7 @@ suite.test('SEAL encrypts a thin probe under our exported public key, and our pr
         const slots = compactSlots(unit(data[index][row]), modalities[index].run, gamma, degree / 2);
         save(at('sample.seal'), hold(party.encryptor.encryptSerializable(hold(party.encode(slots, scale)))));
       });
-      must(server, 'import-seal', 'samples', ...of, '--modality', name, '--key-id-of', at('heft-keys/evaluation.keys'),
+      must(exchange, 'import', 'samples', ...of, '--modality', name, '--key-id-of', at('heft-keys/evaluation.keys'),
         '--in', at('sample.seal'), '--label', 'bob', '--out', at(`${name}-public-${ring}.ct`));
       return ['--in', at(`${name}-public-${ring}.ct`)];
     });
@@ -283,7 +283,7 @@ function matchInSeal() {
       const file = at(`thin-${name}-${row}`);
       must(heft, 'encrypt', ...of, '--key', at('heft-keys/encryption.key'), '--modality', name, '--in',
         at(`data/${name}.npy`), '--row', row, '--for', 'identification', '--out', `${file}.ct`);
-      must(server, 'export-seal', 'samples', ...of, '--in', `${file}.ct`, '--out', file);
+      must(exchange, 'export', 'samples', ...of, '--in', `${file}.ct`, '--out', file);
       const sample = h(party.load('CipherText', `${file}/0.seal`));
       const { run: repeat, dimension } = modalities[index];
       for (let i = 0; i < repeat; ++i) {

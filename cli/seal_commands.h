@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by import-seal and export-seal. Each is a subcommand with one subcommand for each kind of
-// object; the key owner's program has more kinds than the server's.
-#ifndef HEFT_CLI_SEAL_FILES_H_
-#define HEFT_CLI_SEAL_FILES_H_
+// The commands of heft-seal: the groups import and export, with one subcommand for each kind of
+// object.
+#ifndef HEFT_CLI_SEAL_COMMANDS_H_
+#define HEFT_CLI_SEAL_COMMANDS_H_
 
 #include <string>
 
@@ -11,9 +11,15 @@
 
 namespace heft::cli {
 
-// Finds or adds the subcommand for all kinds of objects.
-Command ImportSealGroup(Command app);
-Command ExportSealGroup(Command app);
+// Objects that need no secret key.
+void AddImports(Command app);
+void AddExports(Command app);
+// Objects that need the secret key, in the same groups.
+void AddSecrets(Command app);
+
+// Finds or adds the group.
+Command ImportGroup(Command app);
+Command ExportGroup(Command app);
 
 // --compression none, zlib or zstd.
 void AddCompressionOption(Command command, SealCompression* compression);
@@ -28,4 +34,4 @@ void AddKeyIdOption(Command command, std::string* path);
 
 }  // namespace heft::cli
 
-#endif  // HEFT_CLI_SEAL_FILES_H_
+#endif  // HEFT_CLI_SEAL_COMMANDS_H_
