@@ -149,7 +149,8 @@ TEST(CalibrateTest, LeavesOutPeopleWhoAreMarkedAsTraining) {
 TEST(CalibrateTest, RefusesTooFewPeople) {
   const auto few = Calibrate(Uncalibrated(), DataOf(People(0, 9)));
   EXPECT_EQ(few.status().code(), StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(few.status().message()), HasSubstr("9 have two samples or more, 10 are"));
+  EXPECT_THAT(std::string(few.status().message()),
+              HasSubstr("9 have two samples or more, but 10 are"));
   const auto single = Calibrate(Uncalibrated(), DataOf(People(0, 50, 1)));
   EXPECT_THAT(std::string(single.status().message()), HasSubstr("0 have two samples"));
 }

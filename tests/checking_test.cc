@@ -230,7 +230,7 @@ TEST_F(CheckingTest, AnAlteredReply) {
   ASSERT_TRUE(whole.ok());
   const SignedFile good = *ReadSigned(*whole, "reply");
   std::vector<uint8_t> reply(good.file.begin(), good.file.end());
-  reply[reply.size() - 300] ^= 1;  // the end of the scores, before the reply's origin
+  reply[reply.size() - 800] ^= 1;  // the end of the scores, before the origin and the journal head
   const ByteSpan payload =
       ByteSpan(reply).subspan(kEnvelopeHeaderSize, reply.size() - kEnvelopeOverhead);
   const auto key = SigningKey::Load(W("gallery/server.key"));

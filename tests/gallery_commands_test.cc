@@ -224,7 +224,8 @@ TEST_F(GalleryCommandsTest, WhereThereIsARegistrarHeSaysWhoGoes) {
 
   const std::string before = person();
   Args replace = AddArgs("registered", "ann", 1, {"--authorisation", allow("replace")});
-  replace[1] = "replace";
+  replace[0] = "replace";
+  replace.insert(replace.begin(), "gallery");
   EnrolNow(replace, W(keys_ + "/secret.key"));
   EXPECT_THAT(Names("registered"), ElementsAre("ann")) << "one template";
   const json receipts = Must(kServer, Plain("receipts", "registered"))["receipts"];

@@ -370,6 +370,7 @@ TEST_F(RolesTest, ThreeModalities) {
                "--dimensions", "20", "12", "9"});
   Must(kHeft, TrainArgs(w("data"), w("model.heft")));
   Must(kHeft, {"keygen", "--model", w("model.heft"), "--out", w("owner/keys")});
+  RaiseBudget(w("model.heft"), w("owner/keys/secret.key"));
   const Dataset data = *LoadDataset(w("data"));
   const Model model = ReadModel(w("model.heft"));
   Args samples;
@@ -404,6 +405,7 @@ TEST_F(RolesTest, SecretKeyUnderAPassphrase) {
   const std::string secret = Path("owner", "sealed/secret.key");
   Must(kHeft, {"keygen", "--model", model, "--out", Path("owner", "sealed"), "--passphrase-file",
                Path("owner", "passphrase.txt")});
+  RaiseBudget(model, secret, {"--passphrase-file", Path("owner", "passphrase.txt")});
   // The owner's own samples: seeded, half the size.
   Args samples;
   for (const Modality& m : data_->modalities) {

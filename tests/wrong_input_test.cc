@@ -62,7 +62,7 @@ TEST_F(WrongArgumentsTest, UnknownNames) {
   // The paper's profiles are for the paper's methods.
   for (const char* profile : {"paper", "deep", "deepest"}) {
     Refused(kHeft, TrainArgs(W("data"), W("owner/new.heft"), {"--profile", profile}), kInput,
-            {profile, "there are compact, compact-pq, thin, flooded\n"});
+            {profile, "choose compact, compact-pq, thin, flooded\n"});
   }
 }
 

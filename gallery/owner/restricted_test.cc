@@ -279,7 +279,7 @@ TEST_F(RestrictedTest, ARestrictionIsWrittenWhereSomebodyDoesNotAnswer) {
   EXPECT_EQ(SerializeScores(context(), *read), bytes);
   EXPECT_EQ(read->restriction->time, 1800000000u);
   EXPECT_EQ(*OriginOf(bytes, "reply"), read->origin);
-  for (const uint32_t version : {5u, 7u}) {
+  for (const uint32_t version : {6u, 8u}) {
     EXPECT_NE(Refusal(Resealed(bytes, version)), "");
     EXPECT_FALSE(OriginOf(Resealed(bytes, version), "reply").ok());
   }
