@@ -76,7 +76,7 @@ TEST_F(AttacksTest, APendingEnrolmentReservesNoName) {
   EXPECT_EQ(undecided["contested"][0]["identity"], "carol");
   std::string carols;
   for (const auto& claim : undecided["contested"][0]["claims"]) {
-    EXPECT_EQ(claim["client"].get<std::string>().size(), 64u) << "the key of who signed it";
+    EXPECT_NE(claim["client"], "") << "the client's name in the trust file, or its key";
     if (claim["entry"] != squatter) carols = claim["entry"];
   }
   EXPECT_NE(Verify(Samples(8), "carol"), Outcome::kAccepted);

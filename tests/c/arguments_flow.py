@@ -95,7 +95,7 @@ class Arguments(Case):
             other = objects["client" if handle != "client" else "model"].pointer
             status, message = self.attempt(declared, index, other)
             self.assertEqual(status, "INVALID_ARGUMENT", f"{declared.name}({name})")
-            self.assertIn(f"{name} is no heft_{handle}", message, declared.name)
+            self.assertIn(f"{name} is not a heft_{handle}", message, declared.name)
             tried += 1
         self.assertGreater(tried, 120)
 

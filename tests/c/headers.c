@@ -42,7 +42,7 @@ int main(void) {
   heft_signing_key* key = NULL;
   EXPECT(heft_signing_key_generate(&key, &error) == HEFT_OK);
   EXPECT(heft_client_create((heft_model*)key, junk, &client, &error) == HEFT_INVALID_ARGUMENT);
-  EXPECT(strstr(heft_error_message(error), "model is no heft_model") != NULL);
+  EXPECT(strstr(heft_error_message(error), "model is not a heft_model") != NULL);
   EXPECT(strlen(heft_signing_key_public(key)) == 64);
   heft_signing_key_free(key);
   EXPECT(Loaded("/nonexistent/model.heft", &error) == HEFT_NOT_FOUND);
