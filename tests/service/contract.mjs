@@ -52,7 +52,7 @@ function checkAnswer(answer) {
   }
   // A spent budget refills over a day or not at all, so a client must not ask again soon.
   const spent = ['decide', 'identify', 'verifyFromId'].includes(operation.operationId) &&
-    /query budget is spent|replies were opened under this key/.test(answer.body);
+    /query budget is spent|was rejected \d+ times about|replies were opened under this key/.test(answer.body);
   if (answer.status === 429 && !spent && !('retry-after' in answer.headers)) say(`${name}: lacks Retry-After`);
   if (!response.content) return answer.bytes > 0 ? say(`${name}: has a body`) : undefined;
   const media = mediaOf(answer.type);
