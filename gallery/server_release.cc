@@ -72,11 +72,12 @@ uint32_t OthersOf(const std::map<std::string, uint32_t>& templates, const Waitin
 // ContestedLast: enrolments that may have to wait for a person's choice are no obstacle to others.
 void ContestedLast(const std::map<std::string, uint32_t>& templates,
                    std::vector<Gallery::Impl::WaitingEntry>* waiting) {
-  std::ranges::stable_partition(*waiting, [&](const Gallery::Impl::WaitingEntry& entry) {
-    return std::ranges::all_of(entry.record.identities, [&](const std::string& name) {
-      return OthersOf(templates, entry.record, name) == 0;
-    });
-  });
+  std::stable_partition(
+      waiting->begin(), waiting->end(), [&](const Gallery::Impl::WaitingEntry& entry) {
+        return std::ranges::all_of(entry.record.identities, [&](const std::string& name) {
+          return OthersOf(templates, entry.record, name) == 0;
+        });
+      });
 }
 
 // PendingOf: the first enrolments within the limit, at least one.
