@@ -52,7 +52,7 @@ inline std::vector<std::string> CommonLines() {
 inline absl::StatusOr<std::unique_ptr<DaemonBase>> BaseIn(const std::string& folder) {
   CommonConfig config;
   config.tls = ThrowAwayCa(folder).Issue("server");
-  config.authority.certificates = {{"client", "", {ServiceRole::kClient}, false}};
+  config.authority.rules.certificates = {{"client", "", {ServiceRole::kClient}, false}};
   config.audit_log = folder + "/audit.log";
   return DaemonBase::Create(config);
 }

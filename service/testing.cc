@@ -23,10 +23,10 @@ T Must(absl::StatusOr<T> value) {
 AuthorityOptions OptionsOf(const TokenIssuer& issuer, const TestService::Options& options) {
   AuthorityOptions out;
   for (const ServiceRole role : kServiceRoles) {
-    out.certificates.push_back({std::string(ServiceRoleName(role)), "", {role}, false});
+    out.rules.certificates.push_back({std::string(ServiceRoleName(role)), "", {role}, false});
   }
-  out.certificates.push_back({"carrier", "", {}, true});
-  out.tokens = issuer.Rules();
+  out.rules.certificates.push_back({"carrier", "", {}, true});
+  out.rules.tokens = issuer.Rules();
   out.nonces = options.nonces;
   out.principal = options.principal;
   out.identity = options.identity;

@@ -43,6 +43,11 @@ inline bool SameText(std::string_view a, std::string_view b) {
                     [](char x, char y) { return LowerCase(x) == LowerCase(y); });
 }
 
+// IsLoopback: whether an address, "HOST:PORT", is one of this machine.
+inline bool IsLoopback(std::string_view address) {
+  return address.starts_with("127.") || address.starts_with("[::1]:");
+}
+
 // Message: the message of a status, as a string.
 inline std::string Message(const absl::Status& status) { return std::string(status.message()); }
 

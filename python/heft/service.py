@@ -61,24 +61,30 @@ class Service:
     """A connection to one of the two services.
 
     authorities: PEM file of the authority that signed the service's certificate. certificate,
-    private_key: PEM files of this client. token: JWT of a person or relying party, sent in addition
+    private_key: PEM files of this client. api_key: instead of them, a key for development that the
+    service's configuration names; only a service on this machine accepts it. token: JWT of a person or relying party, sent in addition
     to the certificate. timeout: seconds to wait for an answer. patience: seconds for which safe
     requests are repeated if the service is overloaded (429, or 503 with Retry-After).
     """
 
-    def __init__(self, url: str, *, authorities: Path, certificate: Path, private_key: Path,
+    def __init__(self, url: str, *, authorities: Path, certificate: Optional[Path] = None,
+                 private_key: Optional[Path] = None, api_key: Optional[str] = None,
                  token: Optional[str] = None, timeout: float = 40, patience: float = 30) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme != "https" or not parts.hostname:
             raise errors.InvalidArgument(f"{url}: give https://HOST:PORT")
+        if (certificate is None or private_key is None) == (api_key is None):
+            raise errors.InvalidArgument("give certificate and private_key, or an api_key")
         # Not ssl.create_default_context, which writes session keys where SSLKEYLOGFILE says.
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.load_verify_locations(os.fspath(authorities))
         context.minimum_version = ssl.TLSVersion.TLSv1_3
-        context.load_cert_chain(os.fspath(certificate), os.fspath(private_key), _no_password)
+        if certificate is not None and private_key is not None:
+            context.load_cert_chain(os.fspath(certificate), os.fspath(private_key), _no_password)
         self._connection = http.client.HTTPSConnection(
             parts.hostname, parts.port or 443, context=context, timeout=timeout)
         self._token = token
+        self._api_key = api_key
         self._patience = patience
 
     def close(self) -> None:
@@ -259,6 +265,8 @@ class Service:
         if method != "GET":
             sent["X-Heft-Nonce"] = base64.urlsafe_b64encode(secrets.token_bytes(16)).decode().rstrip("=")
             sent["X-Heft-Time"] = str(int(time.time()))
+        if self._api_key is not None:
+            sent["X-Api-Key"] = self._api_key
         if self._token is not None:
             sent["Authorization"] = f"Bearer {self._token}"
         if content_type is not None:
@@ -351,13 +359,14 @@ class Workspace:
     """
 
     def __init__(self, address: str, gallery: str, *, trust: Union[Trust, Path], authorities: Path,
-                 certificate: Path, private_key: Path, token: Optional[str] = None,
+                 certificate: Optional[Path] = None, private_key: Optional[Path] = None,
+                 api_key: Optional[str] = None, token: Optional[str] = None,
                  timeout: float = 40, patience: float = 30) -> None:
         believed = trust if isinstance(trust, Trust) else Trust.load(os.fspath(trust))
         self._gallery = gallery
         self._service = Service(address, authorities=authorities, certificate=certificate,
-                                private_key=private_key, token=token, timeout=timeout,
-                                patience=patience)
+                                private_key=private_key, api_key=api_key, token=token,
+                                timeout=timeout, patience=patience)
         try:
             self._client = self._service.client(believed)
         except BaseException:

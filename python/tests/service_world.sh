@@ -18,6 +18,13 @@ model=("${@:2}")
 make_keys "${model[@]}"
 make_certificates matcher decider registrar client operator
 write_configurations 0.1
+openssl rand -hex 32 >"$work/notebook.key"
+cat >>"$work/matcher/matcher.toml" <<TOML
+[[api_key]]
+name = "notebook"
+sha256 = "$(tr -d '\n' <"$work/notebook.key" | sha256sum | cut -c 1-64)"
+roles = ["client"]
+TOML
 start_decider
 daemons+=($!)
 wait_until_ready "$deciding" "${daemons[0]}"

@@ -81,6 +81,21 @@ def test_who_is_it(daemons: Daemons) -> None:
         assert service.identify("visitors", elsewhere, where={"site": "berlin"}).identity != "person 2"
 
 
+def test_an_api_key_in_development(daemons: Daemons) -> None:
+    authorities = daemons.work / "pki" / "ca.pem"
+    key = (daemons.work / "notebook.key").read_text().strip()
+    with Service(daemons.matcher, authorities=authorities, api_key=key) as service:
+        probe = service.client().encrypt_each(daemons.rows(3 * SAMPLES + 1), use="identification")
+        assert service.identify("visitors", probe, deadline=20).identity == "person 3"
+        with pytest.raises(heft.PermissionDenied):
+            service.remove("person 3")
+    with Service(daemons.matcher, authorities=authorities, api_key=key + "0") as service:
+        with pytest.raises(heft.Unauthenticated, match="API key"):
+            service.galleries()
+    with pytest.raises(heft.InvalidArgument, match="or an api_key"):
+        Service(daemons.matcher, authorities=authorities)
+
+
 def test_a_workspace_over_https(daemons: Daemons) -> None:
     """The calls of heft.Workspace: add, search, verify and remove, with a service's address."""
     pki = daemons.work / "pki"

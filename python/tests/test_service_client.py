@@ -47,7 +47,8 @@ class Line:
 
 def service_on(line: Line, patience: float) -> Service:
     service: Any = Service.__new__(Service)
-    service._connection, service._token, service._patience = line, None, patience
+    service._connection, service._patience = line, patience
+    service._token = service._api_key = None
     made: Service = service
     return made
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/access/authority.h"
 
+#include <openssl/sha.h>
+
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <ctime>
 #include <map>
@@ -9,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes.h"
 #include "base/files.h"
 #include "base/mapped_file.h"
 #include "service/access/replay.h"
@@ -67,8 +71,7 @@ GateError OfReplay(const absl::Status& status) {
   }
 }
 
-absl::Status CheckRules(const std::vector<CertificateRule>& certificates,
-                        const std::optional<TokenRules>& tokens) {
+absl::Status CheckCertificates(const std::vector<CertificateRule>& certificates) {
   std::set<std::string> names;
   for (const CertificateRule& rule : certificates) {
     if (rule.subject.empty() == rule.fingerprint.empty()) {
@@ -83,6 +86,10 @@ absl::Status CheckRules(const std::vector<CertificateRule>& certificates,
           absl::StrCat("the certificate \"", rule.subject, rule.fingerprint, "\" has two rules"));
     }
   }
+  return absl::OkStatus();
+}
+
+absl::Status CheckTokens(const std::optional<TokenRules>& tokens) {
   if (!tokens) return absl::OkStatus();
   for (const std::string& role : tokens->roles) {
     HEFT_ASSIGN_OR_RETURN(const ServiceRole parsed, ParseServiceRole(role));
@@ -95,20 +102,44 @@ absl::Status CheckRules(const std::vector<CertificateRule>& certificates,
              : absl::OkStatus();
 }
 
+std::string Sha256OfKey(std::string_view key) {
+  const ByteSpan bytes = AsBytes(key);
+  std::array<uint8_t, SHA256_DIGEST_LENGTH> digest;
+  SHA256(bytes.data(), bytes.size(), digest.data());
+  return HexString(digest);
+}
+
+absl::Status CheckApiKeys(const std::vector<ApiKeyRule>& keys) {
+  std::set<std::string> names, digests;
+  for (const ApiKeyRule& rule : keys) {
+    if (rule.name.empty() || rule.sha256.size() != 2 * SHA256_DIGEST_LENGTH || rule.roles.empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the API key \"", rule.name, "\" needs a name, a SHA-256 and roles"));
+    }
+    if (rule.roles.contains(ServiceRole::kMachine)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the API key \"", rule.name, "\" has the role machine: use a certificate"));
+    }
+    if (!names.insert(rule.name).second || !digests.insert(rule.sha256).second) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the API key \"", rule.name, "\" has two rules"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Rules: everything that a reload replaces at once.
-struct Rules {
-  std::vector<CertificateRule> certificates;
-  std::optional<TokenRules> tokens;
+struct Rules : AccessRules {
   KeySet keys;
   FileStamp stamp;  // of the file of keys
 };
 
-absl::StatusOr<std::shared_ptr<const Rules>> MakeRules(std::vector<CertificateRule> certificates,
-                                                       std::optional<TokenRules> tokens) {
-  HEFT_RETURN_IF_ERROR(CheckRules(certificates, tokens));
+absl::StatusOr<std::shared_ptr<const Rules>> MakeRules(AccessRules from) {
+  HEFT_RETURN_IF_ERROR(CheckCertificates(from.certificates));
+  HEFT_RETURN_IF_ERROR(CheckTokens(from.tokens));
+  HEFT_RETURN_IF_ERROR(CheckApiKeys(from.api_keys));
   auto rules = std::make_shared<Rules>();
-  rules->certificates = std::move(certificates);
-  rules->tokens = std::move(tokens);
+  static_cast<AccessRules&>(*rules) = std::move(from);
   if (!rules->tokens) return rules;
   const std::string& path = rules->tokens->keys;
   HEFT_ASSIGN_OR_RETURN(rules->stamp, FileStampOf(path));
@@ -132,7 +163,7 @@ class RuledAuthority : public Authority {
   absl::Status Reload() override {
     while (true) {
       const auto now = Current();
-      HEFT_ASSIGN_OR_RETURN(auto made, MakeRules(now->certificates, now->tokens));
+      HEFT_ASSIGN_OR_RETURN(auto made, MakeRules(*now));
       const std::lock_guard<std::mutex> lock(mutex_);
       // If the rules changed meanwhile, start again: `made` may hold rules that have been revoked.
       if (rules_ != now) continue;
@@ -140,9 +171,8 @@ class RuledAuthority : public Authority {
       return absl::OkStatus();
     }
   }
-  absl::StatusOr<std::function<void()>> Prepare(std::vector<CertificateRule> certificates,
-                                                std::optional<TokenRules> tokens) override {
-    HEFT_ASSIGN_OR_RETURN(auto made, MakeRules(std::move(certificates), std::move(tokens)));
+  absl::StatusOr<std::function<void()>> Prepare(AccessRules rules) override {
+    HEFT_ASSIGN_OR_RETURN(auto made, MakeRules(std::move(rules)));
     return [this, made = std::move(made)] {
       const std::lock_guard<std::mutex> lock(mutex_);
       rules_ = made;
@@ -191,7 +221,9 @@ class RuledAuthority : public Authority {
 
   std::optional<GateError> Identify(const GateInput& input, Principal* who) {
     if (input.certificate == nullptr || input.certificate->fingerprint.empty()) {
-      return Unauthenticated("no client certificate");
+      const std::string key = HeaderOf(input, std::string(kApiKeyHeader));
+      return key.empty() ? Unauthenticated("no client certificate")
+                         : IdentifyKey(key, input.peer, who);
     }
     // A connection may outlive the certificate that it began with.
     if (input.certificate->expires <= static_cast<uint64_t>(std::time(nullptr))) {
@@ -205,12 +237,31 @@ class RuledAuthority : public Authority {
     const std::string authorization = HeaderOf(input, "authorization");
     if (!authorization.empty()) return IdentifyToken(*rules, *rule, input, authorization, who);
     if (rule->roles.empty()) return Unauthenticated("this certificate has no role without a token");
-    who->name = NameOf(*rule, *input.certificate);
-    who->roles = rule->roles;
-    for (const ServiceRole role : who->roles) {
+    Grant(NameOf(*rule, *input.certificate), rule->roles, who);
+    return std::nullopt;
+  }
+
+  // IdentifyKey: of a caller without a certificate. Digests are compared, so the time of a
+  // comparison says nothing about a key.
+  std::optional<GateError> IdentifyKey(std::string_view key, std::string_view peer,
+                                       Principal* who) const {
+    if (!IsLoopback(peer)) return Unauthenticated("API keys are for callers on this machine");
+    const std::string digest = Sha256OfKey(key);
+    const auto rules = Current();
+    for (const ApiKeyRule& rule : rules->api_keys) {
+      if (rule.sha256 != digest) continue;
+      Grant("api-key:" + rule.name, rule.roles, who);
+      return std::nullopt;
+    }
+    return Unauthenticated("the configuration does not name this API key");
+  }
+
+  static void Grant(std::string name, const std::set<ServiceRole>& roles, Principal* who) {
+    who->name = std::move(name);
+    who->roles = roles;
+    for (const ServiceRole role : roles) {
       who->scopes.insert(ScopesOf(role).begin(), ScopesOf(role).end());
     }
-    return std::nullopt;
   }
 
   // NameOf: a name that belongs to one rule, since limits, uploads and answers are kept under it. A
@@ -296,7 +347,7 @@ class RuledAuthority : public Authority {
 const std::set<Scope>& ScopesOf(ServiceRole role) { return TheTable().at(role); }
 
 absl::StatusOr<std::unique_ptr<Authority>> Authority::Create(AuthorityOptions options) {
-  HEFT_ASSIGN_OR_RETURN(auto rules, MakeRules(options.certificates, options.tokens));
+  HEFT_ASSIGN_OR_RETURN(auto rules, MakeRules(options.rules));
   HEFT_ASSIGN_OR_RETURN(auto guard, ReplayGuard::Open(options.nonces));
   return std::make_unique<RuledAuthority>(options, std::move(rules), std::move(guard));
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authority: makes a Principal from a certificate, or from a token sent with one, and checks its
-// rights. This is the only place that turns roles into scopes.
+// Authority: makes a Principal from a certificate, from a token sent with one, or from an API key,
+// and checks its rights. This is the only place that turns roles into scopes.
 #ifndef HEFT_SERVICE_ACCESS_AUTHORITY_H_
 #define HEFT_SERVICE_ACCESS_AUTHORITY_H_
 
@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -32,12 +33,28 @@ struct CertificateRule {
   bool carries_tokens = false;  // may bring tokens of people and relying parties
 };
 
+// ApiKeyRule: the roles of a caller without a certificate that sends this key in X-Api-Key. Keys
+// are for development: they do not expire, and whoever reads a request can use its key. The caller
+// is named "api-key:NAME".
+struct ApiKeyRule {
+  std::string name;
+  std::string sha256;  // of the key's bytes, hexadecimal
+  std::set<ServiceRole> roles;
+};
+inline constexpr std::string_view kApiKeyHeader = "x-api-key";
+
+// AccessRules: who may call. A reload replaces them together.
+struct AccessRules {
+  std::vector<CertificateRule> certificates = {};
+  std::optional<TokenRules> tokens = {};  // none: tokens are refused
+  std::vector<ApiKeyRule> api_keys = {};  // none: API keys are refused
+};
+
 struct AuthorityOptions {
-  std::vector<CertificateRule> certificates;
-  std::optional<TokenRules> tokens;  // none: tokens are refused
-  std::string nonces;                // file of access/replay.h; empty: only in memory
-  Rate principal{50, 200};           // requests of a principal
-  Rate identity{0.5, 30};            // verifications of a person by all callers
+  AccessRules rules;
+  std::string nonces;       // file of access/replay.h; empty: only in memory
+  Rate principal{50, 200};  // requests of a principal
+  Rate identity{0.5, 30};   // verifications of a person by all callers
 };
 
 class Authority {
@@ -52,10 +69,9 @@ class Authority {
   // Reads the JWKS again; an error changes nothing. It is also read again automatically if a token
   // names an unknown key and the file has changed.
   virtual absl::Status Reload() = 0;
-  // Prepare: checks the certificate rules and token limits of a new configuration. They take effect
-  // when the returned function is called.
-  virtual absl::StatusOr<std::function<void()>> Prepare(std::vector<CertificateRule> certificates,
-                                                        std::optional<TokenRules> tokens) = 0;
+  // Prepare: checks the rules of a new configuration. They take effect when the returned function
+  // is called.
+  virtual absl::StatusOr<std::function<void()>> Prepare(AccessRules rules) = 0;
 };
 
 }  // namespace heft::service

@@ -231,8 +231,8 @@ TEST_F(AuthorityWorld, KeysReadAgainBringNoOldRulesBack) {
   const std::vector<CertificateRule> with = {{"ann", "", {ServiceRole::kClient}, false}};
   const std::vector<CertificateRule> without = {{"bob", "", {ServiceRole::kClient}, false}};
   AuthorityOptions options;
-  options.certificates = with;
-  options.tokens = issuer.Rules();
+  options.rules.certificates = with;
+  options.rules.tokens = issuer.Rules();
   options.principal.a_second = 0;
   const auto authority = *Authority::Create(options);
   Route route;
@@ -245,13 +245,13 @@ TEST_F(AuthorityWorld, KeysReadAgainBringNoOldRulesBack) {
   input.headers = &headers;
   input.certificate = &ann;
   for (int i = 0; i < 50; ++i) {
-    (*authority->Prepare(with, options.tokens))();
+    (*authority->Prepare({with, options.rules.tokens}))();
     std::atomic<bool> over{false};
     std::thread reading([&] {
       while (!over) EXPECT_TRUE(authority->Reload().ok());
     });
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    (*authority->Prepare(without, options.tokens))();
+    (*authority->Prepare({without, options.rules.tokens}))();
     over = true;
     reading.join();
     Principal who;
@@ -261,13 +261,42 @@ TEST_F(AuthorityWorld, KeysReadAgainBringNoOldRulesBack) {
   }
 }
 
+// An API key has the roles of its rule, without a certificate and on this machine only.
+TEST_F(AuthorityWorld, AnApiKeyIsForCallersOnThisMachine) {
+  AuthorityOptions options;
+  const std::string digest = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+  options.rules.api_keys = {{"notebook", digest, {ServiceRole::kClient}}};  // SHA-256 of "hello"
+  const auto authority = *Authority::Create(options);
+  const auto ask = [&](const std::string& key, const std::string& peer, Scope scope) {
+    Route route;
+    route.scope = scope;
+    const std::map<std::string, std::string> headers = {{"x-api-key", key}};
+    GateInput input;
+    input.route = &route;
+    input.headers = &headers;
+    input.peer = peer;
+    Principal who;
+    const auto refused = authority->gate()(input, &who);
+    return refused ? std::to_string(refused->http_status) + " " + refused->message : who.name;
+  };
+  EXPECT_EQ(ask("hello", "127.0.0.1:9", Scope::kReadModel), "api-key:notebook");
+  EXPECT_EQ(ask("hello", "[::1]:9", Scope::kReadModel), "api-key:notebook");
+  EXPECT_THAT(ask("hello", "127.0.0.1:9", Scope::kEnrol), HasSubstr("403"));
+  EXPECT_THAT(ask("hello", "10.0.0.1:9", Scope::kReadModel), HasSubstr("on this machine"));
+  EXPECT_THAT(ask("hello", "local", Scope::kReadModel), HasSubstr("on this machine"));
+  EXPECT_THAT(ask("Hello", "127.0.0.1:9", Scope::kReadModel), HasSubstr("401"));
+  EXPECT_THAT(ask("", "127.0.0.1:9", Scope::kReadModel), HasSubstr("no client certificate"));
+  (*authority->Prepare({}))();
+  EXPECT_THAT(ask("hello", "127.0.0.1:9", Scope::kReadModel), HasSubstr("401"));
+}
+
 // Two certificates with one common name are two principals if the rules name their fingerprints.
 TEST_F(AuthorityWorld, AFingerprintsPrincipalIsNobodyElse) {
   const std::string a(64, 'a'), b(64, 'b');
   AuthorityOptions options;
-  options.certificates = {{"", a, {ServiceRole::kClient}, false},
-                          {"", b, {ServiceRole::kOperator}, false},
-                          {"camera", "", {ServiceRole::kClient}, false}};
+  options.rules.certificates = {{"", a, {ServiceRole::kClient}, false},
+                                {"", b, {ServiceRole::kOperator}, false},
+                                {"camera", "", {ServiceRole::kClient}, false}};
   const auto authority = *Authority::Create(options);
   Route route;
   route.scope = Scope::kReadModel;
@@ -293,22 +322,31 @@ TEST_F(AuthorityWorld, RulesThatAreWrong) {
     return made.ok() ? "taken" : Message(made.status());
   };
   AuthorityOptions options;
-  options.certificates = {{"a", "", {ServiceRole::kClient}, false}};
+  options.rules.certificates = {{"a", "", {ServiceRole::kClient}, false}};
   EXPECT_EQ(why(options), "taken");
-  options.certificates = {{"a", "b", {ServiceRole::kClient}, false}};
+  options.rules.certificates = {{"a", "b", {ServiceRole::kClient}, false}};
   EXPECT_THAT(why(options), HasSubstr("subject or its fingerprint"));
-  options.certificates = {{"", "", {ServiceRole::kClient}, false}};
+  options.rules.certificates = {{"", "", {ServiceRole::kClient}, false}};
   EXPECT_THAT(why(options), HasSubstr("subject or its fingerprint"));
-  options.certificates = {{"a", "", {}, false}};
+  options.rules.certificates = {{"a", "", {}, false}};
   EXPECT_THAT(why(options), HasSubstr("no role"));
-  options.certificates = {{"a", "", {ServiceRole::kClient}, false}, {"a", "", {}, true}};
+  options.rules.certificates = {{"a", "", {ServiceRole::kClient}, false}, {"a", "", {}, true}};
   EXPECT_THAT(why(options), HasSubstr("two rules"));
-  options.certificates.clear();
-  options.tokens = TokenRules{"iss", "aud", "/nowhere/jwks.json", "roles", {"operator"}};
+  options.rules.certificates.clear();
+  const std::string digest(64, 'a');
+  options.rules.api_keys = {{"k", digest, {ServiceRole::kMachine}}};
+  EXPECT_THAT(why(options), HasSubstr("has the role machine"));
+  options.rules.api_keys = {{"k", digest, {ServiceRole::kClient}},
+                            {"l", digest, {ServiceRole::kClient}}};
+  EXPECT_THAT(why(options), HasSubstr("two rules"));
+  options.rules.api_keys = {{"k", "", {ServiceRole::kClient}}};
+  EXPECT_THAT(why(options), HasSubstr("needs a name, a SHA-256 and roles"));
+  options.rules.api_keys.clear();
+  options.rules.tokens = TokenRules{"iss", "aud", "/nowhere/jwks.json", "roles", {"operator"}};
   EXPECT_FALSE(Authority::Create(options).ok());
-  options.tokens->roles = {"machine"};
+  options.rules.tokens->roles = {"machine"};
   EXPECT_THAT(why(options), HasSubstr("machine"));
-  options.tokens->roles = {"king"};
+  options.rules.tokens->roles = {"king"};
   EXPECT_THAT(why(options), HasSubstr("king"));
 }
 

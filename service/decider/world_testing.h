@@ -149,7 +149,8 @@ inline World::World(const std::string& name) : records(name) {
   config.common.tls = ca.Issue("localhost");
   config.common.audit_log = folder / "audit.log";
   config.common.authority.nonces = folder / "nonces";
-  config.common.authority.certificates = {{.subject = "matcher", .roles = {ServiceRole::kMachine}}};
+  config.common.authority.rules.certificates = {
+      {.subject = "matcher", .roles = {ServiceRole::kMachine}}};
   auto created = DaemonBase::Create(config.common);
   EXPECT_TRUE(created.ok()) << created.status();
   base = *std::move(created);

@@ -35,6 +35,23 @@ ServerLimits ReadLimits(const ConfigTable& table) {
   return limits;
 }
 
+bool IsSha256(const std::string& text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+std::set<ServiceRole> ReadRoles(const ConfigTable& table) {
+  std::set<ServiceRole> roles;
+  for (const std::string& name : table.Texts("roles")) {
+    const auto role = ParseServiceRole(name);
+    if (role.ok()) {
+      roles.insert(*role);
+    } else {
+      table.Wrong("roles", "has " + Message(role.status()));
+    }
+  }
+  return roles;
+}
+
 CertificateRule ReadCertificate(const ConfigTable& table) {
   CertificateRule rule;
   rule.subject = table.Text("subject", "");
@@ -43,22 +60,28 @@ CertificateRule ReadCertificate(const ConfigTable& table) {
   if (rule.subject.empty() == rule.fingerprint.empty()) {
     table.Wrong("subject", "or fingerprint is needed, but not both");
   }
-  const bool hexadecimal =
-      rule.fingerprint.find_first_not_of("0123456789abcdef") == std::string::npos;
-  if (!rule.fingerprint.empty() && (rule.fingerprint.size() != 64 || !hexadecimal)) {
+  if (!rule.fingerprint.empty() && !IsSha256(rule.fingerprint)) {
     table.Wrong("fingerprint", "is the certificate's SHA-256: 64 hexadecimal digits");
   }
-  for (const std::string& name : table.Texts("roles")) {
-    const auto role = ParseServiceRole(name);
-    if (role.ok()) {
-      rule.roles.insert(*role);
-    } else {
-      table.Wrong("roles", "has " + Message(role.status()));
-    }
-  }
+  rule.roles = ReadRoles(table);
   if (rule.roles.empty() && !rule.carries_tokens) {
     table.Wrong("roles", "is empty: give some, or carries_tokens = true");
   }
+  return rule;
+}
+
+ApiKeyRule ReadApiKey(const ConfigTable& table) {
+  ApiKeyRule rule;
+  rule.name = table.RequiredText("name");
+  rule.sha256 = LowerCase(table.RequiredText("sha256"));
+  if (!IsSha256(rule.sha256)) {
+    table.Wrong("sha256", "is the SHA-256 of the key: 64 hexadecimal digits");
+  }
+  rule.roles = ReadRoles(table);
+  if (rule.roles.contains(ServiceRole::kMachine)) {
+    table.Wrong("roles", "has \"machine\": machines have certificates, not API keys");
+  }
+  if (rule.roles.empty()) table.Wrong("roles", "is empty: give some");
   return rule;
 }
 
@@ -88,10 +111,13 @@ TokenRules ReadTokens(const ConfigTable& table) {
 AuthorityOptions ReadAuthority(const Config& config) {
   AuthorityOptions options;
   for (const ConfigTable& table : config.root().Tables("certificate")) {
-    options.certificates.push_back(ReadCertificate(table));
+    options.rules.certificates.push_back(ReadCertificate(table));
+  }
+  for (const ConfigTable& table : config.root().Tables("api_key")) {
+    options.rules.api_keys.push_back(ReadApiKey(table));
   }
   const ConfigTable tokens = config.root().Table("tokens");
-  if (tokens.present()) options.tokens = ReadTokens(tokens);
+  if (tokens.present()) options.rules.tokens = ReadTokens(tokens);
   const ConfigTable access = config.root().Table("access");
   options.nonces = access.RequiredPath("nonces");
   Rate& principal = options.principal;
@@ -101,10 +127,6 @@ AuthorityOptions ReadAuthority(const Config& config) {
   identity.a_second = access.Real("verifications_a_minute", 60 * identity.a_second, 0, 1e6) / 60;
   identity.burst = access.Real("verifications_burst", identity.burst, 1, 1e6);
   return options;
-}
-
-bool OnLoopback(const std::string& address) {
-  return address.starts_with("127.") || address.starts_with("[::1]:");
 }
 
 }  // namespace
@@ -117,12 +139,18 @@ CommonConfig ReadCommonConfig(const Config& config) {
   out.tls = ReadTls(config.root().Table("tls"));
   out.limits = ReadLimits(config.root().Table("limits"));
   out.authority = ReadAuthority(config);
+  out.tls.require_peer = out.authority.rules.api_keys.empty();
+  if (!out.tls.require_peer && !IsLoopback(out.address)) {
+    listen.Wrong("address",
+                 "must be 127.0.0.1:PORT or [::1]:PORT with [[api_key]]: API keys are for "
+                 "development on one machine");
+  }
   const ConfigTable audit = config.root().Table("audit");
   out.audit_log = audit.RequiredPath("file");
   out.audit_longest = audit.Number("rotate_bytes", out.audit_longest, 0, uint64_t{1} << 40);
   const ConfigTable metrics = config.root().Table("metrics");
   out.metrics_address = metrics.Text("address", "");
-  if (!out.metrics_address.empty() && !OnLoopback(out.metrics_address)) {
+  if (!out.metrics_address.empty() && !IsLoopback(out.metrics_address)) {
     metrics.Wrong("address", "is answered without TLS, so it must be 127.0.0.1:PORT or [::1]:PORT");
   }
   const std::string level =

@@ -112,6 +112,10 @@ roles = ["client"]
 [[certificate]]
 fingerprint = "ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef0123456789"
 carries_tokens = true
+[[api_key]]
+name = "notebook"
+sha256 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789ABCDEF"
+roles = ["client", "registrar"]
 [tokens]
 issuer = "https://id.test"
 audience = "heft"
@@ -136,11 +140,15 @@ TEST(CommonConfigTest, AllOfIt) {
   EXPECT_EQ(common.drain.count(), 5);
   EXPECT_EQ(common.tls.private_key, "/etc/heft/server.key");
   EXPECT_EQ(common.limits.workers, 8u);
-  ASSERT_EQ(common.authority.certificates.size(), 2u);
-  EXPECT_EQ(common.authority.certificates[0].roles, std::set<ServiceRole>{ServiceRole::kClient});
-  EXPECT_EQ(common.authority.certificates[1].fingerprint.substr(0, 6), "abcdef");
-  EXPECT_TRUE(common.authority.certificates[1].carries_tokens);
-  EXPECT_EQ(common.authority.tokens->roles, (std::set<std::string>{"auditor", "operator"}));
+  ASSERT_EQ(common.authority.rules.certificates.size(), 2u);
+  EXPECT_EQ(common.authority.rules.certificates[0].roles,
+            std::set<ServiceRole>{ServiceRole::kClient});
+  EXPECT_EQ(common.authority.rules.certificates[1].fingerprint.substr(0, 6), "abcdef");
+  EXPECT_TRUE(common.authority.rules.certificates[1].carries_tokens);
+  EXPECT_EQ(common.authority.rules.tokens->roles, (std::set<std::string>{"auditor", "operator"}));
+  ASSERT_EQ(common.authority.rules.api_keys.size(), 1u);
+  EXPECT_EQ(common.authority.rules.api_keys[0].sha256.substr(58), "abcdef");
+  EXPECT_FALSE(common.tls.require_peer);
   EXPECT_NEAR(common.authority.identity.a_second, 0.1, 1e-12);
   EXPECT_EQ(common.log_level, LogLevel::kWarning);
 }
@@ -163,6 +171,9 @@ TEST(CommonConfigTest, EachMistakeIsFound) {
   EXPECT_THAT(why("\"ABCDEF", "\"XBCDEF"), HasSubstr("64 hexadecimal"));
   EXPECT_THAT(why("\"auditor\"", "\"machine\""), HasSubstr("machines have certificates"));
   EXPECT_THAT(why("\"operator\", \"auditor\"", ""), HasSubstr("tokens.roles is empty"));
+  EXPECT_THAT(why("\"client\", \"registrar\"", "\"machine\""), HasSubstr("not API keys"));
+  EXPECT_THAT(why("ABCDEF\"\nroles", "XBCDEF\"\nroles"), HasSubstr("SHA-256 of the key"));
+  EXPECT_THAT(why("127.0.0.1:0", "0.0.0.0:8443"), HasSubstr("with [[api_key]]"));
   EXPECT_THAT(why("127.0.0.1:9100", "0.0.0.0:9100"), HasSubstr("without TLS"));
   EXPECT_THAT(why("workers = 8", "workers = 0"), HasSubstr("between 1 and 4096"));
   EXPECT_THAT(why("nonces = \"nonces\"", ""), HasSubstr("access.nonces is missing"));

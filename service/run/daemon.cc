@@ -32,6 +32,7 @@ void DescribeMetrics(Metrics* metrics) {
   metrics->Gauge("heft_certificate_expires_seconds", "Unix time at which our certificate expires");
   metrics->Gauge("heft_crl_expires_seconds",
                  "Unix time at which the first list of revoked certificates ends");
+  metrics->Gauge("heft_api_keys", "API keys that are accepted; above 0 only in development");
   metrics->Gauge("heft_audit_lines", "lines of the audit log");
   metrics->Gauge("heft_connections", "open connections");
   metrics->Gauge("heft_requests_queued", "requests that wait for a worker");
@@ -56,9 +57,10 @@ Json Record(const Answered& answered) {
 class RunningBase : public DaemonBase {
  public:
   RunningBase(std::shared_ptr<TlsContext> tls, std::unique_ptr<Authority> authority,
-              std::unique_ptr<AuditLog> audit)
+              std::unique_ptr<AuditLog> audit, const std::vector<ApiKeyRule>& api_keys)
       : tls_(std::move(tls)), authority_(std::move(authority)), audit_(std::move(audit)) {
     DescribeMetrics(metrics_.get());
+    WarnOfKeys(api_keys);
     metrics_->BeforeReading([this] {
       metrics_->Set("heft_certificate_expires_seconds", {}, static_cast<double>(tls_->expires()));
       if (const uint64_t end = tls_->revoked_expires(); end != 0) {
@@ -103,18 +105,28 @@ class RunningBase : public DaemonBase {
   }
 
   absl::StatusOr<std::function<void()>> Prepare(const CommonConfig& config) override {
-    HEFT_ASSIGN_OR_RETURN(
-        auto rules, authority_->Prepare(config.authority.certificates, config.authority.tokens));
+    HEFT_ASSIGN_OR_RETURN(auto rules, authority_->Prepare(config.authority.rules));
     HEFT_ASSIGN_OR_RETURN(auto certificates, tls_->Prepare(config.tls));
-    return [level = config.log_level, rules = std::move(rules),
-            certificates = std::move(certificates)] {
+    return [this, level = config.log_level, keys = config.authority.rules.api_keys,
+            rules = std::move(rules), certificates = std::move(certificates)] {
       rules();
       certificates();
+      WarnOfKeys(keys);
       SetLogLevel(level);
     };
   }
 
  private:
+  // WarnOfKeys: at each start and reload.
+  void WarnOfKeys(const std::vector<ApiKeyRule>& keys) {
+    metrics_->Set("heft_api_keys", {}, static_cast<double>(keys.size()));
+    for (const ApiKeyRule& key : keys) {
+      LogLine(LogLevel::kWarning,
+              "an API key is accepted instead of a certificate: for development only",
+              {{"api_key", key.name}});
+    }
+  }
+
   void AddHealthRoutes(Router* router) {
     router->Add({"GET", "/health/live", "live", Scope::kPublic, [](const HttpRequest&) {
                    return JsonResponse({{"status", "live"}});
@@ -279,7 +291,8 @@ absl::StatusOr<std::unique_ptr<DaemonBase>> DaemonBase::Create(const CommonConfi
   HEFT_ASSIGN_OR_RETURN(auto authority, Authority::Create(config.authority));
   HEFT_ASSIGN_OR_RETURN(auto audit,
                         AuditLog::Open(config.audit_log, 16 << 20, config.audit_longest));
-  return std::make_unique<RunningBase>(std::move(tls), std::move(authority), std::move(audit));
+  return std::make_unique<RunningBase>(std::move(tls), std::move(authority), std::move(audit),
+                                       config.authority.rules.api_keys);
 }
 
 absl::Status ServeUntilStopped(Signals* signals, const CommonConfig& config, DaemonBase* base,

@@ -14,7 +14,7 @@ read_by() {
 # documented HEADING: keys of the table under it.
 documented() {
   awk -v heading="### $1" '/^##/ { on = $0 == heading } on' docs/operations.md |
-    sed -n 's/^| `\[*[a-z]*\]* \([a-z_]*\)`.*/\1/p' | sort -u
+    sed -n 's/^| `\[*[a-z_]*\]* \([a-z_]*\)`.*/\1/p' | sort -u
 }
 failed=0
 compare() { # HEADING SOURCE...
