@@ -21,14 +21,15 @@ function advice(status) {
   return '';
 }
 
-// call: returns the JSON of a path; throws Refused.
+// call: returns the JSON of a path; throws Refused. `body`: an object, sent as JSON, or a FormData.
 export async function call(method, path, body) {
+  const form = body instanceof FormData;
   const headers = {Accept: 'application/json', 'X-Heft-Nonce': freshNonce(), 'X-Heft-Time': String(Math.floor(Date.now() / 1000))};
-  if (body !== undefined) headers['Content-Type'] = 'application/json';
+  if (body !== undefined && !form) headers['Content-Type'] = 'application/json';
   if (method !== 'GET') headers['Idempotency-Key'] = freshNonce();
   let response;
   try {
-    response = await fetch(path, {method, headers, body: body === undefined ? undefined : JSON.stringify(body), cache: 'no-store'});
+    response = await fetch(path, {method, headers, body: body === undefined || form ? body : JSON.stringify(body), cache: 'no-store'});
   } catch {
     throw new Refused(0, 'UNREACHABLE', 'The service does not answer.');
   }

@@ -74,6 +74,53 @@ async function persons(query) {
     h('button', {class: 'plain', disabled: !found.next, onclick: () => go('persons', {gallery, search, cursor: found.next})}, 'Next'))];
 }
 
+// ---- Try a search: a probe that `heft encrypt` made is searched for, or compared with one person.
+async function askWith(gallery, person, files) {
+  const form = new FormData();
+  for (const file of files) form.append('template', new Blob([file], {type: 'application/vnd.heft'}), file.name);
+  const place = person ? `verify/${encodeURIComponent(gallery)}/${encodeURIComponent(person)}` : `identify/${encodeURIComponent(gallery)}`;
+  const from = performance.now();
+  const said = await call('POST', `/v1/${place}`, form);
+  return {...said, took: performance.now() - from};
+}
+
+function answered(said) {
+  const accepted = said.decision === 'accept';
+  const [rate] = Object.entries(said.rule);
+  return h('div', {class: 'cards', role: 'status'},
+    figure('Decision', accepted ? 'accept' : 'reject', accepted ? `likelihood ${said.likelihood ?? 'not stated'}` : '', !accepted),
+    figure('Person', accepted ? said.identity : '–', said.claimed ? `claimed: ${said.claimed}` : ''),
+    figure('Threshold', `${rate[0].toUpperCase()} ${rate[1]}`, `probe of ${said.modalities.join(' and ')}`),
+    figure('Answered in', milliseconds(said.took), `generation ${said.generation} of the gallery`));
+}
+
+async function search() {
+  const listed = await maybe('/v1/galleries');
+  const about = listed?.galleries.map((g) => g.gallery) ?? [];
+  const gallery = h('input', {name: 'gallery', required: true, autocomplete: 'off', value: about[0] ?? ''});
+  const person = h('input', {name: 'person', autocomplete: 'off', placeholder: 'empty: search everybody'});
+  const files = h('input', {type: 'file', name: 'probe', multiple: true, required: true});
+  const button = h('button', {}, 'Search');
+  const result = h('div', {});
+  const ask = async (event) => {
+    event.preventDefault();
+    say('');
+    button.disabled = true;
+    result.replaceChildren(h('p', {class: 'empty'}, 'The gallery is being matched.'));
+    try {
+      result.replaceChildren(answered(await askWith(gallery.value, person.value, files.files)));
+    } catch (error) {
+      result.replaceChildren();
+      say(error.message);
+    }
+    button.disabled = false;
+  };
+  return [h('p', {class: 'lead'}, 'Choose the encrypted probe: one file for each modality, made by ', h('code', {}, 'heft encrypt --for identification'),
+    ', or ', h('code', {}, '--for verification'), ' with a person. A search is recorded and counts towards the limits. It needs the role client.'),
+  h('form', {class: 'bar', onsubmit: ask}, h('label', {class: 'field'}, 'Gallery', gallery), h('label', {class: 'field'}, 'Person', person),
+    h('label', {class: 'field'}, 'Probe', files), button), result];
+}
+
 // ---- Admissions: the decider's queue, where a person decides; the matcher shows pending enrolments.
 async function decide(chosen, word) {
   const people = chosen.reduce((sum, entry) => sum + (entry.size ?? 1), 0);
@@ -187,6 +234,7 @@ export const pages = [
   {name: 'overview', title: 'Overview', needs: [], draw: overview, live: true},
   {name: 'galleries', title: 'Galleries', needs: ['listGalleries'], draw: galleries},
   {name: 'persons', title: 'People', needs: ['listPersons'], draw: persons},
+  {name: 'search', title: 'Try a search', needs: ['identify', 'verifyFromId'], draw: search},
   {name: 'admissions', title: 'Admissions', needs: ['listAdmissions'], draw: admissions},
   {name: 'budget', title: 'Budget', needs: ['readBudget'], draw: budget},
   {name: 'audit', title: 'Audit log', needs: ['audit-log'], draw: audit},

@@ -6,10 +6,10 @@ import assert from 'node:assert/strict';
 import {chromium} from 'playwright-core';
 
 const {values: options} = parseArgs({options: Object.fromEntries(
-  ['browser', 'pki', 'matching', 'deciding', 'screenshots'].map((name) => [name, {type: 'string'}]))});
+  ['browser', 'pki', 'probes', 'matching', 'deciding', 'screenshots'].map((name) => [name, {type: 'string'}]))});
 if (options.screenshots) mkdirSync(options.screenshots, {recursive: true});
 const browser = await chromium.launch({executablePath: options.browser, args: ['--no-sandbox']});
-const kTitles = {overview: 'Overview', galleries: 'Galleries', persons: 'People', admissions: 'Admissions', budget: 'Budget', audit: 'Audit log'};
+const kTitles = {overview: 'Overview', galleries: 'Galleries', persons: 'People', search: 'Try a search', admissions: 'Admissions', budget: 'Budget', audit: 'Audit log'};
 const kKinds = [['light', 1200], ['dark', 1200], ['light', 400]];
 
 // open: opens a page in a role's own browser. The test fails at any error on it: of a script, a
@@ -121,6 +121,29 @@ async function seeWhoIsIn() {
   await context.close();
 }
 
+// Tries a search with another sample of the person who was admitted, as client and as operator.
+async function trySearches() {
+  const files = ['face', 'voice'].map((modality) => `${options.probes}/probe-${modality}.ct`);
+  for (const [who, wanted] of [['client', /accept|reject/], ['operator', null]]) {
+    const {page, context, complaints} = await open(options.matching, who);
+    await show(page, 'search');
+    await page.fill('input[name=gallery]', 'visitors');
+    await page.setInputFiles('input[name=probe]', files);
+    await page.click('main button:has-text("Search")');
+    if (wanted === null) {
+      await page.waitForSelector('#notice:not([hidden])');
+      assert.match(await page.textContent('#notice'), /role/);
+    } else {
+      await page.waitForSelector('main .figure', {timeout: 60000});
+      assert.match(await page.textContent('main .figure .value'), wanted);
+      assert.match(await page.textContent('main'), /FPIR 0\.01/);
+      if (options.screenshots) await page.screenshot({path: `${options.screenshots}/search.png`});
+    }
+    assert.deepEqual(complaints, []);
+    await context.close();
+  }
+}
+
 // A user without a role sees the reason, and nothing else.
 async function othersAreShownNothing() {
   const {page, context} = await open(options.deciding, 'matcher');
@@ -134,7 +157,8 @@ async function othersAreShownNothing() {
 await decideByKeyboard();
 await seeWhoIsIn();
 await othersAreShownNothing();
-await lookAtEverything('matcher', options.matching, ['overview', 'galleries', 'persons', 'admissions', 'audit']);
+await trySearches();
+await lookAtEverything('matcher', options.matching, ['overview', 'galleries', 'persons', 'search', 'admissions', 'audit']);
 await lookAtEverything('decider', options.deciding, ['overview', 'admissions', 'budget', 'audit']);
 await browser.close();
-console.log('the console: every page, light, dark and narrow; two decided by keyboard');
+console.log('the console: every page, light, dark and narrow; two decided by keyboard; a search');

@@ -40,5 +40,9 @@ for row in 0 4 8; do
   as registrar POST "$matching/v1/persons/person-$row/encounters" "${forms[@]}" \
     --form 'request={"galleries": ["visitors"]};type=application/json' >/dev/null
 done
-node "$root/tests/service/console_test.mjs" --browser "$browser" --pki "$work/pki" --matching "$matching" \
+for modality in face voice; do
+  "$heft" encrypt --quiet --for identification --model "$work/matcher/model.heft" --key "$work/matcher/encryption.key" \
+    --modality "$modality" --in "$work/data/$modality.npy" --row 1 --out "$work/probe-$modality.ct" >/dev/null
+done
+node "$root/tests/service/console_test.mjs" --browser "$browser" --pki "$work/pki" --probes "$work" --matching "$matching" \
   --deciding "$deciding" ${screenshots:+--screenshots "$screenshots"}
