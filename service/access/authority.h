@@ -34,7 +34,7 @@ struct CertificateRule {
 };
 
 // ApiKeyRule: the roles of a caller without a certificate that sends this key in X-Api-Key. Keys
-// are for development: they do not expire, and whoever reads a request can use its key. The caller
+// are for development: they do not expire, and a reader of a request can use its key. The caller
 // is named "api-key:NAME".
 struct ApiKeyRule {
   std::string name;
