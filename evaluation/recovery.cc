@@ -35,10 +35,10 @@ Vector Unit(const Vector& v) {
 
 // Moments: E[t t'] of the attacker's people, a little towards the identity, as they are few.
 Matrix Moments(const FeatureMatrix& known) {
-  constexpr double kShrinkage = 0.05;
+  constexpr double kOfIdentity = 0.05;
   const Matrix m = known.transpose() * known / known.rows();
-  return (1 - kShrinkage) * m +
-         kShrinkage * m.trace() / m.rows() * Matrix::Identity(m.rows(), m.cols());
+  return (1 - kOfIdentity) * m +
+         kOfIdentity * m.trace() / m.rows() * Matrix::Identity(m.rows(), m.cols());
 }
 
 // Directions: those of the moments, the largest first, one a column.

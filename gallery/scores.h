@@ -32,7 +32,7 @@ struct ScoreReply {
   std::vector<Answer> answers;
   ckks::Ciphertext scores;
   // Replaces `scores`, only in identifications: in all replies of a file, or in none.
-  std::optional<ckks::ShortCiphertext> brief;
+  std::optional<ckks::ShortCiphertext> brief = {};
 
   // Full: `scores`, or `brief` lengthened.
   ckks::Ciphertext Full(const ckks::Context& context) const;

@@ -113,7 +113,9 @@ class BudgetTest : public ::testing::Test {
     EXPECT_EQ(run.exit_code, code) << run.err;
     EXPECT_EQ(run.out, "") << "no score beside a refusal";
     EXPECT_THAT(run.err, HasSubstr(why));
-    if (code != kUsage) EXPECT_EQ(Lines(run.err), 1u);
+    if (code != kUsage) {
+      EXPECT_EQ(Lines(run.err), 1u);
+    }
   }
   static int Open(const std::string& reply, const Args& more = {"--scores"}) {
     return RunProgram(kHeft, Decrypt(reply, more)).exit_code;

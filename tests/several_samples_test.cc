@@ -218,7 +218,9 @@ TEST_F(SeveralSamplesTest, ProtectionIsMeasured) {
     double& of = most[row["stolen"]];
     of = std::max(of, d);
     // By chance one of ten functions exceeds its 97.5th percentile now and then.
-    if (row["stolen"] != "both secret keys") EXPECT_LE(d, chance + 0.15) << row["compared"];
+    if (row["stolen"] != "both secret keys") {
+      EXPECT_LE(d, chance + 0.15) << row["compared"];
+    }
   }
   EXPECT_EQ(most.size(), 3u);
   EXPECT_GT(most["both secret keys"], 0.3);

@@ -158,12 +158,12 @@ class HEFT_EXPORT Trust {
 
 // Expected: a reader's requirements for a signed file.
 struct Expected {
-  std::vector<Role> roles;      // one of these; empty: any
-  std::string kind = {};        // empty: any
-  SignerKey audience{};         // the reader; zeros: accepts only files for anybody
-  GalleryId gallery{};          // zeros: any, or any pinned one
-  uint64_t min_generation = 0;  // of the gallery
-  uint64_t now = 0;             // UnixTime; 0: the system's
+  std::vector<Role> roles = {};  // one of these; empty: any
+  std::string kind = {};         // empty: any
+  SignerKey audience{};          // the reader; zeros: accepts only files for anybody
+  GalleryId gallery{};           // zeros: any, or any pinned one
+  uint64_t min_generation = 0;   // of the gallery
+  uint64_t now = 0;              // UnixTime; 0: the system's
 };
 
 // SignedFile: the content of a signed file and its signer. These are views: the caller keeps the

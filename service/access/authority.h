@@ -27,9 +27,9 @@ const std::set<Scope>& ScopesOf(ServiceRole role);
 // CertificateRule: the roles of a caller whose certificate has this subject (common name) or
 // fingerprint.
 struct CertificateRule {
-  std::string subject;      // or
-  std::string fingerprint;  // SHA-256, hexadecimal
-  std::set<ServiceRole> roles;
+  std::string subject = {};      // or
+  std::string fingerprint = {};  // SHA-256, hexadecimal
+  std::set<ServiceRole> roles = {};
   bool carries_tokens = false;  // may bring tokens of people and relying parties
 };
 

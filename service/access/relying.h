@@ -26,10 +26,10 @@ inline constexpr char kJournalHeadHeader[] = "X-Heft-Journal-Head";
 inline constexpr size_t kLongestAudience = 255, kLongestChallenge = 256;  // bytes, decoded
 
 struct Relying {
-  std::string principal;  // the caller
-  std::string audience;   // the party that relies on it; by default the caller
-  std::string challenge;  // of the audience; empty: none
-  std::string nonce;      // of the request that asked
+  std::string principal = {};  // the caller
+  std::string audience = {};   // the party that relies on it; by default the caller
+  std::string challenge = {};  // of the audience; empty: none
+  std::string nonce = {};      // of the request that asked
 
   // Key: the same for the same purpose. It leaves the nonce out, because a repeated request has a
   // new one.

@@ -28,20 +28,20 @@ enum class PassphraseFrom {
 };
 
 struct KeyConfig {
-  std::string model, secret_key, trust;
+  std::string model = {}, secret_key = {}, trust = {};
   PassphraseFrom passphrase = PassphraseFrom::kCredential;
   int descriptor = -1;
-  std::string sealed_passphrase, seal;
+  std::string sealed_passphrase = {}, seal = {};
   bool lock_memory = true;
   bool signed_gallery = false;
 };
 
 // GalleryRule: the rule for decisions of one gallery, or of one in buckets (heft/shards.h).
 struct GalleryRule {
-  std::string name;            // for people
-  std::optional<double> fpir;  // of searches; none: they are refused
-  std::optional<double> fmr;   // of verifications; none: they are refused
-  bool automatic = true;       // admit sound templates; false: a person decides
+  std::string name = {};            // for people
+  std::optional<double> fpir = {};  // of searches; none: they are refused
+  std::optional<double> fmr = {};   // of verifications; none: they are refused
+  bool automatic = true;            // admit sound templates; false: a person decides
   bool new_identities_only = false;
   std::string shard_list = {};  // file; of a gallery in buckets
   // The content of the shard list, and the bucket of this rule, once the list is read.

@@ -104,7 +104,9 @@ TEST_F(BatcherTest, WhatCannotBeAnsweredInTimeIsToldSo) {
       begin.arrive_and_wait();
       const auto answer = world_->state().batcher.Identify(std::move(probes[i]));
       (answer.ok() ? answered : refused) += 1;
-      if (!answer.ok()) EXPECT_TRUE(absl::IsResourceExhausted(answer.status())) << answer.status();
+      if (!answer.ok()) {
+        EXPECT_TRUE(absl::IsResourceExhausted(answer.status())) << answer.status();
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();
