@@ -226,14 +226,12 @@ heft_status heft_gallery_export(const char* name, const char* out, heft_monitor 
   });
 }
 
-heft_status heft_gallery_import(const char* from, const char* name, const heft_model* model,
-                                heft_monitor monitor, void* user, heft_result** result,
-                                heft_error** error) {
+heft_status heft_gallery_import(const char* from, const char* name, heft_monitor monitor,
+                                void* user, heft_result** result, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(from, "from", name, "name", result, "result"));
-    HEFT_RETURN_IF_ERROR(Allowed(model, "model"));
-    HEFT_ASSIGN_OR_RETURN(const auto copied, heft::ImportGallery(from, name, heft::c::OrNull(model),
-                                                                 AsMonitor(monitor, user)));
+    HEFT_ASSIGN_OR_RETURN(const auto copied,
+                          heft::ImportGallery(from, name, AsMonitor(monitor, user)));
     *result = new heft_result(heft::CopiedJson(copied));
     return absl::OkStatus();
   });

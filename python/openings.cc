@@ -206,7 +206,6 @@ void DefineBudgetUse(py::module_& m) {
       .Field("limits", &BudgetUse::limits, "The limits that apply.")
       .Field("scores", &BudgetUse::scores, "Scores of the identity with the most.")
       .Field("decisions", &BudgetUse::decisions, "Decisions on the identity with the most.")
-      .Field("inherited", &BudgetUse::inherited, "Of these scores, those that version 0.1 counted.")
       .Field("identifications", &BudgetUse::identifications, "Identifications that were opened.")
       .Field("verifications", &BudgetUse::verifications, "Verifications that were opened.")
       .Field("openings", &BudgetUse::openings, "Openings with this key, for all models.")

@@ -93,7 +93,6 @@ Json BudgetJson(const BudgetUse& use) {
   Json json = {{"limits", LimitsJson(use.limits)},
                {"scores", use.scores},
                {"decisions", use.decisions},
-               {"inherited_scores", use.inherited},
                {"identifications", use.identifications},
                {"verifications", use.verifications},
                {"openings_under_key", use.openings},

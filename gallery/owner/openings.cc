@@ -236,7 +236,6 @@ Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
                 {"rejections", use.limits.rejections}}},
               {"scores", use.scores},
               {"decisions", use.decisions},
-              {"inherited_scores", use.inherited},
               {"reconstruction_cosine", use.reconstruction_cosine},
               {"identifications", use.identifications},
               {"verifications", use.verifications},

@@ -231,16 +231,14 @@ HEFT_EXPORT absl::StatusOr<RestoreResult> Restore(const std::string& snapshot,
                                                   const Monitor& monitor = {});
 
 // ExportGallery: copies one gallery into the store of a new folder, which any HEFT of this version
-// reads, without the server's files. ImportGallery: imports an exported gallery, a gallery of
-// another store, or, with its `model`, a folder of version 0.1, as `gallery`. Both copy all or
-// nothing. kAlreadyExists; kFailedPrecondition for a gallery that is older than its remembered
-// generation.
+// reads, without the server's files. ImportGallery: imports an exported gallery, or a gallery
+// of another store, as `gallery`. Both copy all or nothing. kAlreadyExists; kFailedPrecondition for
+// a gallery that is older than its remembered generation.
 HEFT_EXPORT absl::StatusOr<CopiedGallery> ExportGallery(const std::string& gallery,
                                                         const std::string& out,
                                                         const Monitor& monitor = {});
 HEFT_EXPORT absl::StatusOr<CopiedGallery> ImportGallery(const std::string& from,
                                                         const std::string& gallery,
-                                                        const Model* model = nullptr,
                                                         const Monitor& monitor = {});
 
 }  // namespace heft

@@ -165,7 +165,6 @@ struct BudgetUse {
   BudgetLimits limits;
   // Of the identity with the most, by all clients; decisions that accepted it.
   uint64_t scores = 0, decisions = 0;
-  uint64_t inherited = 0;  // of the scores: counted for everybody by version 0.1
   uint64_t identifications = 0, verifications = 0;
   uint64_t openings = 0;  // under this key, of all models: what Flooding::openings is an end to
   // That what was opened under this key can tell of it at most; and where openings end, without

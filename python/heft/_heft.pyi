@@ -984,7 +984,6 @@ class Gallery:
     def import_gallery(
         source: _Path,
         path: _Path,
-        model: Optional[Model] = None,
         *,
         progress: _Progress = None,
     ) -> CopiedGallery: ...
@@ -1491,8 +1490,6 @@ class BudgetUse:
     def scores(self) -> int: ...
     @property
     def decisions(self) -> int: ...
-    @property
-    def inherited(self) -> int: ...
     @property
     def identifications(self) -> int: ...
     @property

@@ -85,11 +85,10 @@ HEFT_C_API heft_status heft_gallery_restore(const char* snapshot, const char* fo
                                             heft_monitor monitor, void* user, heft_result** result,
                                             heft_error** error);
 // ExportGallery, ImportGallery: copies one gallery into a new folder, or from a folder. Result:
-// name, gallery_id, generation. `model`: for a folder of version 0.1; otherwise NULL.
+// name, gallery_id, generation.
 HEFT_C_API heft_status heft_gallery_export(const char* name, const char* out, heft_monitor monitor,
                                            void* user, heft_result** result, heft_error** error);
-HEFT_C_API heft_status heft_gallery_import(const char* from, const char* name,
-                                           const heft_model* model, heft_monitor monitor,
+HEFT_C_API heft_status heft_gallery_import(const char* from, const char* name, heft_monitor monitor,
                                            void* user, heft_result** result, heft_error** error);
 // RememberGeneration.
 HEFT_C_API heft_status heft_gallery_remember(const char* name, heft_error** error);
