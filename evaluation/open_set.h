@@ -66,11 +66,6 @@ class SearchTally {
   std::vector<size_t> ranks_;
 };
 
-// MeasureSearches: of one gallery.
-absl::StatusOr<SearchErrors> MeasureSearches(const FeatureMatrix& scores,
-                                             std::span<const int> probes,
-                                             std::span<const int> templates);
-
 }  // namespace heft
 
 #endif  // HEFT_EVALUATION_OPEN_SET_H_
