@@ -114,8 +114,7 @@ void AddLearning(Command command, LearnOptions* learn) {
       .Add("--degree", &t.degree, "degree of the normalisation's polynomial (default 3; paper 2)")
       .Range(2, 3);
   command.Add("--fit", &t.fit, "minimax or least_squares (default minimax; paper least_squares)");
-  command.Add("--profile", &t.profile, "parameters: thin, flooded, compact or compact-pq")
-      .ShowDefault();
+  command.Add("--profile", &t.profile, "parameters: thin, flooded or compact").ShowDefault();
   command.Add("--lambda", &t.lambda, "weight of the pairs' term").Range(0, 1).ShowDefault();
   command.Add("--margin", &t.margin, "margin of the triplets' hinge").Range(0, 2).ShowDefault();
   command.Add("--grid", &t.grid_search, "try the published grid of lambda and margin");
