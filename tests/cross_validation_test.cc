@@ -140,7 +140,6 @@ TEST_F(CrossValidationTest, RefusesModelsThatMayHaveSeenTheTestPeople) {
        {Case{{"--model", w("models"), "--fold-seed", "2"}, "not trained in fold 1"},
         Case{{"--model", w("wrong")}, "not trained in fold 1"},
         Case{{"--model", w("nowhere")}, "fold-1.heft"}, Case{{}, "--model FOLDER"},
-        Case{{"--choices", "--model", w("models")}, "--choices"},
         Case{{"--model", w("models"), "--model", w("models")}, "two sets of models are called"}}) {
     Args args = Evaluation(c.args);
     args.push_back("--quiet");
@@ -153,7 +152,8 @@ TEST_F(CrossValidationTest, RefusesModelsThatMayHaveSeenTheTestPeople) {
 }
 
 TEST_F(CrossValidationTest, ChoicesSayWhatWasComputedInPlain) {
-  const nlohmann::json result = Must(kHeft, Evaluation({"--choices", "--plain"}));
+  const nlohmann::json result = Must(kHeft, {"study", "choices", "--data", (*work_)("data"),
+                                             "--folds", "3", "--replicates", "30", "--plain"});
   const auto rows = Rows(result);
   for (const char* id : {"gamma16_degree2", "gamma16_degree3", "gamma16_degree7",
                          "gamma16_deferred", "gamma32_degree3", "weight0.5", "concatenation2"}) {

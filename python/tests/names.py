@@ -284,7 +284,7 @@ ABSENT.update(dict.fromkeys([
     "FindSigner", "IncomingRequest", "Question", "ReadTrustedModel", "TrustedServer",
 ], _SERVING))
 ABSENT.update(dict.fromkeys(
-    ["CheckStudy", "LoadStudy", "LoadedStudy", "RunStudy", "StudyOptions"],
+    ["CheckStudy", "LoadStudy", "LoadedStudy", "RunStudy", "Study", "StudyName", "StudyOptions"],
     "evaluate and its like, of data and models"))
 ABSENT.update(dict.fromkeys([
     "AddWhereTo", "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson",
