@@ -31,12 +31,13 @@ absl::StatusOr<Json> List(const char* name, const heft_options* options) {
   std::vector<std::string> where;
   OptionReader read(options);
   read.Integer("from", &list.from).Integer("count", &list.count).Texts("where", &where);
+  read.Flag("pending", &list.pending);
   HEFT_RETURN_IF_ERROR(read.Finish());
   HEFT_ASSIGN_OR_RETURN(list.where, ParseConditions(where));
   Json templates = Json::array();
   HEFT_ASSIGN_OR_RETURN(const auto next,
                         ListTemplates(name, list, [&](const ListedTemplate& listed) {
-                          templates.push_back(TemplateJson(listed));
+                          templates.push_back(ListedJson(listed));
                           return absl::OkStatus();
                         }));
   return Json({{"templates", std::move(templates)}, {"next", next ? Json(*next) : Json(nullptr)}});
@@ -150,7 +151,7 @@ heft_status heft_gallery_person(const char* name, const char* identity, heft_res
     HEFT_ASSIGN_OR_RETURN(const auto person, heft::DescribePerson(name, identity));
     Json templates = Json::array();
     for (const auto& listed : person.templates) {
-      templates.push_back(heft::c::TemplateJson(listed));
+      templates.push_back(heft::ListedJson(listed));
     }
     *result =
         new heft_result(Json({{"templates", std::move(templates)}, {"waiting", person.waiting}}));

@@ -24,6 +24,9 @@ void DefineResults(py::module_& m) {
       .Field("enrolled", &ListedTemplate::enrolled, "Unix seconds of the enrolment; 0: unknown.")
       .Field("expires", &ListedTemplate::expires, "Unix seconds of the expiry; 0: never.")
       .Field(
+          "state", [](const ListedTemplate& t) { return TemplateStateName(t.state); },
+          "active, or expired: then it is no longer matched.")
+      .Field(
           "metadata", [](const ListedTemplate& t) { return MetadataDict(t.metadata); },
           "Lists of values by key.");
   Record<PersonInfo>(m, "PersonInfo", "The templates of an identity.")

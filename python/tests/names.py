@@ -290,7 +290,7 @@ ABSENT.update(dict.fromkeys([
     "AddWhereTo", "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson",
     "DescribeAdmissions", "DescribeBudget", "DescribeCost",
     "DescribeDecision", "DescribeScores", "DescribeSigned", "EnrolJson", "GalleryJson",
-    "KeySetJson", "ModelJson", "PlanJson", "RemoveJson", "RenewJson", "RestoreJson", "RestrictionText", "VerifyJson",
+    "KeySetJson", "ListedJson", "ModelJson", "PlanJson", "RemoveJson", "RenewJson", "RestoreJson", "RestrictionText", "VerifyJson",
     "WhereJson",
 ], _JSON))
 # Each of N against all.
