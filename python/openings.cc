@@ -88,7 +88,8 @@ void DefineDecision(py::module_& m) {
       .Field("probe", &Decision::probe, "Label of the probe, as the client gave it.")
       .Field("modalities", &Decision::modalities,
              "Modalities of the probe, which select the decision table.")
-      .Field("accepted", &Decision::accepted, "Whether the probe is accepted.")
+      .Field(
+          "decision", [](const Decision& d) { return d.Verdict(); }, "accept or reject.")
       .Field("identity", &Decision::identity, "The accepted identity; empty if rejected.")
       .Field("claimed", &Decision::claimed, "The claimed identity of a verification.")
       .Field("refusal", &Decision::refusal, "Why the reply is refused; empty if it is not.")

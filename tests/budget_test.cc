@@ -206,7 +206,7 @@ TEST_F(BudgetTest, ADecisionIsOnTheKeysOwnGallery) {
   ExpectRefused(Decrypt(first, {"--scores"}), kInput, "--gallery-id " + other);
   ExpectRefused(Decrypt(first, {"--threshold", "0.3", "--gallery-id", own}), kInput, other);
   const auto named = Must(kHeft, Decrypt(first, {"--threshold", "0.3", "--gallery-id", other}));
-  EXPECT_EQ(named["accept"], true) << named;
+  EXPECT_EQ(named["decision"], "accept") << named;
   EXPECT_EQ(named["gallery"], other);
   ExpectRefused(Decrypt(second, rule), kInput, "this key's own is " + own);
   Must(kHeft, {"trust", "pin", "--trust", K("trust.heft"), "--gallery", other});
@@ -260,13 +260,13 @@ TEST_F(BudgetTest, GarbageUnderANameCostsItsSender) {
   };
   const Args strict = {"--threshold", "0.9999"}, rule = {"--threshold", "-1"};
   for (int row = 20; row < 36; ++row) {
-    EXPECT_EQ(Must(kHeft, Decrypt(claim("mallory", row), strict))["accept"], false);
+    EXPECT_EQ(Must(kHeft, Decrypt(claim("mallory", row), strict))["decision"], "reject");
   }
   const std::string more = claim("mallory", 36);
   ExpectRefused(Decrypt(more, rule), kBudget,
                 "was rejected 16 times about \"1\"; it may ask again");
   ExpectRefused(Decrypt(more, rule), kBudget, "Other clients are not affected");
-  EXPECT_EQ(Must(kHeft, Decrypt(claim("door", 4), rule))["accept"], true);
+  EXPECT_EQ(Must(kHeft, Decrypt(claim("door", 4), rule))["decision"], "accept");
   const auto use = Must(kHeft, Budget());
   EXPECT_EQ(use["identities"], 1);
   EXPECT_EQ(use["decisions"], 1) << "garbage is not charged to the person";
@@ -292,9 +292,9 @@ TEST_F(BudgetTest, GarbageUnderANameCostsItsSender) {
 TEST_F(BudgetTest, AnHonestPersonPassesAHundredTimes) {
   for (int passage = 0; passage < 100; ++passage) {
     if (passage % 4 == 0) {
-      EXPECT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.9999"}))["accept"], false);
+      EXPECT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.9999"}))["decision"], "reject");
     }
-    ASSERT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "-1"}))["accept"], true) << passage;
+    ASSERT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "-1"}))["decision"], "accept") << passage;
   }
   EXPECT_EQ(Must(kHeft, Budget())["decisions"], 100);
 }
@@ -454,7 +454,7 @@ TEST_F(BudgetTest, IdentificationsByAnybodyLockNobodyOut) {
   EXPECT_LE(use["scores"], 1) << "one client's half";
   // Who was published gives decisions, who was enrolled a minute ago gives everything.
   const auto decided = Must(kHeft, Decrypt(Verify("1"), {"--threshold", "-1"}));
-  EXPECT_EQ(decided["accept"], true);
+  EXPECT_EQ(decided["decision"], "accept");
   Enrol("6");
   const auto person = Must(kHeft, Decrypt(Verify("2")));
   EXPECT_EQ(person["candidates"].size(), 1u);

@@ -261,7 +261,7 @@ TEST_F(MeaningTest, AProbeWithoutAModalityIsTheProjectionOfWhatIsThere) {
         EXPECT_NEAR(opened["candidates"][0]["score"], score, kScoreNoise + kRounding);
       } else {
         EXPECT_THAT(opened["refused"].get<std::string>(), HasSubstr("outside"));
-        EXPECT_EQ(opened["accept"], false) << "a score outside means nothing";
+        EXPECT_EQ(opened["decision"], "reject") << "a score outside means nothing";
       }
     }
   }
@@ -274,7 +274,7 @@ TEST_F(MeaningTest, ThresholdByNameWarningAndEvidence) {
   const double score = opened["candidates"][0]["score"];
   const double threshold = model_.ThresholdFor(1e-2, model_.AllModalities())->score;
   EXPECT_EQ(opened["threshold"], threshold);
-  EXPECT_EQ(opened["accept"], score >= threshold);
+  EXPECT_EQ(opened["decision"], score >= threshold ? "accept" : "reject");
   EXPECT_THAT(opened["threshold_warning"].get<std::string>(), HasSubstr("3000 are needed"));
   const std::optional<ScoreCalibration> calibration = model_.tables[0].calibration;
   ASSERT_TRUE(calibration.has_value());

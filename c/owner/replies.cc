@@ -54,7 +54,7 @@ Json DecisionJson(const Decision& decision) {
                {"gallery", Hex(decision.gallery)},
                {"probe", decision.probe},
                {"modalities", decision.modalities},
-               {"accepted", decision.accepted},
+               {"decision", decision.Verdict()},
                {"identity", decision.identity},
                {"claimed", decision.claimed},
                {"refused", decision.refusal},

@@ -182,9 +182,9 @@ Described DescribeScores(const OpenedScores& opened,
   if (!opened.refusal.empty()) absl::StrAppend(&out.text, "refused: ", opened.refusal, "\n");
   if (threshold) {
     AddRate(*threshold, &out);
-    const bool accept = opened.Decide(*threshold).accepted;
-    out.json["accept"] = accept;
-    absl::StrAppend(&out.text, accept ? "accept" : "reject", BoundTo(opened, *threshold), "\n");
+    const std::string verdict = opened.Decide(*threshold).Verdict();
+    out.json["decision"] = verdict;
+    absl::StrAppend(&out.text, verdict, BoundTo(opened, *threshold), "\n");
   }
   out.json["candidates"] = Json::array();
   for (size_t i = 0; i < opened.candidates.size(); ++i) {
@@ -203,7 +203,7 @@ Described DescribeDecision(const Decision& decision) {
   Described out{Common(decision)};
   AddKeyWarning(decision.key_warning, &out);
   AddRate(decision.at, &out);
-  out.json["accept"] = decision.accepted;
+  out.json["decision"] = decision.Verdict();
   if (decision.accepted) out.json["identity"] = decision.identity;
   const std::string text = decision.accepted          ? absl::StrCat("accept ", decision.identity)
                            : decision.refusal.empty() ? "reject"

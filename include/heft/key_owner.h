@@ -82,6 +82,8 @@ struct Decision {
   std::string probe;                         // its label, as the client gave it
   std::vector<std::string> modalities = {};  // of the probe: whose table decided
   bool accepted = false;
+  // Verdict: the same as all interfaces write it.
+  std::string Verdict() const { return accepted ? "accept" : "reject"; }
   std::string identity;  // of whom, if accepted
   std::string claimed;   // verification: the claimed identity, accepted or not
   std::string refusal;   // as OpenedScores; never accepted where it is not empty

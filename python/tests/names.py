@@ -104,6 +104,8 @@ NAMES = {
     "LearnFolds": "Model.train_folds",
     "LearnOptions::lambda": "weight_of_pairs",
     "LikelihoodName": "Decision.likelihood",
+    "Decision::accepted": "decision",
+    "Decision::Verdict": "Decision.decision",
     "RejectionName": "Verdict.rejection",
     "ListOptions::from": "start",
     "ListTemplates": "Gallery.page",

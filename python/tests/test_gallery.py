@@ -73,7 +73,7 @@ def test_who_was_enrolled_in_bulk_leaves_with_the_key_owners_help(
     answer = world.owner.renew(held.ask_renewal(world.matcher)).signed_renewal
     done = held.renew(world.matcher, answer, trust)
     assert done.erased == 1 and done.leaving == 0 and held.info().leaving == 0
-    assert world.owner.decide(world.matcher.identify(held, world.probe(8)), score=0.5).accepted
+    assert world.owner.decide(world.matcher.identify(held, world.probe(8)), score=0.5).decision == "accept"
 
 
 def test_roll_back_and_compact(world: World, gallery: str) -> None:
