@@ -112,7 +112,7 @@ void DefineLook(Class& c) {
   const auto newest = [](const GalleryHandle& self) { return Call([&] { return self.Newest(); }); };
   c.def("__len__", [newest](const GalleryHandle& self) { return newest(self).size(); });
   c.def_property_readonly(
-      "id", [newest](const GalleryHandle& self) { return HexOf(newest(self).id()); },
+      "gallery_id", [newest](const GalleryHandle& self) { return HexOf(newest(self).id()); },
       "Random id of the gallery; 32 hexadecimal digits.");
   c.def_property_readonly(
       "generation", [newest](const GalleryHandle& self) { return newest(self).generation(); },

@@ -151,7 +151,8 @@ TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
 
 TEST_F(BudgetTest, ScoresAreAskedForAndSayWhatTheyCost) {
   Must(kHeft, Budget({"--set", "4"}));
-  const std::string reply = Verify("1"), gallery = Must(kHeft, {"inspect", K("gallery")})["id"];
+  const std::string reply = Verify("1"),
+                    gallery = Must(kHeft, {"inspect", K("gallery")})["gallery_id"];
   ExpectRefused(Decrypt(reply, {}), kInput, "a decision needs a rate");
   ExpectRefused(Decrypt(reply, {"--fmr", "0.1", "--top", "3"}), kUsage, "--scores");
   const Finished decided = RunProgram(kHeft, {"decrypt", "--model", W("model.heft"), "--secret-key",
@@ -176,7 +177,7 @@ TEST_F(BudgetTest, ScoresAreAskedForAndSayWhatTheyCost) {
 
 // Somebody else as "1" in another gallery under the same key, which the key owner admits too.
 TEST_F(BudgetTest, ADecisionIsOnTheKeysOwnGallery) {
-  const std::string own = Must(kHeft, {"inspect", K("gallery")})["id"];
+  const std::string own = Must(kHeft, {"inspect", K("gallery")})["gallery_id"];
   const auto in_other = [](Args args) {
     std::ranges::replace(args, K("gallery"), K("other"));
     return args;
@@ -193,7 +194,7 @@ TEST_F(BudgetTest, ADecisionIsOnTheKeysOwnGallery) {
   serve({"enrol"}, {"--identity", "1"});
   AdmitWaiting(in_other(of), K("secret.key"));
   Unpin(K("trust.heft"));
-  const std::string other = Must(kHeft, {"inspect", K("other")})["id"];
+  const std::string other = Must(kHeft, {"inspect", K("other")})["gallery_id"];
   EXPECT_EQ(Must(kHeft, Budget())["gallery"], own) << "the first that it saw";
   const auto reply = [&](const std::string& name) {
     Encrypt("one", {"--row", "9"});
@@ -294,7 +295,8 @@ TEST_F(BudgetTest, AnHonestPersonPassesAHundredTimes) {
     if (passage % 4 == 0) {
       EXPECT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.9999"}))["decision"], "reject");
     }
-    ASSERT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "-1"}))["decision"], "accept") << passage;
+    ASSERT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "-1"}))["decision"], "accept")
+        << passage;
   }
   EXPECT_EQ(Must(kHeft, Budget())["decisions"], 100);
 }

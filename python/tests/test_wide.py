@@ -44,7 +44,7 @@ def test_from_enrolment_to_removal(wide: World, gallery: str) -> None:
     assert [wide.owner.decide(r, fmr=0.01).decision == "accept" for r in replies] == [True, False]
 
     gone = held.remove(wide.matcher, "person 1")
-    assert gone.erased == 1 and heft.read_receipt(gone.receipts[0]).gallery == held.id
+    assert gone.erased == 1 and heft.read_receipt(gone.receipts[0]).gallery == held.gallery_id
     opened = wide.owner.open(wide.matcher.identify(gallery, wide.probe(1, 2)))
     assert [c.identity for c in opened.candidates] == ["person 0"]
 
