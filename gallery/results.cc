@@ -199,9 +199,9 @@ Described DescribeSigned(const SignedFile& file, bool believed) {
   }
   AddIfAny("request", s.request, &said);
   AddIfAny("nonce", s.nonce, &said);
-  absl::StrAppend(&said.text, "  issued at ", s.issued, ", ",
-                  s.expires == 0 ? "for ever" : absl::StrCat("good until ", s.expires),
-                  " (seconds since 1970)\n");
+  absl::StrAppend(&said.text, "  issued at ", UtcText(s.issued), ", ",
+                  s.expires == 0 ? "for ever" : absl::StrCat("good until ", UtcText(s.expires)),
+                  "\n");
   return said;
 }
 

@@ -108,7 +108,7 @@ void AddClients(const BudgetUse& use, Described* out) {
                                     {"openings", client.openings},
                                     {"slots", client.slots},
                                     {"bits_left", client.bits},
-                                    {"full_at", UtcText(client.full_at)},
+                                    {"full_at", client.full_at},
                                     {"rejections_left", client.rejections}});
     absl::StrAppend(&out->text, "\nclient ", NameOf(client.client), ": ", client.openings,
                     " openings, ", client.slots, " slots published; may be told ", client.bits,
@@ -121,7 +121,7 @@ void AddClients(const BudgetUse& use, Described* out) {
 void AddRestarts(const BudgetUse& use, Described* out) {
   out->json["restarts"] = Json::array();
   for (const BudgetUse::Restart& restart : use.restarts) {
-    out->json["restarts"].push_back({{"time", UtcText(restart.time)}, {"reason", restart.reason}});
+    out->json["restarts"].push_back({{"time", restart.time}, {"reason", restart.reason}});
     absl::StrAppend(&out->text, "\nrestarted ", UtcText(restart.time), ": ", restart.reason);
   }
   if (use.restart_count > use.restarts.size()) {
@@ -245,7 +245,7 @@ Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
               {"identities", use.identities},
               {"gallery", HexString(use.gallery)},
               {"entries", use.entries},
-              {"last_entry", UtcText(use.last_entry)},
+              {"last_entry", use.last_entry},
               {"restart_count", use.restart_count},
               {"revoked", use.successor.has_value()}};
   AddClients(use, &out);
