@@ -104,10 +104,15 @@ NAMES = {
     "LearnFolds": "Model.train_folds",
     "LearnOptions::lambda": "weight_of_pairs",
     "LikelihoodName": "Decision.likelihood",
-    "Decision::accepted": "decision",
+    "Decision::accepted": "Decision.decision",
     "Decision::Verdict": "Decision.decision",
     "RejectionName": "Verdict.rejection",
     "ListOptions::from": "start",
+    "TemplateStateName": "Template.state",
+    "GalleryInfo::id": "GalleryInfo.gallery_id",
+    "CopiedGallery::id": "CopiedGallery.gallery_id",
+    "Gallery::id": "Gallery.gallery_id",
+    "ShardList::Id": "ShardList.gallery_id",
     "ListTemplates": "Gallery.page",
     "LoadFolds": "Model.load_folds",
     "LoadModel": "Model.load",
@@ -233,6 +238,7 @@ ABSENT = {
     "NewFolder": _FILES,
     "ParseAuditHead": _TEXTS,
     "PendingJson": _JSON,
+    "ListOptions::pending": "Gallery.waiting has them",
     "ParseAuthorisedAct": _TEXTS,
     "ParseConditions": "where= takes a list of texts",
     "ParseFitKind": _TEXTS,
@@ -286,7 +292,7 @@ ABSENT.update(dict.fromkeys([
     "FindSigner", "IncomingRequest", "Question", "ReadTrustedModel", "TrustedServer",
 ], _SERVING))
 ABSENT.update(dict.fromkeys(
-    ["CheckStudy", "LoadStudy", "LoadedStudy", "RunStudy", "Study", "StudyName", "StudyOptions"],
+    ["CheckStudy", "LoadStudy", "LoadedStudy", "RunStudy", "StudyName", "StudyOptions"],
     "evaluate and its like, of data and models"))
 ABSENT.update(dict.fromkeys([
     "AddWhereTo", "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson",
