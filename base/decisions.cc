@@ -103,9 +103,10 @@ absl::StatusOr<ChosenThreshold> ChooseSearchThreshold(std::span<const SearchCali
   HEFT_RETURN_IF_ERROR(CheckRate("false positive identification rate", fpir));
   if (people == 0) return absl::InvalidArgumentError("the gallery is empty: enrol people first");
   if (searches.empty()) {
-    return absl::InvalidArgumentError(
-        "the decision table has no calibration of searches: fit it to 10 people or more (heft "
-        "calibrate --data DATA), or give --threshold");
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the decision table has no calibration of searches, which takes ", kFewestCalibrated,
+        " people with two samples each, besides those that training leaves out for "
+        "tests. Give such people to heft calibrate --data DATA, or give --threshold"));
   }
   const SearchCalibration* search = nullptr;
   uint32_t most = 0;

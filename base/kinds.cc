@@ -34,10 +34,7 @@ std::string KindName(std::string_view kind) {
       {"RLOG", "log of requests"},
       {"STND", "key of stand-ins"},
       {"AUDK", "audit key of a gallery"},
-      {"GALM", "gallery manifest"},
-      {"GBLK", "gallery block"},
       {"CNRY", "canaries, sealed"},
-      {"BUDG", "query budget of version 0.1"},
       {"JRNL", "journal of openings"},
       {"JANC", "anchor of a journal"},
       {"HEAD", "end of a journal, for servers"}};

@@ -31,12 +31,13 @@ absl::StatusOr<Json> List(const char* name, const heft_options* options) {
   std::vector<std::string> where;
   OptionReader read(options);
   read.Integer("from", &list.from).Integer("count", &list.count).Texts("where", &where);
+  read.Flag("pending", &list.pending);
   HEFT_RETURN_IF_ERROR(read.Finish());
   HEFT_ASSIGN_OR_RETURN(list.where, ParseConditions(where));
   Json templates = Json::array();
   HEFT_ASSIGN_OR_RETURN(const auto next,
                         ListTemplates(name, list, [&](const ListedTemplate& listed) {
-                          templates.push_back(TemplateJson(listed));
+                          templates.push_back(ListedJson(listed));
                           return absl::OkStatus();
                         }));
   return Json({{"templates", std::move(templates)}, {"next", next ? Json(*next) : Json(nullptr)}});
@@ -150,7 +151,7 @@ heft_status heft_gallery_person(const char* name, const char* identity, heft_res
     HEFT_ASSIGN_OR_RETURN(const auto person, heft::DescribePerson(name, identity));
     Json templates = Json::array();
     for (const auto& listed : person.templates) {
-      templates.push_back(heft::c::TemplateJson(listed));
+      templates.push_back(heft::ListedJson(listed));
     }
     *result =
         new heft_result(Json({{"templates", std::move(templates)}, {"waiting", person.waiting}}));
@@ -226,14 +227,12 @@ heft_status heft_gallery_export(const char* name, const char* out, heft_monitor 
   });
 }
 
-heft_status heft_gallery_import(const char* from, const char* name, const heft_model* model,
-                                heft_monitor monitor, void* user, heft_result** result,
-                                heft_error** error) {
+heft_status heft_gallery_import(const char* from, const char* name, heft_monitor monitor,
+                                void* user, heft_result** result, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(from, "from", name, "name", result, "result"));
-    HEFT_RETURN_IF_ERROR(Allowed(model, "model"));
-    HEFT_ASSIGN_OR_RETURN(const auto copied, heft::ImportGallery(from, name, heft::c::OrNull(model),
-                                                                 AsMonitor(monitor, user)));
+    HEFT_ASSIGN_OR_RETURN(const auto copied,
+                          heft::ImportGallery(from, name, AsMonitor(monitor, user)));
     *result = new heft_result(heft::CopiedJson(copied));
     return absl::OkStatus();
   });

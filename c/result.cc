@@ -30,15 +30,6 @@ Json ThresholdJson(const ChosenThreshold& threshold) {
           {"warning", threshold.warning}};
 }
 
-Json TemplateJson(const ListedTemplate& listed) {
-  Json metadata = Json::object();
-  for (const MetadataPair& pair : listed.metadata) metadata[pair.key].push_back(pair.value);
-  return {{"position", listed.position},    {"identity", listed.identity},
-          {"person", listed.person},        {"generation", listed.generation},
-          {"enrolled", listed.enrolled},    {"expires", listed.expires},
-          {"metadata", std::move(metadata)}};
-}
-
 Json DamagedJson(const std::vector<DamagedBlock>& damaged) {
   Json json = Json::array();
   for (const DamagedBlock& block : damaged) {

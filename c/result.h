@@ -28,7 +28,6 @@ Json HexList(const std::vector<Bytes>& list) {
 }
 
 Json ThresholdJson(const ChosenThreshold& threshold);
-Json TemplateJson(const ListedTemplate& listed);
 Json DamagedJson(const std::vector<DamagedBlock>& damaged);
 
 // Why: the error of an "overwritten" member; empty if it succeeded.

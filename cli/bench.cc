@@ -47,13 +47,10 @@ void AddBench(Command app) {
       .Range(2, 3)
       .ShowDefault();
   command.Add("--profile", &options->bench.profile, "profile of the model")
-      .Choices({"thin", "flooded", "compact", "compact-pq"})
+      .Choices({"thin", "flooded", "compact"})
       .ShowDefault();
   command.Add("--large", &options->bench.large_templates, "size of the large gallery, up to 2 GiB")
       .Range(1, 100000000)
-      .ShowDefault();
-  command.Add("--batch", &options->bench.batch, "probes in one pass over the large gallery")
-      .Range(1, 1024)
       .ShowDefault();
   command.Add("--sweep", &options->pictures,
               "measure instead how times grow with gallery, dimensions and pairs, by stage and "

@@ -56,8 +56,9 @@ void AddCalibrate(Command app) {
                  "heft calibrate --data DATA --model m.heft --out calibrated.heft", Run);
   command
       .Add("-d,--data", &options->data,
-           "data folder: 10 people or more with two samples each. People marked train or val in "
-           "its split.txt are left out if enough others remain")
+           absl::StrCat("data folder: ", kFewestCalibrated,
+                        " people or more with two samples each. People marked train or val in its "
+                        "split.txt are left out if enough others remain"))
       .Required();
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-o,--out", &options->out, "model file to write").Required();

@@ -59,6 +59,7 @@ void AddSynth(Command app);
 void AddTrain(Command app);
 void AddCalibrate(Command app);
 void AddEvaluate(Command app);
+void AddStudies(Command app);
 void AddRoc(Command app);
 void AddBench(Command app);
 

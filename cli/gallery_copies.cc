@@ -76,10 +76,8 @@ absl::Status RunExport(const Common& common, const Options& options) {
 
 absl::Status RunImport(const Common& common, const Options& options) {
   SetWriterWait(options.wait);
-  HEFT_ASSIGN_OR_RETURN(const auto model, LoadModelIfGiven(options.model));
-  HEFT_ASSIGN_OR_RETURN(
-      const CopiedGallery copied,
-      ImportGallery(options.from, options.gallery, model ? &*model : nullptr, common.monitor));
+  HEFT_ASSIGN_OR_RETURN(const CopiedGallery copied,
+                        ImportGallery(options.from, options.gallery, common.monitor));
   SayNevertheless("the import itself is complete");
   Remember(common, options.gallery);
   Tell(common, "gallery", options.gallery, copied,
@@ -143,19 +141,15 @@ void AddGalleryExport(Command group) {
 }
 
 void AddGalleryImport(Command group) {
-  const auto [command, options] = AddCommand(
-      group, "import", "copy an exported gallery, or one of version 0.1, into a store",
-      "heft-server gallery import --from old-gallery --gallery gallery --model m.heft", RunImport);
+  const auto [command, options] =
+      AddCommand(group, "import", "copy an exported gallery, or one of another store, into a store",
+                 "heft-server gallery import --from visitors --gallery store:visitors", RunImport);
   command
       .Add("--from", &options->from,
-           "output of heft-server gallery export, a gallery of another store, or a folder of "
-           "version 0.1")
+           "output of heft-server gallery export, or a gallery of another store")
       .Required();
-  command
-      .Add("-g,--gallery", &options->gallery,
-           "the new gallery, FOLDER or FOLDER:NAME; for version 0.1 it may be the same folder")
+  command.Add("-g,--gallery", &options->gallery, "the new gallery, FOLDER or FOLDER:NAME")
       .Required();
-  command.Add("-m,--model", &options->model, "model file, for a gallery of version 0.1");
   AddWait(command, &options->wait);
 }
 

@@ -3,6 +3,7 @@
 // intact.
 #include <iostream>
 
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/gallery_commands.h"
 #include "heft/results.h"
@@ -95,29 +96,32 @@ absl::Status RunStats(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-Json TemplateJson(const ListedTemplate& t) {
-  Json metadata = Json::array();
-  for (const MetadataPair& pair : t.metadata) metadata.push_back(pair.key + "=" + pair.value);
-  return {{"position", t.position},     {"identity", t.identity}, {"person", t.person},
-          {"generation", t.generation}, {"enrolled", t.enrolled}, {"expires", t.expires},
-          {"metadata", metadata}};
+// Columns of fixed width, as a gallery is listed while it is read; a longer name moves its row.
+constexpr char kColumns[] = "%-24s  %-20s  %-7s  %-20s  %8s  %s\n";
+
+std::string HeaderText() {
+  return absl::StrFormat(kColumns, "identity", "enrolled at", "state", "expires", "position",
+                         "metadata");
 }
 
 std::string TemplateText(const ListedTemplate& t) {
-  std::string text = absl::StrCat(t.position, "\t", t.identity, "\t", t.person, "\t",
-                                  TimeText(t.enrolled, "unknown"), "\t", TimeText(t.expires));
-  for (const MetadataPair& pair : t.metadata)
-    absl::StrAppend(&text, "\t", pair.key, "=", pair.value);
-  return text;
+  const bool pending = t.state == TemplateState::kPending;
+  std::vector<std::string> metadata;
+  for (const MetadataPair& pair : t.metadata) metadata.push_back(pair.key + "=" + pair.value);
+  return absl::StrFormat(kColumns, t.identity, pending ? "-" : TimeText(t.enrolled, "unknown"),
+                         TemplateStateName(t.state), pending ? "-" : TimeText(t.expires),
+                         pending ? "-" : absl::StrCat(t.position), absl::StrJoin(metadata, " "));
 }
 
 // Written while it is read, because a gallery may be larger than memory.
 absl::Status RunList(const Common& common, const Options& options) {
   ListOptions list = options.list;
   HEFT_ASSIGN_OR_RETURN(list.where, ParseConditions(options.where));
+  list.pending = true;
   const char* before = common.json ? "{\"templates\": [\n" : "";
+  if (!common.json) std::cout << HeaderText();
   const auto next = ListTemplates(options.gallery, list, [&](const ListedTemplate& t) {
-    std::cout << before << (common.json ? TemplateJson(t).dump(-1) : TemplateText(t) + "\n");
+    std::cout << before << (common.json ? ListedJson(t).dump(-1) : TemplateText(t));
     before = common.json ? ",\n" : "";
     if (Interrupted()) return absl::CancelledError("interrupted");
     return std::cout ? absl::OkStatus() : absl::UnavailableError("cannot write to stdout");
@@ -189,7 +193,7 @@ void AddGalleryStats(Command group) {
 
 void AddGalleryList(Command group) {
   const auto [command, options] =
-      AddReading(group, "list", "list the templates of a gallery, page by page",
+      AddReading(group, "list", "list who is enrolled in a gallery, since when and in which state",
                  " --from 0 --count 100 --where site=berlin", RunList);
   command.Add("--from", &options->list.from, "first position").ShowDefault();
   command.Add("--count", &options->list.count, "maximum number; 0: all").ShowDefault();

@@ -30,6 +30,7 @@ int main(int argc, char** argv) {
     AddRekey(app);
     AddTrust(app);
     AddEvaluate(app);
+    AddStudies(app);
     AddRoc(app);
     AddInspect(app, DescribeAnything);
     AddBench(app);

@@ -18,14 +18,13 @@ namespace {
 struct Options {
   std::string model, in, enrolment_in, relin, galois, modality, key_id_of, out;
   std::vector<std::string> inputs, labels;
-  SealCompression compression = SealCompression::kZstd;
   SealRing ring = SealRing::kMatching;
 };
 
 absl::Status ExportParameters(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
   HEFT_ASSIGN_OR_RETURN(const SealParameters made,
-                        ExportSealParameters(model, options.compression, options.ring));
+                        ExportSealParameters(model, SealCompression::kZstd, options.ring));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, made.parameters));
   Json modalities = Json::array();
   for (size_t i = 0; i < model.modalities.size(); ++i) {
@@ -56,7 +55,7 @@ absl::Status ExportEncryptionKey(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(
       const std::vector<uint8_t> bytes,
-      ExportSealEncryptionKey(model, key, options.in, options.compression, options.ring));
+      ExportSealEncryptionKey(model, key, options.in, SealCompression::kZstd, options.ring));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Print(common, {{"out", options.out}, {"bytes", bytes.size()}},
         absl::StrCat("SEAL public key: ", options.out, ", ", HumanBytes(bytes.size())));
@@ -68,7 +67,7 @@ absl::Status ExportSamples(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(SealSamples samples,
                         ExportSealSamples(model, {std::move(bytes), options.in},
-                                          options.compression, common.monitor));
+                                          SealCompression::kZstd, common.monitor));
   NamedFiles files;
   Json list = Json::array();
   const size_t count = samples.ciphertexts.size();
@@ -88,7 +87,7 @@ absl::Status ExportScores(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(SealScores scores,
-                        ExportSealScores(model, bytes, options.in, options.compression));
+                        ExportSealScores(model, bytes, options.in, SealCompression::kZstd));
   const bool verification = scores.kind == ScoreKind::kVerification;
   NamedFiles files;
   Json replies = Json::array();
@@ -189,7 +188,6 @@ auto AddExport(Command app, const std::string& name, const std::string& descript
   command.Add("-m,--model", &options->model, "model file").Required();
   if (!input.empty()) command.Add("-i,--in", &options->in, input).Required();
   command.Add("-o,--out", &options->out, output).Required();
-  AddCompressionOption(command, &options->compression);
   return added;
 }
 
@@ -210,17 +208,6 @@ Command ImportGroup(Command app) {
 
 Command ExportGroup(Command app) {
   return app.Group("export", "make objects of Microsoft SEAL 4.x from HEFT files");
-}
-
-void AddCompressionOption(Command command, SealCompression* compression) {
-  command
-      .Add(
-          "--compression",
-          [compression](const std::string& name) {
-            *compression = ParseSealCompression(name).value_or(*compression);
-          },
-          "compression of SEAL's objects (default zstd)")
-      .Choices({"none", "zlib", "zstd"});
 }
 
 void AddRingOption(Command command, SealRing* ring) {

@@ -21,9 +21,6 @@ void AddSecrets(Command app);
 Command ImportGroup(Command app);
 Command ExportGroup(Command app);
 
-// --compression none, zlib or zstd.
-void AddCompressionOption(Command command, SealCompression* compression);
-
 // --ring matching or enrolment, of a profile with two.
 void AddRingOption(Command command, SealRing* ring);
 

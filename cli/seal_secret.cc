@@ -12,7 +12,6 @@ struct Options {
   KeyOptions key;
   std::string in, enrolment_in, key_id_of, out;
   SealOptions seal;
-  SealCompression compression = SealCompression::kZstd;
   SealRing ring = SealRing::kMatching;
 };
 
@@ -38,7 +37,7 @@ absl::Status ExportSecretKey(const Common& common, const Options& options) {
 absl::Status ExportEvaluationKeys(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(options.key));
   HEFT_ASSIGN_OR_RETURN(SealEvaluationKeys keys,
-                        ExportSealEvaluationKeys(owner, options.compression, common.monitor));
+                        ExportSealEvaluationKeys(owner, SealCompression::kZstd, common.monitor));
   HEFT_RETURN_IF_ERROR(
       WriteNewFiles(options.out, {{"relin_keys.seal", std::move(keys.relinearisation)},
                                   {"galois_keys.seal", std::move(keys.galois)}}));
@@ -90,7 +89,6 @@ void AddSecrets(Command app) {
       "evaluation-keys --model m.heft --secret-key secret.key --out seal-keys",
       ExportEvaluationKeys);
   keys.Add("-o,--out", &of_keys->out, "folder for relin_keys.seal and galois_keys.seal").Required();
-  AddCompressionOption(keys, &of_keys->compression);
 }
 
 }  // namespace heft::cli

@@ -113,17 +113,8 @@ void AddLearning(Command command, LearnOptions* learn) {
   command
       .Add("--degree", &t.degree, "degree of the normalisation's polynomial (default 3; paper 2)")
       .Range(2, 3);
-  command.Add("--fit", &t.fit, "minimax or least_squares (default minimax; paper least_squares)");
-  command.Add("--profile", &t.profile, "parameters: thin, flooded, compact or compact-pq")
-      .ShowDefault();
-  command.Add("--lambda", &t.lambda, "weight of the pairs' term").Range(0, 1).ShowDefault();
-  command.Add("--margin", &t.margin, "margin of the triplets' hinge").Range(0, 2).ShowDefault();
-  command.Add("--grid", &t.grid_search, "try the published grid of lambda and margin");
+  command.Add("--profile", &t.profile, "parameters: thin, flooded or compact").ShowDefault();
   command.Add("--epochs", &t.epochs, "0: from the recipe").Range(0, 1e6).ShowDefault();
-  command.Add("--learning-rate", &t.learning_rate, "0: from the recipe").Range(0, 10).ShowDefault();
-  command.Add("--weight-decay", &t.weight_decay, "weight decay of the optimiser")
-      .Range(0, 1)
-      .ShowDefault();
   command
       .Add("--shrinkage", &t.shrinkage,
            "shrinkage of the within-class covariance (default: chosen on people left out)")

@@ -51,7 +51,7 @@ absl::Status List(const Common& common, const Options& options) {
   for (const Trust::Key& key : trust.revoked()) add("revoked", key);
   for (const Trust::PinnedGallery& gallery : trust.galleries()) {
     json["galleries"].push_back(
-        {{"id", HexString(gallery.id)}, {"generation", gallery.generation}});
+        {{"gallery_id", HexString(gallery.id)}, {"generation", gallery.generation}});
     absl::StrAppend(&text, "gallery  ", HexString(gallery.id), ", from generation ",
                     gallery.generation, " on\n");
   }

@@ -226,11 +226,6 @@ absl::StatusOr<Costs> CostsOf(const ScoreSet& scores) {
 
 }  // namespace
 
-LabelledScores ToEvidence(const LabelledScores& scores, const ScoreCalibration& calibration) {
-  return {FeatureMatrix((scores.scores.array() * calibration.slope + calibration.intercept)),
-          scores.identities};
-}
-
 absl::StatusOr<EvidenceQuality> MeasureEvidence(std::span<const LabelledScores> ratios,
                                                 const BootstrapOptions& options) {
   std::vector<Comparisons> lists;

@@ -19,9 +19,6 @@
 
 namespace heft {
 
-// ToEvidence: scores as a calibration reads them.
-LabelledScores ToEvidence(const LabelledScores& scores, const ScoreCalibration& calibration);
-
 // EvidenceBin: comparisons of about the same evidence. `observed` is the logarithm of their genuine
 // share over their impostor share, each kind over all of its comparisons: what the evidence should
 // have been. Infinite where one kind is missing.

@@ -107,11 +107,8 @@ TEST(Evidence, QualityIsMeasuredOverSets) {
   }
 }
 
-TEST(Evidence, CalibrationIsApplied) {
+TEST(Evidence, NoScoresAndInfiniteOnesAreRefused) {
   LabelledScores scores = Ratios(1, 3, 1);
-  const LabelledScores ratios = ToEvidence(scores, {2, -1});
-  EXPECT_DOUBLE_EQ(ratios.scores(0, 1), 2 * scores.scores(0, 1) - 1);
-  EXPECT_EQ(ratios.identities, scores.identities);
   EXPECT_FALSE(MeasureEvidence(std::span<const LabelledScores>()).ok());
   scores.scores(0, 1) = std::numeric_limits<double>::infinity();
   EXPECT_FALSE(MeasureEvidence(std::span(&scores, 1)).ok());

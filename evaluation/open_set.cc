@@ -76,12 +76,4 @@ absl::StatusOr<SearchErrors> SearchTally::Finish() const {
   return out;
 }
 
-absl::StatusOr<SearchErrors> MeasureSearches(const FeatureMatrix& scores,
-                                             std::span<const int> probes,
-                                             std::span<const int> templates) {
-  SearchTally tally;
-  HEFT_RETURN_IF_ERROR(tally.Add(scores, probes, templates));
-  return tally.Finish();
-}
-
 }  // namespace heft

@@ -35,8 +35,8 @@ namespace heft {
 // and both triangles are read. `sets`: one or more sets of people who took no part in anything
 // before; people of different sets are never compared. A person is enrolled with the first
 // `templates` samples, or fewer if there are fewer. All samples of the person are probes against
-// everybody else in the set. kInvalidArgument for fewer than kFewestPeople in all sets together.
-inline constexpr uint64_t kFewestPeople = 10;
+// everybody else in the set. kInvalidArgument for fewer than kFewestCalibrated in all sets
+// together.
 absl::StatusOr<SearchCalibration> FitSearches(std::span<const LabelledScores> sets,
                                               uint32_t templates = 1,
                                               const BootstrapOptions& options = {});
@@ -65,11 +65,6 @@ class SearchTally {
   std::vector<double> strangers_, mated_;  // best scores; -inf where another one was better
   std::vector<size_t> ranks_;
 };
-
-// MeasureSearches: of one gallery.
-absl::StatusOr<SearchErrors> MeasureSearches(const FeatureMatrix& scores,
-                                             std::span<const int> probes,
-                                             std::span<const int> templates);
 
 }  // namespace heft
 

@@ -77,9 +77,10 @@ absl::StatusOr<Searches> CollectSearches(std::span<const LabelledScores> sets, u
     HEFT_RETURN_IF_ERROR(CheckFinite(set.scores, "scores"));
     AddSet(set, templates, &out);
   }
-  if (out.People() < kFewestPeople || out.falling.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        out.People(), " people are too few to calibrate searches: ", kFewestPeople, " are needed"));
+  if (out.People() < kFewestCalibrated || out.falling.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(out.People(), " people are too few to calibrate searches: ", kFewestCalibrated,
+                     " are needed"));
   }
   std::ranges::sort(out.falling, [](const Best& a, const Best& b) {
     return std::tie(b.score, a.probe, a.person) < std::tie(a.score, b.probe, b.person);

@@ -268,7 +268,7 @@ SearchCalibration AgainstWolves(SearchCalibration search, const Wolves& wolves, 
   // For a search among this many people that names a candidate at this rate.
   constexpr double kUsualPeople = 100, kUsualRate = 1e-2;
   const auto people = static_cast<size_t>(wolves.People());
-  if (people < kFewestPeople) return search;
+  if (people < kFewestCalibrated) return search;
   Searches most;
   double highest = -1;
   for (const WolfScores& pack : wolves.packs) {

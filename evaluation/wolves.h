@@ -68,7 +68,7 @@ std::vector<DecisionThreshold> AgainstWolves(std::vector<DecisionThreshold> curv
 
 // AgainstWolves: of searches: the tail of the most successful pack's scores with people who have
 // each `search.templates` templates takes the place of strangers'. All wolves' searches are alike.
-// Unchanged where fewer than kFewestPeople have a template.
+// Unchanged where fewer than kFewestCalibrated have a template.
 SearchCalibration AgainstWolves(SearchCalibration search, const Wolves& wolves, uint64_t seed);
 
 }  // namespace heft

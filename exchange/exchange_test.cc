@@ -34,7 +34,7 @@ class ExchangeTest : public ::testing::Test {
  protected:
   struct World {
     Model model = testing::RandomModel({24, 16}, 16, 3);
-    Model other = testing::RandomModel({24, 16}, 16, 3, "compact-pq");
+    Model other = testing::RandomModel({24, 16}, 16, 3, "thin");
     KeyOwner owner = testing::AllowScores(*KeyOwner::Generate(model));
     std::vector<uint8_t> encryption = owner.EncryptionKey();
     Client client = *Client::Create(model, encryption);

@@ -5,15 +5,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status.h"
 
 namespace heft {
 namespace {
 
 // Filled: `study`, with those options that it has of the ones that studies have in common.
-template <typename Study>
-Study Filled(const StudyOptions& options, Study study = {}) {
+template <typename Options>
+Options Filled(const StudyOptions& options, Options study = {}) {
   study.command = options.command;
   if constexpr (requires { study.seed; }) study.seed = options.seed;
   if constexpr (requires { study.pictures; }) {
@@ -35,68 +34,65 @@ Study Filled(const StudyOptions& options, Study study = {}) {
   return study;
 }
 
-bool OfSamples(const StudyOptions& options) { return !options.samples.empty(); }
+absl::Status Wrong(const StudyOptions& options, std::string_view why) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("study ", StudyName(options.study), ": ", std::string(why)));
+}
 
-absl::Status CheckOne(const StudyOptions& options) {
-  std::vector<std::string> asked;
-  const auto add = [&](bool given, const char* name) {
-    if (given) asked.push_back(name);
-  };
-  add(options.searches, "--searches");
-  add(!options.protocol.empty(), "--protocol");
-  add(!options.distractors.empty(), "--distractors");
-  add(options.protection, "--protection");
-  add(OfSamples(options), "--samples");
-  add(options.choices, "--choices");
-  add(options.partial_probes, "--partial-probes");
-  // Of folds these go together.
-  const bool together = options.choices && options.partial_probes && asked.size() == 2;
-  if (asked.size() > 1 && !together) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        absl::StrJoin(asked, " and "), " measure different things: give one at a time"));
+// What the study has no use for.
+absl::Status CheckUses(const StudyOptions& options) {
+  const Study study = options.study;
+  const bool evaluation = study == Study::kEvaluation;
+  if (options.plain && (study == Study::kSearches || study == Study::kProtection)) {
+    return Wrong(options, "--plain has no effect: leave it out");
   }
-  if (options.plain && (options.searches || options.protection)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--plain has no effect with ", asked[0], ": leave it out"));
-  }
-  if (!options.strangers.empty() && options.distractors.empty()) {
-    return absl::InvalidArgumentError("--strangers needs --distractors FOLDER");
+  if (options.partial_probes && !evaluation && study != Study::kChoices) {
+    return Wrong(options, "--partial-probes has no effect: leave it out");
   }
   // Samples that are drawn or averaged before a comparison have no pairs to list, and a large
   // gallery has too many.
-  const bool without_scores = options.searches || !options.distractors.empty() ||
-                              options.protection || OfSamples(options) || options.choices;
-  if (without_scores && options.scores) {
-    return absl::InvalidArgumentError(absl::StrCat("--scores cannot be combined with ", asked[0]));
+  if (options.scores && !evaluation && study != Study::kProtocol) {
+    return Wrong(options, "there are no pairs to list: leave out --scores");
+  }
+  if (options.pictures && study == Study::kGallery) {
+    return Wrong(options, "it draws no pictures: leave out --pictures");
+  }
+  if (options.pictures && study == Study::kProtocol) {
+    return Wrong(options, "its pictures are drawn into --report: leave out --pictures");
   }
   return absl::OkStatus();
 }
 
-// The complaint about the models of the requested study; empty if they fit.
-std::string WrongModels(const StudyOptions& options) {
-  const bool one = options.models.size() == 1;
-  if (options.searches) {
-    return one ? "" : "with --searches give one --model, FILE or FOLDER of folds";
+// The complaint about the inputs of the study; empty if they fit.
+std::string WrongInputs(const StudyOptions& options) {
+  const bool one = options.models.size() == 1, folds = options.folds > 0;
+  switch (options.study) {
+    case Study::kSearches:
+      return one ? "" : "give one --model, FILE or FOLDER of folds";
+    case Study::kProtocol:
+      if (options.protocol.empty()) return "give --protocol FOLDER";
+      return one && !folds ? "" : "give one --model FILE, and no --folds";
+    case Study::kGallery:
+      if (options.distractors.empty()) return "give --distractors FOLDER";
+      return one && !folds ? "" : "give one --model FILE, and no --folds";
+    case Study::kProtection:
+      return one && !folds ? "" : "give one --model FILE, and no --folds";
+    case Study::kSamples:
+      if (options.samples.empty()) return "give numbers of samples with --samples";
+      return one && folds ? "" : "give --folds, and one folder of models with --model";
+    case Study::kChoices:
+      return folds && options.models.empty() ? ""
+                                             : "give --folds, and no --model: it trains its own";
+    case Study::kEvaluation:
+      if (folds && options.models.empty()) {
+        return "with --folds give --model FOLDER, made by heft train --folds";
+      }
+      if (!folds && (options.partial_probes || options.plain)) {
+        return "--partial-probes and --plain need --folds";
+      }
+      return one || folds ? "" : "give one model with --model, or --folds";
   }
-  if (!options.protocol.empty()) {
-    return one && options.folds == 0 ? "" : "with --protocol give one --model FILE, and no --folds";
-  }
-  if (!options.distractors.empty()) {
-    return one && options.folds == 0 ? ""
-                                     : "with --distractors give one --model FILE, and no --folds";
-  }
-  if (options.folds > 0) {
-    if (options.protection) return "--protection takes one model, and no --folds";
-    if (OfSamples(options) && !one) return "--samples takes one folder of models, with --model";
-    if (options.choices != options.models.empty()) {
-      return "with --folds give --model FOLDER, made by heft train --folds, or --choices";
-    }
-    return "";
-  }
-  if (options.choices || options.partial_probes || options.plain || OfSamples(options)) {
-    return "--choices, --partial-probes, --plain and --samples need --folds";
-  }
-  return one ? "" : "give one model with --model, or --folds";
+  return "";
 }
 
 // The models of every folder named; several are told apart by their folders' names.
@@ -116,46 +112,63 @@ absl::StatusOr<std::vector<FoldModels>> LoadAllFolds(const StudyOptions& options
 
 absl::StatusOr<Report> Measure(const LoadedStudy& study, const Monitor& monitor) {
   const auto& [options, data, sets, distractors, strangers] = study;
-  if (options.choices) return CompareChoices(data, Filled<FoldOptions>(options), monitor);
+  if (options.study == Study::kChoices) {
+    return CompareChoices(data, Filled<FoldOptions>(options), monitor);
+  }
   const std::vector<Model>& models = sets[0].models;
-  if (options.searches) {
-    return EvaluateSearches(data, models, Filled(options, options.searched_by), monitor);
-  }
-  if (!options.protocol.empty()) {
-    const std::string names = options.names.empty() ? options.data + "/names.txt" : options.names;
-    return EvaluateProtocol(data, models[0], options.protocol, names,
-                            Filled<ProtocolOptions>(options), monitor);
-  }
-  if (!options.distractors.empty()) {
-    return EvaluateGallery(data, models[0], *distractors, strangers ? &*strangers : nullptr,
-                           Filled<GalleryOptions>(options), monitor);
-  }
-  if (OfSamples(options)) {
-    SampleStudyOptions sampled = Filled(options, options.sampled_by);
-    sampled.samples = options.samples;
-    return EvaluateSamples(data, models, sampled, monitor);
+  switch (options.study) {
+    case Study::kSearches:
+      return EvaluateSearches(data, models, Filled(options, options.searched_by), monitor);
+    case Study::kProtection:
+      return EvaluateProtection(data, models[0], Filled(options, options.protected_by), monitor);
+    case Study::kSamples: {
+      SampleStudyOptions sampled = Filled(options, options.sampled_by);
+      sampled.samples = options.samples;
+      return EvaluateSamples(data, models, sampled, monitor);
+    }
+    case Study::kProtocol: {
+      const std::string names = options.names.empty() ? options.data + "/names.txt" : options.names;
+      return EvaluateProtocol(data, models[0], options.protocol, names,
+                              Filled<ProtocolOptions>(options), monitor);
+    }
+    case Study::kGallery:
+      return EvaluateGallery(data, models[0], *distractors, strangers ? &*strangers : nullptr,
+                             Filled<GalleryOptions>(options), monitor);
+    default:
+      break;
   }
   if (options.folds > 0) return EvaluateFolds(data, sets, Filled<FoldOptions>(options), monitor);
-  if (options.protection) {
-    return EvaluateProtection(data, models[0], Filled(options, options.protected_by), monitor);
-  }
   return Evaluate(data, models[0], Filled<EvaluationOptions>(options), monitor);
 }
 
 }  // namespace
 
+std::string StudyName(Study study) {
+  switch (study) {
+    case Study::kChoices:
+      return "choices";
+    case Study::kSearches:
+      return "searches";
+    case Study::kProtection:
+      return "protection";
+    case Study::kSamples:
+      return "samples";
+    case Study::kProtocol:
+      return "protocol";
+    case Study::kGallery:
+      return "gallery";
+    case Study::kEvaluation:
+      break;
+  }
+  return "evaluation";
+}
+
 absl::Status CheckStudy(const StudyOptions& options) {
-  HEFT_RETURN_IF_ERROR(CheckOne(options));
-  if (std::string wrong = WrongModels(options); !wrong.empty()) {
-    return absl::InvalidArgumentError(wrong);
-  }
-  if (!options.pictures) return absl::OkStatus();
-  if (!options.distractors.empty()) {
-    return absl::InvalidArgumentError("--distractors draws no pictures: leave out --pictures");
-  }
-  if (options.protocol.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      "--protocol draws its pictures into --report: leave out --pictures");
+  HEFT_RETURN_IF_ERROR(CheckUses(options));
+  const std::string wrong = WrongInputs(options);
+  if (wrong.empty()) return absl::OkStatus();
+  return options.study == Study::kEvaluation ? absl::InvalidArgumentError(wrong)
+                                             : Wrong(options, wrong);
 }
 
 absl::StatusOr<LoadedStudy> LoadStudy(const StudyOptions& options) {
@@ -168,10 +181,10 @@ absl::StatusOr<LoadedStudy> LoadStudy(const StudyOptions& options) {
   HEFT_ASSIGN_OR_RETURN(Model model, LoadModel(options.models[0]));
   HEFT_ASSIGN_OR_RETURN(TrainingData data, TrainingData::Load(options.data, SplitSeed(model)));
   LoadedStudy study = {options, std::move(data), {{"", {std::move(model)}}}};
-  if (!options.distractors.empty()) {
+  if (options.study == Study::kGallery) {
     HEFT_ASSIGN_OR_RETURN(study.distractors, TrainingData::Load(options.distractors));
   }
-  if (!options.strangers.empty()) {
+  if (options.study == Study::kGallery && !options.strangers.empty()) {
     HEFT_ASSIGN_OR_RETURN(study.strangers, TrainingData::Load(options.strangers));
   }
   return study;
@@ -180,15 +193,17 @@ absl::StatusOr<LoadedStudy> LoadStudy(const StudyOptions& options) {
 absl::StatusOr<Report> RunStudy(const LoadedStudy& study, const Monitor& monitor) {
   const StudyOptions& options = study.options;
   HEFT_RETURN_IF_ERROR(CheckStudy(options));
-  if (!options.choices && (study.models.empty() || study.models[0].models.empty())) {
+  if (options.study != Study::kChoices &&
+      (study.models.empty() || study.models[0].models.empty())) {
     return absl::InvalidArgumentError("a study without models: load it with LoadStudy");
   }
-  const bool protocol = !options.protocol.empty(), gallery = !options.distractors.empty();
+  const bool protocol = options.study == Study::kProtocol;
+  const bool gallery = options.study == Study::kGallery;
   if (gallery && !study.distractors) {
     return absl::InvalidArgumentError("a gallery without distractors: load it with LoadStudy");
   }
   HEFT_ASSIGN_OR_RETURN(Report report, Measure(study, monitor));
-  if (options.folds == 0 && !options.searches && !protocol && !gallery) {
+  if (options.folds == 0 && options.study != Study::kSearches && !protocol && !gallery) {
     report.json["model"]["file"] = options.models[0];
     return report;
   }

@@ -21,21 +21,24 @@ std::string Why(const StudyOptions& options) {
   return std::string(status.message());
 }
 
-TEST(StudyTest, OneAtATime) {
+// What a study would leave out silently is refused.
+TEST(StudyTest, EachUsesWhatItIsGiven) {
   StudyOptions one = {.data = "data", .models = {"m.heft"}};
   EXPECT_TRUE(CheckStudy(one).ok());
-  one.searches = one.protection = true;
-  EXPECT_THAT(Why(one), HasSubstr("--searches and --protection measure different things"));
-  one.protection = false;
+  one.study = Study::kSearches;
   EXPECT_TRUE(CheckStudy(one).ok());
   one.plain = true;
-  EXPECT_THAT(Why(one), HasSubstr("--plain has no effect with --searches"));
+  EXPECT_THAT(Why(one), HasSubstr("study searches: --plain has no effect"));
   one.plain = false, one.scores = true;
-  EXPECT_THAT(Why(one), HasSubstr("--scores cannot be combined with --searches"));
-  StudyOptions folds = {.folds = 3, .choices = true, .partial_probes = true};
-  EXPECT_TRUE(CheckStudy(folds).ok()) << "these go together";
-  folds.protocol = "lists";
-  EXPECT_THAT(Why(folds), HasSubstr("give one at a time"));
+  EXPECT_THAT(Why(one), HasSubstr("leave out --scores"));
+  one.scores = false, one.partial_probes = true;
+  EXPECT_THAT(Why(one), HasSubstr("--partial-probes has no effect"));
+  EXPECT_THAT(Why({.study = Study::kProtocol, .models = {"a"}, .protocol = "l", .pictures = true}),
+              HasSubstr("drawn into --report"));
+  EXPECT_THAT(
+      Why({.study = Study::kGallery, .models = {"a"}, .distractors = "d", .pictures = true}),
+      HasSubstr("draws no pictures"));
+  EXPECT_TRUE(CheckStudy({.study = Study::kChoices, .folds = 3, .partial_probes = true}).ok());
 }
 
 TEST(StudyTest, EachTakesModelsOfItsOwn) {
@@ -43,19 +46,26 @@ TEST(StudyTest, EachTakesModelsOfItsOwn) {
   EXPECT_THAT(Why({.models = {"a", "b"}}), HasSubstr("give one model"));
   EXPECT_THAT(Why({.models = {"a"}, .plain = true}), HasSubstr("need --folds"));
   EXPECT_THAT(Why({.folds = 3}), HasSubstr("with --folds give --model FOLDER"));
-  EXPECT_THAT(Why({.models = {"a"}, .folds = 3, .choices = true}), HasSubstr("or --choices"));
-  EXPECT_THAT(Why({.models = {"a"}, .folds = 3, .protection = true}), HasSubstr("takes one model"));
-  EXPECT_THAT(Why({.models = {"a", "b"}, .folds = 3, .samples = {1, 2}}),
-              HasSubstr("one folder of models"));
-  EXPECT_THAT(Why({.models = {"a", "b"}, .searches = true}), HasSubstr("one --model, FILE or"));
-  EXPECT_THAT(Why({.models = {"a"}, .folds = 3, .protocol = "lists"}), HasSubstr("and no --folds"));
-  EXPECT_THAT(Why({.models = {"a"}, .protocol = "lists", .pictures = true}),
-              HasSubstr("draws its pictures into --report"));
-  EXPECT_THAT(Why({.models = {"a"}, .folds = 3, .distractors = "d"}), HasSubstr("and no --folds"));
-  EXPECT_THAT(Why({.models = {"a"}, .strangers = "s"}),
-              HasSubstr("--strangers needs --distractors"));
-  EXPECT_TRUE(CheckStudy({.models = {"a"}, .distractors = "d", .plain = true}).ok());
   EXPECT_TRUE(CheckStudy({.models = {"a", "b"}, .folds = 3}).ok());
+  EXPECT_THAT(Why({.study = Study::kChoices, .models = {"a"}, .folds = 3}),
+              HasSubstr("no --model"));
+  EXPECT_THAT(Why({.study = Study::kProtection, .models = {"a"}, .folds = 3}),
+              HasSubstr("no --folds"));
+  EXPECT_THAT(Why({.study = Study::kSamples, .models = {"a", "b"}, .folds = 3}),
+              HasSubstr("one folder of models"));
+  EXPECT_THAT(Why({.study = Study::kSamples, .models = {"a"}, .folds = 3, .samples = {}}),
+              HasSubstr("--samples"));
+  EXPECT_THAT(Why({.study = Study::kSearches, .models = {"a", "b"}}),
+              HasSubstr("one --model, FILE or"));
+  EXPECT_THAT(Why({.study = Study::kProtocol, .models = {"a"}, .folds = 3, .protocol = "lists"}),
+              HasSubstr("and no --folds"));
+  EXPECT_THAT(Why({.study = Study::kProtocol, .models = {"a"}}), HasSubstr("--protocol FOLDER"));
+  EXPECT_THAT(Why({.study = Study::kGallery, .models = {"a"}, .folds = 3, .distractors = "d"}),
+              HasSubstr("and no --folds"));
+  EXPECT_THAT(Why({.study = Study::kGallery, .models = {"a"}}), HasSubstr("--distractors FOLDER"));
+  EXPECT_TRUE(
+      CheckStudy({.study = Study::kGallery, .models = {"a"}, .distractors = "d", .plain = true})
+          .ok());
 }
 
 TEST(StudyTest, RunsWhatItsFilesSay) {

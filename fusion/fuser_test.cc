@@ -98,26 +98,5 @@ TEST_P(FuserTest, WrongInputsAreRefused) {
 INSTANTIATE_TEST_SUITE_P(All, FuserTest, ::testing::ValuesIn(testing::FusionCases()),
                          testing::FusionCaseName);
 
-class PostQuantumTest : public testing::FusionTest {
- protected:
-  void SetUp() override { Prepare(GetParam(), "compact-pq"); }
-};
-
-TEST_P(PostQuantumTest, FusedTemplateIsThePlainOne) {
-  const auto sample = RandomSample();
-  const std::vector<double> expected = FusePlain(model_, sample);
-  auto fused = FuseSample(sample);
-  ASSERT_TRUE(fused.ok()) << fused.status();
-  const auto slots = Open(fused->z);
-  for (size_t t = 0; t < slots.size(); ++t) {
-    EXPECT_NEAR(slots[t].real(), expected[t % model_.gamma], 1e-2);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(All, PostQuantumTest,
-                         ::testing::Values(testing::FusionCase{
-                             "pair_512_g32_cubic", {512, 512}, 32, 3}),
-                         testing::FusionCaseName);
-
 }  // namespace
 }  // namespace heft

@@ -72,8 +72,6 @@ const std::vector<Profile>& AllProfiles() {
       // Base first: base, match, mask, apply, square, s, projection.
       MakeProfile("compact", 8192, {30, 29, 20, 28, 28, 28, 20}, 30, 0x1p28,
                   "degree 2 or 3 normalisation, enrolment, 1:N, 1:1; 128-bit"),
-      MakeProfile("compact-pq", 8192, {30, 27, 18, 26, 26, 26, 20}, 29, 0x1p26,
-                  "as compact below an unconfirmed quantum bound, with larger errors"),
       // The first three and the fourth, 106 bits in all, are the small ring's: base, match, mask or
       // projection, special.
       Thin(MakeProfile("thin", 8192, {27, 26, 25, 28, 28, 28, 20}, 30, 0x1p28,
@@ -110,7 +108,7 @@ absl::StatusOr<Profile> FindProfile(std::string_view name) {
 }
 
 absl::StatusOr<Profile> FindModelProfile(std::string_view name) {
-  constexpr size_t kForModels = 4;  // the first four
+  constexpr size_t kForModels = 3;  // the first three
   return FindAmong(std::span(AllProfiles()).first(kForModels), name);
 }
 

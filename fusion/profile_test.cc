@@ -21,22 +21,19 @@ TEST(ProfileTest, EveryProfileIsSecureByThe2024Table) {
       EXPECT_EQ(params->modulus(i).bits(), profile.spec.data_bits[i]);
     }
   }
-  const Profile pq = *FindProfile("compact-pq");
-  EXPECT_TRUE(ckks::Params::Create(pq.spec)->security().secure_2024_quantum());
 }
 
 TEST(ProfileTest, AnUnknownNameIsToldThoseThatExist) {
   EXPECT_THAT(std::string(FindProfile("huge").status().message()), HasSubstr("compact"));
 }
 
-TEST(ProfileTest, ModelsAreTrainedForFour) {
-  for (const char* name : {"compact", "compact-pq", "thin", "flooded"}) {
+TEST(ProfileTest, ModelsAreTrainedForThree) {
+  for (const char* name : {"compact", "thin", "flooded"}) {
     EXPECT_TRUE(FindModelProfile(name).ok()) << name;
   }
   for (const char* name : {"paper", "deep", "deepest", ""}) {
-    EXPECT_EQ(
-        FindModelProfile(name).status().message(),
-        absl::StrCat("unknown profile \"", name, "\": choose compact, compact-pq, thin, flooded"));
+    EXPECT_EQ(FindModelProfile(name).status().message(),
+              absl::StrCat("unknown profile \"", name, "\": choose compact, thin, flooded"));
   }
 }
 

@@ -19,36 +19,6 @@
 namespace heft::fuzz {
 namespace {
 
-// A gallery of version 0.1 with two templates, by docs/formats.md; current programs write no such
-// gallery.
-absl::Status WriteGallery(const SeedWriter& seeds, const ckks::SecretKey& secret) {
-  const ckks::Context& context = *SmallContext();
-  ByteWriter binding;
-  ckks::WriteId(binding, context.params().id());
-  ckks::WriteId(binding, secret.key_id());
-  ckks::WriteId(binding, ModelId{});
-  binding.U32(kSmallGamma);
-  ByteWriter manifest;
-  manifest.Raw(binding.bytes());
-  manifest.U64(1);  // generation
-  manifest.U64(1);  // blocks
-  manifest.U64(1);  // generation of block 0
-  manifest.U64(2);
-  manifest.String("ann");
-  manifest.String("bob");
-  ByteWriter block;
-  block.Raw(binding.bytes());
-  block.U64(0);
-  block.Raw(std::vector<uint8_t>(44));
-  std::vector<uint32_t> residues(TiledSize(context, kSmallGamma));
-  for (size_t i = 0; i < residues.size(); ++i) residues[i] = static_cast<uint32_t>(i);
-  block.U32Array(residues);
-  std::vector<uint8_t> both = SealEnvelope("GALM", 1, manifest.bytes());
-  const std::vector<uint8_t> sealed = SealEnvelope("GBLK", 1, block.bytes());
-  both.insert(both.end(), sealed.begin(), sealed.end());
-  return seeds.Write("gallery", "two-templates", both);
-}
-
 // What stands in a gallery's store, each record behind the letter that the fuzzer knows it by.
 absl::Status WriteRecords(const SeedWriter& seeds, const ckks::SecretKey& secret) {
   const auto write = [&](const std::string& name, char kind, const std::vector<uint8_t>& record) {
@@ -231,7 +201,6 @@ absl::Status WriteStore(const SeedWriter& seeds) {
 
 absl::Status WriteGallerySeeds(const SeedWriter& seeds, const ckks::SecretKey& secret,
                                Csprng& rng) {
-  HEFT_RETURN_IF_ERROR(WriteGallery(seeds, secret));
   HEFT_RETURN_IF_ERROR(WriteRecords(seeds, secret));
   HEFT_RETURN_IF_ERROR(WriteAdmission(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteRenewal(seeds, secret, rng));

@@ -15,7 +15,6 @@
 #include "fuzz/seeds.h"
 #include "gallery/owner/journal_anchor.h"
 #include "gallery/owner/journal_file.h"
-#include "gallery/owner/legacy_budget.h"
 #include "heft/shards.h"
 #include "heft/trust.h"
 
@@ -72,13 +71,7 @@ absl::Status WriteKeys(const SeedWriter& seeds, const ckks::SecretKey& secret, C
       SerializeRekeyingKey(
           context, secret.key_id(), next.key_id(),
           ckks::MakeRekeyingKey(context, secret, next, MatchLimbs(context.params()), rng))));
-  HEFT_RETURN_IF_ERROR(WriteJournal(seeds, secret.key_id()));
-  LegacyBudget record;
-  record.params_id = context.params().id();
-  record.key_id = secret.key_id();
-  record.galleries[ModelId{1}] = {49, 2, {{{7}, 3}, {{9}, 1}}};
-  record.galleries[ModelId{2}] = {};
-  return seeds.Write("keys", "budget", record.Serialize());
+  return WriteJournal(seeds, secret.key_id());
 }
 
 // Keys expanded, of a signed file and of one that is not.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Key files: encryption key, evaluation keys, secret key, re-keying key (fusion/key_files.cc,
 // fusion/owner/secret_key_file.cc, fusion/rekey.cc). Also the journal of openings beside a secret
-// key, its anchor and the record of version 0.1 (gallery/owner). The kind says which file it is.
+// key and its anchor (gallery/owner). The kind says which file it is.
 // Sealed secret keys are read up to where a passphrase is needed, and journals without looking at
 // their MACs.
 #include "base/envelope.h"
@@ -11,7 +11,6 @@
 #include "fuzz/fuzz.h"
 #include "gallery/owner/journal_anchor.h"
 #include "gallery/owner/journal_file.h"
-#include "gallery/owner/legacy_budget.h"
 
 namespace heft::fuzz {
 namespace {
@@ -61,12 +60,6 @@ void ReadRekeyingKey(const ckks::Context& context, ByteSpan bytes) {
   Check(key->key.limbs() >= MatchLimbs(context.params()), "serves a gallery's blocks");
 }
 
-void ReadLegacyBudget(ByteSpan bytes) {
-  const auto record = LegacyBudget::Parse(bytes, "input");
-  if (!record.ok()) return CheckRefusal(record.status());
-  CheckSame(record->Serialize(), bytes);
-}
-
 void ReadJournal(ByteSpan bytes) {
   const auto head = JournalFileHead::Parse(bytes, nullptr, "input");
   if (!head.ok()) return CheckRefusal(head.status());
@@ -100,7 +93,6 @@ void Read(ByteSpan bytes) {
   if (kind == kEvaluationKeysKind) return ReadEvaluationKeys(context, bytes);
   if (kind == kSecretKeyKind) return ReadSecretKey(context, bytes);
   if (kind == kRekeyingKeyKind) return ReadRekeyingKey(context, bytes);
-  if (kind == "BUDG") return ReadLegacyBudget(bytes);
   if (kind == kJournalKind) return ReadJournal(bytes);
   if (kind == kAnchorKind) return ReadAnchorFile(bytes);
   ReadEncryptionKey(context, bytes);

@@ -164,24 +164,6 @@ absl::Status GalleryChange::Commit() {
   return absl::OkStatus();
 }
 
-absl::Status GalleryChange::CommitStep() {
-  HEFT_RETURN_IF_ERROR(FlushRuns());
-  HEFT_RETURN_IF_ERROR(writer_->Commit());
-  writer_.reset();
-  HEFT_ASSIGN_OR_RETURN(writer_, store_->Write(*lock_));
-  return absl::OkStatus();
-}
-
-absl::Status GalleryChange::DropStarted() {
-  writer_.reset();
-  HEFT_ASSIGN_OR_RETURN(writer_, store_->Write(*lock_));
-  HEFT_RETURN_IF_ERROR(DropUnlisted(*writer_).status());
-  HEFT_RETURN_IF_ERROR(writer_->Commit());
-  writer_.reset();
-  HEFT_ASSIGN_OR_RETURN(writer_, store_->Write(*lock_));
-  return absl::OkStatus();
-}
-
 absl::Status GalleryChange::EraseRemains() {
   HEFT_RETURN_IF_ERROR(DropOtherEpochs());
   HEFT_ASSIGN_OR_RETURN(const bool dropped, DropUnlisted(*writer_));

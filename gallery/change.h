@@ -19,8 +19,6 @@
 
 namespace heft {
 
-struct LegacyGallery;  // gallery/legacy_gallery.h
-
 // kMostPending: the most journal entries that a change leaves in no checkpoint. Each opening of the
 // gallery adds these up.
 inline constexpr size_t kMostPending = 16;
@@ -83,15 +81,6 @@ class GalleryChange {
   absl::StatusOr<size_t> Mend(const Instance& instance, const ckks::EvaluationKeys& keys);
   // Blocks that this change has found damaged, and why. No template joins them.
   const std::map<size_t, std::string>& damaged() const { return damaged_; }
-
-  // AddImported: adds all of a gallery of version 0.1 to a gallery that was just started, in
-  // transactions of about `step` bytes.
-  absl::Status AddImported(const LegacyGallery& old, const Instance& instance, uint64_t step,
-                           const std::function<bool(size_t, size_t)>& progress);
-  // For a gallery that was just started. CommitStep commits the changes so far under a number that
-  // has no name before Commit (gallery/unlisted.h). DropStarted drops all of it.
-  absl::Status CommitStep();
-  absl::Status DropStarted();
 
   // Vacate: empties a position and deletes everything about its template. If `state` is kLeaving,
   // the template's ciphertext stays.

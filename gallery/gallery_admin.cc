@@ -140,11 +140,30 @@ std::string StateFile(const std::string& gallery) { return StatePath(gallery); }
 namespace {
 
 ListedTemplate ListedAt(uint64_t position, const Resident& r) {
-  return {position,   r.identity, HexString(r.person), r.generation,
-          r.enrolled, r.expires,  r.metadata};
+  const bool expired = r.expires != kNoTime && r.expires <= UnixTime();
+  return {position,
+          r.identity,
+          HexString(r.person),
+          r.generation,
+          r.enrolled,
+          r.expires,
+          r.metadata,
+          expired ? TemplateState::kExpired : TemplateState::kActive};
 }
 
 }  // namespace
+
+std::string TemplateStateName(TemplateState state) {
+  switch (state) {
+    case TemplateState::kActive:
+      return "active";
+    case TemplateState::kExpired:
+      return "expired";
+    case TemplateState::kPending:
+      break;
+  }
+  return "pending";
+}
 
 absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery, const std::string& given) {
   HEFT_ASSIGN_OR_RETURN(const std::string identity, NormalIdentity(given));
@@ -186,6 +205,16 @@ absl::StatusOr<std::optional<uint64_t>> ListTemplates(
       if (options.count > 0 && listed == options.count) return std::optional<uint64_t>(i);
       ++listed;
       HEFT_RETURN_IF_ERROR(use(ListedAt(i, r)));
+    }
+  }
+  if (!options.pending || !options.where.empty()) return std::optional<uint64_t>();
+  HEFT_ASSIGN_OR_RETURN(const auto entries, impl.Waiting());
+  for (const auto& [entry, record] : entries) {
+    for (const std::string& identity : record.identities) {
+      ListedTemplate pending;
+      pending.identity = identity;
+      pending.state = TemplateState::kPending;
+      HEFT_RETURN_IF_ERROR(use(pending));
     }
   }
   return std::optional<uint64_t>();

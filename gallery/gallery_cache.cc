@@ -49,11 +49,6 @@ void GalleryCache::SetSum(size_t block, const Digest& checkpoint, const Digest& 
   sums_[block] = {checkpoint, pending, std::move(sum)};
 }
 
-void GalleryCache::DropSum(size_t block) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  sums_.erase(block);
-}
-
 std::shared_ptr<const BlockNames> GalleryCache::Names(size_t block, const Digest& roster,
                                                       size_t runs, bool* same) const {
   const std::lock_guard<std::mutex> lock(mutex_);

@@ -55,7 +55,6 @@ class GalleryCache {
                                               const Digest& pending) const;
   void SetSum(size_t block, const Digest& checkpoint, const Digest& pending,
               std::shared_ptr<const TiledCiphertexts> sum);
-  void DropSum(size_t block);
 
   // Names: the latest known names of a block. `same`: whether they belong to this digest and number
   // of runs.

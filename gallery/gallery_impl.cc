@@ -7,23 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "base/csprng.h"
 #include "base/files.h"
-#include "gallery/legacy_gallery.h"
 #include "gallery/merkle.h"
 #include "gallery/remembered.h"
 
 namespace heft {
-namespace {
-
-absl::Status NotImported(const std::string& folder) {
-  return absl::FailedPreconditionError(
-      absl::StrCat("gallery ", folder,
-                   ": made by version 0.1: import it into a store with `heft-server gallery import "
-                   "--from ",
-                   folder, " --gallery FOLDER`"));
-}
-
-}  // namespace
-
 Gallery::Impl Gallery::Impl::New(const std::string& address, const GalleryBinding& binding) {
   Impl gallery;
   const auto parsed = ParseAddress(address);
@@ -43,7 +30,6 @@ absl::Status Gallery::Impl::CheckVacant(const std::string& address) {
   if (FileExists(parsed.folder) && !std::filesystem::is_directory(parsed.folder, ignored)) {
     return absl::InvalidArgumentError(absl::StrCat(parsed.folder, " is a file: give a folder"));
   }
-  if (IsLegacyGallery(parsed.folder)) return NotImported(parsed.folder);
   if (!StoreExists(parsed.at()) && FileExists(parsed.folder + "/server.key")) {
     return absl::DataLossError(
         absl::StrCat("gallery ", parsed.at(),
@@ -56,7 +42,6 @@ absl::Status Gallery::Impl::CheckVacant(const std::string& address) {
 absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(const std::string& address) {
   HEFT_ASSIGN_OR_RETURN(const Address parsed, ParseAddress(address));
   if (!StoreExists(parsed.at())) {
-    if (IsLegacyGallery(parsed.folder)) return NotImported(parsed.folder);
     return absl::NotFoundError(
         absl::StrCat("there is no gallery in ", parsed.at(),
                      ": enrol a person, or give the folder that holds store.mdb"));

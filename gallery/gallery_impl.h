@@ -69,8 +69,7 @@ class Gallery::Impl {
  public:
   // An empty gallery in memory, with an id of its own. The first change stores it.
   static Impl New(const std::string& address, const GalleryBinding& binding);
-  // Open: the newest state. kNotFound if there is none, kDataLoss if it is damaged,
-  // kFailedPrecondition for a folder of version 0.1, which must be imported.
+  // Open: the newest state. kNotFound if there is none, kDataLoss if it is damaged.
   static absl::StatusOr<Impl> Open(const std::string& address);
   // From a store that is open.
   static absl::StatusOr<Impl> Open(std::shared_ptr<Store> store, const Address& address);
@@ -83,8 +82,8 @@ class Gallery::Impl {
   // remembered one (gallery/remembered.h). It came from a backup, or the database lost acknowledged
   // changes. No such state is signed or changed until Restore.
   const absl::Status& CheckNotSetBack() const { return set_back_; }
-  // Whether a gallery may be started there. kInvalidArgument for a file, kFailedPrecondition for a
-  // folder of version 0.1, kDataLoss if only parts of a gallery exist.
+  // Whether a gallery may be started there. kInvalidArgument for a file, kDataLoss if only
+  // parts of a gallery exist.
   static absl::Status CheckVacant(const std::string& address);
 
   // The folder of the server's own files: its keys and its log of requests.

@@ -211,7 +211,7 @@ absl::StatusOr<Described> DescribeStored(const std::string& path) {
     if (!identity.empty()) ++counts[identity];
   }
   Json json = {{"kind", "gallery"},
-               {"id", HexString(gallery.id())},
+               {"gallery_id", HexString(gallery.id())},
                {"templates", gallery.size()},
                {"identities", counts.size()},
                {"blocks", gallery.blocks()},

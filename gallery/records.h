@@ -51,10 +51,6 @@ HashedName HashName(const GalleryId& id, std::string_view identity);
 inline constexpr uint64_t kNoTime = 0;
 // kWaitingPlace: instead of a position, for a pending enrolment.
 inline constexpr uint64_t kWaitingPlace = ~uint64_t{0};
-// kUnknownPlace: the position is not known.
-inline constexpr uint64_t kUnknownPlace = ~uint64_t{1};
-// kNoPlace: no position.
-inline constexpr uint64_t kNoPlace = ~uint64_t{0};
 
 // Retention: for how long, and how many bytes of, fused templates are kept after they joined their
 // blocks. While it is kept, a template can be taken back exactly.

@@ -456,7 +456,7 @@ TEST_F(RekeyTest, KeyFilesNoticeDamageAndOtherParameters) {
                 .status()
                 .code(),
             absl::StatusCode::kDataLoss);
-  const ckks::Context other(*ckks::Params::Create(FindProfile("compact-pq")->spec));
+  const ckks::Context other(*ckks::Params::Create(FindProfile("thin")->spec));
   EXPECT_EQ(ParseRekeyingKey(other, good, "other").status().code(),
             absl::StatusCode::kFailedPrecondition);
 }

@@ -162,6 +162,21 @@ void AddIfAny(std::string_view name, const Bytes& bytes, Described* said) {
 
 }  // namespace
 
+Json ListedJson(const ListedTemplate& listed) {
+  const Json identity = {{"identity", listed.identity}, {"state", TemplateStateName(listed.state)}};
+  if (listed.state == TemplateState::kPending) return identity;
+  Json metadata = Json::object();
+  for (const MetadataPair& pair : listed.metadata) metadata[pair.key].push_back(pair.value);
+  Json json = identity;
+  json.update({{"position", listed.position},
+               {"person", listed.person},
+               {"generation", listed.generation},
+               {"enrolled", listed.enrolled},
+               {"expires", listed.expires},
+               {"metadata", std::move(metadata)}});
+  return json;
+}
+
 Described DescribeSigned(const SignedFile& file, bool believed) {
   const Statement& s = file.statement;
   const std::string role(RoleName(s.role)), signer = HexString(file.signer);
@@ -184,9 +199,9 @@ Described DescribeSigned(const SignedFile& file, bool believed) {
   }
   AddIfAny("request", s.request, &said);
   AddIfAny("nonce", s.nonce, &said);
-  absl::StrAppend(&said.text, "  issued at ", s.issued, ", ",
-                  s.expires == 0 ? "for ever" : absl::StrCat("good until ", s.expires),
-                  " (seconds since 1970)\n");
+  absl::StrAppend(&said.text, "  issued at ", UtcText(s.issued), ", ",
+                  s.expires == 0 ? "for ever" : absl::StrCat("good until ", UtcText(s.expires)),
+                  "\n");
   return said;
 }
 

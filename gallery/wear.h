@@ -19,7 +19,7 @@
 // An exchange costs a twentieth of an addition of one template. A call of AddToBlock with 64 costs
 // little more than with one. Errors are smallest, and no space is lost, if additions go to one open
 // block and exchanges that happen anyway move its templates to freed positions. Then no template is
-// exposed to more than kSettleAfter additions, and the open block is as new again.
+// exposed to more additions than the open block takes, and the open block is as new again.
 #ifndef HEFT_GALLERY_WEAR_H_
 #define HEFT_GALLERY_WEAR_H_
 
@@ -39,9 +39,6 @@ struct WearCosts {
   double reserve = 0;  // the part of it kept for exchanges: half; additions end before
 };
 WearCosts WearCostsOf(const Instance& matching);
-
-// kSettleAfter: additions to an open block after which its templates should move on.
-inline constexpr uint32_t kSettleAfter = 512;
 
 // BlockWear: of a block. least_clean: the least of its templates' positions; `wear` if it has no
 // templates.

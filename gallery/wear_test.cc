@@ -20,6 +20,9 @@
 namespace heft {
 namespace {
 
+// kSettleAfter: additions to the open block after which its templates move on.
+constexpr uint32_t kSettleAfter = 512;
+
 Instance Matching(const char* profile) {
   auto rings = MakeRings(testing::RandomModel({128, 128}, 32, 3, profile));
   EXPECT_TRUE(rings.ok()) << rings.status();

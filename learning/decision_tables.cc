@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<SearchCalibration>> CalibrateSearches(
     const std::vector<LabelledScores>& sets, const BootstrapOptions& bootstrap) {
   const std::vector<uint32_t> samples = SamplesOfPeople(sets);
   std::vector<SearchCalibration> searches;
-  if (samples.size() < kFewestPeople) return searches;
+  if (samples.size() < kFewestCalibrated) return searches;
   for (uint32_t templates : recipe::kSearchTemplates) {
     if (samples[samples.size() / 2] < templates) break;
     HEFT_ASSIGN_OR_RETURN(SearchCalibration fit, FitSearches(sets, templates, bootstrap));

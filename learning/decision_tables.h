@@ -24,9 +24,9 @@ struct ProbeScores {
 
 // FitDecisionTable: thresholds and calibration come from the upper triangle. `searches` says
 // whether searches are calibrated too, for each number of templates that half of the people have
-// (recipe::kSearchTemplates); with fewer than kFewestPeople people there are none. `seed` draws the
-// resampled people. kInvalidArgument for no modality; Verify's errors, where no set has a genuine
-// or an impostor comparison.
+// (recipe::kSearchTemplates); with fewer than kFewestCalibrated people there are none. `seed` draws
+// the resampled people. kInvalidArgument for no modality; Verify's errors, where no set has a
+// genuine or an impostor comparison.
 absl::StatusOr<DecisionTable> FitDecisionTable(const ProbeScores& scores, uint64_t seed,
                                                bool searches);
 

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <iostream>
 #include <limits>
-#include <string_view>
 #include <type_traits>
 
 #include "absl/strings/ascii.h"
@@ -17,6 +16,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 
 namespace heft::cli {
 namespace {
@@ -275,8 +275,12 @@ std::string MostLike(const std::string& word, const std::vector<std::string>& kn
   return best;
 }
 
-// The names of HEFT's programs after "heft-".
-constexpr std::string_view kPrograms[] = {"server", "seal", "paper", "matcher", "decider"};
+// The program that a word names: "seal" is heft-seal; empty if there is none.
+std::string ProgramOf(const std::string& word) {
+  const std::string name = absl::StrCat("heft-", word);
+  const std::vector<std::string> programs = absl::StrSplit(HEFT_PROGRAMS, ' ');
+  return std::ranges::find(programs, name) == programs.end() ? "" : name;
+}
 
 // Unknown: the error for a word that no command takes, with the most similar one, or with the
 // program that the first word names (heft seal: heft-seal); empty if all words are known.
@@ -301,8 +305,8 @@ std::string Unknown(const CLI::App& root) {
     }
   }
   std::string like = MostLike(word, known);
-  if (command == &root && std::ranges::find(kPrograms, word) != std::end(kPrograms)) {
-    like = absl::StrCat("heft-", word);
+  if (command == &root) {
+    if (const std::string program = ProgramOf(word); !program.empty()) like = program;
   }
   return absl::StrCat(Quoted(word), option ? " is no option" : " is no command",
                       command == &root ? "" : absl::StrCat(" of ", command->get_name()),

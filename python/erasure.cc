@@ -79,18 +79,14 @@ void DefineState(py::module_& m, Class& c) {
       "is detected. Every change of a gallery does this from time to time.");
   StaticMethod(
       c, "import_gallery",
-      [](const py::object& source, const py::object& path, const py::object& model,
-         const py::object& progress) {
+      [](const py::object& source, const py::object& path, const py::object& progress) {
         const std::string from = PathOf(source), to = PathOf(path);
-        const Model* known = model.is_none() ? nullptr : &model.cast<const Model&>();
         Watch watch(progress);
-        return Call([&] { return ImportGallery(from, to, known, watch.monitor()); });
+        return Call([&] { return ImportGallery(from, to, watch.monitor()); });
       },
-      "Copies a gallery that export wrote, any other gallery of a store or, with its model, a\n"
-      "folder of version 0.1 to path. AlreadyExists; FailedPrecondition for a gallery older\n"
-      "than its recorded generation.",
-      py::arg("source"), py::arg("path"), py::arg("model") = py::none(), py::kw_only(),
-      py::arg("progress") = py::none());
+      "Copies a gallery that export wrote, or any other gallery of a store, to path.\n"
+      "AlreadyExists; FailedPrecondition for a gallery older than its recorded generation.",
+      py::arg("source"), py::arg("path"), py::kw_only(), py::arg("progress") = py::none());
 }
 
 }  // namespace

@@ -24,6 +24,9 @@ void DefineResults(py::module_& m) {
       .Field("enrolled", &ListedTemplate::enrolled, "Unix seconds of the enrolment; 0: unknown.")
       .Field("expires", &ListedTemplate::expires, "Unix seconds of the expiry; 0: never.")
       .Field(
+          "state", [](const ListedTemplate& t) { return TemplateStateName(t.state); },
+          "active, or expired: then it is no longer matched.")
+      .Field(
           "metadata", [](const ListedTemplate& t) { return MetadataDict(t.metadata); },
           "Lists of values by key.");
   Record<PersonInfo>(m, "PersonInfo", "The templates of an identity.")
@@ -109,7 +112,7 @@ void DefineLook(Class& c) {
   const auto newest = [](const GalleryHandle& self) { return Call([&] { return self.Newest(); }); };
   c.def("__len__", [newest](const GalleryHandle& self) { return newest(self).size(); });
   c.def_property_readonly(
-      "id", [newest](const GalleryHandle& self) { return HexOf(newest(self).id()); },
+      "gallery_id", [newest](const GalleryHandle& self) { return HexOf(newest(self).id()); },
       "Random id of the gallery; 32 hexadecimal digits.");
   c.def_property_readonly(
       "generation", [newest](const GalleryHandle& self) { return newest(self).generation(); },

@@ -26,7 +26,7 @@ void DefineInfo(py::module_& m) {
   Record<Info> info(m, "GalleryInfo", "Facts about a gallery and its store.");
   info.Field("name", &Info::name, "Name in its store.")
       .Field(
-          "id", [](const Info& i) { return HexOf(i.id); }, "32 hexadecimal digits.")
+          "gallery_id", [](const Info& i) { return HexOf(i.id); }, "32 hexadecimal digits.")
       .Field(
           "model", [](const Info& i) { return HexOf(i.model); }, "Id of its model.")
       .Field(
@@ -108,7 +108,8 @@ void DefineResults(py::module_& m) {
   Record<CopiedGallery>(m, "CopiedGallery", "A gallery of a copy.")
       .Field("name", &CopiedGallery::name, "Name in its store.")
       .Field(
-          "id", [](const CopiedGallery& g) { return HexOf(g.id); }, "32 hexadecimal digits.")
+          "gallery_id", [](const CopiedGallery& g) { return HexOf(g.id); },
+          "32 hexadecimal digits.")
       .Field("generation", &CopiedGallery::generation, "Generation of the copy.");
   Record<RestoreResult>(m, "RestoreResult", "The result of a restore.")
       .Field("galleries", &RestoreResult::galleries, "The galleries after the restore.")

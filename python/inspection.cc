@@ -17,7 +17,7 @@ namespace {
 
 void DefineProfile(py::module_& m) {
   Record<ProfileInfo>(m, "ProfileInfo", "Encryption parameters and their security.")
-      .Field("name", &ProfileInfo::name, "thin, flooded, compact or compact-pq.")
+      .Field("name", &ProfileInfo::name, "thin, flooded or compact.")
       .Field("parameters", &ProfileInfo::parameters, "A description in words.")
       .Field("security", &ProfileInfo::security, "A description in words.")
       .Field("ring_degree", &ProfileInfo::ring_degree,

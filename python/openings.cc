@@ -88,7 +88,8 @@ void DefineDecision(py::module_& m) {
       .Field("probe", &Decision::probe, "Label of the probe, as the client gave it.")
       .Field("modalities", &Decision::modalities,
              "Modalities of the probe, which select the decision table.")
-      .Field("accepted", &Decision::accepted, "Whether the probe is accepted.")
+      .Field(
+          "decision", [](const Decision& d) { return d.Verdict(); }, "accept or reject.")
       .Field("identity", &Decision::identity, "The accepted identity; empty if rejected.")
       .Field("claimed", &Decision::claimed, "The claimed identity of a verification.")
       .Field("refusal", &Decision::refusal, "Why the reply is refused; empty if it is not.")
@@ -206,7 +207,6 @@ void DefineBudgetUse(py::module_& m) {
       .Field("limits", &BudgetUse::limits, "The limits that apply.")
       .Field("scores", &BudgetUse::scores, "Scores of the identity with the most.")
       .Field("decisions", &BudgetUse::decisions, "Decisions on the identity with the most.")
-      .Field("inherited", &BudgetUse::inherited, "Of these scores, those that version 0.1 counted.")
       .Field("identifications", &BudgetUse::identifications, "Identifications that were opened.")
       .Field("verifications", &BudgetUse::verifications, "Verifications that were opened.")
       .Field("openings", &BudgetUse::openings, "Openings with this key, for all models.")

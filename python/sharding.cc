@@ -66,7 +66,7 @@ void DefineMaking(Class& c) {
 void DefineAsking(Class& c) {
   c.def_property_readonly("gallery", &ShardList::gallery, "Name of the gallery.");
   c.def_property_readonly(
-      "id", [](const ShardList& self) { return HexOf(self.Id()); },
+      "gallery_id", [](const ShardList& self) { return HexOf(self.Id()); },
       "Id of the gallery as a whole, which decisions contain; 32 hexadecimal digits.");
   c.def_property_readonly(
       "buckets",

@@ -231,8 +231,8 @@ constexpr char kCalibrate[] =
     "Returns this model with thresholds, searches and calibration fitted to data: people who\n"
     "did not train its projection.\n\n"
     "data, labels and split are as for train. Rows marked train or val are left out if the\n"
-    "others suffice: 10 people with two samples each. id stays the same, so galleries and\n"
-    "keys remain valid; decision_id changes. seed: random seed of the intervals.\n"
+    "other people suffice. id stays the same, so galleries and keys remain valid;\n"
+    "decision_id changes. seed: random seed of the intervals.\n"
     "InvalidArgument for too few people or other modalities, FailedPrecondition for people\n"
     "who trained the model, Cancelled.";
 

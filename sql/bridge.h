@@ -69,6 +69,7 @@ typedef enum HeftWork {
   HEFT_VERIFY,
   HEFT_REMOVE,
   HEFT_STATS,
+  HEFT_LIST,
   HEFT_SERVER_KEY,
 } HeftWork;
 

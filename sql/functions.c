@@ -244,6 +244,13 @@ PGDLLEXPORT Datum heft_stats(PG_FUNCTION_ARGS) {
   PG_RETURN_DATUM(CompositeOf(fcinfo, Run(fcinfo, &call, HEFT_MAY_READ)));
 }
 
+PG_FUNCTION_INFO_V1(heft_list);
+PGDLLEXPORT Datum heft_list(PG_FUNCTION_ARGS) {
+  HeftCall call = {.work = HEFT_LIST};
+  ReturnRows(fcinfo, Run(fcinfo, &call, HEFT_MAY_READ));
+  return (Datum)0;
+}
+
 PG_FUNCTION_INFO_V1(heft_server_key);
 PGDLLEXPORT Datum heft_server_key(PG_FUNCTION_ARGS) {
   HeftCall call = {.work = HEFT_SERVER_KEY};

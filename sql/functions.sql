@@ -124,6 +124,14 @@ CREATE FUNCTION heft.heft_stats(
     OUT unfolded bigint, OUT root text)
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
 
+-- Who is enrolled: the columns of `heft-server gallery list`.
+CREATE FUNCTION heft.heft_list(
+    gallery text,
+    OUT identity text, OUT enrolled_at timestamptz, OUT state text, OUT expires timestamptz,
+    OUT "position" bigint, OUT metadata text)
+  RETURNS SETOF record
+  AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
+
 CREATE FUNCTION heft.heft_server_key(gallery text) RETURNS text
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
 
@@ -152,7 +160,7 @@ GRANT EXECUTE ON FUNCTION heft.heft_stats(text), heft.heft_server_key(text)
   TO heft_enroller, heft_prober, heft_admin;
 GRANT EXECUTE ON FUNCTION
   heft.heft_enrol(text, heft.heft_sample[], text, text[], timestamptz, bytea, text),
-  heft.heft_pending(text), heft.heft_admit(text, heft.heft_admission)
+  heft.heft_pending(text), heft.heft_admit(text, heft.heft_admission), heft.heft_list(text)
   TO heft_enroller, heft_admin;
 GRANT EXECUTE ON FUNCTION
   heft.heft_identify(text, heft.heft_probe[], text[], boolean),

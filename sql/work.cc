@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/bytes.h"
 #include "heft/gallery_admin.h"
 #include "heft/metadata.h"
@@ -251,6 +252,26 @@ absl::Status Stats(Call* call, HeftJob& job) {
   return absl::OkStatus();
 }
 
+// Time: Unix seconds; NULL for 0.
+Field Time(uint64_t seconds) {
+  if (seconds == 0) return Null();
+  return static_cast<int64_t>(seconds);
+}
+
+absl::Status List(Call* call, HeftJob& job) {
+  const ListOptions all = {.pending = true};
+  const auto use = [&](const ListedTemplate& t) {
+    std::vector<std::string> metadata;
+    for (const MetadataPair& pair : t.metadata) metadata.push_back(pair.key + "=" + pair.value);
+    const bool pending = t.state == TemplateState::kPending;
+    job.Return({t.identity, Time(t.enrolled), TemplateStateName(t.state), Time(t.expires),
+                pending ? Field(Null()) : Field(static_cast<int64_t>(t.position)),
+                absl::StrJoin(metadata, " ")});
+    return absl::OkStatus();
+  };
+  return ListTemplates(call->address, all, use).status();
+}
+
 absl::Status ServerKey(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
   job.Return({HexString(signer.public_key())});
@@ -276,6 +297,8 @@ absl::Status Do(Call* call, HeftJob& job) {
       return RemoveSome(call, job);
     case HEFT_STATS:
       return Stats(call, job);
+    case HEFT_LIST:
+      return List(call, job);
     case HEFT_SERVER_KEY:
       return ServerKey(call, job);
   }

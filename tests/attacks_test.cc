@@ -119,7 +119,7 @@ TEST_F(AttacksTest, ATemplateOfLengthTwo) {
 TEST_F(AttacksTest, AVerificationDoesNotTellWhoIsEnrolled) {
   std::vector<nlohmann::json> printed;
   std::vector<std::string> decided;
-  const std::string gallery = Must(kHeft, {"inspect", (*world_)("gallery")})["id"];
+  const std::string gallery = Must(kHeft, {"inspect", (*world_)("gallery")})["gallery_id"];
   for (const std::string& claimed : {world_->enrolled()[0], std::string("nobody-100")}) {
     ASSERT_EQ(claimed.size(), world_->enrolled()[0].size()) << "or the files' sizes would tell";
     const std::string out = (*world_)("answer.ct");

@@ -153,7 +153,8 @@ TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
 
 TEST_F(BudgetTest, ScoresAreAskedForAndSayWhatTheyCost) {
   Must(kHeft, Budget({"--set", "4"}));
-  const std::string reply = Verify("1"), gallery = Must(kHeft, {"inspect", K("gallery")})["id"];
+  const std::string reply = Verify("1"),
+                    gallery = Must(kHeft, {"inspect", K("gallery")})["gallery_id"];
   ExpectRefused(Decrypt(reply, {}), kInput, "a decision needs a rate");
   ExpectRefused(Decrypt(reply, {"--fmr", "0.1", "--top", "3"}), kUsage, "--scores");
   const Finished decided = RunProgram(kHeft, {"decrypt", "--model", W("model.heft"), "--secret-key",
@@ -178,7 +179,7 @@ TEST_F(BudgetTest, ScoresAreAskedForAndSayWhatTheyCost) {
 
 // Somebody else as "1" in another gallery under the same key, which the key owner admits too.
 TEST_F(BudgetTest, ADecisionIsOnTheKeysOwnGallery) {
-  const std::string own = Must(kHeft, {"inspect", K("gallery")})["id"];
+  const std::string own = Must(kHeft, {"inspect", K("gallery")})["gallery_id"];
   const auto in_other = [](Args args) {
     std::ranges::replace(args, K("gallery"), K("other"));
     return args;
@@ -195,7 +196,7 @@ TEST_F(BudgetTest, ADecisionIsOnTheKeysOwnGallery) {
   serve({"enrol"}, {"--identity", "1"});
   AdmitWaiting(in_other(of), K("secret.key"));
   Unpin(K("trust.heft"));
-  const std::string other = Must(kHeft, {"inspect", K("other")})["id"];
+  const std::string other = Must(kHeft, {"inspect", K("other")})["gallery_id"];
   EXPECT_EQ(Must(kHeft, Budget())["gallery"], own) << "the first that it saw";
   const auto reply = [&](const std::string& name) {
     Encrypt("one", {"--row", "9"});
@@ -208,7 +209,7 @@ TEST_F(BudgetTest, ADecisionIsOnTheKeysOwnGallery) {
   ExpectRefused(Decrypt(first, {"--scores"}), kInput, "--gallery-id " + other);
   ExpectRefused(Decrypt(first, {"--threshold", "0.3", "--gallery-id", own}), kInput, other);
   const auto named = Must(kHeft, Decrypt(first, {"--threshold", "0.3", "--gallery-id", other}));
-  EXPECT_EQ(named["accept"], true) << named;
+  EXPECT_EQ(named["decision"], "accept") << named;
   EXPECT_EQ(named["gallery"], other);
   ExpectRefused(Decrypt(second, rule), kInput, "this key's own is " + own);
   Must(kHeft, {"trust", "pin", "--trust", K("trust.heft"), "--gallery", other});
@@ -233,7 +234,7 @@ TEST_F(BudgetTest, AClockThatIsWrongOnceStopsNothingForLong) {
   unsetenv("HEFT_TEST_AHEAD");
   unsetenv("LD_PRELOAD");
   const auto after = Must(kHeft, Budget());
-  EXPECT_GT(std::string(ahead["last_entry"]), std::string(after["clients"][0]["full_at"]))
+  EXPECT_GT(ahead["last_entry"].get<uint64_t>(), after["clients"][0]["full_at"].get<uint64_t>())
       << "the clock was ahead, and when limits are gone does not follow it";
   // A day's decisions came back, and then none for a day.
   for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("1"), rule));
@@ -262,13 +263,13 @@ TEST_F(BudgetTest, GarbageUnderANameCostsItsSender) {
   };
   const Args strict = {"--threshold", "0.9999"}, rule = {"--threshold", "-1"};
   for (int row = 20; row < 36; ++row) {
-    EXPECT_EQ(Must(kHeft, Decrypt(claim("mallory", row), strict))["accept"], false);
+    EXPECT_EQ(Must(kHeft, Decrypt(claim("mallory", row), strict))["decision"], "reject");
   }
   const std::string more = claim("mallory", 36);
   ExpectRefused(Decrypt(more, rule), kBudget,
                 "was rejected 16 times about \"1\"; it may ask again");
   ExpectRefused(Decrypt(more, rule), kBudget, "Other clients are not affected");
-  EXPECT_EQ(Must(kHeft, Decrypt(claim("door", 4), rule))["accept"], true);
+  EXPECT_EQ(Must(kHeft, Decrypt(claim("door", 4), rule))["decision"], "accept");
   const auto use = Must(kHeft, Budget());
   EXPECT_EQ(use["identities"], 1);
   EXPECT_EQ(use["decisions"], 1) << "garbage is not charged to the person";
@@ -294,9 +295,10 @@ TEST_F(BudgetTest, GarbageUnderANameCostsItsSender) {
 TEST_F(BudgetTest, AnHonestPersonPassesAHundredTimes) {
   for (int passage = 0; passage < 100; ++passage) {
     if (passage % 4 == 0) {
-      EXPECT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.9999"}))["accept"], false);
+      EXPECT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.9999"}))["decision"], "reject");
     }
-    ASSERT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "-1"}))["accept"], true) << passage;
+    ASSERT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "-1"}))["decision"], "accept")
+        << passage;
   }
   EXPECT_EQ(Must(kHeft, Budget())["decisions"], 100);
 }
@@ -456,7 +458,7 @@ TEST_F(BudgetTest, IdentificationsByAnybodyLockNobodyOut) {
   EXPECT_LE(use["scores"], 1) << "one client's half";
   // Who was published gives decisions, who was enrolled a minute ago gives everything.
   const auto decided = Must(kHeft, Decrypt(Verify("1"), {"--threshold", "-1"}));
-  EXPECT_EQ(decided["accept"], true);
+  EXPECT_EQ(decided["decision"], "accept");
   Enrol("6");
   const auto person = Must(kHeft, Decrypt(Verify("2")));
   EXPECT_EQ(person["candidates"].size(), 1u);

@@ -140,7 +140,6 @@ TEST_F(CrossValidationTest, RefusesModelsThatMayHaveSeenTheTestPeople) {
        {Case{{"--model", w("models"), "--fold-seed", "2"}, "not trained in fold 1"},
         Case{{"--model", w("wrong")}, "not trained in fold 1"},
         Case{{"--model", w("nowhere")}, "fold-1.heft"}, Case{{}, "--model FOLDER"},
-        Case{{"--choices", "--model", w("models")}, "--choices"},
         Case{{"--model", w("models"), "--model", w("models")}, "two sets of models are called"}}) {
     Args args = Evaluation(c.args);
     args.push_back("--quiet");
@@ -153,7 +152,8 @@ TEST_F(CrossValidationTest, RefusesModelsThatMayHaveSeenTheTestPeople) {
 }
 
 TEST_F(CrossValidationTest, ChoicesSayWhatWasComputedInPlain) {
-  const nlohmann::json result = Must(kHeft, Evaluation({"--choices", "--plain"}));
+  const nlohmann::json result = Must(kHeft, {"study", "choices", "--data", (*work_)("data"),
+                                             "--folds", "3", "--replicates", "30", "--plain"});
   const auto rows = Rows(result);
   for (const char* id : {"gamma16_degree2", "gamma16_degree3", "gamma16_degree7",
                          "gamma16_deferred", "gamma32_degree3", "weight0.5", "concatenation2"}) {
@@ -261,7 +261,7 @@ TEST_F(MeaningTest, AProbeWithoutAModalityIsTheProjectionOfWhatIsThere) {
         EXPECT_NEAR(opened["candidates"][0]["score"], score, kScoreNoise + kRounding);
       } else {
         EXPECT_THAT(opened["refused"].get<std::string>(), HasSubstr("outside"));
-        EXPECT_EQ(opened["accept"], false) << "a score outside means nothing";
+        EXPECT_EQ(opened["decision"], "reject") << "a score outside means nothing";
       }
     }
   }
@@ -274,7 +274,7 @@ TEST_F(MeaningTest, ThresholdByNameWarningAndEvidence) {
   const double score = opened["candidates"][0]["score"];
   const double threshold = model_.ThresholdFor(1e-2, model_.AllModalities())->score;
   EXPECT_EQ(opened["threshold"], threshold);
-  EXPECT_EQ(opened["accept"], score >= threshold);
+  EXPECT_EQ(opened["decision"], score >= threshold ? "accept" : "reject");
   EXPECT_THAT(opened["threshold_warning"].get<std::string>(), HasSubstr("3000 are needed"));
   const std::optional<ScoreCalibration> calibration = model_.tables[0].calibration;
   ASSERT_TRUE(calibration.has_value());

@@ -98,8 +98,8 @@ TEST_F(EvaluateTest, ProtectionShowsTheModelsRecoveryCurve) {
   const nlohmann::json trained = Must(kHeft, {"inspect", w("crowd.heft")});
   const auto& recovery = trained.at("training").at("recovery");
   ASSERT_GE(recovery.at("scores").size(), 4u);
-  const Args args = {"evaluate",     "--data",       w("crowd"),        "--model",
-                     w("crowd.heft"), "--protection", "--protection-samples", "8"};
+  const Args args = {"study",   "protection",    "--data",    w("crowd"),
+                     "--model", w("crowd.heft"), "--samples", "8"};
   const nlohmann::json found = Must(kHeft, args);
   EXPECT_EQ(found.at("irreversibility").at("training"), recovery);
   const Finished text = RunProgram(kHeft, args);
@@ -168,18 +168,15 @@ TEST_F(EvaluateTest, RocRefusesWithOneLine) {
     EXPECT_THAT(run.err, HasSubstr(c.message));
     EXPECT_EQ(run.out, "");
   }
-  const Finished together = RunProgram(kHeft, Arguments({"--searches", "--scores", w("s.csv")}));
-  EXPECT_EQ(together.exit_code, kInputError);
-  EXPECT_THAT(together.err, HasSubstr("--scores cannot be combined with --searches"));
 }
 
 // Synthetic people like these, in galleries of all sizes.
 TEST_F(EvaluateTest, SearchesOfPeopleLikeThese) {
   const Workplace& w = *work_;
   const nlohmann::json result =
-      Must(kHeft, {"evaluate", "--data", w("data"), "--model", w("model.heft"), "--searches",
-                   "--split", "train", "--search-draws", "1", "--report", w("searches.html"),
-                   "--pictures", w("searches")});
+      Must(kHeft,
+           {"study", "searches", "--data", w("data"), "--model", w("model.heft"), "--split",
+            "train", "--draws", "1", "--report", w("searches.html"), "--pictures", w("searches")});
   EXPECT_EQ(result.at("searches").size(), 28u) << "two rates, two calibrations, seven galleries";
   EXPECT_EQ(result.at("law_checks").size(), 3u);
   EXPECT_THAT(Slurp(w("searches.html")), HasSubstr("Do FPIR thresholds hold?"));
@@ -213,8 +210,10 @@ TEST_F(EvaluateTest, RunsAProtocol) {
                                 std::string_view(probing[g]))
                     .ok());
   }
-  const Args args = Arguments(
-      {"--protocol", w("protocol"), "--names", w("names.txt"), "--scores", w("protocol.csv")});
+  Args args = {"study",         "protocol",     "--data", w("data"),    "--model",
+               w("model.heft"), "--replicates", "20",     "--protocol", w("protocol")};
+  const Args unnamed_args = args;
+  args.insert(args.end(), {"--names", w("names.txt"), "--scores", w("protocol.csv")});
   const nlohmann::json result = Must(kHeft, args);
   ASSERT_EQ(result.at("groups").size(), 2u);
   const auto& eval = result.at("groups")[1];
@@ -229,7 +228,7 @@ TEST_F(EvaluateTest, RunsAProtocol) {
   const nlohmann::json measured =
       Must(kHeft, {"roc", w("protocol.csv"), "--split", "eval", "--replicates", "20"});
   EXPECT_EQ(measured.at("systems")[0].at("genuine_comparisons"), 30);
-  const Finished unnamed = RunProgram(kHeft, Arguments({"--quiet", "--protocol", w("protocol")}));
+  const Finished unnamed = RunProgram(kHeft, unnamed_args);
   EXPECT_EQ(unnamed.exit_code, kInputError);
   EXPECT_THAT(unnamed.err, HasSubstr("names.txt"));
 }
@@ -237,12 +236,9 @@ TEST_F(EvaluateTest, RunsAProtocol) {
 // Input that would be left out silently, or found wrong only after hours, is refused at once.
 TEST_F(EvaluateTest, RefusesBeforeTheWork) {
   const Workplace& w = *work_;
-  const std::pair<Args, const char*> cases[] = {
-      {{"--searches", "--protection"}, "--searches and --protection"},
-      {{"--protocol", w("protocol"), "--protection"}, "one at a time"},
-      {{"--searches", "--plain"}, "--plain has no effect with --searches"},
-      {{"--report", w("data")}, "is a folder"},
-      {{"--pictures", w("model.heft")}, "is a file"}};
+  const std::pair<Args, const char*> cases[] = {{{"--plain"}, "need --folds"},
+                                                {{"--report", w("data")}, "is a folder"},
+                                                {{"--pictures", w("model.heft")}, "is a file"}};
   for (const auto& [more, said] : cases) {
     const Finished run = RunProgram(kHeft, Arguments(more));
     EXPECT_EQ(run.exit_code, kInputError) << run.err;

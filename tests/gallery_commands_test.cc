@@ -91,7 +91,9 @@ class GalleryCommandsTest : public ::testing::Test {
   static std::multiset<std::string> Names(const std::string& gallery, const Args& more = {}) {
     const json listed = Must(kServer, Plain("list", gallery, more));
     std::multiset<std::string> names;
-    for (const auto& t : listed["templates"]) names.insert(t["identity"].get<std::string>());
+    for (const auto& t : listed["templates"]) {
+      if (t["state"] != "pending") names.insert(t["identity"].get<std::string>());
+    }
     return names;
   }
   // The names that a probe of this row finds, without a threshold.
@@ -132,7 +134,14 @@ TEST_F(GalleryCommandsTest, PeopleComeAndGo) {
       AddArgs("life", "ann", 0, {"--metadata", "site=berlin", "--idempotency-key", "one"});
   EXPECT_EQ(Must(kServer, ann)["repeated"], false);
   EXPECT_EQ(Must(kServer, ann)["repeated"], true);
+  EXPECT_EQ(Must(kServer, Plain("list", "life"))["templates"],
+            json({{{"identity", "ann"}, {"state", "pending"}}}));
+  const auto shown = [] { return RunProgram(kServer, Plain("list", "life")).out; };
+  EXPECT_THAT(shown(), ::testing::StartsWith("identity  "));
+  EXPECT_THAT(shown(), ::testing::ContainsRegex("\nann +- +pending +- +-"));
   AdmitWaiting(ann, W(keys_ + "/secret.key"));
+  EXPECT_THAT(shown(),
+              ::testing::ContainsRegex("\nann +20[0-9T:-]+Z +active +never +0 +site=berlin\n"));
   Enrol("life", "bob", 2, {"--metadata", "site=paris"});
   const uint64_t before = Generation("life");
   Enrol("life", "carl", 4);

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Golden files with means (tests/golden/means/): a gallery's manifest and a pending enrolment, of a
-// template that is the mean of two samples.
+// Golden files with means (tests/golden/means/): a pending enrolment of a template that is the mean
+// of two samples.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <utility>
 
-#include "base/envelope.h"
 #include "fusion/mean.h"
 #include "gallery/admission.h"
-#include "gallery/legacy_gallery.h"
-#include "gallery/merkle.h"
+#include "gallery/change.h"
 #include "tests/golden_testing.h"
 
 namespace heft::golden {
@@ -23,46 +20,7 @@ class GoldenMeansTest : public ::testing::Test {
   GoldenMeansTest()
       : model_(Ok(Model::Parse(Golden("model-2.heft"), "model-2.heft"))),
         rings_(Ok(MakeRings(model_))),
-        secret_(Ok(ParseSecretKey(*instance().context, Golden("secret.key"), {}, "secret.key"))) {
-    EXPECT_TRUE(WriteFileAtomic(folder_ / "manifest.heft", Golden("means/manifest.heft")).ok());
-    gallery_ = Ok(LegacyGallery::Read(folder_.path()));
-  }
-  // The gallery's folder with a block of zeros, since there is no golden file of one. The manifest
-  // gets its hash and root.
-  std::string WithABlock() const {
-    ByteWriter block;
-    WriteBinding(block, gallery_.binding);
-    block.U64(0);
-    block.Raw(std::vector<uint8_t>(44));
-    block.U32Array(std::vector<uint32_t>(TiledSize(*instance().context, model_.gamma)));
-    const std::vector<uint8_t> file = SealEnvelope("GBLK", 1, block.bytes());
-    Digest hash;
-    std::copy(file.end() - static_cast<std::ptrdiff_t>(hash.size()), file.end(), hash.begin());
-    const Digest root = MerkleRoot(gallery_.identities.size(), [&](uint64_t position) {
-      ByteWriter leaf;
-      leaf.U64(position);
-      leaf.String(gallery_.identities[position]);
-      leaf.Raw(hash);
-      leaf.U64(gallery_.generations[0]);
-      return LeafHash(leaf.bytes());
-    });
-    const std::vector<uint8_t> golden = Golden("means/manifest.heft");
-    std::vector<uint8_t> payload(
-        golden.begin() + kEnvelopeHeaderSize,
-        golden.end() - static_cast<std::ptrdiff_t>(kEnvelopeOverhead - kEnvelopeHeaderSize));
-    for (const auto& [was, is] : {std::pair(gallery_.hashes[0], hash), {*gallery_.root, root}}) {
-      const auto at = std::search(payload.begin(), payload.end(), was.begin(), was.end());
-      EXPECT_NE(at, payload.end());
-      if (at != payload.end()) std::ranges::copy(is, at);
-    }
-    const std::string folder = folder_ / "with-a-block";
-    EXPECT_TRUE(MakeDirectories(folder).ok());
-    EXPECT_TRUE(WriteFileAtomic(folder + "/manifest.heft", SealEnvelope("GALM", 6, payload)).ok());
-    EXPECT_TRUE(WriteFileAtomic(
-                    folder + "/block-0-" + std::to_string(gallery_.generations[0]) + ".heft", file)
-                    .ok());
-    return folder;
-  }
+        secret_(Ok(ParseSecretKey(*instance().context, Golden("secret.key"), {}, "secret.key"))) {}
   const Instance& instance() const { return rings_.matching; }
   GalleryBinding Binding() const { return BindingOf(instance(), model_, secret_.key_id()); }
   QuarantinedEnrolment Waiting(const std::string& name = "means/waiting.heft") const {
@@ -85,7 +43,6 @@ class GoldenMeansTest : public ::testing::Test {
   const Rings rings_;
   const ckks::SecretKey secret_;
   const testing::TemporaryFolder folder_;
-  LegacyGallery gallery_;
 };
 
 TEST_F(GoldenMeansTest, MetadataAndExpiryOfOneWhoWaits) {
@@ -99,19 +56,12 @@ TEST_F(GoldenMeansTest, MetadataAndExpiryOfOneWhoWaits) {
       << "written as before where there is neither";
 }
 
-TEST_F(GoldenMeansTest, ManifestAndWaitingEnrolmentAgree) {
-  EXPECT_EQ(gallery_.identities, (std::vector<std::string>{"bob", "ann"}));
-  EXPECT_EQ(gallery_.generation, 2u);
-  EXPECT_TRUE(gallery_.root.has_value());
-  EXPECT_TRUE(gallery_.CheckRoot(instance()).ok()) << gallery_.CheckRoot(instance());
+TEST_F(GoldenMeansTest, TheWaitingEnrolmentIsOfTwoSamples) {
   const QuarantinedEnrolment waiting = Waiting();
   ASSERT_EQ(waiting.templates.size(), 1u);
   EXPECT_EQ(waiting.templates[0].identity, "ann");
-  EXPECT_EQ(waiting.templates[0].sample, gallery_.samples[1]);
   EXPECT_EQ(waiting.templates[0].parts.size(), 2u);
-  EXPECT_THAT(gallery_.parts, ::testing::UnorderedElementsAreArray(waiting.templates[0].parts));
-  const GalleryBinding binding = BindingOf(instance(), model_, secret_.key_id());
-  EXPECT_EQ(SerializeQuarantined(rings_, binding, waiting), Golden("means/waiting.heft"));
+  EXPECT_EQ(SerializeQuarantined(rings_, Binding(), waiting), Golden("means/waiting.heft"));
 }
 
 TEST_F(GoldenMeansTest, WhatWaitedIsTheMean) {
@@ -133,9 +83,17 @@ TEST_F(GoldenMeansTest, SamplesInTheMeanAreKnown) {
       model_, testing::MakeKeys(*instance().context, instance().plan.keys, secret_, rng)));
   EnrolOptions options;
   options.identity = "mallory";
-  const std::string gallery = folder_ / "imported";
-  const absl::Status imported = ImportLegacyGallery(WithABlock(), gallery, model_);
-  ASSERT_TRUE(imported.ok()) << imported;
+  // The enrolment of then waits in a gallery of now.
+  const std::string gallery = folder_ / "gallery";
+  const std::vector<uint8_t> bytes = Golden("means/waiting.heft");
+  const WaitingTemplate ann = Waiting().templates.at(0);
+  const Enrolment enrolment = {ann.identity, {}, ann.sample, ann.parts, kNoTime, {}};
+  {
+    GalleryChange change =
+        Ok(GalleryChange::Begin(Gallery::Impl::New(gallery, Binding()), /*start=*/true));
+    ASSERT_TRUE(change.PutQuarantined(bytes, {&enrolment, 1}, SignerKey{}).ok());
+    ASSERT_TRUE(change.Commit().ok());
+  }
   auto bring = [&](std::vector<SampleFile> files) {
     return server->Quarantine(gallery, Ok(server->Read(std::move(files))), options).status();
   };

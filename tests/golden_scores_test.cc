@@ -10,9 +10,7 @@
 #include "base/signing.h"
 #include "base/testing.h"
 #include "gallery/admission.h"
-#include "gallery/legacy_gallery.h"
 #include "gallery/owner/journal_keys.h"
-#include "gallery/owner/legacy_budget.h"
 #include "heft/audit.h"
 #include "heft/server.h"
 #include "tests/golden_testing.h"
@@ -21,20 +19,6 @@ namespace heft::golden {
 namespace {
 
 class GoldenScoresTest : public GoldenTest {};
-
-TEST_F(GoldenScoresTest, QueryBudgets) {
-  for (const char* name : {"secret.key.budget", "renewed/secret.key.budget"}) {
-    const auto record = Ok(LegacyBudget::Parse(Golden(name), name));
-    ASSERT_EQ(record.galleries.size(), 1u);
-    const LegacyBudget::GalleryUse& use = record.galleries.at(model_.Id());
-    EXPECT_EQ(use.limit, kBudget);
-    EXPECT_EQ(use.identifications, 1u);
-    EXPECT_EQ(use.verifications,
-              (std::map<std::array<uint8_t, 16>, uint64_t>{{NameHash(kClaimed), 1}}));
-    EXPECT_EQ(record.key_id == secret_.key_id(), record.successor != ckks::KeyId{}) << name;
-    EXPECT_EQ(record.Serialize(), Golden(name));
-  }
-}
 
 TEST_F(GoldenScoresTest, Journal) {
   const testing::TemporaryFolder copy;
@@ -57,31 +41,6 @@ TEST_F(GoldenScoresTest, Journal) {
   EXPECT_EQ(use.limits.rejections, 16u);
   EXPECT_EQ(use.clients[0].rejections, 16u);
   EXPECT_GE(use.last_entry, kJournalTime);
-}
-
-// The budget of a key of version 0.1 goes on where its record ended, and a revoked key stays
-// revoked.
-TEST_F(GoldenScoresTest, QueryBudgetsAreTakenIntoAJournal) {
-  for (const std::string folder : {"", "renewed/"}) {
-    const testing::TemporaryFolder copy;
-    for (const char* name : {"secret.key", "secret.key.budget"}) {
-      std::filesystem::copy(testing::SourcePath("tests/golden/") + folder + name, copy / name);
-    }
-    std::filesystem::permissions(copy / "secret.key", std::filesystem::perms(0600));
-    const auto owner = Ok(KeyOwner::Load(model_, copy / "secret.key"));
-    const BudgetUse use = Ok(owner.Budget());
-    EXPECT_EQ(use.limits.scores, kBudget);
-    EXPECT_EQ(use.scores, 2u);
-    EXPECT_EQ(use.identifications, 1u);
-    EXPECT_EQ(use.successor.has_value(), folder.empty());
-    EXPECT_TRUE(FileExists(copy / "secret.key.journal"));
-    const auto opened = owner.Open(Golden("identification.ct"), "identification.ct");
-    if (folder.empty()) {
-      EXPECT_THAT(std::string(opened.status().message()), ::testing::HasSubstr("revoked"));
-    }
-    std::filesystem::remove(copy / "secret.key.journal");
-    EXPECT_FALSE(owner.Budget().ok()) << "once";
-  }
 }
 
 TEST_F(GoldenScoresTest, Scores) {
@@ -122,37 +81,18 @@ TEST_F(GoldenScoresTest, Signed) {
   EXPECT_THAT(std::string(owner.Open(bytes, "identification.ct").status().message()),
               ::testing::HasSubstr("than it is signed for"))
       << "the signature is taken, but it is that of another gallery";
-  // The server's manifest at that time.
-  const testing::TemporaryFolder folder;
-  ASSERT_TRUE(WriteFileAtomic(folder / "manifest.heft", Golden("signed/manifest.heft")).ok());
-  const LegacyGallery gallery = Ok(LegacyGallery::Read(folder.path()));
-  EXPECT_EQ(gallery.id, file.statement.gallery);
-  EXPECT_EQ(gallery.generation, file.statement.generation);
-  EXPECT_EQ(gallery.identities.size(), kIdentities.size() + 1);
-  EXPECT_TRUE(gallery.CheckRoot(instance_).ok()) << "it has none yet";
-  // The gallery that it came from had no id yet, and gets the same one by the rule for such
-  // galleries. A store keeps the id.
-  const std::string renewed = testing::SourcePath("tests/golden/renewed/gallery");
-  EXPECT_EQ(Ok(LegacyGallery::Read(renewed)).id, gallery.id);
-  EXPECT_EQ(Ok(Gallery::Open(Imported(renewed))).id(), gallery.id);
+  // It is of the gallery that the trust file pins.
+  ASSERT_EQ(trust.galleries().size(), 1u);
+  EXPECT_EQ(trust.galleries()[0].id, file.statement.gallery);
+  EXPECT_EQ(trust.galleries()[0].generation, file.statement.generation);
 }
 
 // The files that check a server: roots, seeds and commitments have not changed.
 TEST_F(GoldenScoresTest, Audited) {
   const testing::TemporaryFolder folder;
-  ASSERT_TRUE(WriteFileAtomic(folder / "manifest.heft", Golden("audited/manifest.heft")).ok());
-  const LegacyGallery gallery = Ok(LegacyGallery::Read(folder.path()));
-  ASSERT_TRUE(gallery.root.has_value());
-  EXPECT_TRUE(gallery.CheckRoot(instance_).ok()) << gallery.CheckRoot(instance_);
-  LegacyGallery other = gallery;
-  other.identities[0] = "eve";
-  EXPECT_EQ(other.CheckRoot(instance_).code(), absl::StatusCode::kDataLoss);
   const std::vector<uint8_t> reply = Golden("audited/verification.ct");
   const SignedFile file = Ok(ReadSigned(reply, "reply"));
   const ReplyOrigin origin = Ok(OriginOf(reply, "reply"));
-  EXPECT_EQ(origin.gallery, gallery.id);
-  EXPECT_EQ(origin.generation, gallery.generation);
-  EXPECT_EQ(origin.root, *gallery.root);
   EXPECT_EQ(Ok(ParseScores(context(), reply, "reply")).origin, origin);
   const std::string key = folder / "audit.key";
   ASSERT_TRUE(WriteFileAtomic(key, Golden("audited/audit.key"), 0600).ok());
@@ -164,7 +104,10 @@ TEST_F(GoldenScoresTest, Audited) {
   ASSERT_TRUE(trust.Add(Role::kKeyOwner, "owner", owner.Signer()->public_key()).ok());
   const SignedFile state_file =
       Ok(OpenSigned(state, trust, {.now = ReadSigned(state, "state")->statement.issued}, "state"));
-  EXPECT_EQ(Ok(ParseAdmission(state_file.file, "state")).root, *gallery.root);
+  const Admission admission = Ok(ParseAdmission(state_file.file, "state"));
+  EXPECT_EQ(admission.gallery, origin.gallery);
+  EXPECT_EQ(admission.generation, origin.generation);
+  EXPECT_EQ(admission.root, origin.root);
   EXPECT_TRUE(owner.Admit(Golden("audited/pending.ct"), "pending").ok());
   const SignedJournalHead head = Ok(OpenHead(
       Golden("audited/journal.head"), owner.Signer()->public_key(), owner.key_id(), "the head"));

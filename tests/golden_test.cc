@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Files of every format, written once (tests/golden/README.md), must stay readable for ever and
-// keep their meaning: models, keys, samples and galleries. Openings and scores are in
+// keep their meaning: models, keys and samples. Openings and scores are in
 // golden_scores_test.cc.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,6 @@
 #include "ckks/encryptor.h"
 #include "ckks/key_switch.h"
 #include "fusion/rekey.h"
-#include "gallery/legacy_gallery.h"
 #include "heft/server.h"
 #include "learning/train.h"
 #include "tests/golden_testing.h"
@@ -130,27 +129,11 @@ TEST(GoldenCheckpointTest, ComesBack) {
   EXPECT_EQ(FormatCheckpoint(checkpoint), text);
 }
 
-TEST_F(GoldenTest, Galleries) {
-  const std::string old = testing::SourcePath("tests/golden/gallery");
-  const LegacyGallery read = Ok(LegacyGallery::Read(old));
-  EXPECT_EQ(read.identities, kIdentities);
-  EXPECT_EQ(read.generation, 1u);
-  EXPECT_EQ(read.generations.size(), 1u);
-  // The old format itself cannot be used for replies.
-  const absl::Status unread = Gallery::Impl::Open(old).status();
-  EXPECT_EQ(unread.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(unread.message()), ::testing::HasSubstr("gallery import"));
-  const std::string folder = Imported(old);
-  EXPECT_EQ(ImportLegacyGallery(old, folder, model_).code(), absl::StatusCode::kAlreadyExists);
-  Csprng rng;
-  const auto server = Ok(Server::Impl::Create(
-      model_, testing::MakeKeys(context(), instance_.plan.keys, secret_, rng)));
-  const Gallery::Impl gallery = Ok(server->OpenGallery(folder, /*create=*/false));
+// A sample file of then is matched with a gallery of now.
+TEST_F(GoldenTest, AnOldSampleIsIdentified) {
+  const auto server = ServerOf(secret_);
+  const Gallery::Impl gallery = Ok(server->OpenGallery(Enrolled(), /*create=*/false));
   EXPECT_EQ(gallery.identities(), kIdentities);
-  EXPECT_EQ(gallery.id(), read.id);
-  EXPECT_GT(gallery.generation(), read.generation) << "its root is another";
-  EXPECT_EQ(gallery.blocks(), 1u);
-  EXPECT_EQ(Ok(gallery.ReadBlock(instance_, 0)), Ok(read.ReadBlock(instance_, 0)));
   EXPECT_TRUE(gallery.CheckIntact(&instance_).ok()) << gallery.CheckIntact(&instance_);
   // Both modalities of person 0; the face comes from its file.
   std::vector<SampleReader> files;
@@ -165,18 +148,13 @@ TEST_F(GoldenTest, Galleries) {
 }
 
 TEST_F(GoldenTest, Renewal) {
-  const std::string renewed = testing::SourcePath("tests/golden/renewed");
   const auto next =
       Ok(ParseSecretKey(context(), Golden("renewed/secret.key"), {}, "renewed/secret.key"));
   const auto key = Ok(ParseRekeyingKey(context(), Golden("renewed/rekeying.key"), "rekeying.key"));
   EXPECT_EQ(key.from, secret_.key_id());
   EXPECT_EQ(key.to, next.key_id());
-  // Compares the gallery that was moved then with the old one, moved now.
-  const std::string then = Imported(renewed + "/gallery");
-  EXPECT_EQ(Ok(Gallery::Impl::Open(then)).revoked_keys(),
-            std::vector<ckks::KeyId>{secret_.key_id()});
-  ExpectGallery(then, next);
-  const std::string moved = Imported(testing::SourcePath("tests/golden/gallery"));
+  // A gallery of now moves with the key of then.
+  const std::string moved = Enrolled();
   Gallery::Impl gallery = Ok(Gallery::Impl::Open(moved));
   const absl::Status status = RekeyGallery(&gallery, instance_, key);
   ASSERT_TRUE(status.ok()) << status;

@@ -16,7 +16,7 @@
 #include "fusion/key_files.h"
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/testing.h"
-#include "gallery/import.h"
+#include "gallery/enrol_directly.h"
 #include "gallery/owner/allow_scores.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/server_impl.h"
@@ -62,29 +62,39 @@ class GoldenTest : public ::testing::Test {
         model_,
         Ok(ckks::SecretKey::FromCoefficients(context(), secret.key_id(), secret.coefficients())))));
   }
-  // Imports a gallery of version 0.1 into a store of its own; returns its folder.
-  std::string Imported(const std::string& from) const {
-    static int count = 0;
-    const std::string to = folder_ / ("imported-" + std::to_string(++count));
-    const absl::Status status = ImportLegacyGallery(from, to, model_);
+  // The server of a key.
+  std::unique_ptr<Server::Impl> ServerOf(const ckks::SecretKey& secret) const {
+    Csprng rng;
+    return Ok(Server::Impl::Create(model_,
+                                   testing::MakeKeys(context(), instance_.plan.keys, secret, rng)));
+  }
+  // One file of each modality with the vectors of `people`, encrypted now.
+  SampleSet Samples(const ckks::SecretKey& secret, const std::vector<size_t>& people,
+                    const std::vector<std::string>& labels = {}) const {
+    std::vector<SampleReader> files;
+    for (size_t m = 0; m < 2; ++m) {
+      std::vector<std::vector<double>> rows;
+      for (const size_t p : people) rows.push_back(Vector(m, p));
+      files.push_back(Ok(SampleReader::Parse(
+          instance_.context,
+          Ok(EncryptSamplesSymmetric(instance_, model_, m, secret, rows, labels)), "samples")));
+    }
+    return Ok(SampleSet::Create(instance_, model_, std::move(files)));
+  }
+  // A gallery of the three people under the first key; its folder.
+  std::string Enrolled() const {
+    const std::string folder = folder_ / "enrolled";
+    const absl::Status status =
+        testing::EnrolDirectly(*ServerOf(secret_), folder, Samples(secret_, {0, 1, 2}, kIdentities))
+            .status();
     EXPECT_TRUE(status.ok()) << status;
-    return to;
+    return folder;
   }
   // Matches person 0 against a gallery folder under `secret`.
   void ExpectGallery(const std::string& folder, const ckks::SecretKey& secret) const {
-    Csprng rng;
-    const auto server = Ok(Server::Impl::Create(
-        model_, testing::MakeKeys(context(), instance_.plan.keys, secret, rng)));
+    const auto server = ServerOf(secret);
     const Gallery::Impl gallery = Ok(server->OpenGallery(folder, /*create=*/false));
-    std::vector<SampleReader> files;
-    for (size_t m = 0; m < 2; ++m) {
-      const std::vector<std::vector<double>> row = {Vector(m, 0)};
-      files.push_back(Ok(SampleReader::Parse(
-          instance_.context, Ok(EncryptSamplesSymmetric(instance_, model_, m, secret, row, {})),
-          "sample")));
-    }
-    const auto set = Ok(SampleSet::Create(instance_, model_, std::move(files)));
-    const auto scores = Ok(server->Identify(gallery, set, {}));
+    const auto scores = Ok(server->Identify(gallery, Samples(secret, {0}), {}));
     ExpectScores(Ok(Owner(secret).Open(SerializeScores(context(), scores), "scores")),
                  {"ann", "bob"});
   }

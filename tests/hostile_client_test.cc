@@ -147,7 +147,7 @@ class HostileClientTest : public ::testing::Test {
       if (subcommand == std::string("verify")) more.insert(more.end(), {"--identity", "0"});
       const auto opened = Ask(subcommand, samples, more);
       EXPECT_TRUE(opened.contains("refused")) << opened;
-      EXPECT_EQ(opened["accept"], false);
+      EXPECT_EQ(opened["decision"], "reject");
       EXPECT_EQ(opened["candidates"].size(), 0u);
       EXPECT_EQ(Snapshot(W("server/gallery")), before);
     }
@@ -168,7 +168,7 @@ void Zero(ring::RnsPoly* poly) { std::fill(poly->values().begin(), poly->values(
 
 TEST_F(HostileClientTest, AnHonestProbeIsAccepted) {
   const auto opened = Ask("verify", HonestProbe(), {"--identity", "0"});
-  EXPECT_EQ(opened["accept"], true) << opened;
+  EXPECT_EQ(opened["decision"], "accept") << opened;
 }
 
 TEST_F(HostileClientTest, ZeroAndTransparentCiphertexts) {
@@ -212,7 +212,7 @@ TEST_F(HostileClientTest, ClaimsAboutNoiseAreNotBelieved) {
   const auto read = [](const char* path) {
     return Ok(ParseScores(context(), Ok(ReadFile(W(path))), path));
   };
-  ASSERT_EQ(Ask("identify", HonestProbe())["accept"], true);
+  ASSERT_EQ(Ask("identify", HonestProbe())["decision"], "accept");
   const ckks::Noise honest = read("server/scores.ct").replies[0].scores.noise;
   // The same reply can be opened only once.
   Must(kServer, Serve("identify", {face, W("client/voice.ct")}, {"--out", W("server/scores.ct")}));

@@ -56,8 +56,8 @@ class KeyBoundTest : public ::testing::Test {
     auto keys = ParseSecretKeys(
         *rings, {reinterpret_cast<const uint8_t*>(secret.data()), secret.size()}, "", "key");
     ASSERT_TRUE(keys.ok()) << keys.status();
-    const auto journal = QueryJournal::OnDisk(w_("keys/secret.key") + kJournalSuffix, "",
-                                              *JournalKeys::Derive(*keys));
+    const auto journal =
+        QueryJournal::OnDisk(w_("keys/secret.key") + kJournalSuffix, *JournalKeys::Derive(*keys));
     Opening opening;
     opening.model = model.Id();
     opening.decision = true;

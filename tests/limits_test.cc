@@ -298,10 +298,6 @@ TEST_F(LimitsTest, ValuesThatOptionsRefuse) {
   const std::vector<std::tuple<Args, std::string, std::vector<std::string>>> all = {
       {train, "--epochs", signs},
       {train, "--gamma", {"-1", "0", "1", "1025", ""}},
-      {train, "--lambda", reals},
-      {train, "--margin", reals},
-      {train, "--learning-rate", reals},
-      {train, "--weight-decay", reals},
       {train, "--shrinkage", reals},
       {train, "--drop-modality", reals},
       {train, "--modality-weights", reals},
@@ -314,7 +310,6 @@ TEST_F(LimitsTest, ValuesThatOptionsRefuse) {
       {bench, "--gamma", counts},
       {bench, "--degree", counts},
       {bench, "--large", counts},
-      {bench, "--batch", counts},
       {decrypt, "--threshold", {"nan", "inf", "-3", "3"}},
       {decrypt, "--fmr", {"-1", "2", "nan"}},
       {decrypt, "--fpir", {"-1", "2", "nan"}},

@@ -22,7 +22,6 @@
 #include "gallery/journal_head.h"
 #include "gallery/owner/journal_keys.h"
 #include "gallery/owner/key_owner_impl.h"
-#include "gallery/owner/legacy_budget.h"
 #include "gallery/owner/query_journal.h"
 #include "gallery/server_impl.h"
 #include "heft/audit.h"
@@ -80,7 +79,7 @@ absl::Status WriteKeys(const std::string& folder, const Instance& instance,
 }
 
 // Another key, and the files that move a gallery to it.
-absl::Status WriteRenewed(const std::string& folder, const Instance& instance, const Model& model,
+absl::Status WriteRenewed(const std::string& folder, const Instance& instance,
                           const ckks::SecretKey& secret) {
   const ckks::Context& context = *instance.context;
   const std::string renewed = folder + "/renewed";
@@ -92,16 +91,7 @@ absl::Status WriteRenewed(const std::string& folder, const Instance& instance, c
   const auto bytes = SerializeRekeyingKey(
       context, secret.key_id(), next.key_id(),
       ckks::MakeRekeyingKey(context, secret, next, MatchLimbs(context.params()), rng));
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(renewed + "/rekeying.key", bytes));
-  // The counts of the old key at its revocation.
-  LegacyBudget record;
-  record.params_id = context.params().id();
-  record.key_id = next.key_id();
-  record.galleries[model.Id()] = {kBudget, 1, {{NameHash(kClaimed), 1}}};
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(renewed + "/secret.key.budget", record.Serialize(), 0600));
-  record.key_id = secret.key_id();
-  record.successor = next.key_id();
-  return WriteFileAtomic(folder + "/secret.key.budget", record.Serialize(), 0600);
+  return WriteFileAtomic(renewed + "/rekeying.key", bytes);
 }
 
 // A journal with a decision that accepts one identity and the scores of two, and its anchor.
@@ -114,7 +104,7 @@ absl::Status WriteJournal(const std::string& folder, const Instance& instance, c
       ckks::SecretKey::FromCoefficients(*instance.context, secret.key_id(), secret.coefficients()));
   HEFT_ASSIGN_OR_RETURN(JournalKeys keys, JournalKeys::Derive(SecretKeys(std::move(copy))));
   const auto journal =
-      QueryJournal::OnDisk(folder + "/secret.key.journal", "", std::move(keys),
+      QueryJournal::OnDisk(folder + "/secret.key.journal", std::move(keys),
                            {.clock = [] { return kJournalTime; }, .entries_per_file = 100});
   HEFT_RETURN_IF_ERROR(journal->Start("golden"));
   Opening opening;
@@ -380,7 +370,7 @@ absl::Status Write(const std::string& folder) {
   HEFT_RETURN_IF_ERROR(WriteAudited(folder, instance, model, secret));
   std::filesystem::remove_all(folder + "/gallery");  // for the others
   HEFT_RETURN_IF_ERROR(WriteMeans(folder, instance, DecidedModel(model), secret));
-  HEFT_RETURN_IF_ERROR(WriteRenewed(folder, instance, model, secret));
+  HEFT_RETURN_IF_ERROR(WriteRenewed(folder, instance, secret));
   return WriteSigned(folder, instance, model);
 }
 

@@ -188,7 +188,7 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     EXPECT_EQ(opened["probe"], data_->labels[row]);
     ExpectScores(opened, Fused(row), gallery);
     EXPECT_FALSE(opened.contains("refused"));
-    EXPECT_FALSE(opened.contains("accept"));
+    EXPECT_FALSE(opened.contains("decision"));
   }
   // All of them at once, in both forms of reply; the folder is new.
   for (const Args& form : {Args{}, Args{"--degree-two"}}) {
@@ -221,7 +221,8 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
   const auto found = Ask("identify", again("found"), {}, {"--scores", "--fpir", "0.1"});
   EXPECT_EQ(found["threshold"],
             model_->ThresholdForSearch(0.1, 8, 2, model_->AllModalities())->score);
-  EXPECT_EQ(found["accept"], found["candidates"][0]["score"] >= found["threshold"]);
+  EXPECT_EQ(found["decision"],
+            found["candidates"][0]["score"] >= found["threshold"] ? "accept" : "reject");
   const auto unnamed = Ask("identify", probes, {"--no-identities"});
   EXPECT_EQ(unnamed["candidates"].size(), rows.size() + later.size());
   EXPECT_EQ(std::string(unnamed["candidates"][0]["identity"])[0], '#');
@@ -254,14 +255,15 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     const auto decide = [&](const std::string& option, const std::string& value) {
       return Ask("verify", probes, {"--identity", claimed}, {"--scores", option, value});
     };
-    EXPECT_EQ(decide("--threshold", std::to_string(score - 0.02))["accept"], true);
-    EXPECT_EQ(decide("--threshold", std::to_string(score + 0.02))["accept"], false);
+    EXPECT_EQ(decide("--threshold", std::to_string(score - 0.02))["decision"], "accept");
+    EXPECT_EQ(decide("--threshold", std::to_string(score + 0.02))["decision"], "reject");
     for (const double fmr : {0.3, 0.1, 0.06}) {  // 0.06 is between the points of the curve
       const auto decided = decide("--fmr", nlohmann::json(fmr).dump());
       const double at = model_->ThresholdFor(fmr, model_->AllModalities())->score;
       EXPECT_EQ(decided["threshold"], at);
       EXPECT_EQ(decided["fmr"], fmr);
-      EXPECT_EQ(decided["accept"], decided["candidates"][0]["score"].get<double>() >= at);
+      EXPECT_EQ(decided["decision"],
+                decided["candidates"][0]["score"].get<double>() >= at ? "accept" : "reject");
     }
   }
 }
@@ -317,16 +319,16 @@ TEST_F(RolesTest, AProbeIsJudgedByTheTableOfItsModalities) {
   const auto mine = Ask("verify", face(), {"--identity", own}, {"--fmr", "0.1"});
   EXPECT_EQ(mine["modalities"], nlohmann::json::array({"face"}));
   EXPECT_EQ(mine["threshold"], at);
-  EXPECT_EQ(mine["accept"], true) << mine;
+  EXPECT_EQ(mine["decision"], "accept") << mine;
   const auto impostor = Ask("verify", face(), {"--identity", other}, {"--fmr", "0.1"});
   EXPECT_EQ(impostor["modalities"], nlohmann::json::array({"face"}));
   EXPECT_EQ(impostor["threshold"], at);
-  EXPECT_EQ(impostor["accept"], false) << impostor;
+  EXPECT_EQ(impostor["decision"], "reject") << impostor;
   const auto whole = Ask("verify", {Send("face", {0}, "both"), Send("voice", {0}, "both")},
                          {"--identity", own}, {"--fmr", "0.1"});
   EXPECT_EQ(whole["modalities"], nlohmann::json::array({"face", "voice"}));
   EXPECT_EQ(whole["threshold"], model_->ThresholdFor(0.1, 3)->score);
-  EXPECT_EQ(whole["accept"], true);
+  EXPECT_EQ(whole["decision"], "accept");
   const auto searched = Ask("identify", face(), {}, {"--fpir", "0.1"});
   EXPECT_EQ(searched["threshold"], model_->ThresholdForSearch(0.1, 2, 1, 1)->score);
   // The same model with a table for complete probes only. A model's id does not depend on its

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Rows = std::vector<int>;
 
-constexpr int kInput = 3;
+constexpr int kUsage = 2, kInput = 3;
 constexpr int kSamples = 4;  // of each identity, side by side
 
 Args Join(Args args, const Args& more) {
@@ -164,27 +164,12 @@ TEST_F(SeveralSamplesTest, TheClientTakesTheMean) {
 
 TEST_F(SeveralSamplesTest, WhatTheyAreWorthIsMeasured) {
   Must(kHeft, TrainArgs(W("data"), W("folds"), {"--profile", "thin", "--folds", "3"}));
-  const auto found = Must(kHeft, {"evaluate",
-                                  "--data",
-                                  W("data"),
-                                  "--model",
-                                  W("folds"),
-                                  "--folds",
-                                  "3",
-                                  "--samples",
-                                  "1",
-                                  "2",
-                                  "--probe-samples",
-                                  "1",
-                                  "2",
-                                  "--draws",
-                                  "1",
-                                  "--replicates",
-                                  "20",
-                                  "--report",
-                                  W("samples.html"),
-                                  "--pictures",
-                                  W("pictures")});
+  const auto found =
+      Must(kHeft, {"study",      "samples",         "--data", W("data"),   "--model",
+                   W("folds"),   "--folds",         "3",      "--samples", "1",
+                   "2",          "--probe-samples", "1",      "2",         "--draws",
+                   "1",          "--replicates",    "20",     "--report",  W("samples.html"),
+                   "--pictures", W("pictures")});
   EXPECT_THAT(Slurp(W("pictures/samples.svg")), HasSubstr("<svg"));
   EXPECT_EQ(found["people"], 30);
   ASSERT_EQ(found["samples"].size(), 5u);  // 1 and 2 against 1 and 2, and 2 separate ones
@@ -197,19 +182,20 @@ TEST_F(SeveralSamplesTest, WhatTheyAreWorthIsMeasured) {
     EXPECT_EQ(row["stored_bytes"], stored * found["samples"][0]["stored_bytes"].get<double>());
   }
   EXPECT_THAT(Slurp(W("samples.html")), HasSubstr("the mean of 2"));
-  const Finished alone = RunProgram(
-      kHeft, {"evaluate", "--data", W("data"), "--model", W("model.heft"), "--samples", "1"});
-  EXPECT_EQ(alone.exit_code, kInput);
-  const Finished many = RunProgram(kHeft, {"evaluate", "--data", W("data"), "--model", W("folds"),
-                                           "--folds", "3", "--samples", "1", "8", "--plain"});
+  const Finished alone = RunProgram(kHeft, {"study", "samples", "--data", W("data"), "--model",
+                                            W("model.heft"), "--samples", "1"});
+  EXPECT_EQ(alone.exit_code, kUsage);
+  const Finished many =
+      RunProgram(kHeft, {"study", "samples", "--data", W("data"), "--model", W("folds"), "--folds",
+                         "3", "--samples", "1", "8", "--plain"});
   EXPECT_EQ(many.exit_code, kInput);
   EXPECT_THAT(many.err, HasSubstr("samples"));
 }
 
 TEST_F(SeveralSamplesTest, ProtectionIsMeasured) {
   const auto found =
-      Must(kHeft, {"evaluate", "--data", W("data"), "--model", W("model.heft"), "--protection",
-                   "--split", "train", "--protection-samples", "60", "--report", W("p.html")});
+      Must(kHeft, {"study", "protection", "--data", W("data"), "--model", W("model.heft"),
+                   "--split", "train", "--samples", "60", "--report", W("p.html")});
   EXPECT_EQ(found["samples"], 60);
   std::map<std::string, double> most;
   for (const auto& row : found["unlinkability"]["links"]) {

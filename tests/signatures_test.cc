@@ -236,8 +236,8 @@ TEST_F(SignaturesTest, AReplayedReplyAfterItsTime) {
 }
 
 TEST_F(SignaturesTest, AReplyOfAnotherGallery) {
-  const std::string id = Must(kServer, {"inspect", W("server/gallery")})["id"];
-  const std::string other = Must(kServer, {"inspect", W("server/other")})["id"];
+  const std::string id = Must(kServer, {"inspect", W("server/gallery")})["gallery_id"];
+  const std::string other = Must(kServer, {"inspect", W("server/other")})["gallery_id"];
   EXPECT_NE(id, other);
   Must(kServer, Join(Identify("server/other.ct", "server/other"), {"--degree-two"}));
   Refused(kHeft, Decrypt("server/other.ct", {"--gallery-id", id}), "of another gallery, " + other);

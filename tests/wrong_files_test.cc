@@ -326,18 +326,6 @@ TEST_F(DamagedGalleryTest, StoresThatAreGone) {
   Refused(kServer, {"inspect", gallery}, kInput, {gallery});
 }
 
-// Files of version 0.1 are neither read nor overwritten, whatever their state.
-TEST_F(DamagedGalleryTest, FoldersOfVersion01) {
-  for (const char* name : {"manifest.heft", "block-0-1.heft"}) {
-    const std::string gallery = W("server/old-" + std::string(name));
-    std::filesystem::create_directory(gallery);
-    Spill(gallery + "/" + name, "whatever");
-    Refused(kServer, Identify(gallery), kInput, {gallery, "version 0.1", "gallery import"});
-    Refused(kServer, Enrol(gallery), kInput, {gallery, "version 0.1", "gallery import"});
-    Refused(kServer, {"inspect", gallery}, kInput, {gallery, "version 0.1"});
-  }
-}
-
 TEST_F(WrongFilesTest, OutputThatCannotBeWritten) {
   // Below a file, where not even root may write; and in a missing folder.
   const std::string below = W("client/face.ct/new");

@@ -27,8 +27,8 @@ inline std::string Flipped(std::string file, size_t at) {
 }
 
 // w("owner"): model A and its keys; models of the same dimensions with another seed (other.heft) or
-// other parameters (pq.heft); and one that needs fewer rotations (small.heft). w("client"): vectors
-// and samples. w("server/gallery"): three templates.
+// other parameters (thin.heft); and one that needs fewer rotations (small.heft). w("client"):
+// vectors and samples. w("server/gallery"): three templates.
 class WrongInputTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -40,22 +40,22 @@ class WrongInputTest : public ::testing::Test {
                  "3", "--dimensions", "4", "4"});
     Must(kHeft, TrainArgs(w("data"), w("owner/model.heft")));
     Must(kHeft, TrainArgs(w("data"), w("owner/other.heft"), {"--seed", "2"}));
-    Must(kHeft, TrainArgs(w("data"), w("owner/pq.heft"), {"--profile", "compact-pq"}));
+    Must(kHeft, TrainArgs(w("data"), w("owner/thin.heft"), {"--profile", "thin"}));
     Args small = TrainArgs(w("small"), w("owner/small.heft"));
     std::replace(small.begin(), small.end(), std::string("16"), std::string("4"));
     Must(kHeft, small);
     Keygen("model", "keys");
     Keygen("model", "stranger");  // the same parameters, another key
-    Keygen("pq", "pq");
+    Keygen("thin", "thin");
     Keygen("small", "few", {"--secret-key", w("owner/keys/secret.key")});
     Encrypt("model", "keys", "face", w("client/face.ct"));
     Encrypt("model", "keys", "voice", w("client/voice.ct"));
     Encrypt("model", "stranger", "face", w("client/stranger.ct"));
-    Encrypt("pq", "pq", "face", w("client/pq.ct"));
+    Encrypt("thin", "thin", "face", w("client/thin.ct"));
     Encrypt("small", "keys", "face", w("client/small.ct"), "small");
     EnrolNow(Serve("enrol"), w("owner/keys/secret.key"));
     Must(kServer, Serve("identify", {"--out", w("server/scores.ct")}));
-    for (const char* keys : {"keys", "stranger", "pq"}) {
+    for (const char* keys : {"keys", "stranger", "thin"}) {
       Believe(W("owner/" + std::string(keys) + "/trust.heft"), W("server/gallery"));
     }
   }

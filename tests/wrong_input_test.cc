@@ -18,25 +18,26 @@ TEST_F(WrongArgumentsTest, OtherKeyOrParameters) {
     if (subcommand == std::string("verify")) more.insert(more.end(), {"--identity", "0"});
     Refused(kServer, Serve(subcommand, more, {.samples = {W("client/stranger.ct")}}), kInput,
             {"another key"});
-    Refused(kServer, Serve(subcommand, more, {.samples = {W("client/pq.ct")}}), kInput,
-            {W("client/pq.ct"), "other parameters"});
+    Refused(kServer, Serve(subcommand, more, {.samples = {W("client/thin.ct")}}), kInput,
+            {W("client/thin.ct"), "other parameters"});
   }
   // Two files that do not belong together.
   Refused(kServer, Serve("enrol", {}, {.samples = {W("client/voice.ct"), W("client/stranger.ct")}}),
           kInput, {W("client/stranger.ct"), "another key"});
   // Keys of other parameters.
-  const std::string pq_keys = W("owner/pq/evaluation.keys");
-  Refused(kServer, Serve("enrol", {}, {.keys = pq_keys}), kInput, {pq_keys, "other parameters"});
+  const std::string thin_keys = W("owner/thin/evaluation.keys");
+  Refused(kServer, Serve("enrol", {}, {.keys = thin_keys}), kInput,
+          {thin_keys, "other parameters"});
   Refused(kHeft,
-          {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/pq/encryption.key"),
+          {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/thin/encryption.key"),
            "--modality", "face", "--in", W("client/face.npy"), "--out", W("client/new.ct")},
-          kInput, {W("owner/pq/encryption.key"), "other parameters"});
-  for (const char* owner : {"stranger", "pq"}) {
+          kInput, {W("owner/thin/encryption.key"), "other parameters"});
+  for (const char* owner : {"stranger", "thin"}) {
     Refused(kHeft,
             {"decrypt", "--model", W("owner/model.heft"), "--secret-key",
              W("owner/" + std::string(owner) + "/secret.key"), "--in", W("server/scores.ct"),
              "--threshold", "0.5"},
-            kInput, {owner == std::string("pq") ? "other parameters" : "made for another"});
+            kInput, {owner == std::string("thin") ? "other parameters" : "made for another"});
   }
 }
 
@@ -58,11 +59,11 @@ TEST_F(WrongArgumentsTest, UnknownNames) {
   Refused(kHeft, TrainArgs(W("data"), W("owner/new.heft"), {"--recipe", "secret"}), kInput,
           {"secret", "generalising"});
   Refused(kHeft, TrainArgs(W("data"), W("owner/new.heft"), {"--profile", "tiny"}), kInput,
-          {"tiny", "compact-pq"});
+          {"tiny", "flooded"});
   // The paper's profiles are for the paper's methods.
   for (const char* profile : {"paper", "deep", "deepest"}) {
     Refused(kHeft, TrainArgs(W("data"), W("owner/new.heft"), {"--profile", profile}), kInput,
-            {profile, "choose compact, compact-pq, thin, flooded\n"});
+            {profile, "choose compact, thin, flooded\n"});
   }
 }
 
@@ -134,9 +135,9 @@ TEST_F(WrongArgumentsTest, OtherModelsGallery) {
       kInput, {"another key"});
   Refused(kServer,
           Serve("enrol", {},
-                {.model = W("owner/pq.heft"),
-                 .keys = W("owner/pq/evaluation.keys"),
-                 .samples = {W("client/pq.ct")}}),
+                {.model = W("owner/thin.heft"),
+                 .keys = W("owner/thin/evaluation.keys"),
+                 .samples = {W("client/thin.ct")}}),
           kInput, {"other parameters"});
   Refused(kHeft,
           {"decrypt", "--model", W("owner/other.heft"), "--secret-key", W("owner/keys/secret.key"),

@@ -48,7 +48,7 @@ absl::StatusOr<SecretKeys> ReadSecretKeys(const Rings& rings, const KeyId& key_i
 // name its file lay: then `out` has none, and opens nothing until it is told so (heft budget).
 absl::Status StartJournal(const SecretKeys& secret, const std::string& out) {
   HEFT_ASSIGN_OR_RETURN(JournalKeys keys, JournalKeys::Derive(secret));
-  const auto journal = QueryJournal::OnDisk(out + kJournalSuffix, "", std::move(keys));
+  const auto journal = QueryJournal::OnDisk(out + kJournalSuffix, std::move(keys));
   const absl::Status begun = journal->Start("imported from SEAL");
   return absl::IsAlreadyExists(begun) ? absl::OkStatus() : begun;
 }

@@ -59,7 +59,6 @@ BudgetUse Summarise(const QueryJournal::Status& status, const Model& model) {
   const QueryLedger::ModelUse use =
       it == ledger.models.end() ? QueryLedger::ModelUse() : it->second;
   out.limits = use.limits.value_or(DefaultLimits(model));
-  out.inherited = use.inherited;
   out.identifications = use.identifications;
   out.verifications = use.verifications;
   out.openings = ledger.Openings();
@@ -68,7 +67,6 @@ BudgetUse Summarise(const QueryJournal::Status& status, const Model& model) {
     out.scores = std::max(out.scores, of.scores);
     out.decisions = std::max(out.decisions, of.decisions);
   }
-  out.scores += use.inherited;
   out.reconstruction_cosine = ReconstructionCosine(out.limits.scores, model.gamma);
   const uint64_t now = ledger.reckoning.At(status.now).time;
   for (const auto& [client, of] : use.clients) {

@@ -219,8 +219,7 @@ TEST(DimensionsLimitsTest, ProfilesWithoutRoomSayWhatToDo) {
   };
   EXPECT_TRUE(made(1024, "thin").ok());
   EXPECT_TRUE(made(256, "compact").ok());
-  for (const auto& [profile, gamma] :
-       {std::pair("compact", 512u), std::pair("compact-pq", 512u), std::pair("flooded", 128u)}) {
+  for (const auto& [profile, gamma] : {std::pair("compact", 512u), std::pair("flooded", 128u)}) {
     const absl::Status refused = made(gamma, profile);
     EXPECT_EQ(refused.code(), absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(refused.message()), ::testing::HasSubstr("use fewer (--gamma)"));

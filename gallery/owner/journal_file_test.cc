@@ -179,11 +179,10 @@ TEST_F(JournalFileTest, NothingIsGrantedThatCannotBeRecorded) {
 
 TEST_F(JournalFileTest, AnotherKeysJournalIsRefused) {
   const auto foreign = *NewTagKey();
-  const auto other = QueryJournal::OnDisk(path_, "", *JournalKeys::FromMaster({2}, foreign));
+  const auto other = QueryJournal::OnDisk(path_, *JournalKeys::FromMaster({2}, foreign));
   // Its own, elsewhere.
   const std::string own = temporary_ / "own.journal";
-  ASSERT_TRUE(
-      QueryJournal::OnDisk(own, "", *JournalKeys::FromMaster({2}, foreign))->Start("").ok());
+  ASSERT_TRUE(QueryJournal::OnDisk(own, *JournalKeys::FromMaster({2}, foreign))->Start("").ok());
   ExpectRefused(*other, "the journal of another key");
 }
 

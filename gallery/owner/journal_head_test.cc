@@ -32,7 +32,7 @@ class JournalHeadTest : public testing::GalleryTest {
     JournalKeys journal_keys = *JournalKeys::Derive(keys);
     fs::create_directories(temporary_ / "keys");
     auto journal =
-        QueryJournal::OnDisk(temporary_ / "keys/secret.key.journal", "", std::move(journal_keys));
+        QueryJournal::OnDisk(temporary_ / "keys/secret.key.journal", std::move(journal_keys));
     const absl::Status begun = journal->Start("for a test");
     EXPECT_TRUE(begun.ok() || absl::IsAlreadyExists(begun)) << begun;
     KeyOwner owner = *KeyOwner::Impl::Own(*model_, std::move(keys), std::move(journal));

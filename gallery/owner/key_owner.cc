@@ -13,7 +13,6 @@
 #include "fusion/owner/secret_key_file.h"
 #include "gallery/owner/budget_use.h"
 #include "gallery/owner/key_owner_impl.h"
-#include "gallery/owner/legacy_budget.h"
 
 namespace heft {
 namespace {
@@ -100,10 +99,9 @@ absl::StatusOr<KeyOwner> KeyOwner::Load(const Model& model, const std::string& p
   HEFT_ASSIGN_OR_RETURN(Rings rings, MakeRings(model));
   HEFT_ASSIGN_OR_RETURN(SecretKeys keys, LoadSecretKeys(rings, path, passphrase));
   HEFT_ASSIGN_OR_RETURN(JournalKeys journal, JournalKeys::Derive(keys));
-  HEFT_ASSIGN_OR_RETURN(auto impl, Impl::Create(model, std::move(rings), std::move(keys),
-                                                QueryJournal::OnDisk(path + kJournalSuffix,
-                                                                     path + kLegacyBudgetSuffix,
-                                                                     std::move(journal))));
+  HEFT_ASSIGN_OR_RETURN(
+      auto impl, Impl::Create(model, std::move(rings), std::move(keys),
+                              QueryJournal::OnDisk(path + kJournalSuffix, std::move(journal))));
   impl->SignHeads();
   const auto canaries = ReadFile(path + kCanarySuffix, kMaxCanaries);
   if (canaries.ok()) {

@@ -148,7 +148,7 @@ absl::Status Revoke(QueryJournal& journal, const std::string& path, const Secret
 // JournalOf: of a key set that is being made.
 absl::StatusOr<std::unique_ptr<QueryJournal>> JournalOf(const KeyOwner& owner, const Paths& paths) {
   HEFT_ASSIGN_OR_RETURN(JournalKeys keys, JournalKeys::Derive(Inside::Of(owner).keys()));
-  return QueryJournal::OnDisk(paths.journal, "", std::move(keys));
+  return QueryJournal::OnDisk(paths.journal, std::move(keys));
 }
 
 // The canaries stay in the galleries that move: sealed under the new key.

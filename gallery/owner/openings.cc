@@ -108,7 +108,7 @@ void AddClients(const BudgetUse& use, Described* out) {
                                     {"openings", client.openings},
                                     {"slots", client.slots},
                                     {"bits_left", client.bits},
-                                    {"full_at", UtcText(client.full_at)},
+                                    {"full_at", client.full_at},
                                     {"rejections_left", client.rejections}});
     absl::StrAppend(&out->text, "\nclient ", NameOf(client.client), ": ", client.openings,
                     " openings, ", client.slots, " slots published; may be told ", client.bits,
@@ -121,7 +121,7 @@ void AddClients(const BudgetUse& use, Described* out) {
 void AddRestarts(const BudgetUse& use, Described* out) {
   out->json["restarts"] = Json::array();
   for (const BudgetUse::Restart& restart : use.restarts) {
-    out->json["restarts"].push_back({{"time", UtcText(restart.time)}, {"reason", restart.reason}});
+    out->json["restarts"].push_back({{"time", restart.time}, {"reason", restart.reason}});
     absl::StrAppend(&out->text, "\nrestarted ", UtcText(restart.time), ": ", restart.reason);
   }
   if (use.restart_count > use.restarts.size()) {
@@ -182,9 +182,9 @@ Described DescribeScores(const OpenedScores& opened,
   if (!opened.refusal.empty()) absl::StrAppend(&out.text, "refused: ", opened.refusal, "\n");
   if (threshold) {
     AddRate(*threshold, &out);
-    const bool accept = opened.Decide(*threshold).accepted;
-    out.json["accept"] = accept;
-    absl::StrAppend(&out.text, accept ? "accept" : "reject", BoundTo(opened, *threshold), "\n");
+    const std::string verdict = opened.Decide(*threshold).Verdict();
+    out.json["decision"] = verdict;
+    absl::StrAppend(&out.text, verdict, BoundTo(opened, *threshold), "\n");
   }
   out.json["candidates"] = Json::array();
   for (size_t i = 0; i < opened.candidates.size(); ++i) {
@@ -203,7 +203,7 @@ Described DescribeDecision(const Decision& decision) {
   Described out{Common(decision)};
   AddKeyWarning(decision.key_warning, &out);
   AddRate(decision.at, &out);
-  out.json["accept"] = decision.accepted;
+  out.json["decision"] = decision.Verdict();
   if (decision.accepted) out.json["identity"] = decision.identity;
   const std::string text = decision.accepted          ? absl::StrCat("accept ", decision.identity)
                            : decision.refusal.empty() ? "reject"
@@ -236,7 +236,6 @@ Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
                 {"rejections", use.limits.rejections}}},
               {"scores", use.scores},
               {"decisions", use.decisions},
-              {"inherited_scores", use.inherited},
               {"reconstruction_cosine", use.reconstruction_cosine},
               {"identifications", use.identifications},
               {"verifications", use.verifications},
@@ -246,7 +245,7 @@ Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
               {"identities", use.identities},
               {"gallery", HexString(use.gallery)},
               {"entries", use.entries},
-              {"last_entry", UtcText(use.last_entry)},
+              {"last_entry", use.last_entry},
               {"restart_count", use.restart_count},
               {"revoked", use.successor.has_value()}};
   AddClients(use, &out);

@@ -45,7 +45,7 @@ TEST(OpeningsTest, AThresholdDecidesAndWarns) {
   at.rate = 1e-3, at.of = RateOf::kSearches, at.warning = "too few people";
   at.interval = {1e-4, 1e-2};
   const Described out = DescribeScores(Found(), at);
-  EXPECT_TRUE(out.json["accept"].get<bool>());
+  EXPECT_EQ(out.json["decision"].get<std::string>(), "accept");
   EXPECT_EQ(out.json["fpir"].get<double>(), 1e-3);
   EXPECT_EQ(out.json["interval"].dump(), "[0.0001,0.01]");
   EXPECT_EQ(out.json["threshold_warning"].get<std::string>(), "too few people");

@@ -51,11 +51,10 @@ absl::StatusOr<std::unique_ptr<QueryJournal>> QueryJournal::InMemory(
   return journal;
 }
 
-std::unique_ptr<QueryJournal> QueryJournal::OnDisk(std::string path, std::string legacy,
-                                                   JournalKeys keys, JournalOptions options) {
+std::unique_ptr<QueryJournal> QueryJournal::OnDisk(std::string path, JournalKeys keys,
+                                                   JournalOptions options) {
   std::unique_ptr<QueryJournal> journal(new QueryJournal);
   journal->path_ = std::move(path);
-  journal->legacy_ = std::move(legacy);
   journal->anchor_path_ = AnchorPath(keys);
   journal->keys_ = std::move(keys);
   journal->options_ = std::move(options);
@@ -135,8 +134,7 @@ absl::Status QueryJournal::Refresh() {
   const std::optional<Stamp> stamp = StampOf(path_);
   if (!stamp) {
     if (anchor) return Lost("the key's journal is not there");
-    if (!FileExists(legacy_)) return Lost("the key has no journal: it was copied without it");
-    return Import();
+    return Lost("the key has no journal: it was copied without it");
   }
   if (!anchor) {
     return Lost(absl::StrCat("key and journal were copied from elsewhere: ", anchor_path_,

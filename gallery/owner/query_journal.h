@@ -66,10 +66,9 @@ class QueryJournal {
   // InMemory: forgotten with the object: for keys that are, and tests. `limits`: of every model.
   static absl::StatusOr<std::unique_ptr<QueryJournal>> InMemory(
       const std::optional<BudgetLimits>& limits = {}, JournalOptions options = {});
-  // OnDisk: in the file `path`; a record of version 0.1 at `legacy` is taken in where there is no
-  // journal. Reads nothing yet.
-  static std::unique_ptr<QueryJournal> OnDisk(std::string path, std::string legacy,
-                                              JournalKeys keys, JournalOptions options = {});
+  // OnDisk: in the file `path`. Reads nothing yet.
+  static std::unique_ptr<QueryJournal> OnDisk(std::string path, JournalKeys keys,
+                                              JournalOptions options = {});
 
   // Start begins the journal of a new key. kAlreadyExists where it has one, here or elsewhere.
   absl::Status Start(const std::string& how);
@@ -144,7 +143,6 @@ class QueryJournal {
   absl::Status Refresh();
   absl::Status Load(const Anchor& anchor, bool whole, bool* anchored);
   absl::Status Take(const Entry& entry, const Link& link, const Anchor& anchor, bool* anchored);
-  absl::Status Import();
   // Replaces the file by one that begins with `first`, behind `before`.
   absl::Status Replace(Entry first, const Link& before);
   absl::Status StartWith(const std::string& how, QueryLedger ledger,
@@ -170,7 +168,7 @@ class QueryJournal {
   Entry EntryOf(const Opening& opening, Entry::Act act) const;
 
   std::mutex mutex_;
-  std::string path_, legacy_, anchor_path_;
+  std::string path_, anchor_path_;
   std::optional<JournalKeys> keys_;  // on disk
   std::optional<BudgetLimits> limits_;
   JournalOptions options_;

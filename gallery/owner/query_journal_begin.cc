@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a journal begins: with its key, in place of another one, from a record of version 0.1, anew
-// by hand; and how it ends.
+// How a journal begins: with its key, in place of another one, anew by hand; and how it ends.
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,7 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "fusion/key_files.h"
-#include "gallery/owner/legacy_budget.h"
 #include "gallery/owner/query_journal.h"
 
 namespace heft {
@@ -48,29 +46,12 @@ absl::Status QueryJournal::Start(const std::string& how) {
   return StartWith(how, QueryLedger(), tag_key);
 }
 
-// Import: under the locks, where neither journal nor anchor are there.
-absl::Status QueryJournal::Import() {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(legacy_));
-  HEFT_ASSIGN_OR_RETURN(const LegacyBudget record, LegacyBudget::Parse(bytes, legacy_));
-  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_->key_id(), record.key_id, legacy_));
-  HEFT_ASSIGN_OR_RETURN(const auto tag_key, NewTagKey());
-  HEFT_RETURN_IF_ERROR(
-      StartWith("from a record of version 0.1", record.ToLedger(tag_key), tag_key));
-  return Refresh();
-}
-
 absl::StatusOr<Link> QueryJournal::Salvage() {
   ledger_ = QueryLedger();
   HEFT_ASSIGN_OR_RETURN(tag_key_, NewTagKey());
   ends_.clear();
   Link none;
-  if (!FileExists(path_)) {
-    const auto bytes = ReadFile(legacy_);
-    if (!bytes.ok()) return none;
-    HEFT_ASSIGN_OR_RETURN(const LegacyBudget record, LegacyBudget::Parse(*bytes, legacy_));
-    if (record.key_id == keys_->key_id()) ledger_ = record.ToLedger(tag_key_);
-    return none;
-  }
+  if (!FileExists(path_)) return none;
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFrom(path_, 0));
   const auto head = JournalFileHead::Parse(bytes, &*keys_, path_);
   if (!head.ok()) return none;
@@ -126,7 +107,7 @@ absl::Status QueryJournal::PassOn(const std::string& path, JournalKeys next) {
     HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
     if (FileExists(path)) return absl::AlreadyExistsError(absl::StrCat(path, " exists"));
     const KeyId successor = next.key_id();
-    const auto heir = OnDisk(path, "", std::move(next), options_);
+    const auto heir = OnDisk(path, std::move(next), options_);
     HEFT_ASSIGN_OR_RETURN(const Locks locks, heir->Lock());
     const std::string how = keys_ ? absl::StrCat("in place of key ", HexString(keys_->key_id()))
                                   : std::string("in place of a key in memory");

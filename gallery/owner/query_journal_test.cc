@@ -6,7 +6,6 @@
 
 #include <filesystem>
 
-#include "gallery/owner/legacy_budget.h"
 #include "gallery/owner/testing.h"
 
 namespace heft {
@@ -316,7 +315,7 @@ TEST_F(QueryJournalTest, ARenewedKeyTakesTheCountsAndTheOldOneIsRevoked) {
   fs::remove(path_);
   EXPECT_THAT(std::string(Open()->Restart("please").message()), HasSubstr("revoked"));
 
-  const auto renewed = QueryJournal::OnDisk(next, "", heir(), {[this] { return now_; }});
+  const auto renewed = QueryJournal::OnDisk(next, heir(), {[this] { return now_; }});
   EXPECT_EQ(Granted(*renewed, "ann"), 4) << "of the ten, under another key";
   EXPECT_EQ(renewed->PassOn(next, Keys()).code(), absl::StatusCode::kAlreadyExists);
   EXPECT_TRUE(renewed->Charge(Of("bob")).ok()) << "a failed hand-over changes nothing";
@@ -341,55 +340,12 @@ TEST_F(QueryJournalTest, OpeningsUnderAKeyHaveAnEnd) {
   const std::string next = temporary_ / "next.journal";
   ASSERT_TRUE(Open()->PassOn(next, heir()).ok());
   const auto renewed = [&] {
-    return QueryJournal::OnDisk(next, "", heir(), {[this] { return now_; }, 3});
+    return QueryJournal::OnDisk(next, heir(), {[this] { return now_; }, 3});
   };
   for (const char* who : {"gus", "hal", "ida", "joe"}) {
     ASSERT_TRUE(charge(*renewed(), who, 4).ok()) << who;
   }
   EXPECT_EQ(charge(*renewed(), "kay", 4).code(), absl::StatusCode::kResourceExhausted);
-}
-
-TEST_F(QueryJournalTest, ARecordOfVersion01IsTakenIn) {
-  LegacyBudget record;
-  record.key_id = {2};
-  record.galleries[kModel] = {49, 3, {{NameHash("ann"), 2}}};
-  record.galleries[kOther] = {60, 0, {}};
-  const auto write = [&] {
-    return WriteFileAtomic(temporary_ / "key.budget", record.Serialize(), 0600);
-  };
-  ASSERT_TRUE(write().ok());
-  EXPECT_EQ(Granted(*Open(), "ann"), 10) << "there is a journal, so it counts for nothing";
-  fs::remove(path_);
-  ExpectRefused(*Open(), "the key's journal is not there");
-  fs::remove(AnchorFile());
-  const auto journal = Open();
-  EXPECT_EQ(Granted(*journal, "bob"), 10) << "3 of 20 were given to nobody knows whom";
-  EXPECT_EQ(journal->Read()->ledger.models.at(kModel).inherited, 3u);
-  EXPECT_EQ(journal->Read()->ledger.models.at(kOther).limits->scores, 60u);
-  Opening shop = Of("bob");
-  shop.client = {1};
-  for (int i = 0; i < 7; ++i) {
-    ASSERT_TRUE(journal->Charge(shop).ok()) << i;
-    shop.replies[0][0] += 1;
-  }
-  EXPECT_FALSE(journal->Charge(shop).ok()) << "10 + 7 + 3 are 20";
-  shop.claimed = "ann";
-  for (int i = 0; i < 10; ++i) {
-    ASSERT_TRUE(journal->Charge(shop).ok()) << i;
-    shop.replies[0][1] += 1;
-  }
-  EXPECT_EQ(Granted(*journal, "ann"), 5) << "10 + 5 + 3 + 2 are 20";
-}
-
-TEST_F(QueryJournalTest, ARevokedRecordOfVersion01StaysRevoked) {
-  fs::remove(path_);
-  fs::remove(AnchorFile());
-  LegacyBudget record;
-  record.key_id = {2};
-  record.successor = {9};
-  ASSERT_TRUE(WriteFileAtomic(temporary_ / "key.budget", record.Serialize(), 0600).ok());
-  ExpectRefused(*Open(), "revoked");
-  EXPECT_THAT(std::string(Open()->Restart("please").message()), HasSubstr("revoked"));
 }
 
 TEST_F(QueryJournalTest, InMemoryAsOnDisk) {
@@ -399,26 +355,6 @@ TEST_F(QueryJournalTest, InMemoryAsOnDisk) {
   ASSERT_TRUE(journal->Charge(once).ok());
   EXPECT_FALSE(journal->Charge(once).ok());
   EXPECT_FALSE(journal->Restart("why").ok());
-}
-
-TEST(LegacyBudgetTest, RoundTripsAndNoticesDamage) {
-  LegacyBudget record;
-  record.params_id = {1};
-  record.key_id = {2};
-  record.successor = {3};
-  record.galleries[kModel] = {7, 3, {{{9}, 2}}};
-  record.galleries[kOther];
-  const std::vector<uint8_t> bytes = record.Serialize();
-  const auto back = LegacyBudget::Parse(bytes, "budget");
-  ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(back->Serialize(), bytes);
-  for (size_t i = 0; i < bytes.size(); ++i) {
-    std::vector<uint8_t> damaged = bytes;
-    damaged[i] ^= 0x20;
-    EXPECT_FALSE(LegacyBudget::Parse(damaged, "budget").ok()) << i;
-    damaged.resize(i);
-    EXPECT_FALSE(LegacyBudget::Parse(damaged, "budget").ok()) << i;
-  }
 }
 
 TEST(JournalKeysTest, AreOfOneSecret) {

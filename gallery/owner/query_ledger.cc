@@ -185,7 +185,7 @@ absl::Status QueryLedger::CheckIdentity(const Entry& entry, const IdentityTag& i
   const Use all = Find(use.identities, identity);
   if (!entry.decision) {
     const uint64_t limit = use.limits->scores, half = Share(limit);
-    const uint64_t given = all.scores + use.inherited;
+    const uint64_t given = all.scores;
     const char* const instead = "scores are spent for good, decisions go on (without --scores)";
     if (share.scores >= half) {
       return Spent(absl::StrCat(Named(who), " has given this client ", share.scores,
@@ -236,7 +236,7 @@ uint64_t QueryLedger::ScoresLeft(const ModelId& model, const ClientId& client,
   if (it == models.end()) return 0;
   const ModelUse& use = it->second;
   const uint64_t limit = use.limits.value_or(BudgetLimits()).scores, half = Share(limit);
-  const uint64_t given = Find(use.identities, identity).scores + use.inherited;
+  const uint64_t given = Find(use.identities, identity).scores;
   const uint64_t share = Find(use.shares, std::make_pair(identity, client)).scores;
   return std::min(limit - std::min(limit, given), half - std::min(half, share));
 }

@@ -138,7 +138,6 @@ class QueryLedger {
   struct ModelUse {
     std::optional<BudgetLimits> limits;
     uint64_t identifications = 0, verifications = 0;
-    uint64_t inherited = 0;  // scores that every identity has given under version 0.1
     std::map<IdentityTag, Use> identities;
     std::map<std::pair<IdentityTag, ClientId>, ShareUse> shares;
     std::map<ClientId, ClientUse> clients;

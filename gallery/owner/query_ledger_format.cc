@@ -76,7 +76,6 @@ void WriteModel(ByteWriter& writer, const QueryLedger::ModelUse& use) {
   WriteLimits(writer, use.limits.value_or(BudgetLimits()));
   writer.U64(use.identifications);
   writer.U64(use.verifications);
-  writer.U64(use.inherited);
   writer.U64(use.identities.size());
   for (const auto& [tag, of] : use.identities) {
     writer.Raw(tag);
@@ -118,7 +117,6 @@ QueryLedger::ModelUse ReadModel(ByteReader& reader) {
   if (limited) use.limits = limits;
   use.identifications = reader.U64();
   use.verifications = reader.U64();
-  use.inherited = reader.U64();
   const auto tag = [&] { return Read<16>(reader); };
   const auto client = [&] { return Read<32>(reader); };
   const auto read_use = [&] { return ReadUse(reader); };
@@ -190,7 +188,7 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
     ledger.restarts.push_back({when, reader.String(kMaxText)});
   }
   ReadMap(
-      reader, 16 + 1 + kLimitsSize + 48, &ledger.models, [&] { return ModelId(Read<16>(reader)); },
+      reader, 16 + 1 + kLimitsSize + 40, &ledger.models, [&] { return ModelId(Read<16>(reader)); },
       [&] { return ReadModel(reader); });
   const uint64_t replies = reader.Count(24, kMostReplies);
   for (uint64_t i = 0; i < replies && reader.ok(); ++i) {

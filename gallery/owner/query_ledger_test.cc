@@ -220,7 +220,6 @@ TEST_F(QueryLedgerTest, LedgersAndEntriesRoundTrip) {
   Rejected(kDoor, kBob, kDay);
   ledger_.restarts.push_back({77, "disk lost"});
   ledger_.successor = {3};
-  ledger_.models[kModel].inherited = 2;
   ledger_.reckoning.skips = {{7, 8}};
   const std::vector<uint8_t> bytes = ledger_.Serialize();
   const auto back = QueryLedger::Parse(bytes, "ledger");

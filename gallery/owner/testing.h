@@ -135,7 +135,7 @@ class JournalTest : public ::testing::Test {
   // The same key each time, as a process would derive it.
   JournalKeys Keys() const { return *JournalKeys::FromMaster({2}, master_); }
   std::unique_ptr<QueryJournal> Open(const std::string& path = "") const {
-    return QueryJournal::OnDisk(path.empty() ? path_ : path, temporary_ / "key.budget", Keys(),
+    return QueryJournal::OnDisk(path.empty() ? path_ : path, Keys(),
                                 {[this] { return now_; }, entries_per_file_});
   }
   static Opening Of(const std::string& claimed, bool decision = false) {

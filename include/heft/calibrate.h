@@ -9,15 +9,13 @@
 
 #include "absl/status/statusor.h"
 #include "heft/dataset.h"
+#include "heft/decisions.h"
 #include "heft/described.h"
 #include "heft/export.h"
 #include "heft/model.h"
 #include "heft/progress.h"
 
 namespace heft {
-
-// kFewestCalibrated: people with two samples or more that a calibration needs.
-inline constexpr int kFewestCalibrated = 10;
 
 // Calibrate: returns `model` with decision tables fitted to the scores of `data`, one for each set
 // of modalities that a probe may have. They replace the model's tables. Model::Id() stays the same,

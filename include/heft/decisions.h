@@ -28,6 +28,9 @@ struct RateInterval {
 // wanted one with 90% confidence, if comparisons are independent.
 inline constexpr double kFalseMatchesNeeded = 30;
 
+// kFewestCalibrated: people with two samples or more that thresholds and searches are fitted to.
+inline constexpr int kFewestCalibrated = 10;
+
 // DecisionThreshold: a point of a model's curve for one comparison, 1:1, fitted to people who took
 // no part in its training.
 struct DecisionThreshold {

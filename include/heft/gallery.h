@@ -44,8 +44,7 @@ class HEFT_EXPORT Gallery {
   class HEFT_HIDDEN Impl;
 
   // `gallery`: FOLDER, or FOLDER:NAME for one of several in a store ("main" is the first one's
-  // name). kNotFound if there is none, kDataLoss if it is damaged, kFailedPrecondition for a folder
-  // of version 0.1, which must be imported.
+  // name). kNotFound if there is none, kDataLoss if it is damaged.
   static absl::StatusOr<Gallery> Open(const std::string& gallery);
   // The newest generation. Keeps the results of checks of unchanged blocks: takes microseconds if
   // nothing has changed.

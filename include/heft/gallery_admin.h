@@ -97,7 +97,12 @@ HEFT_EXPORT absl::StatusOr<std::vector<std::string>> GalleryNames(const std::str
 // StateFile: where Server::Admit keeps the gallery's latest state that the key owner signed.
 HEFT_EXPORT std::string StateFile(const std::string& gallery);
 
-// ListedTemplate: the template at one position.
+// TemplateState: kPending until the key owner has approved it; kExpired ones are no longer matched.
+enum class TemplateState { kActive, kExpired, kPending };
+// TemplateStateName: "active", "expired", "pending".
+HEFT_EXPORT std::string TemplateStateName(TemplateState state);
+
+// ListedTemplate: the template at one position. A pending one has its identity and state alone.
 struct ListedTemplate {
   uint64_t position = 0;
   std::string identity;
@@ -105,15 +110,18 @@ struct ListedTemplate {
   uint64_t generation = 0;
   uint64_t enrolled = 0, expires = 0;  // Unix seconds; 0: unknown, never
   Metadata metadata;
+  TemplateState state = TemplateState::kActive;
 };
 struct ListOptions {
   uint64_t from = 0;   // position
   uint64_t count = 0;  // templates; 0: all
   std::vector<Condition> where = {};
+  bool pending = false;  // also pending templates, behind the last position; not with `where`
 };
 // ListTemplates: passes templates to `use` in the order of positions, without those that wait for a
-// renewal. Returns the position to continue from, if there are more. Holds one run of the roster in
-// memory. An error of `use` ends the call.
+// renewal. Returns the position to continue from, if there are more; pending templates are not
+// counted, and come with the last page. Holds one run of the roster in memory. An error of `use`
+// ends the call.
 HEFT_EXPORT absl::StatusOr<std::optional<uint64_t>> ListTemplates(
     const std::string& gallery, const ListOptions& options,
     const std::function<absl::Status(const ListedTemplate&)>& use);
@@ -231,16 +239,14 @@ HEFT_EXPORT absl::StatusOr<RestoreResult> Restore(const std::string& snapshot,
                                                   const Monitor& monitor = {});
 
 // ExportGallery: copies one gallery into the store of a new folder, which any HEFT of this version
-// reads, without the server's files. ImportGallery: imports an exported gallery, a gallery of
-// another store, or, with its `model`, a folder of version 0.1, as `gallery`. Both copy all or
-// nothing. kAlreadyExists; kFailedPrecondition for a gallery that is older than its remembered
-// generation.
+// reads, without the server's files. ImportGallery: imports an exported gallery, or a gallery
+// of another store, as `gallery`. Both copy all or nothing. kAlreadyExists; kFailedPrecondition for
+// a gallery that is older than its remembered generation.
 HEFT_EXPORT absl::StatusOr<CopiedGallery> ExportGallery(const std::string& gallery,
                                                         const std::string& out,
                                                         const Monitor& monitor = {});
 HEFT_EXPORT absl::StatusOr<CopiedGallery> ImportGallery(const std::string& from,
                                                         const std::string& gallery,
-                                                        const Model* model = nullptr,
                                                         const Monitor& monitor = {});
 
 }  // namespace heft

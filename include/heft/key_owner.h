@@ -82,6 +82,8 @@ struct Decision {
   std::string probe;                         // its label, as the client gave it
   std::vector<std::string> modalities = {};  // of the probe: whose table decided
   bool accepted = false;
+  // Verdict: the same as all interfaces write it.
+  std::string Verdict() const { return accepted ? "accept" : "reject"; }
   std::string identity;  // of whom, if accepted
   std::string claimed;   // verification: the claimed identity, accepted or not
   std::string refusal;   // as OpenedScores; never accepted where it is not empty
@@ -165,7 +167,6 @@ struct BudgetUse {
   BudgetLimits limits;
   // Of the identity with the most, by all clients; decisions that accepted it.
   uint64_t scores = 0, decisions = 0;
-  uint64_t inherited = 0;  // of the scores: counted for everybody by version 0.1
   uint64_t identifications = 0, verifications = 0;
   uint64_t openings = 0;  // under this key, of all models: what Flooding::openings is an end to
   // That what was opened under this key can tell of it at most; and where openings end, without

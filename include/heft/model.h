@@ -45,7 +45,7 @@ struct HEFT_EXPORT Model {
   std::vector<double> projection;
   // Approximates 1 / sqrt(|z|^2): one polynomial of degree 2 or 3 on its interval.
   Approximation approximation;
-  // Encryption parameters: "thin", "flooded", "compact" or "compact-pq".
+  // Encryption parameters: "thin", "flooded" or "compact".
   std::string profile = "compact";
   // The mean product of z of two samples of one person over the mean |z|^2, in (0, 1]: the share of
   // a template that is due to the person and not to the sample (intraclass correlation). It

@@ -37,6 +37,9 @@ HEFT_EXPORT Json CopiedJson(const CopiedGallery& copied);
 HEFT_EXPORT Json CopiesJson(std::span<const CopiedGallery> copies);
 // GalleryJson: all fields; "intact" and "noise_margin" are null if unknown.
 HEFT_EXPORT Json GalleryJson(const GalleryInfo& info);
+// ListedJson: all fields; "metadata" is {key: [values]}. A pending template has identity and state
+// alone.
+HEFT_EXPORT Json ListedJson(const ListedTemplate& listed);
 // ModelJson: a model without its coefficients; "sample_agreement" only if it has one. Null values:
 // "calibration" of a table without one, "parameters" and "security" of an unknown profile. Errors
 // of Json::Parse for the training summary.

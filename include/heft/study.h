@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The studies of heft/evaluate.h with files as inputs; `heft evaluate` runs one at a time. Link
-// heft::heft.
+// The studies of heft/evaluate.h with files as inputs, as `heft evaluate` and `heft study` run
+// them. Link heft::heft.
 //
 //   heft::StudyOptions options = {.data = "lfw-speech", .models = {"m.heft"}};
 //   auto study = heft::LoadStudy(options);
@@ -22,25 +22,28 @@
 
 namespace heft {
 
+// Study: kEvaluation is Evaluate, or EvaluateFolds with folds. The others are CompareChoices,
+// EvaluateSearches, EvaluateProtection, EvaluateSamples, EvaluateProtocol and EvaluateGallery.
+enum class Study { kEvaluation, kChoices, kSearches, kProtection, kSamples, kProtocol, kGallery };
+// StudyName: the word after `heft study`; "evaluation" for kEvaluation.
+HEFT_EXPORT std::string StudyName(Study study);
+
 // StudyOptions: options of all studies; each uses some of them. Errors name a member by its option
-// of heft evaluate.
+// of heft evaluate or heft study.
 struct StudyOptions {
+  Study study = Study::kEvaluation;
   std::string data = {};                 // its folder
   std::vector<std::string> models = {};  // a file; with folds the folder of FoldFile's, or several
   int folds = 0;                         // 0: none
   uint64_t fold_seed = 1;
-  // At most one study of these and those below may be chosen; `partial_probes` is no study. None:
-  // Evaluate, or EvaluateFolds with folds. Probes that lack a modality need folds, and may be
-  // combined with `choices`.
-  bool choices = false, searches = false, protection = false;
-  std::vector<int> samples = {};  // EvaluateSamples, of one folder of models
-  std::string protocol = {};      // EvaluateProtocol: its folder
-  std::string distractors = {};   // EvaluateGallery: their folder
-  std::string strangers = {};     // with `distractors`: their folder; empty: the distractors
-  bool partial_probes = false;
+  std::vector<int> samples = {1, 2, 4};  // of kSamples
+  std::string protocol = {};             // of kProtocol: its folder
+  std::string distractors = {};          // of kGallery: their folder
+  std::string strangers = {};            // of kGallery: their folder; empty: the distractors
+  bool partial_probes = false;           // with folds: also probes that lack a modality
   bool plain = false;          // without encrypted rows; for folds, protocols and galleries
   std::string split = "test";  // without folds
-  std::string names = {};      // with `protocol`; empty: names.txt in `data`
+  std::string names = {};      // of kProtocol; empty: names.txt in `data`
   ProtectionOptions protected_by = {};
   SearchStudyOptions searched_by = {};
   SampleStudyOptions sampled_by = {};  // except its `samples`
@@ -49,12 +52,11 @@ struct StudyOptions {
   bool page = false, pictures = false, scores = false;  // of the Report
   std::string command = {};
 };
-// CheckStudy: kInvalidArgument if more than one study is chosen, or a study with models, `plain`,
-// `scores` or pictures that it does not support. Ignores `names`, `split` and ..._by of other
-// studies.
+// CheckStudy: kInvalidArgument for models, folders, `plain`, `scores`, `partial_probes` or pictures
+// that the study does not support or lacks. Ignores the members of other studies.
 HEFT_EXPORT absl::Status CheckStudy(const StudyOptions& options);
 
-// LoadedStudy: options with all inputs. `models`: one set or more; none for `choices`.
+// LoadedStudy: options with all inputs. `models`: one set or more; none for kChoices.
 struct LoadedStudy {
   StudyOptions options;
   TrainingData data;

@@ -67,8 +67,6 @@ struct ProjectionPlan {
 
   // InputCiphertexts of a batch: `dimension` of a modality for SIMD, else 1.
   size_t InputCiphertexts(size_t modality) const;
-  // OutputCiphertexts: gamma for SIMD, else 1.
-  size_t OutputCiphertexts() const;
 };
 
 // PlanProjection for fresh ciphertexts with `input_limbs` limbs (0: all) at `input_scale`, and z at

@@ -114,10 +114,6 @@ size_t ProjectionPlan::InputCiphertexts(size_t modality) const {
   return method == ProjectionMethod::kSimd ? dimensions[modality] : 1;
 }
 
-size_t ProjectionPlan::OutputCiphertexts() const {
-  return method == ProjectionMethod::kSimd ? gamma : 1;
-}
-
 absl::StatusOr<ProjectionPlan> PlanProjection(const ckks::Params& params, ProjectionMethod method,
                                               const Model& model, size_t input_limbs,
                                               double input_scale, double output_scale) {

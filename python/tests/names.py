@@ -104,8 +104,15 @@ NAMES = {
     "LearnFolds": "Model.train_folds",
     "LearnOptions::lambda": "weight_of_pairs",
     "LikelihoodName": "Decision.likelihood",
+    "Decision::accepted": "Decision.decision",
+    "Decision::Verdict": "Decision.decision",
     "RejectionName": "Verdict.rejection",
     "ListOptions::from": "start",
+    "TemplateStateName": "Template.state",
+    "GalleryInfo::id": "GalleryInfo.gallery_id",
+    "CopiedGallery::id": "CopiedGallery.gallery_id",
+    "Gallery::id": "Gallery.gallery_id",
+    "ShardList::Id": "ShardList.gallery_id",
     "ListTemplates": "Gallery.page",
     "LoadFolds": "Model.load_folds",
     "LoadModel": "Model.load",
@@ -231,6 +238,7 @@ ABSENT = {
     "NewFolder": _FILES,
     "ParseAuditHead": _TEXTS,
     "PendingJson": _JSON,
+    "ListOptions::pending": "Gallery.waiting has them",
     "ParseAuthorisedAct": _TEXTS,
     "ParseConditions": "where= takes a list of texts",
     "ParseFitKind": _TEXTS,
@@ -284,13 +292,13 @@ ABSENT.update(dict.fromkeys([
     "FindSigner", "IncomingRequest", "Question", "ReadTrustedModel", "TrustedServer",
 ], _SERVING))
 ABSENT.update(dict.fromkeys(
-    ["CheckStudy", "LoadStudy", "LoadedStudy", "RunStudy", "StudyOptions"],
+    ["CheckStudy", "LoadStudy", "LoadedStudy", "RunStudy", "StudyName", "StudyOptions"],
     "evaluate and its like, of data and models"))
 ABSENT.update(dict.fromkeys([
     "AddWhereTo", "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson",
     "DescribeAdmissions", "DescribeBudget", "DescribeCost",
     "DescribeDecision", "DescribeScores", "DescribeSigned", "EnrolJson", "GalleryJson",
-    "KeySetJson", "ModelJson", "PlanJson", "RemoveJson", "RenewJson", "RestoreJson", "RestrictionText", "VerifyJson",
+    "KeySetJson", "ListedJson", "ModelJson", "PlanJson", "RemoveJson", "RenewJson", "RestoreJson", "RestrictionText", "VerifyJson",
     "WhereJson",
 ], _JSON))
 # Each of N against all.

@@ -18,7 +18,7 @@ def test_looks(world: World, gallery: str) -> None:
     world.enrol(gallery, metadata={"site": "berlin", "list": ["a", "b"]})
     info = made.info(world.model)
     assert (info.live, info.waiting, info.gamma, info.name) == (8, 0, 16, "main")
-    assert info.id == made.id and info.key == world.owner.key_id == made.key_id
+    assert info.gallery_id == made.gallery_id and info.key == world.owner.key_id == made.key_id
     assert info.noise_margin is not None and 0 < info.noise_margin <= 1
     assert made.info().noise_margin is None and info.to_dict()["live"] == 8
     assert made.identities() == [f"person {i}" for i in range(8)]
@@ -73,7 +73,7 @@ def test_who_was_enrolled_in_bulk_leaves_with_the_key_owners_help(
     answer = world.owner.renew(held.ask_renewal(world.matcher)).signed_renewal
     done = held.renew(world.matcher, answer, trust)
     assert done.erased == 1 and done.leaving == 0 and held.info().leaving == 0
-    assert world.owner.decide(world.matcher.identify(held, world.probe(8)), score=0.5).accepted
+    assert world.owner.decide(world.matcher.identify(held, world.probe(8)), score=0.5).decision == "accept"
 
 
 def test_roll_back_and_compact(world: World, gallery: str) -> None:
@@ -91,7 +91,7 @@ def test_copies(world: World, gallery: str, tmp_path: pathlib.Path) -> None:
     world.enrol(gallery)
     held = heft.Gallery(gallery)
     copies = held.snapshot(tmp_path / "copy")
-    assert [(c.name, c.id) for c in copies] == [("main", held.id)]
+    assert [(c.name, c.gallery_id) for c in copies] == [("main", held.gallery_id)]
     held.remove(world.matcher, ["person 1"])
     held.close()
     with pytest.raises(heft.FailedPrecondition):

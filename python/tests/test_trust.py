@@ -40,7 +40,7 @@ def test_replies_are_signed_and_who_they_are_from_is_asked(
     held = heft.Gallery(gallery)
     said = heft.read_signed(ask())
     assert said.kind == "SCOR" and said.role == "server" and said.signer == held.server_key
-    assert said.audience == owner.public_key and said.gallery == held.id
+    assert said.audience == owner.public_key and said.gallery == held.gallery_id
     assert said.expires - said.issued == 3600
     assert not heft.is_signed(ask(sign=False))
     trust = heft.Trust()
@@ -93,7 +93,7 @@ def test_a_registrar_allows_another_template(world: World, gallery: str) -> None
     assert enrol(0).admitted == 1
     with pytest.raises(heft.FailedPrecondition, match="registrar"):
         enrol(1)
-    assert enrol(1, registrar.authorise(heft.Gallery(gallery).id, "ann")).admitted == 1
+    assert enrol(1, registrar.authorise(heft.Gallery(gallery).gallery_id, "ann")).admitted == 1
     assert len(heft.Gallery(gallery).person("ann").templates) == 2
 
 

@@ -75,11 +75,4 @@ std::string_view ScopeName(Scope scope) {
   return "";
 }
 
-absl::StatusOr<Scope> ParseScope(std::string_view name) {
-  for (const Scope scope : kScopes) {
-    if (name == ScopeName(scope)) return scope;
-  }
-  return absl::InvalidArgumentError(absl::StrCat("unknown scope \"", std::string(name), "\""));
-}
-
 }  // namespace heft::service

@@ -56,7 +56,6 @@ inline constexpr Scope kScopes[] = {
     Scope::kExchange,      Scope::kDecide,      Scope::kReadAudit,      Scope::kReadMetrics};
 // "public", "model:read", "persons:enrol", ... as tokens spell them.
 std::string_view ScopeName(Scope scope);
-absl::StatusOr<Scope> ParseScope(std::string_view name);
 
 // Principal: an authenticated caller. Its scopes are those of its roles, reduced to the scopes of
 // its token.

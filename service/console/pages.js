@@ -43,7 +43,7 @@ async function galleries() {
     {label: 'Generation', number: true, cell: (g) => number(g.generation)},
     {label: 'Key since', cell: (g) => day(g.key_since)},
     {label: 'Verified', cell: (g) => (g.verified ? h('span', {class: `pill ${g.intact ? 'good' : 'bad'}`}, `${g.intact ? 'intact' : 'damaged'}, ${day(g.verified)}`) : h('span', {class: 'pill warn'}, 'never'))},
-    {label: 'Id', cell: (g) => short(g.id)},
+    {label: 'Id', cell: (g) => short(g.gallery_id)},
   ], rows, 'There is no gallery yet.'));
 }
 

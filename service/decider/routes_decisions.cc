@@ -115,7 +115,7 @@ Json Claims(const DeciderState& state, const Asked& asked, const Decision& decis
                {"iat", now},
                {"exp", now + static_cast<uint64_t>(state.config.life.count())},
                {"jti", IdOf(asked)},
-               {"decision", decision.accepted ? "accept" : "reject"}};
+               {"decision", decision.Verdict()}};
   if (!asked.relying.challenge.empty()) json["challenge"] = asked.relying.challenge;
   if (decision.accepted) json["identity"] = decision.identity;
   if (decision.likelihood != Likelihood::kUnsaid) {

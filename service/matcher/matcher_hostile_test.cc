@@ -276,7 +276,7 @@ TEST_F(HostileTest, OnlyRegistrarsTouchWhoIsThere) {
   ASSERT_EQ(bring("POST", 1, {}).status, 201);
   EXPECT_EQ(bring("POST", 2, {}).status, 409);
   EXPECT_EQ(bring("PUT", 2, {}).status, 409);
-  const std::string id = JsonOf(world_->Get("operator", "/v1/galleries/main"))["id"];
+  const std::string id = JsonOf(world_->Get("operator", "/v1/galleries/main"))["gallery_id"];
   const GalleryId gallery = *ParseGalleryId(id);
   EXPECT_EQ(bring("PUT", 2, *Authorise(client_, gallery, AuthorisedAct::kReplace, "ann")).status,
             409);

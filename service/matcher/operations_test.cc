@@ -67,7 +67,8 @@ TEST_F(OperationsTest, GalleriesAreMadeAndDescribed) {
       world_->SendJson("operator", "POST", "/v1/galleries", R"({"gallery": "visitors"})").status,
       409);
   EXPECT_EQ(JsonOf(world_->Get("auditor", "/v1/galleries"))["galleries"].size(), 3u);
-  EXPECT_EQ(JsonOf(world_->Get("auditor", "/v1/galleries/visitors"))["id"], JsonOf(made)["id"]);
+  EXPECT_EQ(JsonOf(world_->Get("auditor", "/v1/galleries/visitors"))["gallery_id"],
+            JsonOf(made)["gallery_id"]);
   const Json stats = JsonOf(world_->Get("auditor", "/v1/galleries/visitors/stats"));
   EXPECT_EQ(stats["noise_margin"], 1) << stats;
   EXPECT_FALSE(stats.contains("intact"));
@@ -143,7 +144,8 @@ TEST_F(OperationsTest, AKeyIsAnsweredOnce) {
   const HttpResponse again = remove("gone");
   EXPECT_EQ(again.status, 200) << Text(again);
   EXPECT_EQ(remove("another").status, 404);
-  EXPECT_EQ(JsonOf(keyed("/v1/galleries", "k1", visitors))["id"], JsonOf(made)["id"]);
+  EXPECT_EQ(JsonOf(keyed("/v1/galleries", "k1", visitors))["gallery_id"],
+            JsonOf(made)["gallery_id"]);
   EXPECT_EQ(keyed("/v1/galleries", "k3", visitors).status, 409);
 }
 

@@ -21,7 +21,7 @@ Json HeadJson(const GalleryInfo& info) {
   Json revoked = Json::array();
   for (const KeyId& key : info.revoked) revoked.push_back(HexString(key));
   Json json = {{"gallery", info.name},
-               {"id", HexString(info.id)},
+               {"gallery_id", HexString(info.id)},
                {"model", HexString(info.model)},
                {"key", HexString(info.key)},
                {"gamma", info.gamma},
@@ -178,7 +178,7 @@ absl::StatusOr<Tasks::Work> Copying(MatcherState* state) {
     Json list = Json::array();
     for (const CopiedGallery& gallery : copied) {
       list.push_back({{"gallery", gallery.name},
-                      {"id", HexString(gallery.id)},
+                      {"gallery_id", HexString(gallery.id)},
                       {"generation", gallery.generation}});
     }
     return Json{{"snapshot", name}, {"galleries", std::move(list)}};

@@ -106,7 +106,7 @@ class LocalDecider : public Decider {
                     {"iat", 1},
                     {"exp", 2},
                     {"jti", "00"},
-                    {"decision", decision->accepted ? "accept" : "reject"}};
+                    {"decision", decision->Verdict()}};
     if (!of.relying.challenge.empty()) out.decision["challenge"] = of.relying.challenge;
     if (decision->accepted) out.decision["identity"] = decision->identity;
     if (!decision->claimed.empty()) out.decision["claimed"] = decision->claimed;

@@ -182,7 +182,8 @@ TEST_F(UpkeepTest, WhoIsInSeveralGalleriesIsRemovedFromOneAfterTheOther) {
   testing::Must(trust.Save(world_->config.files.trust));
   world_->Start();
   const auto remove = [&](const std::string& target, const std::string& gallery) {
-    const std::string id = JsonOf(world_->Get("operator", "/v1/galleries/" + gallery))["id"];
+    const std::string id =
+        JsonOf(world_->Get("operator", "/v1/galleries/" + gallery))["gallery_id"];
     ClientRequest request;
     request.method = "DELETE";
     request.target = target;

@@ -20,7 +20,11 @@ rows="0 4 8 12 16"
 make_gallery main dba
 # shellcheck disable=SC2086
 enrol main $rows
+[[ "$(sql -c "SELECT count(*) FILTER (WHERE state = 'pending' AND enrolled_at IS NULL), count(*) FROM heft.heft_list('main')")" == "5|5" ]] ||
+  die "not all are listed as pending"
 [[ "$(admit main)" == 5 ]] || die "not all were admitted"
+[[ "$(sql -c "SELECT count(*) FROM heft.heft_list('main') WHERE state = 'active' AND enrolled_at > now() - interval '1 hour' AND expires IS NULL")" == 5 ]] ||
+  die "not all are listed as active"
 identify main 5 "$work/reply"
 decide "$work/reply" >"$work/of-database.json"
 

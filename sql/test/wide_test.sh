@@ -28,13 +28,13 @@ value_of "$work/right" "heft.heft_verify('main', '1', $(pair enrolment 5))"
 value_of "$work/wrong" "heft.heft_verify('main', '0', $(pair enrolment 5))"
 decides right "$work/right" --fmr 0.01
 decides wrong "$work/wrong" --fmr 0.01
-says right '"accept": true'
-says wrong '"accept": false'
+says right '"decision": "accept"'
+says wrong '"decision": "reject"'
 
 [[ "$(sql -c "SELECT removed, erased FROM heft.heft_remove('main', '{0}')")" == "1|1" ]] ||
   die "not removed"
 identify main 1 "$work/without"
 decides removed "$work/without" --fpir 0.1
-says removed '"accept": false'
+says removed '"decision": "reject"'
 [[ "$(sql -c "SELECT templates FROM heft.heft_stats('main')")" == 1 ]] || die "the count is wrong"
 echo "wide_test: as it should be"

@@ -15,7 +15,7 @@ class Arguments(Case):
                    ("heft_gallery_restore", "trust"), ("heft_gallery_restore", "matcher"),
                    ("heft_open_signed", "trust"), ("heft_request_read", "trust"),
                    ("heft_gallery_stats", "model"), ("heft_gallery_verify", "model"),
-                   ("heft_gallery_import", "model"), ("heft_key_owner_renew", "result"),
+                   ("heft_key_owner_renew", "result"),
                    ("heft_matcher_identify_together", "options")}
     NEEDED_THERE = {("heft_dataset_from_rows", "labels"), ("heft_enrol_many", "labels"),
                     ("heft_request_remember", "request"),

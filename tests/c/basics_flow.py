@@ -108,7 +108,7 @@ class Kinds(Case):
         for status in ["OK", "RESOURCE_EXHAUSTED"]:
             reply = heft.call("heft_matcher_verify", matcher, world.open("small"), files, "ann", None)
             if status == "OK":
-                self.assertTrue(ask("heft_key_owner_decide", owner, reply, "r", rule)["accepted"])
+                self.assertEqual(ask("heft_key_owner_decide", owner, reply, "r", rule)["decision"], "accept")
             else:
                 self.refused(status, ".", "heft_key_owner_decide", owner, reply, "r", rule)
 

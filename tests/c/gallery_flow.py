@@ -169,5 +169,5 @@ class Administration(Case):
         self.assertTrue(done["older"])
         self.assertEqual(done["erased"] + done["leaving"], 1)  # erasure goes before restore
         exported = ask("heft_gallery_export", "store", "alone", None, None)
-        imported = ask("heft_gallery_import", "alone", "other", None, None, None)
+        imported = ask("heft_gallery_import", "alone", "other", None, None)
         self.assertEqual(exported["gallery_id"], imported["gallery_id"])

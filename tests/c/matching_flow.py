@@ -27,12 +27,12 @@ class Matching(Case):
         reply = world.identify(galleries.big, 3 * SAMPLES + 1)
         decision = ask("heft_key_owner_decide", world.owner, reply, "reply",
                        heft.options(score=0.5, likelihood=True))
-        self.assertTrue(decision["accepted"])
+        self.assertEqual(decision["decision"], "accept")
         self.assertEqual(decision["identity"], "person 3")
         self.assertIn(decision["likelihood"], ["weak", "moderate", "strong"])
         stranger = world.identify(galleries.big, 23 * SAMPLES)
         decision = ask("heft_key_owner_decide", world.owner, stranger, "reply", heft.options(score=0.99))
-        self.assertEqual((decision["accepted"], decision["identity"]), (False, ""))
+        self.assertEqual((decision["decision"], decision["identity"]), ("reject", ""))
 
     def test_restricted(self):
         reply = world.identify(galleries.big, 2 * SAMPLES + 1, where=["site=berlin"])
@@ -57,8 +57,8 @@ class Matching(Case):
         heft.call("heft_matcher_verify_all", world.matcher, gallery, world.encrypt(which), "person 1",
                   take, None, None)
         decisions = [ask("heft_key_owner_decide", world.owner, reply, "reply",
-                         heft.options(score=0.6))["accepted"] for _, reply in taken]
-        self.assertEqual(decisions, [False, True, False])
+                         heft.options(score=0.6))["decision"] for _, reply in taken]
+        self.assertEqual(decisions, ["reject", "accept", "reject"])
 
     def test_together(self):
         gallery = world.open(galleries.big)

@@ -110,11 +110,11 @@ class Shards(Case):
     def test_decision_and_claim(self):
         decision = ask("heft_key_owner_decide_shards", self.owner, self.list,
                        self.together(self.search(6 * SAMPLES + 1)), heft.options(score=0.5))
-        self.assertEqual((decision["accepted"], decision["identity"]), (True, "person 6"))
+        self.assertEqual((decision["decision"], decision["identity"]), ("accept", "person 6"))
         files, name = world.encrypt([3 * SAMPLES + 1]), "person 3"
         bucket = ask("heft_shards_find", self.list, NAME, name)["bucket"]
         scores = heft.call("heft_matcher_verify", world.matcher,
                            heft.call("heft_shards_open", self.list, NAME, bucket), files, name, None)
         claim = ask("heft_key_owner_decide_shards", self.owner, self.list,
                     self.together([self.sign(bucket, files, scores)]), heft.options(score=0.5))
-        self.assertEqual((claim["accepted"], claim["identity"]), (True, name))
+        self.assertEqual((claim["decision"], claim["identity"]), ("accept", name))

@@ -15,8 +15,8 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(Path(__file__).parent.parent / "golden_reader"))
 
-from galleries import gallery, manifest, means, samples, scores  # noqa: E402
-from keys import (JournalKeys, anchor, budget, encryption_key, evaluation_keys,  # noqa: E402
+from galleries import means, samples, scores  # noqa: E402
+from keys import (JournalKeys, anchor, encryption_key, evaluation_keys,  # noqa: E402
                   journal, model, rekeying_key, secret_key)
 from records import records  # noqa: E402
 from signatures import audited, signed  # noqa: E402
@@ -40,13 +40,12 @@ def main():
     secret_key(here / "sealed.key", key_id, 1)
     face = samples(here / "face.ct", "CTXT", key_id)
     samples(here / "finger-bulk.ct", "CTXS", key_id)
-    gallery(here / "gallery", key_id, model_id, gamma)
     scores(here / "identification.ct", key_id, model_id, 0)
     scores(here / "verification.ct", key_id, model_id, 1)
     read = {"model.heft", "model-2.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
-            "finger-bulk.ct", "gallery", "identification.ct", "verification.ct",
+            "finger-bulk.ct", "identification.ct", "verification.ct",
             "checkpoint.json", "encryption-2.key", "evaluation-2.keys", "renewed",
-            "secret.key.budget", "thin", "signed", "journal", "audited", "means",
+            "thin", "signed", "journal", "audited", "means",
             "records"}
     audited(here / "audited", key_id, model_id, gamma)
     records(here / "records")
@@ -60,18 +59,10 @@ def main():
     renewed = here / "renewed"
     new_key_id = secret_key(renewed / "secret.key", None, 0)
     rekeying_key(renewed / "rekeying.key", key_id, new_key_id)
-    gallery(renewed / "gallery", new_key_id, model_id, gamma, [key_id])
-    _, gallery_id = manifest(here / "signed" / "manifest.heft", new_key_id, model_id, gamma, [key_id], 3)
-    assert gallery_id == blake(b"HEFT gallery without an id" + ring.parameters_id + new_key_id + model_id
-                               + struct.pack("<I", gamma))[:16]
-    signed(here / "signed", (here / "identification.ct").read_bytes(), gallery_id,
-           (here / "face.ct").read_bytes())
+    signed(here / "signed", (here / "identification.ct").read_bytes(), (here / "face.ct").read_bytes())
     assert {p.name for p in (here / "signed").iterdir()} == {
-        "server.key", "server.pub", "identification.ct", "trust.heft", "manifest.heft"}
-    budget(here / "secret.key.budget", key_id, new_key_id)
-    budget(renewed / "secret.key.budget", new_key_id, bytes(16))
-    assert {p.name for p in renewed.iterdir()} == {"secret.key", "rekeying.key", "gallery",
-                                                   "secret.key.budget"}
+        "server.key", "server.pub", "identification.ct", "trust.heft"}
+    assert {p.name for p in renewed.iterdir()} == {"secret.key", "rekeying.key"}
     checkpoint = json.loads((here / "checkpoint.json").read_text())
     assert checkpoint["kind"] == "heft training checkpoint 2"
     assert checkpoint["epoch"] == checkpoint["adam_step"] >= checkpoint["best_epoch"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Samples, galleries and scores."""
+"""Samples, waiting enrolments and scores."""
 import struct
 
 from wire import (blake, ciphertext, ids, open_envelope, ring, seeded_ciphertext,
@@ -26,63 +26,6 @@ def samples(path, kind, key_id):
 
 def binding(r, key_id, model_id, gamma):
     assert ids(r) == key_id and r.raw(16) == model_id and r.u32() == gamma
-
-
-def manifest(path, key_id, model_id, gamma, revoked, version):
-    """The generations of the blocks' files, from version 3 on the gallery's id, from 5 on its root;
-    from 6 on also the names, the digests of templates and those of samples in means."""
-    r = open_envelope(path, "GALM", version)
-    binding(r, key_id, model_id, gamma)
-    r.u64()
-    generations = [r.u64() for _ in range(r.u64())]
-    names = [r.string() for _ in range(r.u64())]
-    assert all(1 <= len(name) <= 255 for name in names)
-    if version >= 2:
-        assert [r.raw(16) for _ in range(r.u64())] == revoked
-    gallery_id = r.raw(16) if version >= 3 else None
-    if version >= 4:
-        digests = [r.raw(16) for _ in names]
-    if version < 5:
-        r.end()
-        return generations, gallery_id
-    hashes = [r.raw(32) for _ in generations]
-    root = r.raw(32)
-    parts = [r.raw(16) for _ in range(r.u64())] if version >= 6 else []
-    r.end()
-    leaves = []
-    for p, name in enumerate(names):
-        text = name.encode()
-        leaves.append(blake(b"\0" + struct.pack("<QQ", p, len(text)) + text + hashes[p // ring.n]
-                            + struct.pack("<Q", generations[p // ring.n])))
-    assert root == tree(leaves)
-    if version >= 6:
-        return names, digests, parts
-    return generations, gallery_id, root
-
-
-def tree(leaves):
-    """RFC 6962, section 2.1."""
-    if len(leaves) < 2:
-        return leaves[0] if leaves else blake(b"")
-    split = 1
-    while 2 * split < len(leaves):
-        split *= 2
-    return blake(b"\1" + tree(leaves[:split]) + tree(leaves[split:]))
-
-
-def gallery(folder, key_id, model_id, gamma, revoked=None):
-    generations, _ = manifest(folder / "manifest.heft", key_id, model_id, gamma, revoked,
-                              1 if revoked is None else 2)
-    names = {f"block-{b}-{g}.heft" for b, g in enumerate(generations)} | {"manifest.heft"}
-    assert names == {p.name for p in folder.iterdir()}
-    for number, generation in enumerate(generations):
-        r = open_envelope(folder / f"block-{number}-{generation}.heft", "GBLK")
-        binding(r, key_id, model_id, gamma)
-        assert r.u64() == number and r.raw(44) == bytes(44) and r.at + 24 == 128
-        for q in ring.primes[:2]:
-            words = struct.unpack(f"<{2 * ring.n * gamma}I", r.raw(8 * ring.n * gamma))
-            assert max(words) < q
-        r.end()
 
 
 def condition(r):
@@ -138,9 +81,7 @@ def scores_of(r, key_id, model_id, kind):
 
 
 def means(folder, key_id, model_id, gamma, sample):
-    """A manifest and a waiting enrolment of a mean, in which `sample` stands: a record a modality."""
-    names, digests, parts = manifest(folder / "manifest.heft", key_id, model_id, gamma, [], 6)
-    assert names == ["bob", "ann"]
+    """A waiting enrolment of a mean, in which `sample` stands: a record a modality."""
     for name, version in (("waiting.heft", 2), ("metadata.heft", 3)):
         r = open_envelope(folder / name, "QENR", version)
         binding(r, key_id, model_id, gamma)
@@ -154,9 +95,8 @@ def means(folder, key_id, model_id, gamma, sample):
         assert r.u64() == 0 and r.u8() == 0
         assert [ciphertext(r), ciphertext(r), ciphertext(r)] == [1, 1, 3]
         r.end()
-    assert sorted(of_mean) == sorted(parts) and len(parts) == 2 and digest == digests[1]
+    assert len(of_mean) == 2
     assert digest == blake(b"".join(of_mean))[:16]
     records = (b"\1" + blake(modality.encode() + record) for modality, record in sample)
     assert of_mean[0] == blake(b"".join(records))[:16]
-    assert {p.name for p in folder.iterdir()} == {"manifest.heft", "waiting.heft", "metadata.heft",
-                                                  "voice.ct"}
+    assert {p.name for p in folder.iterdir()} == {"waiting.heft", "metadata.heft", "voice.ct"}

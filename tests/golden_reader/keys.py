@@ -96,19 +96,6 @@ def rekeying_key(path, key_id, new_key_id):
     r.end()
 
 
-def budget(path, key_id, successor):
-    r = open_envelope(path, "BUDG")
-    assert ids(r) == key_id and r.raw(16) == successor
-    for _ in range(r.u64()):
-        r.raw(16), r.u64(), r.u64()
-        hashes = []
-        for _ in range(r.u64()):
-            hashes.append(r.raw(16))
-            r.u64()
-        assert hashes == sorted(set(hashes))
-    r.end()
-
-
 class JournalKeys:
     """What is derived from a secret key in the clear."""
 
@@ -133,7 +120,7 @@ def ledger(r):
     for _ in range(r.u64()):
         r.u64(), r.raw(r.u64())
     for _ in range(r.u64()):
-        r.raw(16), r.u8(), r.raw(4 * 8), r.raw(3 * 8)
+        r.raw(16), r.u8(), r.raw(4 * 8), r.raw(2 * 8)
         for size in (16 + 4 * 8, 48 + 6 * 8, 32 + 4 * 8):
             r.raw(r.u64() * size)
     r.raw(r.u64() * 24)
@@ -143,7 +130,7 @@ def journal(path, key_id, keys):
     """The last entry's sequence and MAC."""
     data = path.read_bytes()
     r = Reader(data)
-    assert r.raw(8) == MAGIC and r.raw(4) == b"JRNL" and r.u32() == 2
+    assert r.raw(8) == MAGIC and r.raw(4) == b"JRNL" and r.u32() == 3
     assert r.raw(16) == keys.fingerprint and r.raw(16) == key_id
     r.raw(72)
     sequence, before = r.u64(), r.raw(32)

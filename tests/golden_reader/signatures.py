@@ -4,7 +4,7 @@ import hashlib
 import json
 import struct
 
-from galleries import binding, manifest, scores_of
+from galleries import binding, scores_of
 from wire import Reader, blake, envelope_in, open_envelope
 
 # Ed25519 (RFC 8032, section 5.1): the curve -x^2 + y^2 = 1 + d x^2 y^2 modulo P, of order L.
@@ -53,7 +53,7 @@ def signature_is_good(key, message, signature):
     return s < L and times(s, BASE) == add(point(signature[:32]), times(h, point(key)))
 
 
-def signed(folder, reply, manifest_id, samples_file):
+def signed(folder, reply, samples_file):
     """A reply signed by a server, its key, and the trust file that believes it."""
     r = open_envelope(folder / "server.key", "SIGK")
     key = r.raw(32)
@@ -69,7 +69,8 @@ def signed(folder, reply, manifest_id, samples_file):
         key, b"HEFT signed file, version 1" + statement + key + blake(file), signature)
     s = Reader(statement[5:])
     assert s.raw(32) == bytes(32) and s.raw(32) == bytes(32)
-    assert s.raw(16) == manifest_id and s.u64() == 3 and s.raw(16) != bytes(16)
+    gallery_id, generation = s.raw(16), s.u64()
+    assert s.raw(16) != bytes(16)
     files = blake(blake(samples_file))
     assert s.raw(32) == blake(b"HEFT request, version 1" + struct.pack("<Q", 1) + files)
     issued, expires = s.u64(), s.u64()
@@ -77,7 +78,7 @@ def signed(folder, reply, manifest_id, samples_file):
     s.end()
     trust = json.loads((folder / "trust.heft").read_text())
     assert trust["heft_trust"] == 1 and trust["server"] == [{"name": "server", "key": key.hex()}]
-    assert trust["galleries"] == [{"id": manifest_id.hex(), "generation": 3}]
+    assert trust["galleries"] == [{"id": gallery_id.hex(), "generation": generation}]
     assert set(trust) == {"heft_trust", "server", "revoked", "galleries"}
     assert len(bytes.fromhex(trust["revoked"][0]["key"])) == 32
 
@@ -114,7 +115,6 @@ def keyed_hash(key, purpose, message):
 
 def audited(folder, key_id, model_id, gamma):
     """What checks a server: roots, a state that was signed, a reply with its seed, canaries."""
-    _, gallery_id, root = manifest(folder / "manifest.heft", key_id, model_id, gamma, [], 5)
     kind, file = signed_file(folder / "verification.ct")
     assert kind == b"SCOR"
     origin = scores_of(envelope_in(file, "SCOR", 7), key_id, model_id, 1)
@@ -126,10 +126,11 @@ def audited(folder, key_id, model_id, gamma):
     r.end()
     assert seed == keyed_hash(audit_key, b"reply", nonce)
     commitment = blake(b"HEFT seed of a reply, version 1" + nonce + seed)
-    assert origin == (gallery_id, 1, root, nonce, commitment)
+    gallery_id, generation, root = origin[:3]
+    assert origin[3:] == (nonce, commitment)
     r = open_envelope(folder / "pending.ct", "ADRQ", 3)
     binding(r, key_id, model_id, gamma)
-    assert (r.raw(16), r.u64(), r.raw(32), r.u64()) == (gallery_id, 1, root, 0)
+    assert (r.raw(16), r.u64(), r.raw(32), r.u64()) == (gallery_id, generation, root, 0)
     head = r.raw(r.u64())
     assert head == (folder / "journal.head").read_bytes() and r.u64() == 0
     r.end()
@@ -137,7 +138,7 @@ def audited(folder, key_id, model_id, gamma):
     assert kind == b"ADMS"
     r = envelope_in(file, "ADMS", 3)
     binding(r, key_id, model_id, gamma)
-    assert (r.raw(16), r.u64(), r.raw(32)) == (gallery_id, 1, root)
+    assert (r.raw(16), r.u64(), r.raw(32)) == (gallery_id, generation, root)
     assert (r.u64(), r.u64()) == (0, 0), "no end of a journal, no enrolments"
     r.end()
     kind, file = signed_file(folder / "journal.head")
@@ -152,5 +153,5 @@ def audited(folder, key_id, model_id, gamma):
     r.raw(24 + sealed + 16)
     r.end()
     assert {p.name for p in folder.iterdir()} == {
-        "manifest.heft", "verification.ct", "audit.key", "verification.seed", "pending.ct",
+        "verification.ct", "audit.key", "verification.seed", "pending.ct",
         "state.heft", "canaries.heft", "journal.head"}

@@ -51,8 +51,9 @@ HEFT_C_API heft_status heft_gallery_stats(const char* name, const heft_model* mo
 HEFT_C_API heft_status heft_gallery_names(const char* folder, heft_result** result,
                                           heft_error** error);
 // ListTemplates: templates [{position, identity, person, generation, enrolled, expires, metadata
-// {key: [value]}}], next (the position to continue from, or null). Options: "from", "count" (0:
-// all), "where" (conditions, added).
+// {key: [value]}, state ("active", "expired", "pending")}], next (the position to continue from, or
+// null). Options: "from", "count" (0: all), "where" (conditions, added), "pending" (a flag: also
+// pending templates, which have identity and state alone).
 HEFT_C_API heft_status heft_gallery_list(const char* name, const heft_options* options,
                                          heft_result** result, heft_error** error);
 // DescribePerson: templates as above, waiting.
@@ -85,11 +86,10 @@ HEFT_C_API heft_status heft_gallery_restore(const char* snapshot, const char* fo
                                             heft_monitor monitor, void* user, heft_result** result,
                                             heft_error** error);
 // ExportGallery, ImportGallery: copies one gallery into a new folder, or from a folder. Result:
-// name, gallery_id, generation. `model`: for a folder of version 0.1; otherwise NULL.
+// name, gallery_id, generation.
 HEFT_C_API heft_status heft_gallery_export(const char* name, const char* out, heft_monitor monitor,
                                            void* user, heft_result** result, heft_error** error);
-HEFT_C_API heft_status heft_gallery_import(const char* from, const char* name,
-                                           const heft_model* model, heft_monitor monitor,
+HEFT_C_API heft_status heft_gallery_import(const char* from, const char* name, heft_monitor monitor,
                                            void* user, heft_result** result, heft_error** error);
 // RememberGeneration.
 HEFT_C_API heft_status heft_gallery_remember(const char* name, heft_error** error);

@@ -123,7 +123,7 @@ HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_by
 //    kind          "identification" or "verification"
 //    gallery       id of the gallery that was matched
 //    probe, modalities [name]     the probe, and its modalities
-//    accepted, identity           the identity is empty if none was found
+//    decision, identity           "accept" or "reject"; the identity is empty if rejected
 //    claimed       of a verification, accepted or not
 //    refused       the reason; empty if the reply was not refused
 //    likelihood    "", "weak", "moderate" or "strong"
@@ -172,8 +172,7 @@ HEFT_C_API heft_status heft_key_owner_threshold_shards(const heft_key_owner* own
 
 // heft_key_owner_budget: an object with these members:
 //
-//     limits {scores, decisions, client_bits, rejections}, scores, decisions (that accepted),
-//     inherited_scores
+//     limits {scores, decisions, client_bits, rejections}, scores, decisions (that accepted)
 //     identifications, verifications, openings_under_key, key_bits, most_key_bits
 //     identities, gallery (the key's own), reconstruction_cosine
 //     clients [{client, openings, slots, bits_left, full_at, rejections_left}]
