@@ -57,7 +57,7 @@ ssize_t RecordedWrite(int fd, size_t file, const std::vector<uint8_t>& bytes, of
   return n;
 }
 
-// Recorded: another call, with what it does to the file.
+// Recorded: another call, with its effect on the file.
 int Recorded(const Event& event, const std::function<int()>& call) {
   if (g_disk.Fails()) {
     if (event.kind == Event::kSync && g_disk.log != nullptr) {

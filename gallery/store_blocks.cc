@@ -131,7 +131,7 @@ absl::Status SystemStoreError(std::string_view action, const std::string& folder
 absl::StatusOr<std::unique_ptr<BlockFile>> BlockFile::Open(const std::string& path,
                                                            const std::string& folder, bool write,
                                                            const StoreIdentity& identity) {
-  const int fd = open(path.c_str(), (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);
+  const int fd = open(path.c_str(), (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
   if (fd < 0 && errno == ENOENT) return DamagedStore(folder, "store.blocks is missing");
   if (fd < 0) return SystemStoreError("open", folder, errno);
   std::unique_ptr<BlockFile> file(new BlockFile(fd, folder));

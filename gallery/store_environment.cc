@@ -259,9 +259,10 @@ void StoreEnvironment::Ended(std::optional<uint64_t> state) {
 
 // Renew: lets the readers of the newest state read it from the database instead of from the log.
 void StoreEnvironment::Renew() {
+  std::shared_ptr<Snapshot> snapshot;  // its end takes the lock
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto state = StoreTables(newest_.get(), nullptr).State();
-  const std::shared_ptr<Snapshot> snapshot = snapshot_.lock();
+  snapshot = snapshot_.lock();
   if (!state.ok() || snapshot == nullptr || snapshot->state != *state) return;
   const std::lock_guard<std::mutex> reading(snapshot->mutex);
   if (snapshot->database == nullptr) return;
@@ -351,11 +352,11 @@ absl::StatusOr<StoreStatistics> StoreEnvironment::Statistics() {
   return statistics;
 }
 
+// Check: with a connection of its own, so that no reader waits.
 absl::Status StoreEnvironment::Check() {
-  HEFT_ASSIGN_OR_RETURN(const auto snapshot, Read());
-  const std::lock_guard<std::mutex> reading(snapshot->mutex);
-  if (snapshot->database == nullptr) return StoreError("check", folder_, SQLITE_IOERR);
-  return StoreTables(snapshot->database.get(), blocks_.get()).Check();
+  HEFT_ASSIGN_OR_RETURN(const auto database, Connect());
+  HEFT_RETURN_IF_ERROR(database->Run("BEGIN", "check"));
+  return StoreTables(database.get(), blocks_.get()).Check();
 }
 
 }  // namespace heft

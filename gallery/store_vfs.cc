@@ -110,9 +110,9 @@ int Write(sqlite3_file* file, const void* from, int size, sqlite3_int64 at) {
   return written ? SQLITE_OK : Failed(SQLITE_IOERR_WRITE);
 }
 
-// Truncate: overwrites the bytes that it cuts off. The beginning goes first, because half a log would be
-// taken for an older one. It also syncs where the file is that short already: an earlier sync may
-// have failed.
+// Truncate: overwrites the bytes that it cuts off. The beginning goes first, because half a log
+// would be taken for an older one. It also syncs where the file is that short already: an earlier
+// sync may have failed.
 int Truncate(sqlite3_file* file, sqlite3_int64 to) {
   const Own& own = Of(file);
   const uint64_t size = SizeOf(own.fd), end = static_cast<uint64_t>(to);
@@ -276,6 +276,11 @@ int Open(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out
   if (fd < 0 && errno == ENOENT && create != 0 && !read_only) {
     fd = open(name, common | O_RDWR | O_CREAT, 0600);
     made = fd >= 0;
+  }
+  const bool refused = fd < 0 && (errno == EROFS || errno == EACCES || errno == EPERM);
+  if (refused && !read_only) {
+    fd = open(name, common | O_RDONLY);
+    flags = (flags & ~(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE)) | SQLITE_OPEN_READONLY;
   }
   if (fd < 0) return Failed(SQLITE_CANTOPEN);
   auto* const own = new (std::nothrow) Own;
