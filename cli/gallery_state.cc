@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // create; stats: the state of a gallery; list: its templates; verify: whether it is
 // intact.
+#include <algorithm>
 #include <iostream>
 
 #include "absl/strings/str_format.h"
@@ -80,7 +81,8 @@ absl::Status RunStats(const Common& common, const Options& options) {
       HeadText(info), "\n", info.freed, " places freed; journal: ", info.journal_entries,
       " entries, ", info.journal_bytes, " bytes, ", info.unfolded,
       " in no block yet\nstore: ", info.store_bytes, " bytes on disk, ", info.store_live_bytes,
-      " in use, ", info.readers, " readers\nkey: since ", TimeText(info.key_since),
+      " in use, ", info.store_bytes - std::min(info.store_bytes, info.store_live_bytes), " free, ",
+      info.readers, " readers\nkey: since ", TimeText(info.key_since),
       "; verified: ", TimeText(info.verified));
   if (info.verified != 0) absl::StrAppend(&text, info.intact ? ", intact" : ", DAMAGED");
   absl::StrAppend(&text, "\nkey owner's journal: ",

@@ -1,79 +1,65 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store's file (gallery/store_pages.h). Whatever is in it, the pages that are found lie in the
-// file, and no byte is both in a used page and left over.
+// A store's database (gallery/store_folder.h). The input is laid over a sound one, byte by byte, by
+// exclusive or. Whatever comes of it, every use of the store ends with a result or with a refusal.
 #include <algorithm>
+#include <fstream>
 
+#include "base/files.h"
+#include "base/testing.h"
 #include "fuzz/fuzz.h"
 #include "gallery/store.h"
-#include "gallery/store_pages.h"
+#include "gallery/store_folder.h"
 
 namespace heft::fuzz {
 namespace {
 
-absl::StatusOr<MetaPage> Newest(ByteSpan file) {
-  HEFT_ASSIGN_OR_RETURN(const MetaPage first, ReadMeta(file));
-  const size_t page = first.free_pages.page_size;
-  HEFT_ASSIGN_OR_RETURN(const MetaPage second, ReadMeta(file.subspan(std::min(page, file.size()))));
-  return second.state > first.state ? second : first;
-}
-
-void WalkAll(ByteSpan file, const MetaPage& meta, bool strict) {
-  const size_t page = meta.free_pages.page_size;
-  PageWalk walk(file, page);
-  walk.strict = strict;
-  size_t unused = 0;
-  walk.unused = [&](uint64_t at, size_t size) {
-    Check(at >= 2 * page && at < file.size() && size <= file.size() - at, "in the file");
-    unused += size;
-  };
-  walk.free = [&](uint64_t, std::span<const uint64_t> numbers) {
-    for (const uint64_t number : numbers) {
-      Check(number >= 2 && number <= meta.last_page, "a page of the state");
-    }
-  };
-  const absl::Status status = walk.Walk(meta);
-  Check(walk.reached().size() * page <= file.size(), "pages of the file");
-  Check(unused <= std::ranges::count(walk.reached(), true) * page, "of pages that are reached");
-  if (!status.ok()) CheckRefusal(status);
-}
-
-void FindAll(ByteSpan file, const MetaPage& meta) {
-  PageWalk walk(file, meta.free_pages.page_size);
-  for (size_t i = 0; i < kTables; ++i) {
-    const auto tree = walk.Find(meta, TableName(static_cast<Table>(i)));
-    if (!tree.ok()) {
-      CheckRefusal(tree.status());
-      continue;
-    }
-    ByteSpan key;
-    for (int leaves = 0; leaves < 100; ++leaves) {
-      const auto path = walk.FindPath(*tree, key);
-      if (!path.ok()) {
-        CheckRefusal(path.status());
-        break;
-      }
-      if (!path->next.has_value()) break;
-      Check(path->next->empty() ||
-                (path->next->data() >= file.data() &&
-                 path->next->data() + path->next->size() <= file.data() + file.size()),
-            "a key in the file");
-      key = *path->next;
-    }
+absl::Status Fill(Store& store, uint8_t first) {
+  HEFT_ASSIGN_OR_RETURN(const auto lock, store.Lock(absl::Seconds(1)));
+  HEFT_ASSIGN_OR_RETURN(const auto writer, store.Write(*lock));
+  for (uint8_t i = 0; i < 60; ++i) {
+    const uint8_t key[2] = {i, first};
+    HEFT_RETURN_IF_ERROR(writer->Put(i % 2 == 0 ? Table::kNames : Table::kBlocks, key,
+                                     std::vector<uint8_t>(20 * (1 + i), first)));
   }
+  HEFT_RETURN_IF_ERROR(writer->Commit());
+  return store.Scrub(*lock, absl::ZeroDuration());
 }
 
-void Read(ByteSpan file) {
-  const auto meta = Newest(file);
-  if (!meta.ok()) return CheckRefusal(meta.status());
-  WalkAll(file, *meta, false);
-  WalkAll(file, *meta, true);
-  FindAll(file, *meta);
+absl::Status Use(const std::string& folder) {
+  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(folder, StoreMode::kWrite));
+  const absl::Status checked = store->Check();
+  HEFT_ASSIGN_OR_RETURN(auto reader, store->Read());
+  for (size_t i = 0; i < kTables; ++i) {
+    HEFT_RETURN_IF_ERROR(reader->Scan(static_cast<Table>(i), {}, [](ByteSpan key, ByteSpan value) {
+      volatile uint8_t sum = 0;  // reads every byte
+      for (const uint8_t byte : key) sum = sum + byte;
+      for (const uint8_t byte : value) sum = sum + byte;
+      return true;
+    }));
+  }
+  reader = nullptr;
+  HEFT_RETURN_IF_ERROR(Fill(*store, 2));
+  return checked;
 }
 
 }  // namespace
 }  // namespace heft::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  heft::fuzz::Read({data, size});
+  using namespace heft;
+  static const testing::TemporaryFolder folder;
+  static const std::string path = StorePath(folder / "store");
+  static const std::string good = [] {
+    const auto store = OpenStore(folder / "store", StoreMode::kCreate);
+    fuzz::Check(store.ok() && fuzz::Fill(**store, 1).ok(), "a sound store");
+    return *ReadTextFile(path);
+  }();
+  std::string bytes = good;
+  for (size_t i = 0; i < std::min(size, bytes.size()); ++i) bytes[i] ^= static_cast<char>(data[i]);
+  std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+  std::ofstream(path + "-wal", std::ios::trunc);
+  const absl::Status status = fuzz::Use(folder / "store");
+  // Unavailable: a place beyond what the file system allows.
+  if (!status.ok() && !absl::IsUnavailable(status)) fuzz::CheckRefusal(status);
   return 0;
 }

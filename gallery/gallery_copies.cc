@@ -13,6 +13,7 @@
 #include "base/progress.h"
 #include "gallery/change.h"
 #include "gallery/remembered.h"
+#include "gallery/store_folder.h"
 #include "gallery/unlisted.h"
 #include "heft/gallery_admin.h"
 
@@ -21,9 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool IsStoreFile(const std::string& name) {
-  return name.starts_with("store.mdb") || name == "lock" || name.ends_with(".lock");
-}
 bool IsSecret(const std::string& name) {
   return name == "server.key" || name == "stand-in.key" || name == "audit.key" ||
          name == "requests.heft";
@@ -70,7 +68,9 @@ absl::Status CopyServerFiles(const std::string& from, const std::string& to, Ser
     const std::string name = entry.path().filename().string();
     const bool wanted = IsPublic(name) || (which != ServerFiles::kPublic && IsSecret(name)) ||
                         which == ServerFiles::kEverything;
-    if (IsStoreFile(name) || !wanted || FileExists(absl::StrCat(to, "/", name))) continue;
+    if (IsStoreFile(name) || name.ends_with(".lock") || !wanted ||
+        FileExists(absl::StrCat(to, "/", name)))
+      continue;
     struct stat info;
     if (stat(entry.path().c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(entry.path().string()));

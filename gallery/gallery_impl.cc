@@ -44,7 +44,7 @@ absl::StatusOr<Gallery::Impl> Gallery::Impl::Open(const std::string& address) {
   if (!StoreExists(parsed.at())) {
     return absl::NotFoundError(
         absl::StrCat("there is no gallery in ", parsed.at(),
-                     ": enrol a person, or give the folder that holds store.mdb"));
+                     ": enrol a person, or give the folder that holds store.sqlite"));
   }
   HEFT_ASSIGN_OR_RETURN(std::shared_ptr<Store> store, OpenStore(parsed.at(), StoreMode::kRead));
   return Open(std::move(store), parsed);
@@ -143,15 +143,17 @@ absl::Status Gallery::Impl::LoadState() {
 // An entry that is unreadable or has no valid place is missing in its block, which reports it
 // (Block).
 absl::Status Gallery::Impl::LoadPending() {
-  return reader_->Scan(Table::kJournal, NumberKey(number_, head_.folded + 1),
-                       [&](ByteSpan key, ByteSpan value) {
-                         if (!OfGallery(number_, key)) return false;
-                         const auto entry = ParseEntry(value, What());
-                         if (entry.ok() && entry->position < head_.places) {
-                           pending_.push_back({NumberOf(key), *entry});
-                         }
-                         return true;
-                       });
+  return reader_->Scan(
+      Table::kJournal, NumberKey(number_, head_.folded + 1), [&](ByteSpan key, ByteSpan value) {
+        if (!OfGallery(number_, key)) return false;
+        const auto entry = ParseEntry(value, What());
+        // The bytes of a short value do not stay; no ciphertext is so short.
+        const bool stays = value.size() >= kLongValue;
+        if (entry.ok() && entry->position < head_.places && (stays || entry->fused.empty())) {
+          pending_.push_back({NumberOf(key), *entry});
+        }
+        return true;
+      });
 }
 
 absl::Status Gallery::Impl::CheckBlockCount(uint32_t block_places) const {

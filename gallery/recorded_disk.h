@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests: records the calls by which a program writes to one of its files, or makes them fail. A
-// program that links recorded_disk.cc uses these calls instead of the system's.
+// For tests: records the calls by which a program writes to some of its files, or makes them fail.
+// A program that links recorded_disk.cc uses these calls instead of the system's.
 #ifndef HEFT_GALLERY_RECORDED_DISK_H_
 #define HEFT_GALLERY_RECORDED_DISK_H_
 
@@ -8,21 +8,25 @@
 
 #include <csignal>
 #include <cstdint>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace heft {
 
-// Event: a call that has changed the file, or made changes durable.
+// Event: a call that has changed a file, or made its changes durable. kLost: a sync that failed,
+// after which the system may have forgotten the changes.
 struct Event {
-  enum Kind { kWrite, kDurableWrite, kSync, kMark } kind;
-  uint64_t at = 0;
+  enum Kind { kWrite, kCut, kHole, kSync, kLost, kMark } kind;
+  size_t file = 0;
+  uint64_t at = 0;    // kCut: the file's new length
+  uint64_t size = 0;  // of a hole
   std::vector<uint8_t> bytes = {};
 };
 
-// Disk: the record of one file, and when its calls fail.
+// Disk: the record of some files, and when its calls fail.
 struct Disk {
-  dev_t device = 0;
-  ino_t inode = 0;
+  std::vector<std::pair<dev_t, ino_t>> files = {};
   std::vector<Event>* log = nullptr;
   int calls = 0;     // so far
   int fail_at = -1;  // this call, and all after it if `for_good`
@@ -30,7 +34,8 @@ struct Disk {
   bool for_good = false;
   int kill_at = -1;  // after this call the process is killed
 
-  bool Is(int fd) const;
+  // Find: a file's place, or -1.
+  int Find(int fd) const;
   bool Fails() {
     const int call = calls++;
     return fail_at >= 0 && (for_good ? call >= fail_at : call == fail_at);
@@ -41,6 +46,11 @@ struct Disk {
   }
 };
 extern Disk g_disk;
+
+// DiskOf: of the files of a store in a folder that are durable: store.sqlite, its log,
+// store.blocks.
+inline constexpr const char* kStoreFiles[] = {"store.sqlite", "store.sqlite-wal", "store.blocks"};
+Disk DiskOf(const std::string& folder);
 
 // Pwrite: the system's, unrecorded.
 ssize_t Pwrite(int fd, const void* bytes, size_t size, off_t at);

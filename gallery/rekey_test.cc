@@ -27,6 +27,7 @@
 #include "gallery/owner/allow_scores.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "gallery/server_impl.h"
+#include "gallery/store_testing.h"
 #include "gallery/testing.h"
 
 namespace heft {
@@ -147,7 +148,7 @@ class RekeyTest : public ::testing::Test {
   // Whether the file contains any of `values` or a large part of one. Pages of the file may be in
   // any order, so this searches for parts.
   bool InTheFile(const std::vector<std::vector<uint8_t>>& values) const {
-    const std::vector<uint8_t> file = *ReadFile(directory_ + "/store.mdb", uint64_t{1} << 32);
+    const std::vector<uint8_t> file = store_testing::StoreBytes(directory_);
     constexpr size_t kPart = 64;
     for (const std::vector<uint8_t>& value : values) {
       for (size_t at = 0; at + kPart <= value.size(); at += value.size() / 8) {

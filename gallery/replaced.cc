@@ -8,7 +8,7 @@
 #include "gallery/change.h"
 #include "gallery/gallery_copies.h"
 #include "gallery/receipt.h"
-#include "gallery/store_lmdb.h"
+#include "gallery/store_folder.h"
 #include "heft/trust.h"
 
 namespace heft {

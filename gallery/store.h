@@ -57,8 +57,9 @@ class StoreReader {
   // Get: nothing if the key does not exist. The bytes stay valid while the reader lives, or until
   // the next change of a StoreWriter. kDataLoss if the store is damaged.
   virtual absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const = 0;
-  // Scan: the entries with keys >= `from`, in byte order, until `use` returns false. The bytes are
-  // valid as in Get. `use` must not call the reader.
+  // Scan: the entries with keys >= `from`, in byte order, until `use` returns false. The bytes of
+  // short values are valid during the call, those of long ones as in Get. `use` must not call the
+  // reader.
   virtual absl::Status Scan(Table table, ByteSpan from,
                             const std::function<bool(ByteSpan key, ByteSpan value)>& use) const = 0;
 };
@@ -86,6 +87,7 @@ class StoreLock {
 struct StoreStatistics {
   uint64_t bytes = 0;       // on disk
   uint64_t live_bytes = 0;  // that the newest state uses
+  uint64_t free_bytes = 0;  // the others: of earlier states, or for later ones
   uint64_t readers = 0;     // that hold a state, in all processes
 };
 
@@ -102,9 +104,9 @@ class Store {
   virtual absl::StatusOr<std::unique_ptr<StoreWriter>> Write(const StoreLock& lock) = 0;
 
   // Scrub: when it returns OK, nothing is left on the disk that committed transactions deleted or
-  // replaced. Exception: keys beside values of at least kLongValue bytes may remain. Waits up to
-  // `wait` for readers that still see such data; then kUnavailable, and the caller must call it
-  // again. Call it under the lock, with no transaction open. If Remains says that data is left,
+  // replaced, or that others wrote without a commit. Waits up to `wait` for readers that began
+  // before it, in other processes also for those of the newest state; then kUnavailable, and the
+  // caller must call it again. After any error the next call writes everything again. Call it under the lock, with no transaction open. If Remains says that data is left,
   // Scrub has done all it can, and the data cannot be read through the store.
   virtual absl::Status Scrub(const StoreLock& lock, absl::Duration wait) = 0;
 
@@ -131,7 +133,7 @@ class Store {
 
 enum class StoreMode { kRead, kWrite, kCreate };
 
-// OpenStore: the store in a folder (gallery/store_lmdb.cc), or of another registered kind
+// OpenStore: the store in a folder (gallery/store_folder.h), or of another registered kind
 // (gallery/store_scheme.h), as "postgres:SERVICE". All users in a process share one open store, so
 // a second call is cheap. kNotFound if there is none (kCreate creates it and the folder). kDataLoss
 // if it is damaged, kFailedPrecondition if its version is later. kUnavailable if the system refuses

@@ -26,13 +26,10 @@ TEST(StoreKillCallsTest, AWriterIsKilledAfterEveryCall) {
   };
   const testing::TemporaryFolder folder;
   const auto store = *OpenStore(folder / "store", StoreMode::kCreate);
-  struct stat info;
-  ASSERT_EQ(stat((folder / "store/store.mdb").c_str(), &info), 0);
-  g_disk = {.device = info.st_dev, .inode = info.st_ino};
-  ASSERT_TRUE(put(*store, "before").ok());
-  const int calls = g_disk.calls;
+  g_disk = DiskOf(folder / "store");
   size_t committed = 0;
-  for (int call = 0; call < calls; ++call) {
+  bool killed = true;
+  for (int call = 0; killed; ++call) {
     ASSERT_TRUE(put(*store, "before").ok());
     const pid_t child = fork();
     if (child == 0) {
@@ -42,7 +39,8 @@ TEST(StoreKillCallsTest, AWriterIsKilledAfterEveryCall) {
     }
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status)) << call;
+    killed = WIFSIGNALED(status);
+    ASSERT_TRUE(killed || (status == 0 && call > 1)) << call;
     const auto lock = store->Lock(absl::Seconds(60));
     ASSERT_TRUE(lock.ok()) << lock.status();
     const auto reader = store->Read();
@@ -54,7 +52,7 @@ TEST(StoreKillCallsTest, AWriterIsKilledAfterEveryCall) {
     EXPECT_TRUE(std::ranges::equal(**read, **written)) << call;
     committed += std::ranges::equal(**written, AsBytes("after"));
   }
-  EXPECT_GE(committed, 1u) << "or no call was the last one";
+  EXPECT_GE(committed, 1u) << "where no call was left";
   g_disk = {};
 }
 

@@ -7,7 +7,7 @@ namespace heft::store_testing {
 std::vector<StoreKind> StoreKinds() {
   return {
       {"Memory", [](const std::string&) { return MemoryStore(); }},
-      {"Lmdb", [](const std::string& folder) { return *OpenStore(folder, StoreMode::kCreate); }}};
+      {"Folder", [](const std::string& folder) { return *OpenStore(folder, StoreMode::kCreate); }}};
 }
 
 }  // namespace heft::store_testing

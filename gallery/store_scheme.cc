@@ -9,7 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/state_folder.h"
-#include "gallery/store_lmdb.h"
+#include "gallery/store_folder.h"
 
 namespace heft {
 namespace {

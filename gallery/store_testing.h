@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "base/testing.h"
 #include "gallery/store.h"
 
@@ -79,6 +80,17 @@ inline int InChild(const std::function<bool()>& action) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+// StoreBytes: all files of the store in a folder, one after another.
+inline std::vector<uint8_t> StoreBytes(const std::string& folder) {
+  std::vector<uint8_t> all;
+  for (const char* const name : {"store.sqlite", "store.sqlite-wal", "store.blocks"}) {
+    const auto file = ReadFile(folder + "/" + name, uint64_t{1} << 32);
+    EXPECT_TRUE(file.ok()) << file.status();
+    if (file.ok()) all.insert(all.end(), file->begin(), file->end());
+  }
+  return all;
+}
+
 // StoreKind: a kind of store, for which the suite (store_test.cc) runs. A program with the suite
 // defines StoreKinds. `make` returns nothing if this machine lacks something that the kind needs.
 struct StoreKind {
@@ -87,8 +99,8 @@ struct StoreKind {
 };
 std::vector<StoreKind> StoreKinds();
 
-// LmdbStoreTest: a store in a folder of its own.
-class LmdbStoreTest : public ::testing::Test {
+// FolderStoreTest: a store in a folder of its own.
+class FolderStoreTest : public ::testing::Test {
  protected:
   std::string Folder() const { return folder_ / "store"; }
   std::shared_ptr<Store> Make() const { return *OpenStore(Folder(), StoreMode::kCreate); }

@@ -14,7 +14,7 @@
 #include "absl/time/clock.h"
 #include "base/files.h"
 #include "base/testing.h"
-#include "gallery/store_lmdb.h"
+#include "gallery/store_folder.h"
 
 namespace heft {
 namespace {

@@ -36,7 +36,6 @@ LICENCES = {
     "libb2": "CC0-1.0",
     "libsodium": "ISC",
     "libzstd": "BSD-3-Clause OR GPL-2.0-only",
-    "lmdb": "OLDAP-2.8",
     "nlohmann-json3": "MIT",
     "numpy": "BSD-3-Clause",
     "openssl": "Apache-2.0",

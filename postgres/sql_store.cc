@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "gallery/store_copy.h"
+#include "gallery/store_folder.h"
 #include "postgres/schema.h"
 #include "postgres/sql_maintenance.h"
 #include "postgres/sql_transactions.h"

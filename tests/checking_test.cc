@@ -123,8 +123,8 @@ class CheckingTest : public ::testing::Test {
   static void SwapBlock(const std::string& from, const std::string& to) {
     // A header, then gamma ciphertexts of two polynomials with two limbs of 8192 residues.
     constexpr size_t kSize = 112 + 16 * 2 * 2 * 8192 * sizeof(uint32_t);
-    const std::string theirs = Slurp(W(from + "/store.mdb"));
-    std::string store = Slurp(W(to + "/store.mdb"));
+    const std::string theirs = Slurp(W(from + "/store.blocks"));
+    std::string store = Slurp(W(to + "/store.blocks"));
     const size_t block = theirs.find("HGBK");
     ASSERT_NE(block, theirs.npos);
     int swapped = 0;  // the replaced block is still there, too
@@ -133,7 +133,7 @@ class CheckingTest : public ::testing::Test {
       ++swapped;
     }
     ASSERT_GT(swapped, 0);
-    Spill(W(to + "/store.mdb"), store);
+    Spill(W(to + "/store.blocks"), store);
   }
 
   inline static Workplace* work_ = nullptr;

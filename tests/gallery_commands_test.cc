@@ -255,7 +255,7 @@ TEST_F(GalleryCommandsTest, DamageIsNamed) {
   EXPECT_EQ(found["intact"], true);
   EXPECT_EQ(Must(kServer, Plain("stats", "sound"))["intact"], true);
   Must(kServer, Plain("snapshot", "sound", {"--out", W("flipped")}));
-  const std::string store = W("flipped/store.mdb"), good = Slurp(store);
+  const std::string store = W("flipped/store.blocks"), good = Slurp(store);
   bool named = false;
   for (size_t part = 1; part < 16 && !named; ++part) {
     std::string bad = good;
@@ -285,14 +285,14 @@ TEST_F(GalleryCommandsTest, ErasureGoesBeforeRestore) {
   const uint64_t newest = Generation("kept");
 
   const Args plain = Plain("restore", "kept", {"--from", W("monday")});
-  const std::string before = Slurp(W("kept/store.mdb"));
+  const std::string before = SlurpStore(W("kept"));
   const Finished refused = RunProgram(kServer, plain);
   EXPECT_EQ(refused.exit_code, kInput);
   EXPECT_THAT(refused.err, HasSubstr("--accept-older"));
   const Finished keyless = RunProgram(kServer, Join(plain, {"--accept-older"}));
   EXPECT_EQ(keyless.exit_code, kInput);
   EXPECT_THAT(keyless.err, HasSubstr("must be removed again"));
-  EXPECT_EQ(Slurp(W("kept/store.mdb")), before);
+  EXPECT_EQ(SlurpStore(W("kept")), before);
   EXPECT_THAT(Names("kept"), ElementsAre("bob"));
 
   const Args accept = {"--from", W("monday"), "--accept-older"};

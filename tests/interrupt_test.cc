@@ -162,7 +162,8 @@ class KillTest : public InterruptTest {
     }
     EXPECT_EQ(files,
               (std::set<std::string>{"audit.key", "lock", "server.key", "server.lock", "server.pub",
-                                     "state.heft", "store.mdb", "store.mdb-lock"}));
+                                     "state.heft", "store.blocks", "store.sqlite",
+                                     "store.sqlite-shm", "store.sqlite-wal"}));
   }
   // After a killed enrolment, the gallery has its previous templates. The sample waits or does not,
   // and further samples are accepted.
@@ -209,7 +210,7 @@ TEST_F(KillTest, WhileAnEnrolmentIsWritten) {
   const std::string gallery = W("killed-writing");
   const auto written = [&] {
     struct stat info = {};
-    stat((gallery + "/store.mdb").c_str(), &info);
+    stat((gallery + "/store.blocks").c_str(), &info);
     return std::pair(info.st_mtim.tv_sec, info.st_mtim.tv_nsec);
   };
   for (const size_t step : {1, 2, 3, 4}) {

@@ -128,8 +128,13 @@ class Looker {
 };
 
 // The people whose names occur in a file.
-absl::StatusOr<std::set<Person>> NamesIn(const std::string& path) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+absl::StatusOr<std::set<Person>> NamesIn(const std::string& folder) {
+  std::vector<uint8_t> bytes;
+  for (const char* const name : {"store.sqlite", "store.sqlite-wal", "store.blocks"}) {
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> file,
+                          ReadFile(absl::StrCat(folder, "/", name)));
+    bytes.insert(bytes.end(), file.begin(), file.end());
+  }
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::set<Person> named;
   for (size_t at = text.find(World::kNames); at != text.npos;
@@ -159,7 +164,7 @@ absl::StatusOr<View> Look(const World& world, const std::string& gallery,
   }
   // The files of a database belong to it, and keep deleted data for a while.
   if (!gallery.starts_with("postgres:")) {
-    HEFT_ASSIGN_OR_RETURN(view.named, NamesIn(gallery + "/store.mdb"));
+    HEFT_ASSIGN_OR_RETURN(view.named, NamesIn(gallery));
   }
   return view;
 }

@@ -108,8 +108,8 @@ TEST_F(LimitsTest, InputsAreNoOutputs) {
                             "data/face.npy", "data/../data/face.npy", "data/labels.txt"}) {
     all.push_back({kHeft, Encrypt("face", W(input), {"--labels", W("data/labels.txt")})});
   }
-  for (const char* input :
-       {"model.heft", "keys/evaluation.keys", "voice.ct", "gallery/store.mdb", "gallery/lock"}) {
+  for (const char* input : {"model.heft", "keys/evaluation.keys", "voice.ct",
+                            "gallery/store.sqlite", "gallery/store.blocks", "gallery/lock"}) {
     all.push_back({kServer, Serve("identify", {"--quiet", "--out", W(input)})});
   }
   for (const char* input : {"data/labels.txt", "data/face.npy"}) {
@@ -240,7 +240,7 @@ TEST_F(LimitsTest, LittleMemoryIsSaid) {
       } else {
         ++refused;
         EXPECT_EQ(run.exit_code, kSystem) << "signal " << run.signal << ", " << run.err;
-        // LMDB maps a store, and its message mentions the map.
+        // The message about a store mentions its map.
         EXPECT_THAT(run.err, AnyOf(StartsWith("heft: not enough memory"),
                                    HasSubstr("Cannot allocate memory: allow more memory")));
         EXPECT_EQ(Lines(run.err), 1u) << run.err;

@@ -102,8 +102,8 @@ std::map<std::string, std::string> Snapshot(const std::string& root) {
     const auto status = entry.symlink_status();
     std::string what = std::to_string(static_cast<int>(status.type())) + " " +
                        std::to_string(static_cast<int>(status.permissions()));
-    // LMDB's list of a store's readers is written by readers.
-    if (entry.path().filename() == "store.mdb-lock") continue;
+    // The index of a store's log is written by readers.
+    if (entry.path().filename() == "store.sqlite-shm") continue;
     if (entry.is_regular_file()) {
       what += " " + FileHash(entry.path().string());
     }
@@ -116,6 +116,11 @@ std::string Slurp(const std::string& path) {
   const auto content = ReadTextFile(path);
   EXPECT_TRUE(content.ok()) << content.status();
   return content.ok() ? *content : "";
+}
+
+std::string SlurpStore(const std::string& gallery) {
+  return Slurp(gallery + "/store.sqlite") + Slurp(gallery + "/store.sqlite-wal") +
+         Slurp(gallery + "/store.blocks");
 }
 
 void Spill(const std::string& path, const std::string& content) {

@@ -54,6 +54,8 @@ std::map<std::string, std::string> Snapshot(const std::string& root);
 
 // Slurp: the whole content of a file, which must exist.
 std::string Slurp(const std::string& path);
+// SlurpStore: of the files of a store.
+std::string SlurpStore(const std::string& gallery);
 void Spill(const std::string& path, const std::string& content);
 
 }  // namespace heft::e2e

@@ -113,13 +113,13 @@ TEST_F(TogetherTest, AnEnrolmentThatIsAskedForAgainHappensOnce) {
   const auto once = Must(kServer, Serve("enrol", gallery, 0, key));
   EXPECT_EQ(once["repeated"], false);
   EXPECT_EQ(once["waiting"], 1);
-  const auto store = Slurp(gallery + "/store.mdb");
+  const auto store = SlurpStore(gallery);
   const auto twice = Must(kServer, Serve("enrol", gallery, 0, key));
   EXPECT_EQ(twice["repeated"], true);
   for (const char* field : {"brought", "waiting", "templates", "blocks"}) {
     EXPECT_EQ(twice[field], once[field]) << field;
   }
-  EXPECT_EQ(Slurp(gallery + "/store.mdb"), store);
+  EXPECT_EQ(SlurpStore(gallery), store);
   const Finished said = RunProgram(kServer, Serve("enrol", gallery, 0, key));
   EXPECT_EQ(said.exit_code, 0) << said.err;
   EXPECT_THAT(said.out, HasSubstr("already answered"));

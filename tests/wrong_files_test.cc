@@ -319,7 +319,7 @@ TEST_F(DamagedGalleryTest, StoresOfAnotherVersion) {
 TEST_F(DamagedGalleryTest, StoresThatAreGone) {
   const std::string gallery = W("server/gone");
   std::filesystem::copy(W("server/undamaged"), gallery);
-  std::filesystem::remove(Store(gallery));
+  std::filesystem::remove(gallery + "/store.sqlite");
   Refused(kServer, Identify(gallery), kInput, {gallery, "store"});
   Refused(kServer, Release(gallery), kInput, {gallery, "store"});
   Refused(kServer, Enrol(gallery), kInput, {gallery, "but no store"});

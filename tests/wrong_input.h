@@ -148,7 +148,7 @@ class WrongInputTest : public ::testing::Test {
     std::filesystem::copy(W("server/gallery"), W("server/" + name));
     return W("server/" + name);
   }
-  static std::string Store(const std::string& gallery) { return gallery + "/store.mdb"; }
+  static std::string Store(const std::string& gallery) { return gallery + "/store.blocks"; }
   // Where the values of blocks begin in a store's file, replaced blocks included.
   static std::vector<size_t> Blocks(const std::string& store) {
     std::vector<size_t> places;

@@ -11,7 +11,7 @@
 #include "gallery/owner/roles_testing.h"
 #include "gallery/remembered.h"
 #include "gallery/scores.h"
-#include "gallery/store_lmdb.h"
+#include "gallery/store_folder.h"
 #include "gallery/store_scheme.h"
 #include "heft/audit.h"
 #include "heft/gallery_admin.h"

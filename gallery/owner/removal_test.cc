@@ -16,6 +16,7 @@
 #include "fusion/owner/renewal.h"
 #include "gallery/change.h"
 #include "gallery/owner/testing.h"
+#include "gallery/store_testing.h"
 #include "heft/removal.h"
 
 namespace heft {
@@ -58,7 +59,7 @@ class RemovalTest : public testing::GalleryTest {
   // Counts pieces of 32 bytes of a block's old ciphertexts that are anywhere in the store's file.
   // Only pieces that differ from the block's present ciphertexts count.
   size_t Traces(const TiledCiphertexts& gone, const TiledCiphertexts& now) const {
-    const std::vector<uint8_t> file = *ReadFile(directory_ + "/store.mdb");
+    const std::vector<uint8_t> file = store_testing::StoreBytes(directory_);
     constexpr size_t kPiece = 8, kStep = 4096 / sizeof(uint32_t);
     size_t traces = 0;
     for (size_t i = 0; i + kPiece <= gone.size(); i += kStep) {
@@ -70,7 +71,7 @@ class RemovalTest : public testing::GalleryTest {
     return traces;
   }
   bool FileHolds(std::string_view text) const {
-    const std::vector<uint8_t> file = *ReadFile(directory_ + "/store.mdb");
+    const std::vector<uint8_t> file = store_testing::StoreBytes(directory_);
     return std::search(file.begin(), file.end(), text.begin(), text.end()) != file.end();
   }
   // Nothing can be taken back any more.

@@ -13,7 +13,7 @@
 #include "gallery/change.h"
 #include "gallery/kept_receipts.h"
 #include "gallery/owner/testing.h"
-#include "gallery/store_lmdb.h"
+#include "gallery/store_folder.h"
 #include "gallery/store_scheme.h"
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"

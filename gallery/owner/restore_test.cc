@@ -109,15 +109,19 @@ TEST_F(RestoreTest, ReceiptsThatCannotBeReadAreMissed) {
 
 TEST_F(RestoreTest, OverAStoreThatDoesNotOpen) {
   const std::vector<uint8_t> receipt = EraseAnn();
-  const std::string store = directory_ + "/store.mdb";
-  ASSERT_TRUE(WriteFileAtomic(store, std::string(1 << 16, 'x'), 0600).ok());
+  const std::string store = directory_ + "/store.sqlite";
+  const auto spoil = [&] {
+    std::filesystem::remove(store + "-wal");
+    ASSERT_TRUE(WriteFileAtomic(store, std::string(1 << 16, 'x'), 0600).ok());
+  };
+  spoil();
   RestoreOptions options = Older();
   EXPECT_EQ(Code(Restore(snapshot_, directory_, options)), absl::StatusCode::kFailedPrecondition);
   options.without_receipts = true;
   const auto without = Restore(snapshot_, directory_, options);
   ASSERT_TRUE(without.ok()) << without.status();
   EXPECT_THAT(Names(), ElementsAre("ann", "bob")) << "nobody knew better";
-  ASSERT_TRUE(WriteFileAtomic(store, std::string(1 << 16, 'x'), 0600).ok());
+  spoil();
   options.without_receipts = false;
   options.receipts = {receipt};
   const auto with = Restore(snapshot_, directory_, options);

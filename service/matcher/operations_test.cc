@@ -175,7 +175,7 @@ TEST_F(OperationsTest, ACopyIsMadeWhileItServes) {
   const Json copied = world_->Await("operator", Post("operator", "/v1/galleries/main/snapshot"));
   ASSERT_EQ(copied["status"], "done") << copied;
   const std::string name = copied["result"]["snapshot"];
-  EXPECT_TRUE(std::filesystem::exists(world_->config.snapshots + "/" + name + "/store.mdb"));
+  EXPECT_TRUE(std::filesystem::exists(world_->config.snapshots + "/" + name + "/store.sqlite"));
   EXPECT_EQ(copied["result"]["galleries"].size(), 2u);
 }
 

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gallery/store_lmdb.h"
+#include "gallery/store_sqlite.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "base/files.h"
 #include "base/used_files.h"
 #include "gallery/writer_queue.h"
 
 namespace heft {
 namespace {
 
-// LmdbLock: `owner` names the store in this process that it belongs to.
-class LmdbLock : public StoreLock {
+// SqliteLock: `owner` is the store in this process that it belongs to.
+class SqliteLock : public StoreLock {
  public:
-  LmdbLock(FileLock lock, std::shared_ptr<LmdbEnvironment> owner)
+  SqliteLock(FileLock lock, std::shared_ptr<StoreEnvironment> owner)
       : owner_(std::move(owner)), lock_(std::move(lock)) {}
-  const LmdbEnvironment* owner() const { return owner_.get(); }
+  const StoreEnvironment* owner() const { return owner_.get(); }
 
  private:
-  const std::shared_ptr<LmdbEnvironment> owner_;
+  const std::shared_ptr<StoreEnvironment> owner_;
   const FileLock lock_;
 };
 
-class LmdbStore : public Store {
+class SqliteStore : public Store {
  public:
-  LmdbStore(std::shared_ptr<LmdbEnvironment> environment, StoreMode mode)
+  SqliteStore(std::shared_ptr<StoreEnvironment> environment, StoreMode mode)
       : environment_(std::move(environment)), mode_(mode) {}
 
   absl::StatusOr<std::unique_ptr<StoreReader>> Read() const override {
-    HEFT_RETURN_IF_ERROR(environment_->CheckPlace());
-    HEFT_ASSIGN_OR_RETURN(LmdbTransaction transaction, environment_->Begin(false));
-    return std::make_unique<LmdbReader>(std::move(transaction));
+    HEFT_ASSIGN_OR_RETURN(auto snapshot, environment_->Read());
+    return std::make_unique<SqliteReader>(environment_, std::move(snapshot));
   }
 
   absl::StatusOr<std::unique_ptr<StoreLock>> Lock(absl::Duration wait) override {
@@ -43,12 +43,7 @@ class LmdbStore : public Store {
     }
     HEFT_ASSIGN_OR_RETURN(FileLock lock, LockStore(environment_->folder(), wait));
     HEFT_RETURN_IF_ERROR(environment_->CheckPlace());
-    // Readers that were killed would keep pages from being used again.
-    environment_->CheckReaders();
-    // If a writer was killed in a commit, LMDB shows that commit to readers only when the next
-    // transaction begins. Beginning one makes readers see the state that the writer will change.
-    if (!environment_->writing) HEFT_RETURN_IF_ERROR(environment_->Begin(true).status());
-    return std::make_unique<LmdbLock>(std::move(lock), environment_);
+    return std::make_unique<SqliteLock>(std::move(lock), environment_);
   }
 
   absl::StatusOr<std::unique_ptr<StoreWriter>> Write(const StoreLock& lock) override {
@@ -56,15 +51,16 @@ class LmdbStore : public Store {
     if (environment_->writing.exchange(true)) {
       return absl::FailedPreconditionError("another transaction of this store is open: end it");
     }
-    auto transaction = environment_->Begin(true);
-    const absl::Status begun =
-        transaction.ok() ? Begun(BeginClean(*environment_, *transaction)) : transaction.status();
-    if (!begun.ok()) {
+    const auto database = environment_->Begin();
+    if (database.ok()) {
+      const auto state = StoreTables(*database, environment_->blocks()).State();
+      if (state.ok()) return std::make_unique<SqliteWriter>(environment_, *database, *state + 1);
+      environment_->Ended(std::nullopt);
       environment_->writing = false;
-      return begun;
+      return state.status();
     }
-    return std::make_unique<LmdbWriter>(
-        *std::move(transaction), [environment = environment_] { environment->writing = false; });
+    environment_->writing = false;
+    return database.status();
   }
 
   absl::Status Scrub(const StoreLock& lock, absl::Duration wait) override {
@@ -72,7 +68,7 @@ class LmdbStore : public Store {
     if (environment_->writing) {
       return absl::FailedPreconditionError("a transaction of this store is open: end it");
     }
-    return ScrubStore(*environment_, wait);
+    return environment_->Scrub(wait);
   }
 
   absl::Status Copy(const std::string& folder,
@@ -82,52 +78,28 @@ class LmdbStore : public Store {
     return CopyStore(folder, *state, statistics.live_bytes, progress);
   }
 
-  absl::StatusOr<StoreStatistics> Statistics() const override {
-    HEFT_ASSIGN_OR_RETURN(const LmdbTransaction transaction, environment_->Begin(false));
-    StoreStatistics statistics;
-    statistics.bytes = transaction.file().Map().size();
-    for (size_t i = 0; i < kTables + 2; ++i) {
-      // LMDB's own tables, of free pages and of names, are 0 and 1.
-      const MDB_dbi dbi =
-          i < kTables ? transaction.file().table(static_cast<Table>(i)) : i - kTables;
-      MDB_stat stat;
-      const int rc = mdb_stat(transaction.get(), dbi, &stat);
-      if (rc != 0) return LmdbError("read", environment_->folder(), rc);
-      statistics.live_bytes +=
-          (stat.ms_branch_pages + stat.ms_leaf_pages + stat.ms_overflow_pages) * stat.ms_psize;
-    }
-    statistics.live_bytes += 2 * transaction.file().page();
-    for (const auto& reader : environment_->Readers()) statistics.readers += reader.state != 0;
-    statistics.readers -= statistics.readers > 0;  // this one
-    return statistics;
-  }
-
-  absl::Status Check() const override {
-    absl::Status status;
-    for (int attempt = 0; attempt < 10; ++attempt) {
-      HEFT_ASSIGN_OR_RETURN(const LmdbTransaction transaction, environment_->Begin(false));
-      status = transaction.file().CheckPages(transaction.get(), true);
-      if (!absl::IsAborted(status)) break;
-    }
-    return status;
-  }
+  absl::StatusOr<StoreStatistics> Statistics() const override { return environment_->Statistics(); }
+  absl::Status Check() const override { return environment_->Check(); }
 
  private:
   absl::Status CheckLock(const StoreLock& lock) const {
-    const auto* const ours = dynamic_cast<const LmdbLock*>(&lock);
+    const auto* const ours = dynamic_cast<const SqliteLock*>(&lock);
     if (ours != nullptr && ours->owner() == environment_.get()) return absl::OkStatus();
     return absl::InvalidArgumentError("this lock is of another store");
   }
 
-  absl::Status Begun(int rc) const {
-    return rc == 0 ? absl::OkStatus() : LmdbError("write to", environment_->folder(), rc);
-  }
-
-  const std::shared_ptr<LmdbEnvironment> environment_;
+  const std::shared_ptr<StoreEnvironment> environment_;
   const StoreMode mode_;
 };
 
 }  // namespace
+
+std::string StorePath(const std::string& folder) { return absl::StrCat(folder, "/store.sqlite"); }
+std::string BlocksPath(const std::string& folder) { return absl::StrCat(folder, "/store.blocks"); }
+
+bool IsStoreFile(std::string_view name) {
+  return name.starts_with("store.sqlite") || name == "store.blocks" || name == "lock";
+}
 
 std::string_view TableName(Table table) {
   static constexpr std::array<std::string_view, kTables> kNames = {
@@ -178,14 +150,17 @@ absl::StatusOr<std::shared_ptr<Store>> OpenFolderStore(const std::string& folder
     }
     HEFT_RETURN_IF_ERROR(CreateStore(folder));
   }
-  HEFT_ASSIGN_OR_RETURN(auto environment, LmdbEnvironment::Open(folder));
-  for (const char* name : {"/store.mdb", "/store.mdb-lock", "/lock"}) NoteInput(folder + name);
+  HEFT_ASSIGN_OR_RETURN(auto environment, StoreEnvironment::Open(folder));
+  for (const char* name :
+       {"/store.sqlite", "/store.sqlite-wal", "/store.sqlite-shm", "/store.blocks", "/lock"}) {
+    NoteInput(folder + name);
+  }
   if (mode != StoreMode::kRead && !environment->writable()) {
     return absl::UnavailableError(
         absl::StrCat("the store in ", folder,
                      " cannot be written: give this user the permission, or open it for reading"));
   }
-  return std::make_shared<LmdbStore>(std::move(environment), mode);
+  return std::make_shared<SqliteStore>(std::move(environment), mode);
 }
 
 }  // namespace heft

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store in a folder: tests that apply only to it.
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,7 +21,7 @@ namespace {
 
 using namespace store_testing;
 
-TEST_F(LmdbStoreTest, IsThereWhenOpenedAgain) {
+TEST_F(FolderStoreTest, IsThereWhenOpenedAgain) {
   EXPECT_FALSE(StoreExists(Folder()));
   EXPECT_EQ(OpenStore(Folder(), StoreMode::kRead).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(OpenStore(Folder(), StoreMode::kWrite).status().code(), absl::StatusCode::kNotFound);
@@ -36,13 +37,14 @@ TEST_F(LmdbStoreTest, IsThereWhenOpenedAgain) {
     EXPECT_EQ(Get(**store, Table::kBlocks, "a"), Text(Long(9000, 1)));
   }
   struct stat info;
-  for (const char* const name : {"store.mdb", "store.mdb-lock", "lock"}) {
+  for (const char* const name :
+       {"store.sqlite", "store.sqlite-wal", "store.sqlite-shm", "store.blocks", "lock"}) {
     ASSERT_EQ(stat((folder_ / "store/below/both" + ("/" + std::string(name))).c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 0777, 0600) << name;
   }
 }
 
-TEST_F(LmdbStoreTest, IsSharedByAllWhoHaveItOpen) {
+TEST_F(FolderStoreTest, IsSharedByAllWhoHaveItOpen) {
   const auto store = Make();
   const auto reading = *OpenStore(Folder(), StoreMode::kRead);
   EXPECT_EQ(reading->Lock(kLong).status().code(), absl::StatusCode::kFailedPrecondition);
@@ -53,7 +55,7 @@ TEST_F(LmdbStoreTest, IsSharedByAllWhoHaveItOpen) {
   EXPECT_TRUE(writing->Write(*lock).ok());
 }
 
-TEST_F(LmdbStoreTest, OpensAndClosesInManyThreads) {
+TEST_F(FolderStoreTest, OpensAndClosesInManyThreads) {
   ASSERT_TRUE(Put(*Make(), Table::kHead, "a", AsBytes("1")).ok());
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
@@ -68,7 +70,7 @@ TEST_F(LmdbStoreTest, OpensAndClosesInManyThreads) {
   for (auto& thread : threads) thread.join();
 }
 
-TEST_F(LmdbStoreTest, AReaderOutlivesItsStore) {
+TEST_F(FolderStoreTest, AReaderOutlivesItsStore) {
   auto store = Make();
   ASSERT_TRUE(Put(*store, Table::kBlocks, "a", Long(9000, 1)).ok());
   const auto reader = *store->Read();
@@ -78,7 +80,7 @@ TEST_F(LmdbStoreTest, AReaderOutlivesItsStore) {
 }
 
 // Eight processes. Each adds one to a number ten times.
-TEST_F(LmdbStoreTest, ManyProcesses) {
+TEST_F(FolderStoreTest, ManyProcesses) {
   const auto store = Make();
   std::vector<pid_t> children;
   for (int p = 0; p < 8; ++p) {
@@ -104,7 +106,47 @@ TEST_F(LmdbStoreTest, ManyProcesses) {
   EXPECT_EQ(Get(*store, Table::kHead, "n"), "80");
 }
 
-TEST_F(LmdbStoreTest, AChildOpensItAnew) {
+// Each of twenty processes adds one to a number, in a namespace of process numbers of its own, as
+// in a container: all have the same number.
+TEST_F(FolderStoreTest, ProcessesWithTheSameNumber) {
+  const auto store = Make();
+  ASSERT_TRUE(Put(*store, Table::kHead, "n", AsBytes("0")).ok());
+  const int allowed = InChild([] { return unshare(CLONE_NEWUSER | CLONE_NEWPID) == 0; });
+  if (allowed != 0) GTEST_SKIP() << "this system does not let users make namespaces";
+  std::vector<pid_t> children;
+  for (int p = 0; p < 20; ++p) {
+    children.push_back(fork());
+    if (children.back() != 0) continue;
+    if (unshare(CLONE_NEWUSER | CLONE_NEWPID) != 0) _exit(2);
+    _exit(InChild([&] {
+      if (getpid() != 1) return false;
+      const auto own = OpenStore(Folder(), StoreMode::kWrite);
+      if (!own.ok()) return false;
+      bool ok = true;
+      for (int i = 0; i < 5; ++i) {
+        const auto reader = (*own)->Read();
+        const std::string before = Get(**reader, Table::kHead, "n");
+        ok = ok && Change(**own, [](StoreWriter& w) {
+                     const std::string next =
+                         absl::StrCat(std::stoi(Get(w, Table::kHead, "n")) + 1);
+                     return w.Put(Table::kHead, AsBytes("n"), AsBytes(next));
+                   }).ok();
+        ok = ok && Get(**reader, Table::kHead, "n") == before;
+      }
+      return ok;
+    }));
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(Get(*store, Table::kHead, "n"), "100");
+  EXPECT_TRUE(store->Check().ok());
+  EXPECT_EQ(store->Statistics()->readers, 0);
+}
+
+TEST_F(FolderStoreTest, AChildOpensItAnew) {
   const auto store = Make();
   ASSERT_TRUE(Put(*store, Table::kHead, "a", AsBytes("1")).ok());
   std::shared_ptr<StoreReader> reader = *store->Read();
@@ -120,7 +162,7 @@ TEST_F(LmdbStoreTest, AChildOpensItAnew) {
 }
 
 // Readers and writers that are killed leave nothing that others would wait for.
-TEST_F(LmdbStoreTest, KilledProcesses) {
+TEST_F(FolderStoreTest, KilledProcesses) {
   const auto store = Make();
   ASSERT_TRUE(Put(*store, Table::kHead, "a", AsBytes("1")).ok());
   for (int i = 0; i < 3; ++i) {
@@ -140,7 +182,7 @@ TEST_F(LmdbStoreTest, KilledProcesses) {
   EXPECT_EQ(store->Statistics()->readers, 0);
 }
 
-TEST_F(LmdbStoreTest, CopiesOneState) {
+TEST_F(FolderStoreTest, CopiesOneState) {
   const auto store = Make();
   ASSERT_TRUE(Put(*store, Table::kBlocks, "a", Long(2'000'000, 1)).ok());
   ASSERT_TRUE(Put(*store, Table::kBlocks, "b", Long(2'000'000, 2)).ok());
@@ -162,7 +204,7 @@ TEST_F(LmdbStoreTest, CopiesOneState) {
   EXPECT_EQ(Get(*store, Table::kHead, "c"), "1");
 }
 
-TEST_F(LmdbStoreTest, ACopyThatIsEndedIsGone) {
+TEST_F(FolderStoreTest, ACopyThatIsEndedIsGone) {
   const auto store = Make();
   ASSERT_TRUE(Put(*store, Table::kHead, "a", AsBytes("1")).ok());
   const auto never = [](uint64_t, uint64_t) { return false; };
@@ -175,7 +217,7 @@ TEST_F(LmdbStoreTest, ACopyThatIsEndedIsGone) {
 
 // Another store replaces an open one: no writer writes to the old file, and no reader of the new
 // one uses the old table of readers.
-TEST_F(LmdbStoreTest, AnotherStoreInItsPlace) {
+TEST_F(FolderStoreTest, AnotherStoreInItsPlace) {
   auto store = Make();
   ASSERT_TRUE(Put(*store, Table::kHead, "a", AsBytes("1")).ok());
   ASSERT_TRUE(store->Copy(folder_ / "copy", nullptr).ok());
@@ -184,7 +226,9 @@ TEST_F(LmdbStoreTest, AnotherStoreInItsPlace) {
     return absl::IsFailedPrecondition(status) &&
            status.ToString().find("was replaced") != std::string::npos;
   };
-  std::filesystem::rename(folder_ / "copy/store.mdb", Folder() + "/store.mdb");
+  for (const std::string name : {"/store.sqlite-wal", "/store.blocks", "/store.sqlite"}) {
+    std::filesystem::rename(folder_ / "copy" + name, Folder() + name);
+  }
   EXPECT_TRUE(replaced(store->Read().status()));
   EXPECT_TRUE(replaced(store->Lock(kLong).status()));
   EXPECT_TRUE(replaced(OpenStore(Folder(), StoreMode::kRead).status()));
