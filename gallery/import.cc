@@ -21,6 +21,7 @@ constexpr std::pair<const char*, mode_t> kServerFiles[] = {{"server.key", 0600},
                                                            {"server.pub", 0644},
                                                            {"stand-in.key", 0600},
                                                            {"audit.key", 0600},
+                                                           {"keys.made", 0644},
                                                            {"requests.heft", 0600}};
 
 // Of one enrolment, and of a server's file: larger ones are refused before memory is taken.
