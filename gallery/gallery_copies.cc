@@ -26,7 +26,7 @@ bool IsStoreFile(const std::string& name) {
 }
 bool IsSecret(const std::string& name) {
   return name == "server.key" || name == "stand-in.key" || name == "audit.key" ||
-         name == "requests.heft";
+         name == "keys.made" || name == "requests.heft";
 }
 bool IsPublic(const std::string& name) {
   return name == "server.pub" || name == "state.heft" || name.ends_with(".state.heft");
@@ -49,7 +49,7 @@ absl::StatusOr<std::vector<std::string>> StoreNames(const StoreReader& reader) {
 
 absl::StatusOr<std::vector<Gallery::Impl>> GalleriesOf(const std::shared_ptr<Store>& store,
                                                        const std::string& folder) {
-  HEFT_ASSIGN_OR_RETURN(const auto reader, store->Read());
+  HEFT_ASSIGN_OR_RETURN(const auto reader, ReadChecked(*store));
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, StoreNames(*reader));
   std::vector<Gallery::Impl> galleries;
   for (const std::string& name : names) {

@@ -137,6 +137,8 @@ struct JournalEntry {
   Digest contribution{};  // of `fused`
   ByteSpan fused;         // the ciphertext, as WriteCiphertext writes it; empty: taken back
 };
+// kLeftContribution: of an empty entry whose ciphertext is still in its block.
+inline constexpr Digest kLeftContribution = {1};
 std::vector<uint8_t> SerializeEntry(const JournalEntry& entry);
 // `fused` points into `bytes`.
 absl::StatusOr<JournalEntry> ParseEntry(ByteSpan bytes, std::string_view what);

@@ -25,7 +25,7 @@ class GoldenImportTest : public ::testing::Test {
   // The number of entries in a store, without names of galleries.
   static size_t Rows(const std::string& folder) {
     const auto store = *OpenStore(folder, StoreMode::kRead);
-    const auto reader = *store->Read();
+    const auto reader = *ReadChecked(*store);
     size_t rows = 0;
     for (size_t i = 1; i < kTables; ++i) {
       EXPECT_TRUE(reader
@@ -94,7 +94,7 @@ TEST_F(GoldenImportTest, WhatIsCutOffIsErased) {
   {
     const auto store = *OpenStore(to, StoreMode::kWrite);
     const auto lock = *store->Lock(absl::Seconds(1));
-    const auto writer = *store->Write(*lock);
+    const auto writer = *WriteChecked(store.get(), *lock);
     ASSERT_TRUE(*DropUnlisted(*writer));
     ASSERT_TRUE(writer->Commit().ok());
   }
