@@ -21,16 +21,22 @@ bool IsChecked(Table table) { return table != Table::kBlocks; }
 bool IsCopy(ByteSpan key) { return !key.empty() && key[0] == kCopyMark; }
 
 StoreKey Copied(ByteSpan key) {
-  StoreKey copy = {kCopyMark};
-  copy.insert(copy.end(), key.begin(), key.end());
+  StoreKey copy(key.size() + 1, kCopyMark);
+  std::ranges::copy(key, copy.begin() + 1);
   return copy;
 }
 
 StoreKey Owned(ByteSpan key) { return {key.begin(), key.end()}; }
 bool Less(ByteSpan a, ByteSpan b) { return std::ranges::lexicographical_compare(a, b); }
 
-// The checksum of a record covers its table and key too, so a record at a wrong key is damaged.
+// The bytes of a gallery's number, with which all keys but the catalogue's begin.
+constexpr size_t kNumberBytes = 4;
+
+// The checksum of a record covers its table and key too, so a record at a wrong key is damaged. But
+// not the gallery's number, which differs between stores: so a copy of a gallery has equal bytes.
 uint64_t ChecksumOf(Table table, ByteSpan key, ByteSpan payload) {
+  if (IsStoredTwice(table) && IsCopy(key)) key = key.subspan(1);
+  if (table != Table::kCatalog) key = key.subspan(std::min(key.size(), kNumberBytes));
   ByteWriter writer;
   writer.U8(static_cast<uint8_t>(table));
   writer.U64(FastChecksum(payload));
@@ -88,14 +94,14 @@ absl::StatusOr<std::optional<ByteSpan>> GetChecked(const StoreReader& reader, Ta
 // The keys of intact copies from `from` on: of one gallery, or of all if `from` has no gallery.
 absl::StatusOr<std::vector<StoreKey>> CopiesFrom(const StoreReader& reader, Table table,
                                                  ByteSpan from) {
-  constexpr size_t kGallery = 4;  // bytes of its number
-  const bool all = table == Table::kCatalog || from.size() < kGallery;
-  const StoreKey gallery = all ? StoreKey() : Owned(from.first(kGallery));
+  const bool all = table == Table::kCatalog || from.size() < kNumberBytes;
+  const StoreKey gallery = all ? StoreKey() : Owned(from.first(kNumberBytes));
   std::vector<StoreKey> keys;
   HEFT_RETURN_IF_ERROR(reader.Scan(table, Copied(from), [&](ByteSpan key, ByteSpan value) {
     if (!IsCopy(key)) return false;
     const ByteSpan of = key.subspan(1);
-    if (!all && (of.size() < kGallery || !std::ranges::equal(of.first(kGallery), gallery))) {
+    if (!all &&
+        (of.size() < kNumberBytes || !std::ranges::equal(of.first(kNumberBytes), gallery))) {
       return false;
     }
     if (PayloadOf(table, key, value)) keys.push_back(Owned(of));
@@ -185,24 +191,30 @@ absl::StatusOr<std::set<uint32_t>> ListedNumbers(const StoreReader& reader) {
   return numbers;
 }
 
-// The damage of one table. `skipped`: galleries to leave out.
+// Numbers: of galleries in a check.
+struct Numbers {
+  std::set<uint32_t> skipped;  // these are left out
+  std::set<uint32_t> known;    // records of others are at wrong keys; empty: all may be right
+};
+
+// The damage of one table.
 class TableCheck {
  public:
-  TableCheck(const StoreReader& reader, Table table, const std::set<uint32_t>& skipped)
-      : reader_(reader), table_(table), skipped_(skipped) {}
+  TableCheck(const StoreReader& reader, Table table, const Numbers& numbers)
+      : reader_(reader), table_(table), numbers_(numbers) {}
 
   absl::Status Run(std::vector<Damage>* out) {
     HEFT_RETURN_IF_ERROR(Look());
-    std::vector<StoreKey> single;  // with one intact record of two
+    std::vector<std::string> single;  // with one intact record of two
     std::ranges::set_symmetric_difference(intact_, copies_, std::back_inserter(single));
     // One at a wrong key is the second one of another.
     const bool all_intact = IsStoredTwice(table_) && broken_records_ <= single.size();
-    for (const StoreKey& key : broken_) {
+    for (const std::string& key : broken_) {
       const bool intact = all_intact || std::ranges::binary_search(single, key);
-      out->push_back({table_, key, IsStoredTwice(table_) && intact});
+      out->push_back({table_, Owned(AsBytes(key)), IsStoredTwice(table_) && intact});
     }
-    for (const StoreKey& key : single) {
-      if (!broken_.contains(key)) out->push_back({table_, key, true});
+    for (const std::string& key : single) {
+      if (!broken_.contains(key)) out->push_back({table_, Owned(AsBytes(key)), true});
     }
     return absl::OkStatus();
   }
@@ -215,20 +227,22 @@ class TableCheck {
       from.reset();
       HEFT_RETURN_IF_ERROR(reader_.Scan(table_, start, [&](ByteSpan key, ByteSpan value) {
         const bool copy = IsStoredTwice(table_) && IsCopy(key);
-        const StoreKey own = Owned(copy ? key.subspan(1) : key);
-        if (table_ != Table::kCatalog && own.size() >= 4) {
-          const auto number = static_cast<uint32_t>(NumberOf(ByteSpan(own).first(4)));
-          if (skipped_.contains(number)) {
+        const ByteSpan own = copy ? key.subspan(1) : key;
+        bool wrong = !PayloadOf(table_, key, value);
+        if (table_ != Table::kCatalog && own.size() >= kNumberBytes) {
+          const auto number = static_cast<uint32_t>(NumberOf(own.first(kNumberBytes)));
+          if (numbers_.skipped.contains(number)) {
             from = HeadKey(number + 1);
             if (copy) from = Copied(*from);
             return false;
           }
+          wrong = wrong || (!numbers_.known.empty() && !numbers_.known.contains(number));
         }
-        if (!PayloadOf(table_, key, value)) {
-          broken_.insert(own);
+        if (wrong) {
+          broken_.emplace(own.begin(), own.end());
           ++broken_records_;
         } else if (IsStoredTwice(table_)) {
-          (copy ? copies_ : intact_).insert(own);
+          (copy ? copies_ : intact_).emplace(own.begin(), own.end());
         }
         return true;
       }));
@@ -238,8 +252,8 @@ class TableCheck {
 
   const StoreReader& reader_;
   const Table table_;
-  const std::set<uint32_t>& skipped_;
-  std::set<StoreKey> broken_, intact_, copies_;
+  const Numbers& numbers_;
+  std::set<std::string> broken_, intact_, copies_;  // keys
   size_t broken_records_ = 0;
 };
 
@@ -337,16 +351,23 @@ std::vector<Damage> DamageLog::All() const {
 
 absl::StatusOr<std::vector<Damage>> FindDamage(const StoreReader& reader,
                                                std::optional<uint32_t> gallery) {
-  std::set<uint32_t> skipped;
+  Numbers numbers;
   if (gallery) {
-    HEFT_ASSIGN_OR_RETURN(skipped, ListedNumbers(reader));
-    skipped.erase(*gallery);
+    HEFT_ASSIGN_OR_RETURN(numbers.skipped, ListedNumbers(reader));
+    const absl::Status catalogue = CheckCatalogue(reader);
+    if (!catalogue.ok() && !absl::IsDataLoss(catalogue)) return catalogue;
+    if (catalogue.ok()) {
+      numbers.known = numbers.skipped;
+      // Rows of an interrupted import (gallery/unlisted.h).
+      numbers.known.insert(numbers.known.empty() ? 1 : *numbers.known.rbegin() + 1);
+    }
+    numbers.skipped.erase(*gallery);
   }
   std::vector<Damage> out;
   for (size_t i = 0; i < kTables; ++i) {
     const Table table = static_cast<Table>(i);
     if (!IsChecked(table)) continue;
-    HEFT_RETURN_IF_ERROR(TableCheck(reader, table, skipped).Run(&out));
+    HEFT_RETURN_IF_ERROR(TableCheck(reader, table, numbers).Run(&out));
   }
   return out;
 }
@@ -371,12 +392,11 @@ absl::Status CheckedWriter::Scan(Table table, ByteSpan from,
 
 absl::Status CheckedWriter::Put(Table table, ByteSpan key, ByteSpan value) {
   if (!IsChecked(table)) return writer_->Put(table, key, value);
-  const std::vector<uint8_t> first = WithChecksum(table, key, value);
-  if (!IsStoredTwice(table)) return writer_->Put(table, key, first);
-  const StoreKey own = Owned(key), copy = Copied(key);
-  const std::vector<uint8_t> second = WithChecksum(table, copy, value);
-  HEFT_RETURN_IF_ERROR(writer_->Put(table, own, first));
-  return writer_->Put(table, copy, second);
+  const std::vector<uint8_t> bytes = WithChecksum(table, key, value);
+  if (!IsStoredTwice(table)) return writer_->Put(table, key, bytes);
+  const StoreKey own = Owned(key);
+  HEFT_RETURN_IF_ERROR(writer_->Put(table, own, bytes));
+  return writer_->Put(table, Copied(own), bytes);
 }
 
 absl::Status CheckedWriter::Delete(Table table, ByteSpan key) {
@@ -387,8 +407,8 @@ absl::Status CheckedWriter::Delete(Table table, ByteSpan key) {
 
 absl::Status CheckCatalogue(const StoreReader& reader) {
   std::vector<Damage> damage;
-  const std::set<uint32_t> none;
-  HEFT_RETURN_IF_ERROR(TableCheck(reader, Table::kCatalog, none).Run(&damage));
+  const Numbers all;
+  HEFT_RETURN_IF_ERROR(TableCheck(reader, Table::kCatalog, all).Run(&damage));
   for (const Damage& one : damage) {
     if (!one.intact) return absl::DataLossError(Describe(one));
   }

@@ -25,6 +25,10 @@ std::vector<SampleDigest> SamplesOf(const Resident& resident) {
 // One that cannot be mended, because both copies are damaged or it is a pending enrolment, stays.
 absl::StatusOr<bool> GalleryChange::MendRecord(const Damage& damage) {
   const auto& [table, key, intact] = damage;
+  if (table != Table::kCatalog && !OfGallery(number_, key)) {  // at a wrong key
+    HEFT_RETURN_IF_ERROR(writer_->Delete(table, key));
+    return true;
+  }
   if (!IsStoredTwice(table)) {
     if (table == Table::kQuarantine) {
       HEFT_ASSIGN_OR_RETURN(const auto waits, writer_->Get(Table::kWaiting, key));

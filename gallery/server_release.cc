@@ -185,7 +185,7 @@ absl::Status Server::Impl::AdmitEntry(GalleryChange* change, QuarantinedEnrolmen
 
 // kRejectionWait: how long an admission waits for readers of rejected templates. Their bytes were
 // never matched, and there is no receipt.
-constexpr absl::Duration kRejectionWait = absl::Seconds(2);
+constexpr absl::Duration kRejectionWait = absl::Milliseconds(500);
 
 // What one admission has changed so far.
 struct Server::Impl::Admitting {
