@@ -19,22 +19,6 @@ struct AdmitOptions : AnswerOptions {
   std::string shards;
 };
 
-absl::StatusOr<std::vector<Digest>> ParseEntries(const char* flag,
-                                                 const std::vector<std::string>& texts) {
-  std::vector<Digest> entries;
-  for (const std::string& text : texts) {
-    const auto entry = ParseSignerKey(text);
-    if (!entry.ok() || text.size() != 2 * entry->size()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          flag, " ", text,
-          ": give the 64 hexadecimal digits of an entry, as heft admit and heft-server "
-          "pending show them"));
-    }
-    entries.push_back(*entry);
-  }
-  return entries;
-}
-
 absl::Status RunAdmit(const Common& common, const AdmitOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const Asked asked, LoadAsked(options));
   AdmissionPolicy policy = options.policy;

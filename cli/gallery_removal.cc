@@ -12,7 +12,7 @@ namespace {
 using Receipt = std::vector<uint8_t>;
 
 struct Options : ServerOptions {
-  std::vector<std::string> identities;
+  std::vector<std::string> identities, entries;
   bool expired = false, compact = false;
   std::string authorisation, receipts, in, out;
   size_t generation = 0;
@@ -80,6 +80,12 @@ absl::Status RunRemove(const Common& common, const Options& options) {
     HEFT_ASSIGN_OR_RETURN(const RemoveResult done, RemoveExpired(loaded.server, options.gallery));
     return TellRemoved(common, options, done);
   }
+  if (!options.entries.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const auto entries, ParseEntries("--entry", options.entries));
+    HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
+                          RejectPending(loaded.server, options.gallery, entries));
+    return TellRemoved(common, options, done);
+  }
   RemoveOptions remove = {.authorisation = {}, .trust = loaded.trusted()};
   if (!options.authorisation.empty()) {
     HEFT_ASSIGN_OR_RETURN(remove.authorisation, ReadFile(options.authorisation));
@@ -103,6 +109,9 @@ absl::Status RunCompact(const Common& common, const Options& options) {
   std::string text = absl::StrCat("the journal has joined ", done.blocks, " blocks");
   if (done.mended > 0) {
     absl::StrAppend(&text, "; ", done.mended, " damaged blocks were rebuilt from it");
+  }
+  if (done.records > 0) {
+    absl::StrAppend(&text, "; ", done.records, " damaged records were written again or dropped");
   }
   if (done.sparse > 0) {
     absl::StrAppend(&text, "; ", done.sparse, " of them are sparse, or hold ", done.leaving,
@@ -181,7 +190,10 @@ void AddGalleryRemove(Command group) {
   const Option identity =
       command.Add("--identity", &options->identities, "one or several identities");
   const Option expired = command.Add("--expired", &options->expired, "all expired people");
-  command.RequireOneOf(identity, expired);
+  const Option entry = command.Add("--entry", &options->entries,
+                                   "pending enrolments, by their entries: those that are damaged, "
+                                   "which the key owner cannot decide (heft-server pending)");
+  command.RequireOneOf(identity, expired, entry);
   command
       .Add("--authorisation", &options->authorisation,
            "the registrar's authorisation, if the trust file lists a registrar (heft authorise "

@@ -72,18 +72,23 @@ std::string HeadText(const GalleryInfo& info) {
       " are leaving\ngalleries of the store: ", absl::StrJoin(info.galleries, ", "));
 }
 
+// The bytes of the store's files that its newest state does not use.
+uint64_t FreeBytes(const GalleryInfo& info) {
+  return info.store_bytes - std::min(info.store_bytes, info.store_live_bytes);
+}
+
 absl::Status RunStats(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Read(options));
   const uint64_t now = UnixTime();
   Json json = GalleryJson(info);
+  json["store_free_bytes"] = FreeBytes(info);
   json["key_age_seconds"] = now - std::min(now, info.key_since);
   std::string text = absl::StrCat(
       HeadText(info), "\n", info.freed, " places freed; journal: ", info.journal_entries,
       " entries, ", info.journal_bytes, " bytes, ", info.unfolded,
       " in no block yet\nstore: ", info.store_bytes, " bytes on disk, ", info.store_live_bytes,
-      " in use, ", info.store_bytes - std::min(info.store_bytes, info.store_live_bytes), " free, ",
-      info.readers, " readers\nkey: since ", TimeText(info.key_since),
-      "; verified: ", TimeText(info.verified));
+      " in use, ", FreeBytes(info), " free, ", info.readers, " readers\nkey: since ",
+      TimeText(info.key_since), "; verified: ", TimeText(info.verified));
   if (info.verified != 0) absl::StrAppend(&text, info.intact ? ", intact" : ", DAMAGED");
   absl::StrAppend(&text, "\nkey owner's journal: ",
                   info.owner_journal_entry == 0
@@ -156,7 +161,8 @@ absl::Status RunVerify(const Common& common, const Options& options) {
       options.gallery, ": damaged",
       found.damaged.empty() ? ""
                             : absl::StrCat(" (blocks ", absl::StrJoin(found.damaged, ", "), ")"),
-      ": restore it from a snapshot (`heft-server gallery restore`); the other blocks still work"));
+      ": `heft-server gallery compact` mends what it can; otherwise restore it from a snapshot "
+      "(`heft-server gallery restore`). Everything else still works"));
 }
 
 }  // namespace

@@ -63,7 +63,9 @@ absl::Status RunPending(const Common& common, const PendingOptions& options) {
                         loaded.SignFor(signer, gallery, request, options.life));
   HEFT_ASSIGN_OR_RETURN(const auto pending, WaitingEnrolments(options.gallery));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
-  Print(common, {{"out", options.out}, {"pending", PendingJson(pending)}},
+  const std::vector<std::string> damaged = DamagedRecords(gallery);
+  for (const std::string& what : damaged) Warn(common, what);
+  Print(common, {{"out", options.out}, {"pending", PendingJson(pending)}, {"damaged", damaged}},
         absl::StrCat(TellPending(loaded, pending), "for the key owner: ", options.out));
   return absl::OkStatus();
 }
@@ -83,6 +85,25 @@ absl::Status TakeHead(const Common& common, const TrustedServer& server,
   return absl::OkStatus();
 }
 
+// TellLeft: what an admission that is committed has left undone, and what to do.
+void TellLeft(const Common& common, const AdmitResult& done) {
+  for (const Digest& entry : done.damaged) {
+    Warn(common, absl::StrCat("the pending enrolment ", HexString(entry),
+                              " is damaged and was not admitted: reject it (heft-server gallery "
+                              "remove --entry), and enrol again"));
+  }
+  if (!done.overwritten.ok()) {
+    Warn(common, absl::StrCat("the admission is committed, but the data of rejected templates "
+                              "could not be overwritten yet (run `heft-server gallery compact`): ",
+                              done.overwritten.message()));
+  }
+  if (!done.kept.ok()) {
+    Warn(common, absl::StrCat("the admission is committed, but the state that the key owner signed "
+                              "could not be kept for audits (run this command again): ",
+                              done.kept.message()));
+  }
+}
+
 absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> admission, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/true));
@@ -96,6 +117,7 @@ absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
         absl::StrCat("admitted ", done.admitted, " templates, rejected ", done.rejected,
                      "; the gallery holds ", done.templates, ", ", done.waiting, " wait"));
   SayNevertheless("the admission itself is complete");
+  TellLeft(common, done);
   Remember(common, options.gallery);
   // All of that is durable; folding helps the next program that opens the gallery.
   std::cout.flush();

@@ -48,6 +48,7 @@ absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, const Instance& i
   for (size_t b = 0; b < infos.size() && plan.sources.size() < most; ++b) {
     if (!compact && infos[b].leaving == 0) continue;
     if (absl::IsDataLoss(change->ReadCheckpoint(instance, b).status())) continue;
+    if (infos[b].pending != Digest{}) continue;  // an entry of it is lost
     const bool is_sparse = infos[b].live + infos[b].leaving > 0 && infos[b].live <= per_block / 2;
     if (compact && is_sparse) {
       sparse.push_back(b);

@@ -35,21 +35,27 @@ absl::StatusOr<GalleryChange> GalleryChange::Begin(Gallery::Impl of, bool start,
   if (!before.ok() && !(fresh && start)) return before.status();
   if (before.ok() && !set_back) HEFT_RETURN_IF_ERROR(before->CheckNotSetBack());
   GalleryChange change(fresh ? of : *before);
+  if (of.cache_ != nullptr) change.before_.cache_ = of.cache_;
   change.store_ = std::move(store);
   change.lock_ = std::move(lock);
-  HEFT_ASSIGN_OR_RETURN(change.writer_, change.store_->Write(*change.lock_));
+  HEFT_RETURN_IF_ERROR(change.BeginWriting());
   change.now_ = UnixTime();
   if (fresh) {
     HEFT_RETURN_IF_ERROR(change.Start(of));
   } else {
     HEFT_RETURN_IF_ERROR(change.before_.CheckBinding(of.binding()));
-    if (of.cache_ != nullptr) change.before_.cache_ = of.cache_;
     change.number_ = change.before_.number();
     change.head_ = change.before_.head();
     change.infos_ = change.before_.infos();
     HEFT_RETURN_IF_ERROR(change.LoadExchanges());
   }
   return change;
+}
+
+absl::Status GalleryChange::BeginWriting() {
+  writer_.reset();
+  HEFT_ASSIGN_OR_RETURN(writer_, WriteChecked(store_.get(), *lock_, before_.cache_->records()));
+  return absl::OkStatus();
 }
 
 absl::Status GalleryChange::Start(const Gallery::Impl& of) {
@@ -60,18 +66,41 @@ absl::Status GalleryChange::Start(const Gallery::Impl& of) {
   infos_.clear();
   before_.store_ = store_;
   before_.number_ = number_;
-  HEFT_ASSIGN_OR_RETURN(before_.reader_, store_->Read());
+  HEFT_ASSIGN_OR_RETURN(before_.reader_, ReadChecked(*store_, before_.cache_->records()));
   return absl::OkStatus();
 }
 
 absl::StatusOr<NamedPlaces> GalleryChange::Find(const std::string& identity) const {
-  HEFT_ASSIGN_OR_RETURN(const auto bytes,
-                        writer_->Get(Table::kNames, NameKey(number_, head_.id, identity)));
-  if (!bytes) return NamedPlaces{};
-  HEFT_ASSIGN_OR_RETURN(NamedPlaces named, ParseNamed(*bytes, "the index of names"));
+  const auto bytes = writer_->Get(Table::kNames, NameKey(number_, head_.id, identity));
+  if (absl::IsDataLoss(bytes.status())) return FindInRoster(identity);
+  HEFT_RETURN_IF_ERROR(bytes.status());
+  if (!*bytes) return NamedPlaces{};
+  HEFT_ASSIGN_OR_RETURN(NamedPlaces named, ParseNamed(**bytes, "the index of names"));
   if (!named.places.empty() && named.places.back() >= head_.places) {
     return absl::DataLossError("the index of names contains a position that does not exist");
   }
+  return named;
+}
+
+// Where the index of names is damaged. Reads the whole roster.
+absl::StatusOr<NamedPlaces> GalleryChange::FindInRoster(const std::string& identity) const {
+  NamedPlaces named;
+  for (uint64_t first = 0; first < head_.places; first += kRunPlaces) {
+    HEFT_ASSIGN_OR_RETURN(const Run run, PeekRun(first / kRunPlaces));
+    for (size_t i = 0; i < kRunPlaces; ++i) {
+      if (run[i].state != PlaceState::kLive || run[i].identity != identity) continue;
+      named.places.push_back(first + i);
+    }
+  }
+  HEFT_RETURN_IF_ERROR(
+      writer_->Scan(Table::kWaiting, HeadKey(number_), [&](ByteSpan key, ByteSpan value) {
+        if (!OfGallery(number_, key)) return false;
+        const auto waiting = ParseWaiting(value, "a pending enrolment");
+        if (waiting.ok()) {
+          named.waiting += static_cast<uint32_t>(std::ranges::count(waiting->identities, identity));
+        }
+        return true;
+      }));
   return named;
 }
 
@@ -86,6 +115,11 @@ absl::StatusOr<std::optional<uint64_t>> GalleryChange::FindSample(
   place = reader.U64();
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return place;
+}
+
+absl::StatusOr<Run> GalleryChange::PeekRun(uint64_t number) const {
+  if (const auto it = runs_.find(number); it != runs_.end()) return it->second;
+  return ReadRun(*writer_, number_, number);
 }
 
 absl::StatusOr<Resident*> GalleryChange::Place(uint64_t position) {
@@ -159,20 +193,25 @@ absl::Status GalleryChange::Commit() {
   if (touched_ && store_->Final()) RememberNowAndThen(head_.id, head_.generation);
   changed_.clear();
   touched_ = false;
-  writer_.reset();
-  HEFT_ASSIGN_OR_RETURN(writer_, store_->Write(*lock_));
+  writing_ = BeginWriting();
   return absl::OkStatus();
 }
 
-absl::Status GalleryChange::EraseRemains() {
+absl::Status GalleryChange::CommitAndGoOn() {
+  HEFT_RETURN_IF_ERROR(Commit());
+  return Writing();
+}
+
+absl::Status GalleryChange::EraseRemains(absl::Duration wait) {
+  HEFT_RETURN_IF_ERROR(Writing());
   HEFT_RETURN_IF_ERROR(DropOtherEpochs());
   HEFT_ASSIGN_OR_RETURN(const bool dropped, DropUnlisted(*writer_));
-  if (dropped) HEFT_RETURN_IF_ERROR(Commit());
+  if (dropped) HEFT_RETURN_IF_ERROR(CommitAndGoOn());
   writer_.reset();
   // The earlier state refers to data that Scrub erases.
   HEFT_ASSIGN_OR_RETURN(before_, before_.Newest());
-  HEFT_RETURN_IF_ERROR(store_->Scrub(*lock_, WriterWait()));
-  HEFT_ASSIGN_OR_RETURN(writer_, store_->Write(*lock_));
+  HEFT_RETURN_IF_ERROR(store_->Scrub(*lock_, wait));
+  HEFT_RETURN_IF_ERROR(BeginWriting());
   return absl::OkStatus();
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -51,8 +52,8 @@ class GalleryChange {
   GalleryHead& head() { return head_; }
   const GalleryHead& head() const { return head_; }
   const std::vector<BlockInfo>& infos() const { return infos_; }
-  StoreWriter& writer() { return *writer_; }
-  const StoreWriter& writer() const { return *writer_; }
+  CheckedWriter& writer() { return *writer_; }
+  const CheckedWriter& writer() const { return *writer_; }
   const StoreLock& lock() const { return *lock_; }
   uint32_t number() const { return number_; }
   uint64_t now() const { return now_; }
@@ -63,6 +64,8 @@ class GalleryChange {
   // Place: a position's record, to read or change. Commit updates the block's digests. Valid until
   // Commit.
   absl::StatusOr<Resident*> Place(uint64_t position);
+  // PeekRun: a run of the roster, to read. The change does not keep it.
+  absl::StatusOr<Run> PeekRun(uint64_t number) const;
 
   // AddSingles: adds each template at a free position, as a durable entry of the journal.
   absl::Status AddSingles(const Instance& instance, std::span<const Enrolment> templates);
@@ -79,6 +82,9 @@ class GalleryChange {
   // Mend: rebuilds, bit for bit, each damaged block whose templates are all in the journal. Returns
   // their number. Reads all blocks.
   absl::StatusOr<size_t> Mend(const Instance& instance, const ckks::EvaluationKeys& keys);
+  // MendRecords: writes damaged records again from their copies or the roster, or drops those that
+  // nothing needs (gallery/checked_store.h). Returns their number. Reads all records.
+  absl::StatusOr<size_t> MendRecords();
   // Blocks that this change has found damaged, and why. No template joins them.
   const std::map<size_t, std::string>& damaged() const { return damaged_; }
 
@@ -100,8 +106,13 @@ class GalleryChange {
   absl::Status AddNumbered(const Instance& instance, std::span<const uint64_t> entries,
                            const ckks::EvaluationKeys& keys, TiledCiphertexts* data,
                            bool taken = false) const;
-  absl::Status EmptyEntry(uint64_t number);
+  absl::Status EmptyEntry(uint64_t number, uint64_t position);
   absl::Status DropEntry(uint64_t number);
+  // LeaveEntry: as EmptyEntry, for a template whose ciphertext stays in its block: its call cannot be
+  // taken back any more.
+  absl::Status LeaveEntry(uint64_t number, uint64_t position);
+  // VoidEntry: leaves an empty entry of no block, so that the number is not taken for a lost entry.
+  absl::Status VoidEntry(uint64_t number);
   absl::StatusOr<size_t> CountEntries(std::span<const uint64_t> entries) const;
   // EndExchanges: ends the open exchanges over this block. AddExchange: opens one; nothing joins
   // its blocks until it ends.
@@ -127,7 +138,9 @@ class GalleryChange {
   // Quarantine (gallery/quarantine.cc). Bytes are stored under their hash; `client` sent them.
   absl::Status PutQuarantined(ByteSpan bytes, std::span<const Enrolment> templates,
                               const SignerKey& client);
-  absl::Status DropQuarantined(const Digest& digest);
+  // DropQuarantined: deletes a pending enrolment, damaged or not. Returns the number of its
+  // templates, those that can be read; nothing if it does not exist.
+  absl::StatusOr<std::optional<size_t>> DropQuarantined(const Digest& digest);
 
   // Remember: stores the answer to a request with this idempotency key.
   absl::Status Remember(std::string_view key, const Digest& request, ByteSpan answer);
@@ -139,18 +152,22 @@ class GalleryChange {
   }
   // Touch: increases the generation, for a change that affects replies.
   void Touch() { touched_ = true; }
-  // Commit: the change is durable when it returns OK. Another transaction may follow under the same
-  // lock.
+  // Commit: the change is durable when it returns OK, and not made otherwise. Another transaction
+  // may follow under the same lock, if Writing is OK.
   absl::Status Commit();
+  absl::Status Writing() const { return writing_; }
+  absl::Status CommitAndGoOn();
   // DropOtherEpochs: deletes blocks under other keys that an interrupted rekeying has left
   // (gallery/gallery_rekey.cc). Commits.
   absl::Status DropOtherEpochs();
   // EraseRemains: call it after Commit. Nothing that was deleted or replaced is left in the store's
   // files. Waits for readers of older states; `before` is the newest state afterwards.
-  absl::Status EraseRemains();
+  absl::Status EraseRemains(absl::Duration wait = WriterWait());
 
  private:
   GalleryChange(const Gallery::Impl& before) : before_(before) {}
+  // BeginWriting: the next transaction, under the same lock.
+  absl::Status BeginWriting();
   absl::Status Start(const Gallery::Impl& of);
   absl::Status LoadExchanges();
   // A position for one more template: a freed or a new one.
@@ -162,15 +179,22 @@ class GalleryChange {
   absl::Status CloseBlock();
   void Extend(uint64_t places);
   absl::Status Settle(uint64_t position, const Enrolment& enrolment, const Digest& contribution);
+  absl::StatusOr<NamedPlaces> FindInRoster(const std::string& identity) const;
+  absl::StatusOr<bool> MendRecord(const Damage& damage);
+  absl::Status MendIndices();
   absl::Status Name(const std::string& identity, const std::function<void(NamedPlaces*)>& change);
   absl::Status FlushRuns();
   absl::Status RetireEntries();
   struct PendingOf;  // a block's entries that are in no checkpoint
   absl::StatusOr<std::map<size_t, PendingOf>> PendingByBlock() const;
-  absl::Status FoldBlock(const Instance& instance, size_t block, const PendingOf& pending,
-                         const ckks::EvaluationKeys& keys);
-  // Gives the entries of a block that cannot be folded new numbers, behind the others.
-  absl::Status CarryEntries(size_t block, uint64_t folded);
+  absl::StatusOr<PendingOf> SplitLost(size_t block, PendingOf* pending);
+  // Folds the entries of a block, but not damaged ones, which are `lost`.
+  absl::StatusOr<bool> FoldBlock(const Instance& instance, size_t block, PendingOf pending,
+                                 const ckks::EvaluationKeys& keys, PendingOf* lost);
+  // Gives entries of a block that cannot be folded new numbers, behind the others: `which` of them,
+  // or all.
+  absl::Status CarryEntries(size_t block, uint64_t folded,
+                            const std::optional<std::set<uint64_t>>& which);
   absl::StatusOr<bool> IsTooMany(const Instance& instance);
   // Whether templates may join a block: it is not damaged.
   absl::StatusOr<bool> IsSound(const Instance& instance, size_t block);
@@ -181,7 +205,7 @@ class GalleryChange {
   Gallery::Impl before_;
   std::shared_ptr<Store> store_;
   std::unique_ptr<StoreLock> lock_;
-  std::unique_ptr<StoreWriter> writer_;
+  std::unique_ptr<CheckedWriter> writer_;
   uint32_t number_ = 0;
   GalleryHead head_;
   std::vector<BlockInfo> infos_;
@@ -191,6 +215,7 @@ class GalleryChange {
   std::set<size_t> exchanging_;              // blocks that nothing may join
   std::map<size_t, std::string> damaged_;    // the same
   std::set<size_t> sound_;                   // blocks that were checked
+  absl::Status writing_;  // why there is no transaction after a commit
   uint64_t now_ = 0;
   bool touched_ = false;
   bool unlisted_ = false;  // it was just started

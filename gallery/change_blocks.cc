@@ -206,7 +206,9 @@ absl::Status GalleryChange::ClearBlock(size_t block) {
   const uint64_t first = block * uint64_t{head_.block_places};
   for (uint64_t position = first; position < first + head_.block_places; ++position) {
     HEFT_ASSIGN_OR_RETURN(Resident * resident, Place(position));
-    if (resident->entry > head_.retired) HEFT_RETURN_IF_ERROR(EmptyEntry(resident->entry));
+    if (resident->entry > head_.retired) {
+      HEFT_RETURN_IF_ERROR(EmptyEntry(resident->entry, position));
+    }
     *resident = Resident{};
     if (position >= head_.places) continue;
     HEFT_RETURN_IF_ERROR(writer_->Put(Table::kFree, NumberKey(number_, position), {}));
@@ -265,7 +267,9 @@ absl::Status GalleryChange::RenewInPlace(size_t block, size_t stay,
       HEFT_RETURN_IF_ERROR(writer_->Put(Table::kFree, NumberKey(number_, first + i), {}));
     } else if (resident->state == PlaceState::kLive) {
       // A contribution from a call of the journal can no longer be taken back exactly.
-      if (resident->entry > head_.retired) HEFT_RETURN_IF_ERROR(EmptyEntry(resident->entry));
+      if (resident->entry > head_.retired) {
+        HEFT_RETURN_IF_ERROR(EmptyEntry(resident->entry, first + i));
+      }
       resident->entry = 0;
       resident->contribution = {};
       resident->clean = clean(resident->clean);

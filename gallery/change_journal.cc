@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GalleryChange: entries of the journal, until they are in checkpoints and beyond.
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,6 +21,7 @@ constexpr size_t kRetiredAChange = 256;
 struct GalleryChange::PendingOf {
   std::vector<uint64_t> entries;
   Digest chain{};
+  bool damaged = false;  // one of them is not the ciphertext that its digest names
 };
 
 absl::StatusOr<std::map<size_t, GalleryChange::PendingOf>> GalleryChange::PendingByBlock() const {
@@ -33,16 +35,48 @@ absl::StatusOr<std::map<size_t, GalleryChange::PendingOf>> GalleryChange::Pendin
         PendingOf& pending = by_block[entry->position / head_.block_places];
         pending.entries.push_back(NumberOf(key));
         pending.chain = Chained(pending.chain, entry->position, entry->contribution);
+        if (Digest(HashBytes(entry->fused)) != entry->contribution) pending.damaged = true;
         return true;
       }));
   return by_block;
 }
 
-absl::Status GalleryChange::FoldBlock(const Instance& instance, size_t block,
-                                      const PendingOf& pending, const ckks::EvaluationKeys& keys) {
-  if (pending.chain != infos_[block].pending) {
-    return absl::DataLossError(
-        absl::StrCat("block ", block, " of the gallery: its journal entries are damaged"));
+// SplitLost: leaves the intact entries of a block, by its roster, and returns the others, with the
+// chain over these.
+absl::StatusOr<GalleryChange::PendingOf> GalleryChange::SplitLost(size_t block,
+                                                                  PendingOf* pending) {
+  std::map<uint64_t, std::pair<uint64_t, Digest>> lost;  // position and contribution, by entry
+  std::vector<uint64_t> intact;
+  const uint64_t first = block * uint64_t{head_.block_places};
+  for (uint64_t position = first; position < first + head_.block_places; ++position) {
+    HEFT_ASSIGN_OR_RETURN(const Resident* resident, Place(position));
+    if (resident->state != PlaceState::kLive || resident->entry <= head_.folded) continue;
+    const auto value = writer_->Get(Table::kJournal, NumberKey(number_, resident->entry));
+    if (!value.ok() && !absl::IsDataLoss(value.status())) return value.status();
+    const auto entry = value.ok() && *value ? ParseEntry(**value, "an entry of the journal")
+                                            : absl::DataLossError("missing");
+    if (entry.ok() && IsEntryOf(*resident, position, *entry)) {
+      intact.push_back(resident->entry);
+    } else {
+      lost[resident->entry] = {position, resident->contribution};
+    }
+  }
+  std::ranges::sort(intact);
+  pending->entries = std::move(intact);
+  PendingOf out;
+  for (const auto& [entry, of] : lost) {
+    out.entries.push_back(entry);
+    out.chain = Chained(out.chain, of.first, of.second);
+  }
+  return out;
+}
+
+absl::StatusOr<bool> GalleryChange::FoldBlock(const Instance& instance, size_t block,
+                                              PendingOf pending, const ckks::EvaluationKeys& keys,
+                                              PendingOf* lost) {
+  if (pending.damaged || pending.chain != infos_[block].pending) {
+    HEFT_ASSIGN_OR_RETURN(*lost, SplitLost(block, &pending));
+    if (pending.entries.empty()) return false;
   }
   HEFT_ASSIGN_OR_RETURN(TiledCiphertexts data, ReadOrRemake(instance, block, keys));
   double wear = infos_[block].wear.wear;
@@ -54,8 +88,9 @@ absl::Status GalleryChange::FoldBlock(const Instance& instance, size_t block,
     wear += AdditionVariance(instance.params(), instance.plan, call.size());
   }
   infos_[block].wear.wear = wear;
-  infos_[block].pending = Digest{};
-  return WriteCheckpoint(block, data);
+  infos_[block].pending = lost->chain;
+  HEFT_RETURN_IF_ERROR(WriteCheckpoint(block, data));
+  return true;
 }
 
 absl::Status GalleryChange::AddNumbered(const Instance& instance, std::span<const uint64_t> entries,
@@ -82,42 +117,51 @@ absl::Status GalleryChange::Fold(const Instance& instance, const ckks::Evaluatio
   if (head_.folded + 1 == head_.next_entry) return absl::OkStatus();
   HEFT_RETURN_IF_ERROR(CheckKeyId(head_.binding.key_id, keys.key_id, "evaluation keys"));
   HEFT_ASSIGN_OR_RETURN(auto by_block, PendingByBlock());
-  std::vector<size_t> stuck;
+  std::map<size_t, std::optional<std::set<uint64_t>>> stuck;  // entries of blocks; none: all
   size_t done = 0;
   for (size_t block = 0; block < infos_.size(); ++block) {
     if (infos_[block].pending == Digest{}) continue;
-    const absl::Status status = FoldBlock(instance, block, by_block[block], keys);
-    if (!absl::IsDataLoss(status)) {
-      HEFT_RETURN_IF_ERROR(status);
-      ++done;
+    PendingOf lost;
+    const auto folded = FoldBlock(instance, block, by_block[block], keys, &lost);
+    if (absl::IsDataLoss(folded.status())) {
+      SetDamaged(block, std::string(folded.status().message()));
+      stuck[block] = std::nullopt;
       continue;
     }
-    SetDamaged(block, std::string(status.message()));
-    stuck.push_back(block);
+    HEFT_RETURN_IF_ERROR(folded.status());
+    done += *folded ? 1 : 0;
+    if (!lost.entries.empty()) stuck[block].emplace(lost.entries.begin(), lost.entries.end());
   }
   if (done == 0) return absl::OkStatus();
   const uint64_t folded = head_.folded;
   HEFT_RETURN_IF_ERROR(writer_->Put(Table::kFolds, NumberKey(number_, head_.next_entry - 1),
                                     SerializeFold({folded + 1, now_})));
   head_.folded = head_.next_entry - 1;
-  for (const size_t block : stuck) HEFT_RETURN_IF_ERROR(CarryEntries(block, folded));
+  for (const auto& [block, which] : stuck) {
+    HEFT_RETURN_IF_ERROR(CarryEntries(block, folded, which));
+  }
   return absl::OkStatus();
 }
 
 // Uses the roster: a template whose entry is lost must stay missing.
-absl::Status GalleryChange::CarryEntries(size_t block, uint64_t folded) {
+absl::Status GalleryChange::CarryEntries(size_t block, uint64_t folded,
+                                         const std::optional<std::set<uint64_t>>& which) {
   std::map<uint64_t, uint64_t> positions;  // by entry
   const uint64_t first = block * uint64_t{head_.block_places};
   for (uint64_t position = first; position < first + head_.block_places; ++position) {
     HEFT_ASSIGN_OR_RETURN(const Resident* resident, Place(position));
-    if (resident->entry > folded) positions[resident->entry] = position;
+    if (resident->entry <= folded) continue;
+    if (!which || which->contains(resident->entry)) positions[resident->entry] = position;
   }
   for (const auto& [entry, position] : positions) {
     const StoreKey key = NumberKey(number_, entry);
-    HEFT_ASSIGN_OR_RETURN(const auto value, writer_->Get(Table::kJournal, key));
-    if (value) {
-      const std::vector<uint8_t> bytes(value->begin(), value->end());
-      HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kJournal, key));
+    const auto value = writer_->Get(Table::kJournal, key);
+    if (!value.ok() && !absl::IsDataLoss(value.status())) return value.status();
+    const bool there = value.ok() && *value;
+    const std::vector<uint8_t> bytes =
+        there ? std::vector<uint8_t>((*value)->begin(), (*value)->end()) : std::vector<uint8_t>();
+    HEFT_RETURN_IF_ERROR(VoidEntry(entry));
+    if (there) {
       HEFT_RETURN_IF_ERROR(
           writer_->Put(Table::kJournal, NumberKey(number_, head_.next_entry), bytes));
     }
@@ -160,17 +204,42 @@ absl::Status GalleryChange::Rechain(size_t block) {
   return absl::OkStatus();
 }
 
-absl::Status GalleryChange::EmptyEntry(uint64_t number) {
+absl::Status GalleryChange::EmptyEntry(uint64_t number, uint64_t position) {
   const StoreKey key = NumberKey(number_, number);
-  HEFT_ASSIGN_OR_RETURN(const auto value, writer_->Get(Table::kJournal, key));
-  if (!value) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(JournalEntry entry, ParseEntry(*value, "the gallery's journal"));
-  const size_t before = value->size();
+  const auto value = writer_->Get(Table::kJournal, key);
+  if (absl::IsDataLoss(value.status())) {
+    JournalEntry empty;
+    empty.position = position;
+    return writer_->Put(Table::kJournal, key, SerializeEntry(empty));
+  }
+  HEFT_RETURN_IF_ERROR(value.status());
+  if (!*value) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(JournalEntry entry, ParseEntry(**value, "the gallery's journal"));
+  const size_t before = (*value)->size();
   entry.fused = {};
   entry.contribution = {};
   const std::vector<uint8_t> bytes = SerializeEntry(entry);
   head_.entry_bytes -= std::min<uint64_t>(head_.entry_bytes, before - bytes.size());
   return writer_->Put(Table::kJournal, key, bytes);
+}
+
+absl::Status GalleryChange::LeaveEntry(uint64_t number, uint64_t position) {
+  JournalEntry left;
+  left.position = position;
+  left.contribution = kLeftContribution;
+  const std::vector<uint8_t> bytes = SerializeEntry(left);
+  HEFT_RETURN_IF_ERROR(DropEntry(number));
+  head_.entry_bytes += bytes.size();
+  return writer_->Put(Table::kJournal, NumberKey(number_, number), bytes);
+}
+
+absl::Status GalleryChange::VoidEntry(uint64_t number) {
+  JournalEntry none;
+  none.position = kNoPlace;
+  const std::vector<uint8_t> bytes = SerializeEntry(none);
+  HEFT_RETURN_IF_ERROR(DropEntry(number));
+  head_.entry_bytes += bytes.size();
+  return writer_->Put(Table::kJournal, NumberKey(number_, number), bytes);
 }
 
 absl::StatusOr<size_t> GalleryChange::CountEntries(std::span<const uint64_t> entries) const {
@@ -187,13 +256,17 @@ absl::StatusOr<size_t> GalleryChange::CountEntries(std::span<const uint64_t> ent
 
 absl::Status GalleryChange::DropEntry(uint64_t number) {
   const StoreKey key = NumberKey(number_, number);
-  HEFT_ASSIGN_OR_RETURN(const auto value, writer_->Get(Table::kJournal, key));
-  if (!value) return absl::OkStatus();
-  head_.entry_bytes -= std::min<uint64_t>(head_.entry_bytes, value->size());
+  const auto value = writer_->Get(Table::kJournal, key);
+  if (value.ok() && *value) {
+    head_.entry_bytes -= std::min<uint64_t>(head_.entry_bytes, (*value)->size());
+  } else if (!absl::IsDataLoss(value.status())) {
+    return value.status();
+  }
   return writer_->Delete(Table::kJournal, key);
 }
 
-// Retires whole folds: the rest of a fold could not be taken back exactly.
+// Retires whole folds: the rest of a fold could not be taken back exactly. The entries of a fold
+// whose record is damaged retire with the next fold.
 absl::Status GalleryChange::RetireEntries() {
   std::vector<std::pair<uint64_t, FoldRecord>> folds;
   absl::Status status;
@@ -213,7 +286,7 @@ absl::Status GalleryChange::RetireEntries() {
     if (fold.first > last || fold.first <= head_.retired) {
       return absl::DataLossError("the gallery's folds are out of order");
     }
-    for (uint64_t number = fold.first; number <= last; ++number, ++retired) {
+    for (uint64_t number = head_.retired + 1; number <= last; ++number, ++retired) {
       HEFT_RETURN_IF_ERROR(DropEntry(number));
     }
     HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kFolds, NumberKey(number_, last)));

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/bytes.h"
 #include "base/envelope.h"
 #include "base/files.h"
@@ -17,11 +19,50 @@ namespace {
 
 constexpr uint32_t kFolderKeyVersion = 1;
 
+std::string MadePath(const std::string& folder) { return folder + "/keys.made"; }
+
+// The names in it; none if it cannot be read.
+std::vector<std::string> MadeKeys(const std::string& folder) {
+  const auto text = ReadTextFile(MadePath(folder), 4096);
+  if (!text.ok()) return {};
+  return absl::StrSplit(*text, '\n', absl::SkipEmpty());
+}
+
+absl::Status LostKey(const std::string& path, std::string_view what) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return absl::DataLossError(absl::StrCat(path, ": this key of the server ", std::string(what),
+                                          ": restore it from a copy (`heft-server "
+                                          "gallery snapshot --with-keys`). To make a new key, "
+                                          "which others must trust, remove this file "
+                                          "and ",
+                                          MadePath(folder)));
+}
+
 }  // namespace
+
+void RecordKey(const std::string& folder, std::string_view name) {
+  const auto is_recorded = [&] { return std::ranges::count(MadeKeys(folder), name) > 0; };
+  if (is_recorded()) return;
+  const auto lock = FileLock::Take(folder + "/server.lock", 0644);
+  if (!lock.ok() || is_recorded()) return;
+  std::vector<std::string> names = MadeKeys(folder);
+  names.emplace_back(name);
+  // A folder that cannot be written has its keys, which is what counts.
+  WriteFileAtomic(MadePath(folder), absl::StrJoin(names, "\n") + "\n").IgnoreError();
+}
+
+absl::Status CheckKeyNew(const std::string& folder, std::string_view name) {
+  const std::string path = absl::StrCat(folder, "/", std::string(name));
+  std::error_code none;
+  if (std::filesystem::file_size(path, none) == 0 && !none) return LostKey(path, "is empty");
+  if (FileExists(path)) return absl::OkStatus();
+  const std::vector<std::string> made = MadeKeys(folder);
+  return std::ranges::count(made, name) == 0 ? absl::OkStatus() : LostKey(path, "is missing");
+}
 
 absl::StatusOr<Seed> ReadFolderKey(const std::string& path, std::string_view kind) {
   HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, 1 << 10));
-  if (file.bytes.size() == 0) return absl::NotFoundError("not made yet");
+  if (file.bytes.size() == 0) return LostKey(path, "is empty");
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
                         OpenEnvelope(file.bytes.span(), kind, kFolderKeyVersion, path));
   // An auditor may have a copy of the stand-ins' key, with any mode.
@@ -36,20 +77,26 @@ absl::StatusOr<Seed> ReadFolderKey(const std::string& path, std::string_view kin
 
 absl::StatusOr<Seed> FolderKey(const std::string& path, std::string_view kind,
                                std::string_view who) {
+  const std::filesystem::path file(path);
+  const std::string folder = file.parent_path().string(), name = file.filename().string();
   auto key = ReadFolderKey(path, kind);
+  if (key.ok()) RecordKey(folder, name);
   if (!absl::IsNotFound(key.status())) return key;
-  // The locked file is empty until the first process that waits for the lock has written it.
-  const absl::StatusOr<FileLock> lock = FileLock::Take(path, 0600);
+  HEFT_RETURN_IF_ERROR(CheckKeyNew(folder, name));
+  auto lock = FileLock::Take(folder + "/server.lock", 0644);
   if (!lock.ok()) {
     return absl::UnavailableError(
         absl::StrCat(std::string(lock.status().message()), ": ", std::string(who),
                      " makes this key: run that once as the user who owns the gallery's folder"));
   }
+  std::optional<FileLock> held(*std::move(lock));
   key = ReadFolderKey(path, kind);
   if (!absl::IsNotFound(key.status())) return key;
   Seed fresh;
   Csprng().Fill(fresh);
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(path, SealEnvelope(kind, kFolderKeyVersion, fresh), 0600));
+  held.reset();
+  RecordKey(folder, name);
   return fresh;
 }
 
@@ -61,8 +108,8 @@ std::string LeftoverOf(const std::string& name) {
   constexpr size_t kSuffix = 7;
   if (name.size() <= kSuffix || name[name.size() - kSuffix] != '.') return {};
   const std::string of = name.substr(0, name.size() - kSuffix);
-  for (const char* known :
-       {"server.key", "server.pub", "state.heft", "audit.key", "stand-in.key", "requests.heft"}) {
+  for (const char* known : {"server.key", "server.pub", "state.heft", "audit.key", "stand-in.key",
+                            "requests.heft", "keys.made"}) {
     if (of == known) return of;
   }
   return {};

@@ -126,7 +126,7 @@ absl::StatusOr<GalleryInfo> DescribeGallery(const std::string& gallery, const Mo
 
 absl::StatusOr<std::vector<std::string>> GalleryNames(const std::string& folder) {
   HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(StoreOf(folder), StoreMode::kRead));
-  HEFT_ASSIGN_OR_RETURN(const auto reader, store->Read());
+  HEFT_ASSIGN_OR_RETURN(const auto reader, ReadChecked(*store));
   return StoreNames(*reader);
 }
 
@@ -271,6 +271,7 @@ absl::Status MendAndFold(const Server::Impl& server, const std::string& gallery,
   HEFT_ASSIGN_OR_RETURN(Gallery::Impl impl, server.OpenGallery(gallery, /*create=*/false));
   HEFT_ASSIGN_OR_RETURN(GalleryChange change,
                         GalleryChange::Begin(std::move(impl), /*start=*/false));
+  HEFT_ASSIGN_OR_RETURN(result->records, change.MendRecords());
   HEFT_ASSIGN_OR_RETURN(result->mended, change.Mend(server.instance(), server.keys()));
   HEFT_RETURN_IF_ERROR(change.Fold(server.instance(), server.keys()));
   for (const auto& [block, why] : change.damaged()) result->damaged.push_back({block, why});
@@ -296,6 +297,14 @@ absl::StatusOr<CompactResult> CompactGallery(const Server& server, const std::st
                         PlanRenewal(&change, Inside::Of(server).instance(), /*compact=*/true));
   result.sparse = plan.sources.size();
   return result;
+}
+
+std::vector<std::string> DamagedRecords(const Gallery& gallery) {
+  std::vector<std::string> out;
+  for (const Damage& damage : Inside::Of(gallery).DamagedRecords()) {
+    out.push_back(Describe(damage));
+  }
+  return out;
 }
 
 std::vector<DamagedBlock> DamagedBlocks(const Gallery& gallery) {

@@ -71,19 +71,56 @@ absl::StatusOr<PinnedBlock> Gallery::Impl::Block(const Instance& instance, size_
                          : TiledCiphertexts(checkpoint.begin(), checkpoint.end()));
   std::vector<const JournalEntry*> entries;
   Digest chain{};
+  bool damaged = false;
   for (const Pending& p : pending_) {
     if (p.entry.position / head_.block_places != block) continue;
     entries.push_back(&p.entry);
     chain = Chained(chain, p.entry.position, p.entry.contribution);
+    damaged = damaged || Digest(HashBytes(p.entry.fused)) != p.entry.contribution;
   }
-  if (chain != info.pending) {
-    return absl::DataLossError(absl::StrCat(What(), ", block ", block,
-                                            ": damaged: its journal entries have changed. Restore "
-                                            "it from a snapshot (`heft-server gallery restore`)"));
+  std::vector<uint64_t> lost;
+  if (damaged || chain != info.pending) {
+    std::vector<LostEntry> of;
+    HEFT_ASSIGN_OR_RETURN(entries, IntactEntries(block, &of));
+    for (const LostEntry& entry : of) lost.push_back(entry.position);
   }
   HEFT_RETURN_IF_ERROR(AddEntries(instance, head_.block_places, entries, keys, sum.get()));
-  cache_->SetSum(block, info.checkpoint, info.pending, sum);
-  return PinnedBlock{*sum, sum};
+  if (lost.empty()) cache_->SetSum(block, info.checkpoint, info.pending, sum);
+  return PinnedBlock{*sum, sum, std::move(lost)};
+}
+
+bool IsEntryOf(const Resident& resident, uint64_t position, const JournalEntry& entry) {
+  return entry.position == position && entry.contribution == resident.contribution &&
+         Digest(HashBytes(entry.fused)) == entry.contribution;
+}
+
+absl::StatusOr<std::vector<const JournalEntry*>> Gallery::Impl::IntactEntries(
+    size_t block, std::vector<LostEntry>* lost) const {
+  std::map<uint64_t, const JournalEntry*> there;
+  for (const Pending& p : pending_) there[p.number] = &p.entry;
+  std::map<uint64_t, const JournalEntry*> intact;
+  const uint64_t first = block * uint64_t{head_.block_places};
+  const uint64_t end = std::min(first + head_.block_places, head_.places);
+  for (uint64_t run = first / kRunPlaces; run * kRunPlaces < end; ++run) {
+    HEFT_ASSIGN_OR_RETURN(const Run residents, ReadRun(*reader_, number_, run));
+    for (size_t i = 0; i < kRunPlaces; ++i) {
+      const Resident& r = residents[i];
+      if (r.state != PlaceState::kLive || r.entry <= head_.folded) continue;
+      const uint64_t position = run * kRunPlaces + i;
+      const auto entry = there.find(r.entry);
+      if (entry != there.end() && IsEntryOf(r, position, *entry->second)) {
+        intact[r.entry] = entry->second;
+        continue;
+      }
+      lost->push_back({r.entry, position, r.identity, r.contribution});
+      const StoreKey key = NumberKey(number_, r.entry);
+      cache_->records()->Note({Table::kJournal, key, false});
+    }
+  }
+  std::ranges::sort(*lost, {}, &LostEntry::number);
+  std::vector<const JournalEntry*> out;
+  for (const auto& [number, entry] : intact) out.push_back(entry);
+  return out;
 }
 
 absl::StatusOr<TiledCiphertexts> Gallery::Impl::ReadBlock(const Instance& instance,
@@ -104,11 +141,14 @@ absl::StatusOr<std::optional<Restriction>> Gallery::Impl::Intact(
     std::span<const Condition> where) const {
   HEFT_ASSIGN_OR_RETURN(auto restriction, Restricted(time, where));
   std::vector<absl::Status> found(blocks());
+  std::vector<std::vector<uint64_t>> lost(blocks());
   const auto find = [&](size_t block) {
     const uint64_t first = block * uint64_t{head_.block_places};
     const uint64_t end = first + head_.block_places;
     if (restriction && !restriction->answering.ContainsAny(first, end)) return;
-    found[block] = Block(instance, block, keys).status();
+    auto pinned = Block(instance, block, keys);
+    found[block] = pinned.status();
+    if (pinned.ok()) lost[block] = std::move(pinned->lost);
   };
   // Few blocks have such entries; all threads add them up, one block after another.
   for (size_t block = 0; block < blocks(); ++block) {
@@ -119,13 +159,15 @@ absl::StatusOr<std::optional<Restriction>> Gallery::Impl::Intact(
   });
   size_t damaged = 0;
   for (size_t block = 0; block < blocks(); ++block) {
+    if (found[block].ok() && lost[block].empty()) continue;
+    if (!restriction) {
+      restriction.emplace(Restriction{PlaceSet::All(places()), time, {where.begin(), where.end()}});
+    }
+    for (const uint64_t position : lost[block]) restriction->answering.Remove(position);
     if (found[block].ok()) continue;
     if (!absl::IsDataLoss(found[block])) return found[block];
     if (++damaged == blocks()) return found[block];
     cache_->SetDamaged(block, std::string(found[block].message()));
-    if (!restriction) {
-      restriction.emplace(Restriction{PlaceSet::All(places()), time, {where.begin(), where.end()}});
-    }
     const uint64_t first = block * uint64_t{head_.block_places};
     for (uint64_t i = first; i < std::min(first + head_.block_places, head_.places); ++i) {
       restriction->answering.Remove(i);

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "fusion/matching.h"
+#include "gallery/checked_store.h"
 #include "gallery/records.h"
 
 namespace heft {
@@ -69,6 +70,8 @@ class GalleryCache {
   // Blocks that were found damaged, and why. None is forgotten while the process has the gallery.
   void SetDamaged(size_t block, std::string why);
   std::map<size_t, std::string> Damaged() const;
+  // The same of other records (gallery/checked_store.h).
+  const std::shared_ptr<DamageLog>& records() const { return records_; }
 
   // Whether all of the state of this root was found intact, each block against its primes too.
   bool Intact(const Digest& root) const;
@@ -87,6 +90,7 @@ class GalleryCache {
   std::shared_ptr<const Roster> roster_;
   std::optional<Digest> intact_;
   std::map<size_t, std::string> damaged_;
+  const std::shared_ptr<DamageLog> records_ = std::make_shared<DamageLog>();
 };
 
 }  // namespace heft

@@ -139,7 +139,7 @@ class Checker {
     BlockView view;
     HEFT_ASSIGN_OR_RETURN(const BlockHeader header, ParseBlock(*bytes, words, what, &view));
     if (header.block != block || header.hash != info.checkpoint ||
-        header.generation != info.generation) {
+        header.generation != info.generation || header.gamma != head.binding.gamma) {
       return absl::DataLossError(
           absl::StrCat(what, ": not the one that the gallery names: exchanged, or from before"));
     }
@@ -243,6 +243,52 @@ absl::Status CheckResidueRange(const ckks::Context& context, BlockView data,
   return absl::OkStatus();
 }
 
+// Entries of the journal that are in no checkpoint.
+absl::Status Gallery::Impl::VerifyPending(Finding* finding) const {
+  std::map<size_t, Digest> chains;
+  std::set<size_t> suspect;
+  for (const Pending& p : pending_) {
+    const size_t block = p.entry.position / head_.block_places;
+    chains[block] = Chained(chains[block], p.entry.position, p.entry.contribution);
+    if (Digest(HashBytes(p.entry.fused)) != p.entry.contribution) suspect.insert(block);
+  }
+  for (size_t block = 0; block < blocks(); ++block) {
+    if (infos_[block].pending != chains[block]) suspect.insert(block);
+  }
+  for (const size_t block : suspect) {
+    std::vector<LostEntry> lost;
+    HEFT_RETURN_IF_ERROR(IntactEntries(block, &lost).status());
+    for (const LostEntry& entry : lost) {
+      Complain(finding, absl::StrCat("the template of \"", entry.identity, "\" at position ",
+                                     entry.position, " is lost, because entry ", entry.number,
+                                     " of the journal is damaged or missing: remove this person "
+                                     "and enrol again, or restore the gallery from a snapshot"));
+    }
+    if (lost.empty()) {
+      Complain(finding, absl::StrCat("block ", block, ": its journal entries have changed"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// All other records, which only changes read.
+absl::Status Gallery::Impl::VerifyRecords(Finding* finding) const {
+  if (reader_ == nullptr) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Damage> damage, FindDamage(reader_->raw(), number_));
+  std::set<StoreKey> named;
+  for (const Damage& one : damage) {
+    if (one.table == Table::kQuarantine) named.insert(one.key);
+    Complain(finding, Describe(one));
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto waiting, Waiting());
+  for (const WaitingEntry& entry : waiting) {
+    const StoreKey key = DigestKey(number_, entry.digest);
+    if (named.contains(key) || Quarantined(entry.digest).ok()) continue;
+    Complain(finding, Describe({Table::kQuarantine, key, false}));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Gallery::Impl::Finding> Gallery::Impl::Verify(
     const Instance* instance, const std::function<bool(size_t, size_t)>& progress) const {
   // Several blocks at a time, in parallel.
@@ -261,23 +307,9 @@ absl::StatusOr<Gallery::Impl::Finding> Gallery::Impl::Verify(
     }
   }
   Checker(*this, &all).CheckTotals();
+  HEFT_RETURN_IF_ERROR(VerifyPending(&all.finding));
+  HEFT_RETURN_IF_ERROR(VerifyRecords(&all.finding));
   Finding& finding = all.finding;
-  std::map<size_t, Digest> chains;
-  std::set<size_t> damaged(finding.damaged.begin(), finding.damaged.end());
-  for (const Pending& p : pending_) {
-    const size_t block = p.entry.position / head_.block_places;
-    chains[block] = Chained(chains[block], p.entry.position, p.entry.contribution);
-    if (Digest(HashBytes(p.entry.fused)) == p.entry.contribution) continue;
-    Complain(&finding, absl::StrCat("entry ", p.number, " of the journal, for block ", block,
-                                    ", is damaged"));
-    damaged.insert(block);
-  }
-  for (size_t block = 0; block < blocks(); ++block) {
-    if (infos_[block].pending == chains[block]) continue;
-    Complain(&finding, absl::StrCat("block ", block, ": its journal entries have changed"));
-    damaged.insert(block);
-  }
-  finding.damaged.assign(damaged.begin(), damaged.end());
   if (progress && !progress(blocks(), blocks())) return absl::CancelledError("interrupted");
   return finding;
 }

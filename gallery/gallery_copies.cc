@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 bool IsSecret(const std::string& name) {
   return name == "server.key" || name == "stand-in.key" || name == "audit.key" ||
-         name == "requests.heft";
+         name == "keys.made" || name == "requests.heft";
 }
 bool IsPublic(const std::string& name) {
   return name == "server.pub" || name == "state.heft" || name.ends_with(".state.heft");
@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<std::string>> StoreNames(const StoreReader& reader) {
 
 absl::StatusOr<std::vector<Gallery::Impl>> GalleriesOf(const std::shared_ptr<Store>& store,
                                                        const std::string& folder) {
-  HEFT_ASSIGN_OR_RETURN(const auto reader, store->Read());
+  HEFT_ASSIGN_OR_RETURN(const auto reader, ReadChecked(*store));
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, StoreNames(*reader));
   std::vector<Gallery::Impl> galleries;
   for (const std::string& name : names) {

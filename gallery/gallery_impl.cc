@@ -113,10 +113,14 @@ absl::Status Gallery::Impl::Load() {
 }
 
 absl::Status Gallery::Impl::LoadState() {
-  HEFT_ASSIGN_OR_RETURN(std::unique_ptr<StoreReader> reader, store_->Read());
+  HEFT_ASSIGN_OR_RETURN(std::unique_ptr<CheckedReader> reader,
+                        ReadChecked(*store_, cache_->records()));
   reader_ = std::move(reader);
   HEFT_ASSIGN_OR_RETURN(const auto entry, reader_->Get(Table::kCatalog, AsBytes(address_.name)));
-  if (!entry) return absl::NotFoundError(absl::StrCat("there is no ", What()));
+  if (!entry) {
+    HEFT_RETURN_IF_ERROR(CheckCatalogue(reader_->raw()));
+    return absl::NotFoundError(absl::StrCat("there is no ", What()));
+  }
   ByteReader number(*entry, What());
   number_ = number.U32();
   HEFT_RETURN_IF_ERROR(number.Finish());

@@ -17,6 +17,7 @@
 #include "fusion/matching.h"
 #include "fusion/plan.h"
 #include "fusion/rekey.h"
+#include "gallery/checked_store.h"
 #include "gallery/gallery_cache.h"
 #include "gallery/records.h"
 #include "gallery/restriction.h"
@@ -40,10 +41,19 @@ struct Enrolment {
   Metadata metadata{};
 };
 
+// LostEntry: an entry of the journal that is in no checkpoint, and is damaged or missing.
+struct LostEntry {
+  uint64_t number = 0;
+  uint64_t position = 0;
+  std::string identity;
+  Digest contribution{};
+};
+
 // PinnedBlock: a block's residues. Valid while both this and the Impl that returned it live.
 struct PinnedBlock {
   BlockView view;
   std::shared_ptr<const TiledCiphertexts> sum;  // where `view` is not in the store's map
+  std::vector<uint64_t> lost = {};              // positions whose templates are not in it
 };
 
 // Address: a gallery's folder and its name in the folder's store; or a store outside folders
@@ -116,6 +126,8 @@ class Gallery::Impl {
                                                     const ckks::EvaluationKeys& keys, uint64_t time,
                                                     std::span<const Condition> where) const;
   std::map<size_t, std::string> Damaged() const { return cache_->Damaged(); }
+  // DamagedRecords: the other records that this process has found damaged (Describe).
+  std::vector<Damage> DamagedRecords() const { return cache_->records()->All(); }
   // The positions of an identity, ascending.
   absl::StatusOr<NamedPlaces> Find(const std::string& identity) const;
   absl::StatusOr<Resident> At(uint64_t position) const;
@@ -128,7 +140,8 @@ class Gallery::Impl {
   absl::Status CheckFits(const Instance& instance, const GalleryBinding& binding) const;
 
   // One block. It is checked once, until it changes: checksum, form, residues below their primes.
-  // Entries of the journal that are in no checkpoint are added with `keys`.
+  // Entries of the journal that are in no checkpoint are added with `keys`; damaged ones are left
+  // out, and their positions are `lost`.
   absl::StatusOr<PinnedBlock> Block(const Instance& instance, size_t block,
                                     const ckks::EvaluationKeys& keys) const;
   // As Block, as a copy, for a block without such entries.
@@ -156,6 +169,7 @@ class Gallery::Impl {
     WaitingRecord record;
   };
   absl::StatusOr<std::vector<WaitingEntry>> Waiting() const;
+  // kDataLoss, naming the entry, if it is damaged or missing.
   absl::StatusOr<ByteSpan> Quarantined(const Digest& digest) const;
 
   const std::shared_ptr<Store>& store() const { return store_; }
@@ -170,13 +184,20 @@ class Gallery::Impl {
   absl::Status LoadPending();
   absl::StatusOr<std::shared_ptr<const BlockNames>> ReadNames(size_t block) const;
   absl::Status CheckBlockCount(uint32_t block_places) const;
+  absl::Status VerifyPending(Finding* finding) const;
+  absl::Status VerifyRecords(Finding* finding) const;
   absl::StatusOr<BlockView> Checkpoint(const Instance& instance, size_t block) const;
+  // IntactEntries: those entries of a block that are in no checkpoint and that its roster has. The
+  // others are `lost`, by their numbers.
+  absl::StatusOr<std::vector<const JournalEntry*>> IntactEntries(size_t block,
+                                                                 std::vector<LostEntry>* lost)
+      const;
   std::string What() const;
 
   Address address_;
   uint32_t number_ = 0;
   std::shared_ptr<Store> store_;  // none: not started
-  std::shared_ptr<const StoreReader> reader_;
+  std::shared_ptr<const CheckedReader> reader_;
   GalleryHead head_;
   absl::Status set_back_;
   std::vector<BlockInfo> infos_;
@@ -209,6 +230,9 @@ absl::Status AddEntries(const Instance& instance, uint32_t block_places,
 
 // CheckResidueRange: kDataLoss unless each residue of a block is below its prime.
 absl::Status CheckResidueRange(const ckks::Context& context, BlockView data, std::string_view what);
+
+// IsEntryOf: whether an entry is the one that the roster has for a position.
+bool IsEntryOf(const Resident& resident, uint64_t position, const JournalEntry& entry);
 
 // ReadRun: a run of the roster. All places are free if there is none.
 absl::StatusOr<Run> ReadRun(const StoreReader& reader, uint32_t gallery, uint64_t run);

@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<BlockInfo>> RekeyBlocks(
     HEFT_RETURN_IF_ERROR(change->writer().Put(
         Table::kBlocks, BlockKey(change->number(), epoch, block), SerializeBlock(header, data)));
     // The head and the blocks' infos have not changed yet.
-    if ((block + 1) % kBlocksATransaction == 0) HEFT_RETURN_IF_ERROR(change->Commit());
+    if ((block + 1) % kBlocksATransaction == 0) HEFT_RETURN_IF_ERROR(change->CommitAndGoOn());
   }
   if (progress && !progress(renewed.size(), renewed.size())) {
     return absl::CancelledError("interrupted");
@@ -130,7 +130,7 @@ absl::Status GalleryChange::DropOtherEpochs() {
       for (const StoreKey& key : stale) {
         HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kBlocks, key));
       }
-      HEFT_RETURN_IF_ERROR(Commit());
+      HEFT_RETURN_IF_ERROR(CommitAndGoOn());
     }
   }
   return absl::OkStatus();

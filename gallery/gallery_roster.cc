@@ -99,12 +99,35 @@ absl::StatusOr<std::optional<Restriction>> Gallery::Impl::Restricted(
   return out;
 }
 
+namespace {
+
+// Where the index of names is damaged. Reads the whole roster.
+absl::StatusOr<NamedPlaces> FindNamed(const Gallery::Impl& gallery, const std::string& identity) {
+  NamedPlaces named;
+  for (uint64_t first = 0; first < gallery.places(); first += kRunPlaces) {
+    HEFT_ASSIGN_OR_RETURN(const Run run,
+                          ReadRun(gallery.reader(), gallery.number(), first / kRunPlaces));
+    for (size_t i = 0; i < kRunPlaces; ++i) {
+      if (run[i].state != PlaceState::kLive || run[i].identity != identity) continue;
+      named.places.push_back(first + i);
+    }
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.Waiting());
+  for (const auto& entry : waiting) {
+    named.waiting += static_cast<uint32_t>(std::ranges::count(entry.record.identities, identity));
+  }
+  return named;
+}
+
+}  // namespace
+
 absl::StatusOr<NamedPlaces> Gallery::Impl::Find(const std::string& identity) const {
   if (reader_ == nullptr) return NamedPlaces{};
-  HEFT_ASSIGN_OR_RETURN(const auto bytes,
-                        reader_->Get(Table::kNames, NameKey(number_, head_.id, identity)));
-  if (!bytes) return NamedPlaces{};
-  HEFT_ASSIGN_OR_RETURN(NamedPlaces named, ParseNamed(*bytes, What()));
+  const auto bytes = reader_->Get(Table::kNames, NameKey(number_, head_.id, identity));
+  if (absl::IsDataLoss(bytes.status())) return FindNamed(*this, identity);
+  HEFT_RETURN_IF_ERROR(bytes.status());
+  if (!*bytes) return NamedPlaces{};
+  HEFT_ASSIGN_OR_RETURN(NamedPlaces named, ParseNamed(**bytes, What()));
   if (!named.places.empty() && named.places.back() >= head_.places) {
     return absl::DataLossError(
         absl::StrCat(What(), ": a name refers to a position that does not exist"));

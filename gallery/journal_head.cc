@@ -134,7 +134,7 @@ absl::StatusOr<KeptHead> ParseKeptHead(ByteSpan bytes, std::string_view what) {
 
 absl::StatusOr<KeptHead> ReadKeptHead(const Gallery::Impl& gallery) {
   if (gallery.store() == nullptr) return KeptHead();
-  HEFT_ASSIGN_OR_RETURN(const auto reader, gallery.store()->Read());
+  HEFT_ASSIGN_OR_RETURN(const auto reader, ReadChecked(*gallery.store()));
   return ReadKept(*reader, gallery.number(), gallery.binding().key_id);
 }
 

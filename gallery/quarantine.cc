@@ -48,11 +48,17 @@ absl::Status GalleryChange::PutQuarantined(ByteSpan bytes, std::span<const Enrol
   return absl::OkStatus();
 }
 
-absl::Status GalleryChange::DropQuarantined(const Digest& digest) {
+absl::StatusOr<std::optional<size_t>> GalleryChange::DropQuarantined(const Digest& digest) {
   const StoreKey key = DigestKey(number_, digest);
-  HEFT_ASSIGN_OR_RETURN(const auto bytes, writer_->Get(Table::kWaiting, key));
-  if (!bytes) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(const WaitingRecord record, ParseWaiting(*bytes, kWhat));
+  const auto bytes = writer_->Get(Table::kWaiting, key);
+  if (!bytes.ok() && !absl::IsDataLoss(bytes.status())) return bytes.status();
+  const auto waits = writer_->Get(Table::kQuarantine, key);
+  if (!waits.ok() && !absl::IsDataLoss(waits.status())) return waits.status();
+  if (bytes.ok() && !*bytes && waits.ok() && !*waits) return std::optional<size_t>();
+  WaitingRecord record;
+  if (bytes.ok() && *bytes) {
+    HEFT_ASSIGN_OR_RETURN(record, ParseWaiting(**bytes, kWhat));
+  }
   HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kWaiting, key));
   HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kQuarantine, key));
   for (const std::string& identity : record.identities) {
@@ -61,11 +67,12 @@ absl::Status GalleryChange::DropQuarantined(const Digest& digest) {
     }));
   }
   for (const SampleDigest& sample : record.samples) {
-    HEFT_ASSIGN_OR_RETURN(const auto place, FindSample(sample));
-    if (!place || *place != kWaitingPlace) continue;
+    const auto place = FindSample(sample);
+    if (!place.ok() && !absl::IsDataLoss(place.status())) return place.status();
+    if (place.ok() && (!*place || **place != kWaitingPlace)) continue;
     HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kSamples, DigestKey(number_, sample)));
   }
-  return absl::OkStatus();
+  return std::optional<size_t>(record.identities.size());
 }
 
 absl::StatusOr<std::vector<Gallery::Impl::WaitingEntry>> Gallery::Impl::Waiting() const {
@@ -112,9 +119,13 @@ absl::Status CheckRoom(std::span<const Gallery::Impl::WaitingEntry> waiting,
 }
 
 absl::StatusOr<ByteSpan> Gallery::Impl::Quarantined(const Digest& digest) const {
-  HEFT_ASSIGN_OR_RETURN(const auto bytes,
-                        reader_->Get(Table::kQuarantine, DigestKey(number_, digest)));
-  if (!bytes) return absl::DataLossError(absl::StrCat(What(), ": a pending enrolment is missing"));
+  const StoreKey key = DigestKey(number_, digest);
+  HEFT_ASSIGN_OR_RETURN(const auto bytes, reader_->Get(Table::kQuarantine, key));
+  if (!bytes || Digest(HashBytes(*bytes)) != digest) {
+    const Damage damage = {Table::kQuarantine, key, false};
+    cache_->records()->Note(damage);
+    return absl::DataLossError(Describe(damage));
+  }
   return *bytes;
 }
 

@@ -51,6 +51,8 @@ HashedName HashName(const GalleryId& id, std::string_view identity);
 inline constexpr uint64_t kNoTime = 0;
 // kWaitingPlace: instead of a position, for a pending enrolment.
 inline constexpr uint64_t kWaitingPlace = ~uint64_t{0};
+// kNoPlace: no position.
+inline constexpr uint64_t kNoPlace = ~uint64_t{0};
 
 // Retention: for how long, and how many bytes of, fused templates are kept after they joined their
 // blocks. While it is kept, a template can be taken back exactly.
@@ -133,6 +135,8 @@ struct JournalEntry {
   Digest contribution{};  // of `fused`
   ByteSpan fused;         // the ciphertext, as WriteCiphertext writes it; empty: taken back
 };
+// kLeftContribution: of an empty entry whose ciphertext is still in its block.
+inline constexpr Digest kLeftContribution = {1};
 std::vector<uint8_t> SerializeEntry(const JournalEntry& entry);
 // `fused` points into `bytes`.
 absl::StatusOr<JournalEntry> ParseEntry(ByteSpan bytes, std::string_view what);

@@ -14,18 +14,58 @@
 namespace heft {
 namespace {
 
-// The entries that one call added: they are of one fold and one block.
+// The entries that one call added: they are of one fold and one block. Not `found` if one of them
+// is damaged: the others cannot be taken back exactly, either.
 struct Call {
   std::vector<uint64_t> entries;
   bool found = false;
 };
 
-absl::StatusOr<Call> FindCall(const GalleryChange& change, uint64_t entry, size_t block) {
+// The entries of a fold, of this block. Nothing if the journal has lost one that may be of the
+// block, unless the roster says whose it is: that one is in `lost`.
+absl::StatusOr<std::optional<std::vector<uint64_t>>> EntriesOf(GalleryChange* change,
+                                                               uint64_t first, uint64_t last,
+                                                               size_t block,
+                                                               std::set<uint64_t>* lost) {
+  std::vector<uint64_t> of_block;
+  std::set<uint64_t> missing;
+  for (uint64_t number = first; number <= last; ++number) missing.insert(number);
+  HEFT_RETURN_IF_ERROR(change->writer().Scan(
+      Table::kJournal, NumberKey(change->number(), first), [&](ByteSpan key, ByteSpan value) {
+        const uint64_t number = NumberOf(key);
+        if (!OfGallery(change->number(), key) || number > last) return false;
+        const auto parsed = ParseEntry(value, "the gallery's journal");
+        if (!parsed.ok()) return true;
+        missing.erase(number);
+        if (parsed->position / change->head().block_places != block) return true;
+        of_block.push_back(number);
+        if (parsed->fused.empty() && parsed->contribution == kLeftContribution) {
+          lost->insert(number);
+        }
+        return true;
+      }));
+  if (missing.empty()) return std::optional(std::move(of_block));
+  const uint64_t places = change->head().places;
+  for (uint64_t run = 0; run * kRunPlaces < places && !missing.empty(); ++run) {
+    HEFT_ASSIGN_OR_RETURN(const Run residents, change->PeekRun(run));
+    for (const Resident& at : residents) {
+      if (at.state != PlaceState::kLive || missing.erase(at.entry) == 0) continue;
+      if (run * kRunPlaces / change->head().block_places != block) continue;
+      of_block.push_back(at.entry);
+      lost->insert(at.entry);
+    }
+  }
+  if (!missing.empty()) return std::optional<std::vector<uint64_t>>();
+  std::ranges::sort(of_block);
+  return std::optional(std::move(of_block));
+}
+
+absl::StatusOr<Call> FindCall(GalleryChange* change, uint64_t entry, size_t block) {
   std::optional<std::pair<uint64_t, FoldRecord>> fold;
   absl::Status status;
-  HEFT_RETURN_IF_ERROR(change.writer().Scan(
-      Table::kFolds, NumberKey(change.number(), entry), [&](ByteSpan key, ByteSpan value) {
-        if (!OfGallery(change.number(), key)) return false;
+  HEFT_RETURN_IF_ERROR(change->writer().Scan(
+      Table::kFolds, NumberKey(change->number(), entry), [&](ByteSpan key, ByteSpan value) {
+        if (!OfGallery(change->number(), key)) return false;
         const auto parsed = ParseFold(value, "the gallery's folds");
         status = parsed.status();
         if (status.ok()) fold.emplace(NumberOf(key), *parsed);
@@ -34,26 +74,17 @@ absl::StatusOr<Call> FindCall(const GalleryChange& change, uint64_t entry, size_
   HEFT_RETURN_IF_ERROR(status);
   Call call;
   if (!fold || fold->second.first > entry) return call;
-  std::vector<uint64_t> of_block;
-  HEFT_RETURN_IF_ERROR(change.writer().Scan(
-      Table::kJournal, NumberKey(change.number(), fold->second.first),
-      [&](ByteSpan key, ByteSpan value) {
-        if (!OfGallery(change.number(), key) || NumberOf(key) > fold->first) return false;
-        const auto parsed = ParseEntry(value, "the gallery's journal");
-        status = parsed.status();
-        if (status.ok() && parsed->position / change.head().block_places == block) {
-          of_block.push_back(NumberOf(key));
-        }
-        return status.ok();
-      }));
-  HEFT_RETURN_IF_ERROR(status);
-  const auto at = std::ranges::find(of_block, entry);
-  if (at == of_block.end()) return call;
-  const size_t first = (at - of_block.begin()) / kTemplatesACall * kTemplatesACall;
-  const size_t end = std::min(first + kTemplatesACall, of_block.size());
-  call.entries.assign(of_block.begin() + static_cast<std::ptrdiff_t>(first),
-                      of_block.begin() + static_cast<std::ptrdiff_t>(end));
-  call.found = true;
+  std::set<uint64_t> lost;
+  HEFT_ASSIGN_OR_RETURN(const auto of_block,
+                        EntriesOf(change, fold->second.first, fold->first, block, &lost));
+  if (!of_block) return call;
+  const auto at = std::ranges::find(*of_block, entry);
+  if (at == of_block->end()) return call;
+  const size_t first = (at - of_block->begin()) / kTemplatesACall * kTemplatesACall;
+  const size_t end = std::min(first + kTemplatesACall, of_block->size());
+  call.entries.assign(of_block->begin() + static_cast<std::ptrdiff_t>(first),
+                      of_block->begin() + static_cast<std::ptrdiff_t>(end));
+  call.found = std::ranges::none_of(call.entries, [&](uint64_t e) { return lost.contains(e); });
   return call;
 }
 
@@ -70,16 +101,23 @@ absl::StatusOr<std::set<uint64_t>> TakeBack(GalleryChange* change, const Instanc
     return templates == 0 ? 0 : AdditionVariance(instance.params(), instance.plan, templates);
   };
   for (auto it = entries.begin(); it != entries.end();) {
-    HEFT_ASSIGN_OR_RETURN(const Call call, FindCall(*change, it->first, block));
+    HEFT_ASSIGN_OR_RETURN(const Call call, FindCall(change, it->first, block));
     if (!call.found) {
       ++it;
       continue;
     }
     HEFT_ASSIGN_OR_RETURN(const size_t before, change->CountEntries(call.entries));
-    HEFT_RETURN_IF_ERROR(change->AddNumbered(instance, call.entries, keys, data, /*taken=*/true));
+    // A call is taken back as a whole or, if an entry is not the one that was added, not at all.
+    const absl::Status back =
+        change->AddNumbered(instance, call.entries, keys, data, /*taken=*/true);
+    if (absl::IsDataLoss(back)) {
+      ++it;
+      continue;
+    }
+    HEFT_RETURN_IF_ERROR(back);
     // An empty entry keeps its number, so that calls keep their limits.
     for (; it != entries.end() && it->first <= call.entries.back(); ++it) {
-      HEFT_RETURN_IF_ERROR(change->EmptyEntry(it->first));
+      HEFT_RETURN_IF_ERROR(change->EmptyEntry(it->first, it->second));
       taken.insert(it->second);
     }
     HEFT_ASSIGN_OR_RETURN(const size_t left, change->CountEntries(call.entries));
@@ -104,7 +142,7 @@ absl::StatusOr<std::set<uint64_t>> EraseInBlock(GalleryChange* change, const Ins
   for (const uint64_t position : positions) {
     HEFT_ASSIGN_OR_RETURN(const Resident* at, change->Place(position));
     if (at->entry > change->head().folded) {  // of a damaged block, in no checkpoint
-      HEFT_RETURN_IF_ERROR(change->DropEntry(at->entry));
+      HEFT_RETURN_IF_ERROR(change->VoidEntry(at->entry));
       erased.insert(position);
       rechain = true;
     } else if (at->entry > change->head().retired) {
@@ -123,7 +161,7 @@ absl::StatusOr<std::set<uint64_t>> EraseInBlock(GalleryChange* change, const Ins
     }
   }
   for (const auto& [entry, position] : entries) {
-    if (!erased.contains(position)) HEFT_RETURN_IF_ERROR(change->EmptyEntry(entry));
+    if (!erased.contains(position)) HEFT_RETURN_IF_ERROR(change->LeaveEntry(entry, position));
   }
   for (const uint64_t position : positions) {
     HEFT_RETURN_IF_ERROR(change->Vacate(
@@ -243,8 +281,9 @@ absl::StatusOr<std::vector<ReceiptRecord>> DueReceipts(const GalleryChange& chan
 }
 
 absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* change,
-                                                                 const SigningKey& server) {
-  HEFT_RETURN_IF_ERROR(change->EraseRemains());
+                                                                 const SigningKey& server,
+                                                                 absl::Duration wait) {
+  HEFT_RETURN_IF_ERROR(change->EraseRemains(wait));
   HEFT_ASSIGN_OR_RETURN(std::vector<ReceiptRecord> due, DueReceipts(*change));
   std::vector<std::vector<uint8_t>> receipts;
   // If remembering fails, an older copy may pass for the newest. The erasure is still true, so it

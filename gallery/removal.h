@@ -49,8 +49,8 @@ absl::StatusOr<std::vector<ReceiptRecord>> DueReceipts(const GalleryChange& chan
 
 // FinishReceipts: call it after Commit. It overwrites deleted data, signs all due receipts, and
 // returns them, newest last.
-absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* change,
-                                                                 const SigningKey& server);
+absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(
+    GalleryChange* change, const SigningKey& server, absl::Duration wait = WriterWait());
 
 // RemoveAt: as Remove (heft/removal.h), for the templates at those of these positions that have
 // one. `first` is called first, in the same change. Works also for a gallery that was set back.

@@ -137,7 +137,7 @@ absl::StatusOr<Replaced> LookAtReplaced(const std::string& folder) {
     return replaced;
   }
   HEFT_ASSIGN_OR_RETURN(replaced.lock, std::move(lock));
-  const auto reader = (*store)->Read();
+  const auto reader = ReadChecked(**store);
   const auto names = reader.ok() ? StoreNames(**reader) : reader.status();
   if (!names.ok()) {
     replaced.damaged = replaced.unread = names.status();

@@ -70,7 +70,7 @@ absl::StatusOr<RestoreResult> RestoreInPlace(const Address& address, const Resto
                         ReadReceipts({address.folder}, options.trust, options.receipts));
   std::vector<std::string> names;
   {
-    HEFT_ASSIGN_OR_RETURN(const auto reader, store->Read());
+    HEFT_ASSIGN_OR_RETURN(const auto reader, ReadChecked(*store));
     HEFT_ASSIGN_OR_RETURN(names, StoreNames(*reader));
   }
   std::vector<InPlace> galleries;

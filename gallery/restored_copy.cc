@@ -140,7 +140,7 @@ absl::Status Ahead(const Age& age, const Erased& erased, const std::set<PersonId
                    GalleryChange* change, bool* due, uint64_t* rejected) {
   HEFT_ASSIGN_OR_RETURN(const auto waiting, change->before().Waiting());
   for (const auto& entry : waiting) {
-    HEFT_RETURN_IF_ERROR(change->DropQuarantined(entry.digest));
+    HEFT_RETURN_IF_ERROR(change->DropQuarantined(entry.digest).status());
     *rejected += entry.record.identities.size();
   }
   for (ReceiptRecord receipt : erased.receipts) {
@@ -178,6 +178,8 @@ absl::Status MakeOlder(const std::string& address, const Age& age, const Replace
                             GalleryChange::Begin(copy, /*start=*/false, /*set_back=*/true));
       HEFT_RETURN_IF_ERROR(ahead(&change));
       HEFT_RETURN_IF_ERROR(change.Commit());
+      // Nothing of rejected enrolments stays in the copy's files.
+      if (!due && result->rejected > 0) return change.EraseRemains();
     }
     return due ? EraseRemains(address).status() : absl::OkStatus();
   }

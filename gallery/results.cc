@@ -108,11 +108,16 @@ Json PendingJson(std::span<const PendingEnrolment> pending) {
 }
 
 Json AdmitJson(const AdmitResult& done) {
+  Json damaged = Json::array();
+  for (const Digest& entry : done.damaged) damaged.push_back(HexString(entry));
   return {{"admitted", done.admitted},
           {"rejected", done.rejected},
           {"waiting", done.waiting},
           {"templates", done.templates},
-          {"blocks", done.blocks}};
+          {"blocks", done.blocks},
+          {"damaged", damaged},
+          {"overwritten", done.overwritten.ok()},
+          {"kept", done.kept.ok()}};
 }
 
 Json RemoveJson(const RemoveResult& done) {
@@ -130,6 +135,7 @@ Json CompactJson(const CompactResult& done) {
   for (const DamagedBlock& block : done.damaged) damaged.push_back(block.block);
   return {{"blocks", done.blocks},
           {"mended", done.mended},
+          {"records", done.records},
           {"damaged", std::move(damaged)},
           {"sparse", done.sparse},
           {"leaving", done.leaving}};

@@ -281,9 +281,10 @@ absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
     }
   }
   const Progress progress(monitor, "admitting");
-  HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
+  HEFT_ASSIGN_OR_RETURN(AdmitResult done,
                         impl_->Admit(folder, parsed, &trust, progress.Callback()));
-  HEFT_RETURN_IF_ERROR(KeepState(folder, parsed, admission));
+  // The admission is committed, so this is no error of it.
+  done.kept = KeepState(folder, parsed, admission);
   RemoveLeftovers(FolderOf(folder));
   return done;
 }

@@ -45,9 +45,6 @@ std::vector<Stretch> StretchesOf(const std::vector<bool>& admitted) {
 absl::StatusOr<QuarantinedEnrolment> ReadEntry(const Rings& rings, const GalleryBinding& binding,
                                                const Gallery::Impl& gallery, const Digest& digest) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan bytes, gallery.Quarantined(digest));
-  if (Digest(HashBytes(bytes)) != digest) {
-    return absl::DataLossError("a pending enrolment is damaged: reject it");
-  }
   return ParseQuarantined(rings, binding, bytes, "an enrolment that waits");
 }
 
@@ -80,7 +77,19 @@ void ContestedLast(const std::map<std::string, uint32_t>& templates,
       });
 }
 
-// PendingOf: the first enrolments within the limit, at least one.
+// LeaveOutDamaged: of enrolments that share a name, so that a damaged one is no rival of another.
+void LeaveOutDamaged(const Gallery::Impl& gallery,
+                     std::vector<Gallery::Impl::WaitingEntry>* waiting) {
+  const std::map<std::string, uint32_t> templates = TemplatesOfNames(*waiting);
+  std::erase_if(*waiting, [&](const Gallery::Impl::WaitingEntry& entry) {
+    const bool rival = std::ranges::any_of(entry.record.identities, [&](const std::string& name) {
+      return OthersOf(templates, entry.record, name) > 0;
+    });
+    return rival && absl::IsDataLoss(gallery.Quarantined(entry.digest).status());
+  });
+}
+
+// PendingOf: the first enrolments within the limit, at least one. Without damaged ones.
 absl::StatusOr<AdmissionRequest> PendingOf(const Server::Impl& server, const Gallery::Impl& gallery,
                                            const PendingLimit& limit) {
   HEFT_RETURN_IF_ERROR(gallery.CheckFits(server.instance(), server.binding()));
@@ -92,10 +101,16 @@ absl::StatusOr<AdmissionRequest> PendingOf(const Server::Impl& server, const Gal
   HEFT_ASSIGN_OR_RETURN(KeptHead kept, ReadKeptHead(gallery));
   request.head = std::move(kept.newest);
   HEFT_ASSIGN_OR_RETURN(auto waiting, gallery.Waiting());
+  LeaveOutDamaged(gallery, &waiting);
   const std::map<std::string, uint32_t> templates = TemplatesOfNames(waiting);
   ContestedLast(templates, &waiting);
   PendingLimit used{.templates = 0, .bytes = 0};
+  size_t damaged = 0;
   for (const auto& entry : waiting) {
+    if (absl::IsDataLoss(gallery.Quarantined(entry.digest).status())) {
+      ++damaged;
+      continue;
+    }
     used.templates += entry.record.identities.size();
     used.bytes += entry.record.bytes;
     const bool over = used.templates > limit.templates || used.bytes > limit.bytes;
@@ -116,7 +131,7 @@ absl::StatusOr<AdmissionRequest> PendingOf(const Server::Impl& server, const Gal
     check.batch = std::move(e.norms);
     request.enrolments.push_back(std::move(check));
   }
-  request.more = waiting.size() - request.enrolments.size();
+  request.more = waiting.size() - damaged - request.enrolments.size();
   return request;
 }
 
@@ -167,6 +182,10 @@ absl::Status Server::Impl::AdmitEntry(GalleryChange* change, QuarantinedEnrolmen
   }
   return absl::OkStatus();
 }
+
+// kRejectionWait: how long an admission waits for readers of rejected templates. Their bytes were
+// never matched, and there is no receipt.
+constexpr absl::Duration kRejectionWait = absl::Milliseconds(500);
 
 // What one admission has changed so far.
 struct Server::Impl::Admitting {
@@ -227,17 +246,28 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
     const auto waits = [&](const Gallery::Impl::WaitingEntry& entry) {
       return entry.digest == verdict.entry;
     };
-    if (std::ranges::none_of(before, waits)) continue;  // decided before
-    HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment e, ReadQuarantined(change.before(), verdict.entry));
-    if (verdict.admitted.size() != e.templates.size()) {
+    const auto at = std::ranges::find_if(before, waits);
+    if (at == before.end()) continue;  // decided before
+    const size_t templates = at->record.identities.size();
+    if (verdict.admitted.size() != templates) {
       return absl::DataLossError("the admission has another number of templates than are pending");
     }
-    HEFT_RETURN_IF_ERROR(change.DropQuarantined(verdict.entry));
     const auto admitted = static_cast<size_t>(std::ranges::count(verdict.admitted, true));
-    result.rejected += e.templates.size() - admitted;
-    result.waiting -= e.templates.size();
-    if (admitted == 0) continue;
-    HEFT_RETURN_IF_ERROR(Join(std::move(e), verdict.admitted, &so_far));
+    std::optional<QuarantinedEnrolment> e;
+    if (admitted > 0) {
+      auto read = ReadQuarantined(change.before(), verdict.entry);
+      if (absl::IsDataLoss(read.status())) {  // damaged since the request
+        result.damaged.push_back(verdict.entry);
+        continue;
+      }
+      HEFT_RETURN_IF_ERROR(read.status());
+      e = *std::move(read);
+    }
+    HEFT_RETURN_IF_ERROR(change.DropQuarantined(verdict.entry).status());
+    result.rejected += templates - admitted;
+    result.waiting -= templates;
+    if (!e) continue;
+    HEFT_RETURN_IF_ERROR(Join(*std::move(e), verdict.admitted, &so_far));
     result.admitted += admitted;
     HEFT_RETURN_IF_ERROR(Report(progress, result.admitted, result.admitted));
   }
@@ -250,8 +280,12 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
   HEFT_RETURN_IF_ERROR(change.Commit());
   result.templates = change.head().live;
   result.blocks = change.infos().size();
-  // If readers prevent the overwriting now, the next erasure does it. The admission is complete.
-  if (signer) FinishReceipts(&change, *signer).status().IgnoreError();
+  // The admission is complete, also if readers prevent the overwriting now.
+  if (signer) {
+    result.overwritten = FinishReceipts(&change, *signer, kRejectionWait).status();
+  } else if (result.rejected > 0) {
+    result.overwritten = change.EraseRemains(kRejectionWait);
+  }
   return result;
 }
 

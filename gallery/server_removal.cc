@@ -33,6 +33,12 @@ absl::Status CheckAllowed(const GalleryId& gallery, const std::vector<std::strin
                             identities[0], "the authorisation");
 }
 
+absl::StatusOr<GalleryChange> BeginChange(const Server::Impl& server, const std::string& gallery,
+                                          bool set_back = false) {
+  HEFT_ASSIGN_OR_RETURN(Gallery::Impl state, server.OpenGallery(gallery, /*create=*/false));
+  return GalleryChange::Begin(std::move(state), /*start=*/false, set_back);
+}
+
 // Rejects the pending enrolments of these identities. Returns their number.
 absl::StatusOr<size_t> RejectWaiting(GalleryChange* change, const std::set<std::string>& whose) {
   HEFT_ASSIGN_OR_RETURN(const auto waiting, change->before().Waiting());
@@ -46,7 +52,7 @@ absl::StatusOr<size_t> RejectWaiting(GalleryChange* change, const std::set<std::
           "this identity is pending together with others: let the key owner decide on that "
           "enrolment first (heft-server pending, heft admit, heft-server release)");
     }
-    HEFT_RETURN_IF_ERROR(change->DropQuarantined(entry.digest));
+    HEFT_RETURN_IF_ERROR(change->DropQuarantined(entry.digest).status());
     rejected += theirs;
   }
   return rejected;
@@ -60,9 +66,9 @@ absl::Status Finish(GalleryChange* change, std::span<const ErasedItem> items, bo
   // Loads the signing key first: nothing is removed if it cannot be signed for.
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(gallery));
   HEFT_RETURN_IF_ERROR(PutReceipt(change, items));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<ReceiptRecord> due, DueReceipts(*change));
   HEFT_RETURN_IF_ERROR(change->Commit());
   result->generation = change->head().generation;
-  HEFT_ASSIGN_OR_RETURN(const std::vector<ReceiptRecord> due, DueReceipts(*change));
   if (due.empty() && !anybody) return absl::OkStatus();
   auto receipts = FinishReceipts(change, signer);
   result->overwritten = receipts.status();
@@ -90,6 +96,27 @@ absl::StatusOr<RemoveResult> RemoveAll(const Server::Impl& server, GalleryChange
   return result;
 }
 
+}  // namespace
+
+absl::StatusOr<RemoveResult> RejectPending(const Server& server, const std::string& gallery,
+                                           std::span<const Digest> entries) {
+  HEFT_ASSIGN_OR_RETURN(GalleryChange change, BeginChange(Inside::Of(server), gallery));
+  RemoveResult result;
+  for (const Digest& entry : entries) {
+    HEFT_ASSIGN_OR_RETURN(const std::optional<size_t> templates, change.DropQuarantined(entry));
+    if (!templates) {
+      return absl::NotFoundError(absl::StrCat(
+          "no enrolment ", HexString(entry), " is pending in ", gallery,
+          ": give the 64 digits of an entry, as heft-server pending and gallery verify show them"));
+    }
+    result.rejected += *templates;
+  }
+  HEFT_RETURN_IF_ERROR(Finish(&change, {}, /*anybody=*/true, gallery, &result));
+  return result;
+}
+
+namespace {
+
 // Positions of a gallery's templates that satisfy `which`.
 template <typename Which>
 absl::StatusOr<std::vector<uint64_t>> Positions(GalleryChange* change, const Which& which) {
@@ -102,12 +129,6 @@ absl::StatusOr<std::vector<uint64_t>> Positions(GalleryChange* change, const Whi
     }
   }
   return positions;
-}
-
-absl::StatusOr<GalleryChange> BeginChange(const Server::Impl& server, const std::string& gallery,
-                                          bool set_back = false) {
-  HEFT_ASSIGN_OR_RETURN(Gallery::Impl state, server.OpenGallery(gallery, /*create=*/false));
-  return GalleryChange::Begin(std::move(state), /*start=*/false, set_back);
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "base/progress.h"
 #include "base/signed_file.h"
 #include "fusion/samples.h"
+#include "gallery/folder_key.h"
 #include "gallery/gallery_impl.h"
 #include "gallery/request_log.h"
 #include "gallery/scores.h"
@@ -26,6 +27,7 @@ namespace {
 
 // kOutside: the name in server.pub of a key that is kept outside the folder.
 constexpr char kOutside[] = "outside";
+constexpr std::string_view kServerKey = "server.key";
 
 // OutsideSigners: those of this process, by the folder of their stores.
 struct OutsideSigners {
@@ -113,11 +115,14 @@ absl::StatusOr<SigningKey> GallerySigner(const std::string& gallery) {
     }
   }
   HEFT_RETURN_IF_ERROR(CheckInside(folder));
+  HEFT_RETURN_IF_ERROR(CheckKeyNew(folder, kServerKey));
   if (!FileExists(path)) {
     HEFT_RETURN_IF_ERROR(CheckThere(gallery));
     HEFT_RETURN_IF_ERROR(MakeSigner(folder, path));
   }
-  return SigningKey::Load(path);
+  auto key = SigningKey::Load(path);
+  if (key.ok()) RecordKey(folder, kServerKey);
+  return key;
 }
 
 absl::StatusOr<Request> ReadRequest(std::span<const SampleFile> files, const Trust* trust,

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kKeys = 4096;
 
 // Returns whether there were any keys.
-absl::StatusOr<bool> Clear(StoreWriter& writer, Table table, uint32_t number) {
+absl::StatusOr<bool> Clear(CheckedWriter& writer, Table table, uint32_t number) {
   std::vector<StoreKey> keys;
   bool any = false;
   do {
@@ -42,7 +42,10 @@ absl::StatusOr<uint32_t> NextNumber(const StoreReader& reader) {
 
 }  // namespace
 
-absl::StatusOr<bool> DropUnlisted(StoreWriter& writer) {
+absl::StatusOr<bool> DropUnlisted(CheckedWriter& writer) {
+  const absl::Status catalogue = CheckCatalogue(writer.raw());
+  if (absl::IsDataLoss(catalogue)) return false;  // the number may have a gallery
+  HEFT_RETURN_IF_ERROR(catalogue);
   HEFT_ASSIGN_OR_RETURN(const uint32_t number, NextNumber(writer));
   bool any = false;
   for (size_t i = 1; i < kTables; ++i) {  // all but the catalogue
@@ -52,12 +55,13 @@ absl::StatusOr<bool> DropUnlisted(StoreWriter& writer) {
   return any;
 }
 
-absl::StatusOr<uint32_t> FreeNumber(StoreWriter& writer) {
+absl::StatusOr<uint32_t> FreeNumber(CheckedWriter& writer) {
+  HEFT_RETURN_IF_ERROR(CheckCatalogue(writer.raw()));
   HEFT_RETURN_IF_ERROR(DropUnlisted(writer).status());
   return NextNumber(writer);
 }
 
-absl::Status ListGallery(StoreWriter& writer, const std::string& name, uint32_t number) {
+absl::Status ListGallery(CheckedWriter& writer, const std::string& name, uint32_t number) {
   ByteWriter bytes;
   bytes.U32(number);
   return writer.Put(Table::kCatalog, AsBytes(name), bytes.bytes());
@@ -90,7 +94,7 @@ absl::StatusOr<SteppedWriter> SteppedWriter::Begin(Store* store, const StoreLock
   out.store_ = store;
   out.lock_ = lock;
   out.step_ = step;
-  HEFT_ASSIGN_OR_RETURN(out.writer_, store->Write(*lock));
+  HEFT_ASSIGN_OR_RETURN(out.writer_, WriteChecked(store, *lock));
   return out;
 }
 
@@ -101,13 +105,13 @@ absl::Status SteppedWriter::Put(Table table, ByteSpan key, ByteSpan value) {
   written_ = 0;
   HEFT_RETURN_IF_ERROR(writer_->Commit());
   writer_.reset();
-  HEFT_ASSIGN_OR_RETURN(writer_, store_->Write(*lock_));
+  HEFT_ASSIGN_OR_RETURN(writer_, WriteChecked(store_, *lock_));
   return absl::OkStatus();
 }
 
 absl::Status SteppedWriter::Drop() {
   writer_.reset();
-  HEFT_ASSIGN_OR_RETURN(writer_, store_->Write(*lock_));
+  HEFT_ASSIGN_OR_RETURN(writer_, WriteChecked(store_, *lock_));
   HEFT_RETURN_IF_ERROR(DropUnlisted(*writer_).status());
   return writer_->Commit();
 }

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "gallery/checked_store.h"
 #include "gallery/records.h"
 #include "gallery/store.h"
 
@@ -18,12 +19,13 @@ namespace heft {
 // kStepBytes: of a transaction, which is in memory until it is committed.
 inline constexpr uint64_t kStepBytes = uint64_t{1} << 26;
 
-// FreeNumber: a number without a gallery and without rows in the store. DropUnlisted: deletes the
-// rows of such a number; false if it has none.
-absl::StatusOr<uint32_t> FreeNumber(StoreWriter& writer);
-absl::StatusOr<bool> DropUnlisted(StoreWriter& writer);
+// FreeNumber: a number without a gallery and without rows in the store. kDataLoss if a damaged
+// catalogue hides which numbers have galleries. DropUnlisted: deletes the rows of such a number;
+// false if it has none, or if the catalogue is damaged.
+absl::StatusOr<uint32_t> FreeNumber(CheckedWriter& writer);
+absl::StatusOr<bool> DropUnlisted(CheckedWriter& writer);
 // ListGallery: gives a number a name.
-absl::Status ListGallery(StoreWriter& writer, const std::string& name, uint32_t number);
+absl::Status ListGallery(CheckedWriter& writer, const std::string& name, uint32_t number);
 // CheckNotListed: kAlreadyExists where the store has a gallery of this id, or this name.
 absl::Status CheckNotListed(const StoreReader& reader, const GalleryId& id,
                             const std::string& name);
@@ -36,7 +38,7 @@ class SteppedWriter {
                                              uint64_t step = kStepBytes);
   absl::Status Put(Table table, ByteSpan key, ByteSpan value);
   // Valid until the next Put.
-  StoreWriter& writer() { return *writer_; }
+  CheckedWriter& writer() { return *writer_; }
   absl::Status Commit() { return writer_->Commit(); }
   // Drop: all that was put under a number that has no name, committed or not.
   absl::Status Drop();
@@ -45,7 +47,7 @@ class SteppedWriter {
   Store* store_ = nullptr;
   const StoreLock* lock_ = nullptr;
   uint64_t step_ = 0, written_ = 0;
-  std::unique_ptr<StoreWriter> writer_;
+  std::unique_ptr<CheckedWriter> writer_;
 };
 
 }  // namespace heft

@@ -173,6 +173,22 @@ void Print(const Common& common, const Described& result) {
   Print(common, result.json, result.text);
 }
 
+absl::StatusOr<std::vector<Digest>> ParseEntries(const char* flag,
+                                                 const std::vector<std::string>& texts) {
+  std::vector<Digest> entries;
+  for (const std::string& text : texts) {
+    const auto entry = ParseSignerKey(text);
+    if (!entry.ok() || text.size() != 2 * entry->size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          flag, " ", text,
+          ": give the 64 hexadecimal digits of an entry, as heft admit and heft-server "
+          "pending show them"));
+    }
+    entries.push_back(*entry);
+  }
+  return entries;
+}
+
 void SayNevertheless(std::string text) { g_nevertheless = std::move(text); }
 
 Command AddCommand(Command app, const std::string& name, const std::string& description,

@@ -27,6 +27,7 @@
 #include "heft/progress.h"
 #include "heft/results.h"
 #include "heft/status.h"
+#include "heft/trust.h"
 #include "program/flags.h"
 #include "program/outputs.h"  // WriteResult
 
@@ -89,6 +90,10 @@ std::string HexString(std::span<const uint8_t> id);
 
 // TimeText: UtcText (heft/results.h), and `never` for 0.
 std::string TimeText(uint64_t time, const char* never = "never");
+
+// ParseEntries: entries of pending enrolments, 64 hexadecimal digits each. `flag`: the option.
+absl::StatusOr<std::vector<Digest>> ParseEntries(const char* flag,
+                                                 const std::vector<std::string>& texts);
 
 // ReadFiles: whole files, none larger than `max_size`.
 absl::StatusOr<std::vector<std::vector<uint8_t>>> ReadFiles(const std::vector<std::string>& paths,

@@ -188,11 +188,14 @@ Option Command::Add(const std::string& names, std::function<void(const std::stri
   return Option(option);
 }
 
-void Command::RequireOneOf(Option a, Option b) const {
-  app_->parse_complete_callback([first = a.option_, second = b.option_] {
-    if (first->empty() && second->empty()) {
-      throw CLI::RequiredError(absl::StrCat(first->get_name(), " or ", second->get_name()));
+void Command::RequireAny(std::vector<Option> options) const {
+  app_->parse_complete_callback([options = std::move(options)] {
+    std::string names;
+    for (const Option& option : options) {
+      if (!option.option_->empty()) return;
+      absl::StrAppend(&names, names.empty() ? "" : " or ", option.option_->get_name());
     }
+    throw CLI::RequiredError(names);
   });
 }
 

@@ -57,8 +57,11 @@ class Command {
   Option Add(const std::string& names, std::function<void(const std::string&)> take,
              const std::string& help) const;
 
-  // One of the two must be given.
-  void RequireOneOf(Option a, Option b) const;
+  // One of them must be given.
+  template <typename... Options>
+  void RequireOneOf(Options... options) const {
+    RequireAny({options...});
+  }
 
   // The value given for an option that takes one; empty if it was not given or does not exist.
   std::string Given(const std::string& name) const;
@@ -70,6 +73,7 @@ class Command {
   Command Group(const std::string& name, const std::string& description) const;
 
  private:
+  void RequireAny(std::vector<Option> options) const;
   CLI::App* app_;
 };
 

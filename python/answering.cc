@@ -46,17 +46,6 @@ std::optional<Flooding> FloodingOf(int bits, uint32_t openings) {
   return Flooding{bits, openings};
 }
 
-// EntriesOf: WaitingEnrolment.entry, one or several.
-std::vector<Digest> EntriesOf(const py::object& entries) {
-  std::vector<Digest> out;
-  for (const std::string& text : LabelsOf(entries)) {
-    const auto digest = ParseSignerKey(text);  // of the same form
-    if (!digest.ok()) Wrong("an entry is 64 hexadecimal digits: use WaitingEnrolment.entry");
-    out.push_back(*digest);
-  }
-  return out;
-}
-
 void DefineRequired(Class& c) {
   Method(
       c, "require_signed",

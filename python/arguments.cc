@@ -120,6 +120,16 @@ py::dict MappingOf(py::handle mapping, const std::string& what) {
   return py::reinterpret_steal<py::dict>(copy);
 }
 
+std::vector<Digest> EntriesOf(const py::object& entries) {
+  std::vector<Digest> out;
+  for (const std::string& text : LabelsOf(entries)) {
+    const auto digest = ParseSignerKey(text);  // of the same form
+    if (!digest.ok()) Wrong("an entry is 64 hexadecimal digits: use WaitingEnrolment.entry");
+    out.push_back(*digest);
+  }
+  return out;
+}
+
 std::vector<std::string> LabelsOf(py::handle labels) {
   if (labels.is_none()) return {};
   if (py::isinstance<py::str>(labels)) return {TextOf(labels, "labels")};

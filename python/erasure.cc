@@ -56,6 +56,16 @@ void DefineReceipts(py::module_& m, Class& c) {
 }
 
 void DefineState(py::module_& m, Class& c) {
+  Method(
+      c, "damaged_records",
+      [](const GalleryHandle& self) {
+        return Call([&]() -> absl::StatusOr<std::vector<std::string>> {
+          const auto newest = self.Newest();
+          if (!newest.ok()) return newest.status();
+          return DamagedRecords(*newest);
+        });
+      },
+      "Other damaged records that this object has found so far: what each is, and what to do.");
   Record<DamagedBlock>(m, "DamagedBlock", "A block with templates that are not matched.")
       .Field("block", &DamagedBlock::block, "Number of the block.")
       .Field("why", &DamagedBlock::why, "What is wrong with it, and what to do.");

@@ -208,6 +208,17 @@ void DefineRemoval(Class& c) {
       },
       "Removes all templates that have expired.", py::arg("matcher"));
   Method(
+      c, "reject_pending",
+      [](const GalleryHandle& self, const MatcherHandle& matcher, const py::object& entries) {
+        self.Check();
+        const auto server = matcher.Get();
+        const std::vector<Digest> which = EntriesOf(entries);
+        return Call([&] { return RejectPending(*server, self.name(), which); });
+      },
+      "Deletes pending enrolments by WaitingEnrolment.entry, one or several: those that are\n"
+      "damaged, which the key owner cannot decide. NotFound.",
+      py::arg("matcher"), py::arg("entries"));
+  Method(
       c, "roll_back",
       [](const GalleryHandle& self, const MatcherHandle& matcher, uint64_t generation) {
         self.Check();

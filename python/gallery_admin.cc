@@ -87,6 +87,8 @@ void DefineResults(py::module_& m) {
       .Field("blocks", &VerifyResult::blocks, "Blocks that were read.");
   Record<CompactResult>(m, "CompactResult", "The result of maintenance without the key owner.")
       .Field("mended", &CompactResult::mended, "Damaged blocks that were rebuilt.")
+      .Field("records", &CompactResult::records,
+             "Damaged records that were written again or dropped.")
       .Field(
           "damaged",
           [](const CompactResult& r) {

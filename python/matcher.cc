@@ -227,7 +227,21 @@ void DefineResults(py::module_& m) {
       .Field("rejected", &AdmitResult::rejected, "Templates that were rejected and deleted.")
       .Field("waiting", &AdmitResult::waiting, "Templates that are still pending.")
       .Field("templates", &AdmitResult::templates, "Templates in the gallery.")
-      .Field("blocks", &AdmitResult::blocks, "Blocks that hold them.");
+      .Field("blocks", &AdmitResult::blocks, "Blocks that hold them.")
+      .Field(
+          "damaged",
+          [](const AdmitResult& r) {
+            std::vector<std::string> out;
+            for (const Digest& entry : r.damaged) out.push_back(HexOf(entry));
+            return out;
+          },
+          "Entries of damaged pending enrolments, which stay pending (Gallery.reject_pending).")
+      .Field(
+          "overwritten", [](const AdmitResult& r) { return r.overwritten.ok(); },
+          "Whether rejected and replaced templates were overwritten, as RemoveResult.overwritten.")
+      .Field(
+          "kept", [](const AdmitResult& r) { return r.kept.ok(); },
+          "Whether the signed state was kept for audits. If not, admit again.");
 }
 
 void DefineEnrolment(Class& c) {

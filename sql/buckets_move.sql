@@ -135,14 +135,17 @@ BEGIN
         HINT = 'It was changed without heft''s functions: call heft_router.heft_move_abort, and begin again.';
   END IF;
   IF from_key IS NOT NULL THEN
+    -- With the second copies, whose keys begin with a byte 255 (gallery/checked_store.h).
     FOR entries IN SELECT heft.heft_entry_tables() LOOP
-      EXECUTE format('WITH gone AS (DELETE FROM heft.%I WHERE key >= $1 AND key < $2 RETURNING hash), '
+      EXECUTE format('WITH gone AS (DELETE FROM heft.%I WHERE key >= $1 AND key < $2 '
+        'OR key >= ''\xff''::bytea || $1 AND key < ''\xff''::bytea || $2 RETURNING hash), '
         'named AS (SELECT hash, count(*) AS n FROM gone WHERE hash IS NOT NULL GROUP BY hash) '
         'UPDATE heft.blobs b SET uses = b.uses - named.n FROM named WHERE b.hash = named.hash', entries)
         USING from_key, to_key;
     END LOOP;
     DELETE FROM heft.blobs WHERE uses = 0;
-    DELETE FROM heft.catalog WHERE key = convert_to(its, 'UTF8');
+    DELETE FROM heft.catalog
+      WHERE key IN (convert_to(its, 'UTF8'), '\xff'::bytea || convert_to(its, 'UTF8'));
   END IF;
   DELETE FROM heft.galleries WHERE name = its;  -- and its row in heft.buckets
 END $$;

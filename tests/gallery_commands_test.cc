@@ -163,6 +163,8 @@ TEST_F(GalleryCommandsTest, PeopleComeAndGo) {
   EXPECT_GT(stats["noise_margin"], 0.0);
   EXPECT_LE(stats["noise_margin"], 1.0);
   EXPECT_GE(stats["store_bytes"], stats["store_live_bytes"]);
+  EXPECT_EQ(stats["store_free_bytes"],
+            stats["store_bytes"].get<uint64_t>() - stats["store_live_bytes"].get<uint64_t>());
 
   const json back =
       Must(kServer, Command("rollback", "life", {"--generation", std::to_string(before)}));
@@ -180,6 +182,65 @@ TEST_F(GalleryCommandsTest, PeopleComeAndGo) {
   EXPECT_EQ(receipts["receipts"][1]["persons"], gone["persons"]);
   EXPECT_EQ(RunProgram(kServer, Command("remove", "life", {"--identity", "bob"})).exit_code,
             kInput);
+}
+
+// The admission is committed, so a later failure is no error of it, and the command can be
+// repeated.
+TEST_F(GalleryCommandsTest, WhatIsCommittedIsNoError) {
+  Must(kServer, Command("create", "told"));
+  Must(kServer, AddArgs("told", "ann", 0));
+  Must(kServer, Join(Join({"pending"}, WithKeys("told")), {"--out", W("told.pending")}));
+  Believe(W(keys_ + "/trust.heft"), W("told"));
+  Must(kHeft,
+       {"admit", "--model", W("model.heft"), "--secret-key", W(keys_ + "/secret.key"), "--in",
+        W("told.pending"), "--out", W("told.admission"), "--trust", W(keys_ + "/trust.heft")});
+  const Args release =
+      Join(Join({"release", "--json"}, WithKeys("told")),
+           {"--in", W("told.admission"), "--enrolment-keys", W(keys_ + "/enrolment.keys")});
+  fs::create_directories(W("told/state.heft/in the way"));
+  const Finished done = RunProgram(kServer, release);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("the admission is committed, but"));
+  EXPECT_EQ(json::parse(done.out)["admitted"], 1);
+  EXPECT_EQ(json::parse(done.out)["kept"], false);
+  EXPECT_THAT(Names("told"), ElementsAre("ann"));
+  fs::remove_all(W("told/state.heft"));
+  const json again = Must(kServer, release);
+  EXPECT_EQ(again["admitted"], 0);
+  EXPECT_EQ(again["kept"], true);
+}
+
+TEST_F(GalleryCommandsTest, PendingEnrolmentsAreRejectedByEntry) {
+  Must(kServer, Command("create", "entries"));
+  Must(kServer, AddArgs("entries", "ann", 0));
+  Must(kServer, AddArgs("entries", "bob", 2));
+  const json pending =
+      Must(kServer, Join(Join({"pending"}, WithKeys("entries")), {"--out", W("entries.pending")}));
+  EXPECT_EQ(pending["damaged"].size(), 0u);
+  ASSERT_EQ(pending["pending"].size(), 2u);
+  const std::string entry = pending["pending"][0]["entry"];
+  const std::string name = pending["pending"][0]["identities"][0];
+  const json gone = Must(kServer, Command("remove", "entries", {"--entry", entry}));
+  EXPECT_EQ(gone["rejected"], 1);
+  EXPECT_EQ(gone["overwritten"], true);
+  EXPECT_EQ(RunProgram(kServer, Command("remove", "entries", {"--entry", entry})).exit_code,
+            kInput);
+  EXPECT_EQ(Must(kServer, Plain("stats", "entries"))["waiting"], 1);
+}
+
+// A key that was used is not replaced by another one that has no trust.
+TEST_F(GalleryCommandsTest, LostKeysAreAnError) {
+  Must(kServer, Command("create", "keyless"));
+  Must(kServer, AddArgs("keyless", "ann", 0));
+  const Args pending =
+      Join(Join({"pending"}, WithKeys("keyless")), {"--out", W("keyless.pending")});
+  fs::rename(W("keyless/server.key"), W("kept.key"));
+  const Finished lost = RunProgram(kServer, pending);
+  EXPECT_EQ(lost.exit_code, kInput);
+  EXPECT_THAT(lost.err, HasSubstr("server.key: this key of the server is missing: restore it"));
+  EXPECT_FALSE(FileExists(W("keyless/server.key")));
+  fs::rename(W("kept.key"), W("keyless/server.key"));
+  Must(kServer, pending);
 }
 
 TEST_F(GalleryCommandsTest, WhoIsInNoJournalGoesWithTheKeyOwner) {

@@ -18,9 +18,12 @@ namespace heft::testing {
 // `why`: if it is given and a person is rejected, the first rejected person and the reason.
 inline absl::StatusOr<AdmitResult> AdmitAll(const Server& server, const KeyOwner& owner,
                                             const std::string& folder, std::string* why = nullptr) {
-  const auto gallery = Gallery::Open(folder);
-  if (!gallery.ok()) return gallery.status();
-  const auto request = server.Pending(*gallery);
+  absl::StatusOr<std::vector<uint8_t>> request;
+  {  // a reader would delay the overwriting of rejected templates
+    const auto gallery = Gallery::Open(folder);
+    if (!gallery.ok()) return gallery.status();
+    request = server.Pending(*gallery);
+  }
   if (!request.ok()) return request.status();
   const auto admissions = owner.Admit(*request, "pending");
   if (!admissions.ok()) return admissions.status();

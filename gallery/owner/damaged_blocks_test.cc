@@ -177,22 +177,28 @@ TEST_F(DamagedBlocksTest, WhatTheJournalHasNotIsNamed) {
   EXPECT_EQ(compacted->damaged[0].block, 0u);
 }
 
-// Entries that are damaged themselves, or are for another place than they were.
+// Entries that are damaged themselves, or are for another place than they were: theirs is the only
+// template that is left out.
 TEST_F(DamagedBlocksTest, DamagedEntries) {
   for (const size_t at : {0, 1, 200}) {  // version, position, ciphertext
     ASSERT_TRUE(Add({"ann", "bob"}).ok());
     const uint64_t last = Newest().head().next_entry - 1;
+    const uint64_t bob = Newest().Find("bob")->places[0];
     Flip(Table::kJournal, NumberKey(Newest().number(), last), at);
-    EXPECT_EQ(Code(Newest().Block(*instance_, 0, server_->keys())), absl::StatusCode::kDataLoss);
-    EXPECT_THAT(Newest().Verify(instance_)->damaged, ElementsAre(0u));
+    EXPECT_THAT(Newest().Block(*instance_, 0, server_->keys())->lost, ElementsAre(bob));
+    EXPECT_THAT(Newest().Verify(instance_)->complaints,
+                ElementsAre(::testing::HasSubstr("the template of \"bob\"")));
     ASSERT_TRUE(Add(Names("p", kMostPending + 4)).ok());
     ASSERT_TRUE(Add(Names("q", kMostPending + 4)).ok());
-    EXPECT_EQ(Newest().blocks(), 2u);
-    EXPECT_EQ(Code(Newest().Block(*instance_, 0, server_->keys())), absl::StatusCode::kDataLoss);
-    EXPECT_TRUE(Newest().Block(*instance_, 1, server_->keys()).ok());
-    const auto removed = Remove(server_of_, directory_, {"bob", "ann"});
+    EXPECT_EQ(Newest().blocks(), 1u);
+    EXPECT_THAT(Newest().Block(*instance_, 0, server_->keys())->lost, ElementsAre(bob));
+    const auto reply = server_->Identify(Newest(), Set({4}, {"probe"}), {});
+    ASSERT_TRUE(reply.ok()) << reply.status();
+    EXPECT_FALSE(reply->Answers(bob));
+    EXPECT_TRUE(reply->Answers(Newest().Find("p0")->places[0]));
+    const auto removed = Remove(server_of_, directory_, {"bob", "ann", "p1"});
     ASSERT_TRUE(removed.ok()) << removed.status();
-    EXPECT_EQ(removed->erased, 2u);
+    EXPECT_EQ(removed->erased, 3u);
     EXPECT_TRUE(removed->overwritten.ok()) << removed->overwritten;
     EXPECT_TRUE(Newest().CheckIntact(instance_).ok()) << Newest().CheckIntact(instance_);
     std::filesystem::remove_all(directory_);

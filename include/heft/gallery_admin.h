@@ -38,6 +38,10 @@ struct DamagedBlock {
 };
 HEFT_EXPORT std::vector<DamagedBlock> DamagedBlocks(const Gallery& gallery);
 
+// DamagedRecords: all other records that this process has found damaged in the gallery: what each
+// is, and the way out. VerifyGallery looks at all.
+HEFT_EXPORT std::vector<std::string> DamagedRecords(const Gallery& gallery);
+
 // Retained: how long, and up to how many bytes, templates stay in the journal after they have
 // joined their blocks. Until then they can be removed exactly, without the key owner.
 struct Retained {
@@ -160,11 +164,12 @@ HEFT_EXPORT absl::StatusOr<VerifyResult> VerifyGallery(const std::string& galler
                                                        const Model* model = nullptr,
                                                        const Monitor& monitor = {});
 
-// CompactGallery: does the maintenance that needs no key owner. It rebuilds damaged blocks whose
-// templates are all in the journal, moves the journal into the blocks, and overwrites deleted data.
+// CompactGallery: does the maintenance that needs no key owner. It writes damaged records again,
+// rebuilds damaged blocks whose templates are all in the journal, moves the journal into the blocks, and overwrites deleted data.
 // Blocks that stay sparse need AskRenewal with `compact`.
 struct CompactResult {
   uint64_t mended = 0;                         // damaged blocks that were rebuilt
+  uint64_t records = 0;  // damaged records that were written again or dropped
   std::vector<DamagedBlock> damaged;           // blocks that are still damaged
   std::vector<std::vector<uint8_t>> receipts;  // receipts that were due
   absl::Status overwritten;                    // as RemoveResult::overwritten

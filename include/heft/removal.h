@@ -71,6 +71,13 @@ HEFT_EXPORT absl::StatusOr<RemoveResult> RemoveExpired(const Server& server,
 HEFT_EXPORT absl::StatusOr<RemoveResult> RollBack(const Server& server, const std::string& gallery,
                                                   uint64_t generation);
 
+// RejectPending: deletes pending enrolments, by their entries (PendingEnrolment), and overwrites
+// their bytes. For those that are damaged, which the key owner cannot decide. kNotFound for an entry
+// that is not pending; nothing is changed then.
+HEFT_EXPORT absl::StatusOr<RemoveResult> RejectPending(const Server& server,
+                                                       const std::string& gallery,
+                                                       std::span<const Digest> entries);
+
 struct RenewalOptions {
   bool compact = false;  // also merges sparse blocks
 };

@@ -87,13 +87,20 @@ struct EnrolResult {
 };
 
 // AdmitResult: templates that an admission added to the gallery or rejected, and the gallery's
-// size. Rejected templates are deleted.
+// size. Rejected templates are deleted. All of that is committed, also where a later step failed.
 struct AdmitResult {
   size_t admitted = 0;
   size_t rejected = 0;
   size_t waiting = 0;
   size_t templates = 0;
   size_t blocks = 0;
+  // Pending enrolments that are damaged, by their entries. They were not admitted and stay pending
+  // until RejectPending.
+  std::vector<Digest> damaged = {};
+  // Why rejected or replaced templates could not be overwritten yet (RemoveResult::overwritten).
+  absl::Status overwritten = {};
+  // Why the signed state could not be kept for audits: a second call tries again.
+  absl::Status kept = {};
 };
 
 // kAdmissionLife: how many seconds a request for admission and its answer are valid.
@@ -191,10 +198,11 @@ class HEFT_EXPORT Server {
                                                             std::span<const SampleFile> files,
                                                             const EnrolOptions& options) const;
 
-  // All pending templates, for KeyOwner::Admit.
+  // All pending templates, for KeyOwner::Admit. Damaged enrolments are left out; DamagedRecords of
+  // the same gallery names them.
   absl::StatusOr<std::vector<uint8_t>> Pending(const Gallery& gallery) const;
   // Applies an admission that a key owner of `trust` signed: approved templates join the gallery,
-  // all or none, and rejected ones are deleted. A second call changes nothing. Errors of OpenSigned
+  // all or none, and rejected ones are deleted and overwritten. A second call changes nothing. Errors of OpenSigned
   // and Enrol; kFailedPrecondition for another gallery.
   absl::StatusOr<AdmitResult> Admit(const std::string& folder, std::span<const uint8_t> admission,
                                     std::string_view what, const Trust& trust,

@@ -199,7 +199,7 @@ print(gallery.server_key)
 
 def test_a_wait_for_the_server_key_holds_nobody_up(world: World, gallery: str) -> None:
     world.enrol(gallery)
-    for name in ("server.key", "server.pub"):
+    for name in ("server.key", "server.pub", "keys.made"):
         (pathlib.Path(gallery) / name).unlink()
     done = subprocess.run([sys.executable, "-c", HELD_UP, gallery], stdout=subprocess.PIPE, text=True,
                           timeout=120)

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes.h"
 #include "base/status.h"
 #include "heft/gallery_admin.h"
 #include "heft/runtime.h"
@@ -103,6 +104,24 @@ absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
   const auto engine = engine_->Get();
   HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
                         engine->server.Admit(address, admission, "admission", *engine->trust));
+  if (!done.overwritten.ok()) {
+    const std::lock_guard lock(mutex_);
+    owed_.insert(gallery);
+  }
+  for (const auto& [what, why] : {std::pair("could not be overwritten yet", done.overwritten),
+                                  std::pair("could not be kept for audits", done.kept)}) {
+    if (why.ok()) continue;
+    LogLine(LogLevel::kWarning,
+            absl::StrCat("an admission is committed, but its rejected templates, or the signed "
+                         "state, ",
+                         what),
+            {{"gallery", gallery}, {"why", std::string(why.message())}});
+  }
+  for (const Digest& entry : done.damaged) {
+    LogLine(LogLevel::kError,
+            "a pending enrolment is damaged: heft-server gallery remove --entry",
+            {{"gallery", gallery}, {"entry", HexString(entry)}});
+  }
   if (done.admitted + done.rejected > 0) {
     metrics_->Add("heft_admitted_total", {{"verdict", "admitted"}},
                   static_cast<double>(done.admitted));
@@ -125,6 +144,11 @@ absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
   }
   changed_.notify_all();
   return done;
+}
+
+bool Exchange::TakeOwed(const std::string& gallery) {
+  const std::lock_guard lock(mutex_);
+  return owed_.erase(gallery) > 0;
 }
 
 absl::StatusOr<bool> Exchange::Admit(const std::string& gallery) {

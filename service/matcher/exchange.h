@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -62,6 +63,9 @@ class Exchange {
   absl::StatusOr<AdmitResult> Apply(const std::string& gallery, std::span<const uint8_t> admission,
                                     const std::string& request_id);
 
+  // TakeOwed: whether an admission's rejected templates wait to be overwritten; true once each.
+  bool TakeOwed(const std::string& gallery);
+
   // Renewed: the result of one renewal or several.
   struct Renewed {
     uint64_t blocks = 0, freed = 0, moved = 0, erased = 0, leaving = 0;
@@ -107,6 +111,7 @@ class Exchange {
   std::string asked_as_;  // the last admission's request id; only of the thread
   uint64_t changes_ = 0;
   std::map<std::string, std::vector<std::vector<uint8_t>>> heads_;  // by gallery, to be kept
+  std::set<std::string> owed_;
   std::map<std::string, uint64_t> signed_;     // generation whose state the key owner has signed
   std::map<std::string, std::string> failed_;  // why the last errand did; logged once
   std::thread thread_;

@@ -114,6 +114,8 @@ absl::StatusOr<SignedReply> Identify(MatcherState* state, const Probe& probe) {
   const auto damaged = DamagedBlocks(*matched.gallery);
   state->metrics->Set("heft_damaged_blocks", {{"gallery", probe.gallery}},
                       static_cast<double>(damaged.size()));
+  state->metrics->Set("heft_damaged_records", {{"gallery", probe.gallery}},
+                      static_cast<double>(DamagedRecords(*matched.gallery).size()));
   return Sign(*state, probe, *matched.gallery, matched.reply);
 }
 

@@ -119,6 +119,7 @@ absl::Status Upkeep::Settle(const std::string& gallery, Known* known) {
     generation = newest.generation();
   }
   if (generation != known->settled) HEFT_RETURN_IF_ERROR(RenewLeaving(gallery, address, known));
+  known->owed = exchange_->TakeOwed(gallery) || known->owed;
   if (!known->owed) return absl::OkStatus();
   HEFT_RETURN_IF_ERROR(EraseRemains(address).status());
   known->owed = false;

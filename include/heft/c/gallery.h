@@ -68,7 +68,7 @@ HEFT_C_API heft_status heft_gallery_waiting(const char* name, heft_result** resu
 HEFT_C_API heft_status heft_gallery_verify(const char* name, const heft_model* model,
                                            heft_monitor monitor, void* user, heft_result** result,
                                            heft_error** error);
-// CompactGallery: mended, damaged [{block, why}], blocks, sparse, leaving, receipts [hex],
+// CompactGallery: mended, records, damaged [{block, why}], blocks, sparse, leaving, receipts [hex],
 // overwritten (why not yet; empty: done).
 HEFT_C_API heft_status heft_gallery_compact(const heft_matcher* matcher, const char* name,
                                             heft_result** result, heft_error** error);

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gallery/checked_store.h"
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "base/checksum.h"
+#include "base/envelope.h"
+
+namespace heft {
+namespace {
+
+constexpr size_t kChecksumBytes = 8;
+// kCopyMark: the first byte of a copy's key. Names of galleries do not begin with it, and
+// galleries' numbers are smaller. So copies are far from what they are copies of.
+constexpr uint8_t kCopyMark = 0xFF;
+
+bool IsChecked(Table table) { return table != Table::kBlocks; }
+bool IsCopy(ByteSpan key) { return !key.empty() && key[0] == kCopyMark; }
+
+StoreKey Copied(ByteSpan key) {
+  StoreKey copy(key.size() + 1, kCopyMark);
+  std::ranges::copy(key, copy.begin() + 1);
+  return copy;
+}
+
+StoreKey Owned(ByteSpan key) { return {key.begin(), key.end()}; }
+bool Less(ByteSpan a, ByteSpan b) { return std::ranges::lexicographical_compare(a, b); }
+
+// The bytes of a gallery's number, with which all keys but the catalogue's begin.
+constexpr size_t kNumberBytes = 4;
+
+// The checksum of a record covers its table and key too, so a record at a wrong key is damaged. But
+// not the gallery's number, which differs between stores: so a copy of a gallery has equal bytes.
+uint64_t ChecksumOf(Table table, ByteSpan key, ByteSpan payload) {
+  if (IsStoredTwice(table) && IsCopy(key)) key = key.subspan(1);
+  if (table != Table::kCatalog) key = key.subspan(std::min(key.size(), kNumberBytes));
+  ByteWriter writer;
+  writer.U8(static_cast<uint8_t>(table));
+  writer.U64(FastChecksum(payload));
+  writer.Raw(key);
+  return FastChecksum(writer.bytes());
+}
+
+// The payload of a record; nothing if it is damaged.
+std::optional<ByteSpan> PayloadOf(Table table, ByteSpan key, ByteSpan value) {
+  if (!IsChecked(table)) return value;
+  if (value.size() < kChecksumBytes) return std::nullopt;
+  const ByteSpan payload = value.first(value.size() - kChecksumBytes);
+  uint64_t sum = 0;
+  std::memcpy(&sum, value.data() + payload.size(), kChecksumBytes);
+  if (sum != ChecksumOf(table, key, payload)) return std::nullopt;
+  return payload;
+}
+
+std::vector<uint8_t> WithChecksum(Table table, ByteSpan key, ByteSpan payload) {
+  const uint64_t sum = ChecksumOf(table, key, payload);
+  std::vector<uint8_t> value(payload.size() + kChecksumBytes);
+  std::ranges::copy(payload, value.begin());
+  std::memcpy(value.data() + payload.size(), &sum, kChecksumBytes);
+  return value;
+}
+
+void NoteIn(const std::shared_ptr<DamageLog>& log, Table table, ByteSpan key, bool intact) {
+  if (log != nullptr) log->Note({table, Owned(key), intact});
+}
+
+absl::StatusOr<std::optional<ByteSpan>> GetChecked(const StoreReader& reader, Table table,
+                                                   ByteSpan key,
+                                                   const std::shared_ptr<DamageLog>& log) {
+  HEFT_ASSIGN_OR_RETURN(const auto value, reader.Get(table, key));
+  if (value) {
+    const auto payload = PayloadOf(table, key, *value);
+    if (payload) return payload;
+  } else if (!IsStoredTwice(table)) {
+    return std::optional<ByteSpan>();
+  }
+  if (IsStoredTwice(table)) {
+    const StoreKey copy = Copied(key);
+    HEFT_ASSIGN_OR_RETURN(const auto second, reader.Get(table, copy));
+    const auto payload = second ? PayloadOf(table, copy, *second) : std::nullopt;
+    if (payload) {
+      NoteIn(log, table, key, /*intact=*/true);
+      return payload;
+    }
+    if (!value && !second) return std::optional<ByteSpan>();
+  }
+  NoteIn(log, table, key, /*intact=*/false);
+  return absl::DataLossError(Describe({table, Owned(key), false}));
+}
+
+// The keys of intact copies from `from` on: of one gallery, or of all if `from` has no gallery.
+absl::StatusOr<std::vector<StoreKey>> CopiesFrom(const StoreReader& reader, Table table,
+                                                 ByteSpan from) {
+  const bool all = table == Table::kCatalog || from.size() < kNumberBytes;
+  const StoreKey gallery = all ? StoreKey() : Owned(from.first(kNumberBytes));
+  std::vector<StoreKey> keys;
+  HEFT_RETURN_IF_ERROR(reader.Scan(table, Copied(from), [&](ByteSpan key, ByteSpan value) {
+    if (!IsCopy(key)) return false;
+    const ByteSpan of = key.subspan(1);
+    if (!all &&
+        (of.size() < kNumberBytes || !std::ranges::equal(of.first(kNumberBytes), gallery))) {
+      return false;
+    }
+    if (PayloadOf(table, key, value)) keys.push_back(Owned(of));
+    return true;
+  }));
+  return keys;
+}
+
+// Walk: a scan that stops at each record which must be read from its copy, because `use` must not
+// call the reader.
+class Walk {
+ public:
+  Walk(const StoreReader& reader, Table table, const std::shared_ptr<DamageLog>& log,
+       const std::function<bool(ByteSpan, ByteSpan)>& use)
+      : reader_(reader), table_(table), log_(log), use_(use) {}
+
+  absl::Status From(ByteSpan from) {
+    if (IsStoredTwice(table_)) {
+      HEFT_ASSIGN_OR_RETURN(copies_, CopiesFrom(reader_, table_, from));
+    }
+    StoreKey next = Owned(from);
+    while (!over_) {
+      std::optional<StoreKey> from_copy;
+      HEFT_RETURN_IF_ERROR(reader_.Scan(table_, next, [&](ByteSpan key, ByteSpan value) {
+        return Step(key, value, &from_copy, &next);
+      }));
+      if (!from_copy) break;
+      HEFT_RETURN_IF_ERROR(Take(*from_copy));
+    }
+    for (; !over_ && at_ < copies_.size();) HEFT_RETURN_IF_ERROR(Take(copies_[at_]));
+    return absl::OkStatus();
+  }
+
+ private:
+  bool Step(ByteSpan key, ByteSpan value, std::optional<StoreKey>* from_copy, StoreKey* next) {
+    if (IsStoredTwice(table_) && IsCopy(key)) return false;
+    const bool missing = at_ < copies_.size() && Less(copies_[at_], key);
+    if (missing) {
+      *from_copy = copies_[at_];
+      *next = Owned(key);
+      return false;
+    }
+    const bool twice = at_ < copies_.size() && std::ranges::equal(copies_[at_], key);
+    if (const auto payload = PayloadOf(table_, key, value)) {
+      if (twice) ++at_;
+      over_ = !use_(key, *payload);
+      return !over_;
+    }
+    if (!twice) {
+      NoteIn(log_, table_, key, /*intact=*/false);
+      return true;
+    }
+    *from_copy = Owned(key);
+    *next = Owned(key);
+    next->push_back(0);
+    return false;
+  }
+
+  // Takes a record from its copy, which is the next one.
+  absl::Status Take(const StoreKey& key) {
+    ++at_;
+    const StoreKey copy = Copied(key);
+    HEFT_ASSIGN_OR_RETURN(const auto value, reader_.Get(table_, copy));
+    const auto payload = value ? PayloadOf(table_, copy, *value) : std::nullopt;
+    NoteIn(log_, table_, key, payload.has_value());
+    if (payload) over_ = !use_(key, *payload);
+    return absl::OkStatus();
+  }
+
+  const StoreReader& reader_;
+  const Table table_;
+  const std::shared_ptr<DamageLog>& log_;
+  const std::function<bool(ByteSpan, ByteSpan)>& use_;
+  std::vector<StoreKey> copies_;
+  size_t at_ = 0;
+  bool over_ = false;
+};
+
+// The numbers of the galleries that intact entries of the catalogue list.
+absl::StatusOr<std::set<uint32_t>> ListedNumbers(const StoreReader& reader) {
+  std::set<uint32_t> numbers;
+  const std::function<bool(ByteSpan, ByteSpan)> use = [&](ByteSpan, ByteSpan value) {
+    numbers.insert(ByteReader(value, "the catalogue").U32());
+    return true;
+  };
+  HEFT_RETURN_IF_ERROR(Walk(reader, Table::kCatalog, nullptr, use).From({}));
+  return numbers;
+}
+
+// Numbers: of galleries in a check.
+struct Numbers {
+  std::set<uint32_t> skipped;  // these are left out
+  std::set<uint32_t> known;    // records of others are at wrong keys; empty: all may be right
+};
+
+// The damage of one table.
+class TableCheck {
+ public:
+  TableCheck(const StoreReader& reader, Table table, const Numbers& numbers)
+      : reader_(reader), table_(table), numbers_(numbers) {}
+
+  absl::Status Run(std::vector<Damage>* out) {
+    HEFT_RETURN_IF_ERROR(Look());
+    std::vector<std::string> single;  // with one intact record of two
+    std::ranges::set_symmetric_difference(intact_, copies_, std::back_inserter(single));
+    // One at a wrong key is the second one of another.
+    const bool all_intact = IsStoredTwice(table_) && broken_records_ <= single.size();
+    for (const std::string& key : broken_) {
+      const bool intact = all_intact || std::ranges::binary_search(single, key);
+      out->push_back({table_, Owned(AsBytes(key)), IsStoredTwice(table_) && intact});
+    }
+    for (const std::string& key : single) {
+      if (!broken_.contains(key)) out->push_back({table_, Owned(AsBytes(key)), true});
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Look() {
+    std::optional<StoreKey> from = StoreKey();
+    while (from) {
+      const StoreKey start = *std::move(from);
+      from.reset();
+      HEFT_RETURN_IF_ERROR(reader_.Scan(table_, start, [&](ByteSpan key, ByteSpan value) {
+        const bool copy = IsStoredTwice(table_) && IsCopy(key);
+        const ByteSpan own = copy ? key.subspan(1) : key;
+        bool wrong = !PayloadOf(table_, key, value);
+        if (table_ != Table::kCatalog && own.size() >= kNumberBytes) {
+          const auto number = static_cast<uint32_t>(NumberOf(own.first(kNumberBytes)));
+          if (numbers_.skipped.contains(number)) {
+            from = HeadKey(number + 1);
+            if (copy) from = Copied(*from);
+            return false;
+          }
+          wrong = wrong || (!numbers_.known.empty() && !numbers_.known.contains(number));
+        }
+        if (wrong) {
+          broken_.emplace(own.begin(), own.end());
+          ++broken_records_;
+        } else if (IsStoredTwice(table_)) {
+          (copy ? copies_ : intact_).emplace(own.begin(), own.end());
+        }
+        return true;
+      }));
+    }
+    return absl::OkStatus();
+  }
+
+  const StoreReader& reader_;
+  const Table table_;
+  const Numbers& numbers_;
+  std::set<std::string> broken_, intact_, copies_;  // keys
+  size_t broken_records_ = 0;
+};
+
+std::string NameOf(Table table, ByteSpan key) {
+  const ByteSpan rest = key.subspan(std::min<size_t>(key.size(), 4));
+  const uint64_t number = NumberOf(rest);
+  switch (table) {
+    case Table::kCatalog:
+      return absl::StrCat("the catalogue's entry \"", std::string(key.begin(), key.end()), "\"");
+    case Table::kHead:
+      return rest.empty() ? "the gallery's head" : "the record of the key owner's journal";
+    case Table::kBlockInfo:
+      return absl::StrCat("the record of block ", number);
+    case Table::kRoster:
+      return absl::StrCat("run ", number, " of the roster (positions ", number * kRunPlaces, " to ",
+                          number * kRunPlaces + kRunPlaces - 1, ")");
+    case Table::kJournal:
+      return absl::StrCat("entry ", number, " of the journal");
+    case Table::kFolds:
+      return absl::StrCat("the record of the fold up to entry ", number);
+    case Table::kFree:
+      return absl::StrCat("the record of free position ", number);
+    case Table::kQuarantine:
+    case Table::kWaiting:
+      return absl::StrCat("the pending enrolment ", HexString(rest));
+    case Table::kReceipts:
+      return absl::StrCat("the receipt of generation ", number & ~kDueReceipt);
+    case Table::kNames:
+      return absl::StrCat("entry ", HexString(rest), " of the index of names");
+    case Table::kSamples:
+      return absl::StrCat("entry ", HexString(rest), " of the index of samples");
+    case Table::kExchanges:
+      return absl::StrCat("the open renewal ", HexString(rest));
+    case Table::kRequests:
+      return absl::StrCat("the stored answer ", HexString(rest));
+    case Table::kBlocks:
+      break;
+  }
+  return "a record";
+}
+
+std::string RemedyOf(const Damage& damage) {
+  if (damage.intact) return "its copy is used; `heft-server gallery compact` writes it again";
+  switch (damage.table) {
+    case Table::kCatalog:
+    case Table::kHead:
+    case Table::kBlockInfo:
+    case Table::kRoster:
+    case Table::kReceipts:
+      return "restore the gallery from a snapshot (`heft-server gallery restore`)";
+    case Table::kQuarantine:
+    case Table::kWaiting:
+      return "reject it (`heft-server gallery remove --entry`), and enrol again";
+    case Table::kJournal:
+      return "its template can no longer be taken back alone; `heft-server gallery compact` drops "
+             "it";
+    case Table::kExchanges:
+      return "ask for the renewal again; `heft-server gallery compact` drops it";
+    default:
+      return "`heft-server gallery compact` makes it again or drops it";
+  }
+}
+
+}  // namespace
+
+std::string Describe(const Damage& damage) {
+  return absl::StrCat(NameOf(damage.table, damage.key), " is damaged: ", RemedyOf(damage));
+}
+
+bool IsStoredTwice(Table table) {
+  switch (table) {
+    case Table::kCatalog:
+    case Table::kHead:
+    case Table::kBlockInfo:
+    case Table::kRoster:
+    case Table::kWaiting:
+    case Table::kReceipts:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void DamageLog::Note(Damage damage) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  known_[{damage.table, std::move(damage.key)}] = damage.intact;
+}
+
+std::vector<Damage> DamageLog::All() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<Damage> all;
+  for (const auto& [record, intact] : known_) all.push_back({record.first, record.second, intact});
+  return all;
+}
+
+absl::StatusOr<std::vector<Damage>> FindDamage(const StoreReader& reader,
+                                               std::optional<uint32_t> gallery) {
+  Numbers numbers;
+  if (gallery) {
+    HEFT_ASSIGN_OR_RETURN(numbers.skipped, ListedNumbers(reader));
+    const absl::Status catalogue = CheckCatalogue(reader);
+    if (!catalogue.ok() && !absl::IsDataLoss(catalogue)) return catalogue;
+    if (catalogue.ok()) {
+      numbers.known = numbers.skipped;
+      // Rows of an interrupted import (gallery/unlisted.h).
+      numbers.known.insert(numbers.known.empty() ? 1 : *numbers.known.rbegin() + 1);
+    }
+    numbers.skipped.erase(*gallery);
+  }
+  std::vector<Damage> out;
+  for (size_t i = 0; i < kTables; ++i) {
+    const Table table = static_cast<Table>(i);
+    if (!IsChecked(table)) continue;
+    HEFT_RETURN_IF_ERROR(TableCheck(reader, table, numbers).Run(&out));
+  }
+  return out;
+}
+
+absl::StatusOr<std::optional<ByteSpan>> CheckedReader::Get(Table table, ByteSpan key) const {
+  return GetChecked(*reader_, table, key, log_);
+}
+
+absl::Status CheckedReader::Scan(Table table, ByteSpan from,
+                                 const std::function<bool(ByteSpan, ByteSpan)>& use) const {
+  return Walk(*reader_, table, log_, use).From(from);
+}
+
+absl::StatusOr<std::optional<ByteSpan>> CheckedWriter::Get(Table table, ByteSpan key) const {
+  return GetChecked(*writer_, table, key, log_);
+}
+
+absl::Status CheckedWriter::Scan(Table table, ByteSpan from,
+                                 const std::function<bool(ByteSpan, ByteSpan)>& use) const {
+  return Walk(*writer_, table, log_, use).From(from);
+}
+
+absl::Status CheckedWriter::Put(Table table, ByteSpan key, ByteSpan value) {
+  if (!IsChecked(table)) return writer_->Put(table, key, value);
+  const std::vector<uint8_t> bytes = WithChecksum(table, key, value);
+  if (!IsStoredTwice(table)) return writer_->Put(table, key, bytes);
+  const StoreKey own = Owned(key);
+  HEFT_RETURN_IF_ERROR(writer_->Put(table, own, bytes));
+  return writer_->Put(table, Copied(own), bytes);
+}
+
+absl::Status CheckedWriter::Delete(Table table, ByteSpan key) {
+  const StoreKey copy = Copied(key);
+  HEFT_RETURN_IF_ERROR(writer_->Delete(table, key));
+  return IsStoredTwice(table) ? writer_->Delete(table, copy) : absl::OkStatus();
+}
+
+absl::Status CheckCatalogue(const StoreReader& reader) {
+  std::vector<Damage> damage;
+  const Numbers all;
+  HEFT_RETURN_IF_ERROR(TableCheck(reader, Table::kCatalog, all).Run(&damage));
+  for (const Damage& one : damage) {
+    if (!one.intact) return absl::DataLossError(Describe(one));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<CheckedReader>> ReadChecked(const Store& store,
+                                                           std::shared_ptr<DamageLog> log) {
+  HEFT_ASSIGN_OR_RETURN(auto reader, store.Read());
+  return std::make_unique<CheckedReader>(std::move(reader), std::move(log));
+}
+
+absl::StatusOr<std::unique_ptr<CheckedWriter>> WriteChecked(Store* store, const StoreLock& lock,
+                                                            std::shared_ptr<DamageLog> log) {
+  HEFT_ASSIGN_OR_RETURN(auto writer, store->Write(lock));
+  return std::make_unique<CheckedWriter>(std::move(writer), std::move(log));
+}
+
+}  // namespace heft
