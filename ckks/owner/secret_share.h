@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// SecretShare: a secret key that nobody holds alone. The secret is shared by Shamir's scheme (CACM
-// 22(11), 1979) modulo each prime, in NTT form, at the points 1 ... owners. An opening takes
+// SecretShare: a secret key that no owner holds alone. The secret is shared by Shamir's scheme
+// (CACM 22(11), 1979) modulo each prime, in NTT form, at the points 1 ... owners. An opening takes
 // `threshold` owners, a named set T of them: owner i gives the partial opening
 //
 //   p_i = lambda_i s_i c_1 + e_i   with   sum over T of lambda_i s_i = s,
