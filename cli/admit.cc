@@ -9,6 +9,7 @@
 #include "heft/openings.h"
 #include "program/common.h"
 #include "program/owner/key_owner_answer.h"
+#include "program/server_options.h"
 
 namespace heft::cli {
 namespace {
@@ -17,6 +18,8 @@ struct AdmitOptions : AnswerOptions {
   AdmissionPolicy policy;
   std::vector<std::string> entries, reject_entries;
   std::string shards;
+  std::vector<uint32_t> owners;    // gives a part, for the others of these
+  std::vector<std::string> parts;  // of other owners
 };
 
 absl::Status RunAdmit(const Common& common, const AdmitOptions& options) {
@@ -28,8 +31,19 @@ absl::Status RunAdmit(const Common& common, const AdmitOptions& options) {
   if (!options.shards.empty()) {
     HEFT_ASSIGN_OR_RETURN(policy.shards, ShardList::Load(options.shards));
   }
+  if (!options.owners.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> part,
+                          asked.owner.AdmitPart(asked.request, options.in, options.owners, policy));
+    HEFT_RETURN_IF_ERROR(WriteResult(options.out, part));
+    Print(common, {{"out", options.out}, {"bytes", part.size()}, {"owners", options.owners}},
+          absl::StrCat("partial opening, for the owner who combines: ", options.out));
+    return absl::OkStatus();
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto given, ReadSampleFiles(options.parts, kMaxReplySize));
+  std::vector<ReplyFile> parts;
+  for (const SampleFile& file : given) parts.push_back({file.bytes, file.name});
   HEFT_ASSIGN_OR_RETURN(const Admissions done,
-                        asked.owner.Admit(asked.request, options.in, policy));
+                        asked.owner.Admit(asked.request, options.in, policy, parts));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, done.signed_admission));
   Described told = DescribeAdmissions(done);
   Json json = {{"out", options.out}};
@@ -84,6 +98,11 @@ void AddAdmit(Command app) {
   command.Add("--shards", &options->shards,
               "shard list of the gallery to which this bucket belongs: people who belong to "
               "another bucket are rejected");
+  const Option owners = command.Add(
+      "--owners", &options->owners,
+      "shared key: give a partial opening to one of these owners, this one among them, instead");
+  command.Add("--part", &options->parts, "shared key: the partial openings of the other owners")
+      .Excludes(owners);
   command.Add("--new-only", &options->policy.new_identities_only,
               "reject further templates of enrolled people, even with an authorisation");
 }

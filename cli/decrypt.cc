@@ -28,6 +28,9 @@ struct Options {
   std::string gallery;
   bool average = false;
   bool signed_gallery = false;
+  std::vector<uint32_t> owners;    // gives a part, for the others of these
+  std::vector<std::string> parts;  // of other owners
+  std::string out;
 };
 
 // Expectation: the question that the replies must answer.
@@ -72,10 +75,31 @@ absl::Status Check(const Options& options) {
                    "--beyond-cap allows more"));
 }
 
+std::optional<Flooding> FloodingOf(const Options& options) {
+  if (!options.flood_bits) return std::nullopt;
+  return Flooding{*options.flood_bits, options.flooding.openings};
+}
+
+// GivePart: this owner's part of what Open would open, for another owner.
+absl::Status GivePart(const Common& common, const Options& options, const KeyOwner& owner,
+                      const Replies& replies) {
+  if (options.out.empty()) {
+    return absl::InvalidArgumentError("--owners makes a partial opening: give --out, its file");
+  }
+  const std::optional<Flooding> flooding = FloodingOf(options);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> part,
+                        options.scores
+                            ? owner.OpenPart(replies, options.owners, options.top, flooding)
+                            : owner.OpenPart(replies, options.owners, options.rule, flooding));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, part));
+  Print(common, {{"out", options.out}, {"bytes", part.size()}, {"owners", options.owners}},
+        absl::StrCat("partial opening, for the owner who combines: ", options.out));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Described> Open(const Common& common, const Options& options, const KeyOwner& owner,
                                const Replies& replies) {
-  std::optional<Flooding> flooding;
-  if (options.flood_bits) flooding = {*options.flood_bits, options.flooding.openings};
+  const std::optional<Flooding> flooding = FloodingOf(options);
   if (!options.scores) {
     HEFT_ASSIGN_OR_RETURN(const Decision decision, owner.Decide(replies, options.rule, flooding));
     return DescribeDecision(decision);
@@ -104,10 +128,14 @@ absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const auto given, ReadSampleFiles(options.in, kMaxReplySize));
   std::vector<ReplyFile> files;
   for (const SampleFile& file : given) files.push_back({file.bytes, file.name});
-  const Replies replies = {files, shards ? &*shards : nullptr};
+  HEFT_ASSIGN_OR_RETURN(const auto given_parts, ReadSampleFiles(options.parts, kMaxReplySize));
+  std::vector<ReplyFile> parts;
+  for (const SampleFile& file : given_parts) parts.push_back({file.bytes, file.name});
+  const Replies replies = {files, shards ? &*shards : nullptr, parts};
   HEFT_ASSIGN_OR_RETURN(const ExpectedAnswer expected, Expectation(options));
   HEFT_RETURN_IF_ERROR(CheckAnswer(replies, expected));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadStrictOwner(model, options, std::move(trust)));
+  if (!options.owners.empty()) return GivePart(common, options, owner, replies);
   HEFT_ASSIGN_OR_RETURN(const Described described, Open(common, options, owner, replies));
   Print(common, described);
   return absl::OkStatus();
@@ -129,6 +157,18 @@ void AddRule(Command command, DecisionRule* rule) {
            "rate (FPIR) in a gallery of this size, e.g. 1e-2")
       .Range(0, 1)
       .Excludes(threshold);
+}
+
+// AddParts: of a shared key.
+void AddParts(Command command, Options* options) {
+  const Option owners = command.Add(
+      "--owners", &options->owners,
+      "shared key: give a partial opening to one of these owners, this one among them, instead");
+  command.Add("-o,--out", &options->out, "the partial opening's file").Needs(owners);
+  command
+      .Add("--part", &options->parts,
+           "shared key: the partial openings of the other owners, made with the same options")
+      .Excludes(owners);
 }
 
 // AddFlooding: how many openings noise is to hide, and how well.
@@ -195,6 +235,7 @@ void AddDecrypt(Command app) {
            absl::StrCat("publish more than ", kPublishedCandidates, " candidates"))
       .Needs(scores);
   AddFlooding(command, options.get());
+  AddParts(command, options.get());
 }
 
 }  // namespace heft::cli

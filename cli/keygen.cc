@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "absl/strings/str_cat.h"
 #include "cli/commands.h"
+#include "heft/inspect.h"
+#include "heft/shared_key.h"
 #include "program/common.h"
 #include "program/owner/key_options.h"
 
@@ -9,7 +12,41 @@ namespace {
 struct Options {
   std::string model, out, secret_key;
   SealOptions seal;
+  uint32_t owners = 1, threshold = 0;
+  std::vector<std::string> owner_passphrases;
 };
+
+// Passphrases of the owners' shares: from their files, or asked for one after another.
+std::vector<PassphraseSource> OwnerPassphrases(const Options& options) {
+  std::vector<PassphraseSource> out;
+  for (const std::string& file : options.owner_passphrases) {
+    out.push_back([file] { return ReadPassphrase(file, /*confirm=*/true); });
+  }
+  if (options.seal.ask) out.resize(options.owners, NewPassphrase(options.seal));
+  return out;
+}
+
+absl::Status RunCeremony(const Common& common, const Options& options, const Model& model) {
+  if (!options.seal.file.empty()) {
+    return absl::InvalidArgumentError(
+        "each owner has a passphrase of its own: give --owner-passphrase-file for each, not "
+        "--passphrase-file");
+  }
+  const std::vector<PassphraseSource> passphrases = OwnerPassphrases(options);
+  HEFT_ASSIGN_OR_RETURN(const SharedKeySet set,
+                        MakeSharedKeySet(model, options.out, options.owners, options.threshold,
+                                         passphrases, common.monitor));
+  if (passphrases.empty()) WarnOfUnsealed(common, options.seal);
+  std::string text = KeySetText(set.keys);
+  for (const std::string& share : set.shares) {
+    absl::StrAppend(&text, "share (for its owner, keep it secret): ", share, ", ",
+                    HumanBytes(set.share_bytes), "\n");
+  }
+  absl::StrAppend(&text, "record (for all owners): ", set.ceremony, "\n", options.threshold, " of ",
+                  options.owners, " owners open; the secret key itself was wiped\n");
+  Print(common, SharedKeySetJson(set), text);
+  return absl::OkStatus();
+}
 
 // New public keys for the secret key that is given.
 absl::StatusOr<KeySet> MakeForExisting(const Common& common, const Options& options,
@@ -23,6 +60,7 @@ absl::StatusOr<KeySet> MakeForExisting(const Common& common, const Options& opti
 
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
+  if (options.owners > 1) return RunCeremony(common, options, model);
   HEFT_ASSIGN_OR_RETURN(
       const KeySet set,
       options.secret_key.empty()
@@ -46,9 +84,24 @@ void AddKeygen(Command app) {
            "enrolment.keys")
       .Required();
   AddSealOptions(command, "", &options->seal);
-  command.Add("--secret-key", &options->secret_key,
-              "make new encryption and evaluation keys for this secret key, for a model with other "
-              "rotations");
+  const Option secret = command.Add(
+      "--secret-key", &options->secret_key,
+      "make new encryption and evaluation keys for this secret key, for a model with other "
+      "rotations");
+  const Option owners =
+      command
+          .Add("--owners", &options->owners,
+               "share the new key among this many owners, OUT/owner-1 and so on; the model must be "
+               "of profile flooded")
+          .Range(1, 5)
+          .Excludes(secret);
+  command.Add("--threshold", &options->threshold, "how many owners an opening takes")
+      .Range(2, 3)
+      .Needs(owners);
+  command
+      .Add("--owner-passphrase-file", &options->owner_passphrases,
+           "first line: passphrase of an owner's share; one file for each owner")
+      .Needs(owners);
 }
 
 }  // namespace heft::cli

@@ -18,6 +18,8 @@ int main(int argc, char** argv) {
     AddTrain(app);
     AddCalibrate(app);
     AddKeygen(app);
+    AddCheckShare(app);
+    AddReshare(app);
     AddEncrypt(app);
     AddAuthorise(app);
     AddAdmit(app);

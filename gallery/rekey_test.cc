@@ -110,7 +110,8 @@ class RekeyTest : public ::testing::Test {
     const Gallery::Impl gallery = *party.server->OpenGallery(directory, false);
     auto scores = party.server->Identify(gallery, Set(party, {0}, true), {});
     EXPECT_TRUE(scores.ok()) << scores.status();
-    const KeyOwner owner = testing::AllowScores(*KeyOwner::Impl::Own(*model_, Copy(party.secret)));
+    const KeyOwner owner =
+        testing::AllowScores(*KeyOwner::Impl::Own(*model_, SecretKeys(Copy(party.secret))));
     auto slots =
         Inside::Of(owner).OpenRawSlotsUnsafe(SerializeScores(context(), *scores), "scores");
     EXPECT_TRUE(slots.ok()) << slots.status();
@@ -279,7 +280,7 @@ TEST_F(RekeyTest, TheOldKeyDecryptsNothing) {
   ASSERT_TRUE(RekeyGallery(&gallery, *instance_, Key(old_->secret, next_->secret)).ok());
   const EncryptedScores scores = *next_->server->Identify(
       *next_->server->OpenGallery(directory_, false), Set(*next_, {0}, true), {});
-  const KeyOwner owner = *KeyOwner::Impl::Own(*model_, Copy(old_->secret));
+  const KeyOwner owner = *KeyOwner::Impl::Own(*model_, SecretKeys(Copy(old_->secret)));
   EXPECT_EQ(owner.Open(SerializeScores(context(), scores), "scores").status().code(),
             absl::StatusCode::kFailedPrecondition);
   // Nor can the old scores be decrypted by the new key directly: the result is uniform, so as large

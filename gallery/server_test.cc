@@ -212,8 +212,8 @@ TEST_F(ServerTest, OtherModelKeyOrParametersAreRefused) {
   EXPECT_EQ(Code(server_->Identify(gallery, *set, {})), absl::StatusCode::kFailedPrecondition);
 
   auto scores = server_->Identify(gallery, Set({1}, {"x"}), {});
-  const KeyOwner wrong =
-      *KeyOwner::Impl::Own(*model_, *ckks::SecretKey::Generate(*instance_->context, rng));
+  const KeyOwner wrong = *KeyOwner::Impl::Own(
+      *model_, SecretKeys(*ckks::SecretKey::Generate(*instance_->context, rng)));
   EXPECT_EQ(Code(wrong.Open(SerializeScores(*instance_->context, *scores), "scores")),
             absl::StatusCode::kFailedPrecondition);
 

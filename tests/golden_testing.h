@@ -58,9 +58,9 @@ class GoldenTest : public ::testing::Test {
   }
   KeyOwner Owner() const { return Owner(secret_); }
   KeyOwner Owner(const ckks::SecretKey& secret) const {
-    return testing::AllowScores(Ok(KeyOwner::Impl::Own(
-        model_,
-        Ok(ckks::SecretKey::FromCoefficients(context(), secret.key_id(), secret.coefficients())))));
+    return testing::AllowScores(
+        Ok(KeyOwner::Impl::Own(model_, SecretKeys(Ok(ckks::SecretKey::FromCoefficients(
+                                           context(), secret.key_id(), secret.coefficients()))))));
   }
   // The server of a key.
   std::unique_ptr<Server::Impl> ServerOf(const ckks::SecretKey& secret) const {

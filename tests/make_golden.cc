@@ -191,7 +191,8 @@ absl::Status WriteAudited(const std::string& folder, const Instance& instance, c
   HEFT_ASSIGN_OR_RETURN(
       ckks::SecretKey own,
       ckks::SecretKey::FromCoefficients(*instance.context, secret.key_id(), secret.coefficients()));
-  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, KeyOwner::Impl::Own(model, std::move(own)));
+  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner,
+                        KeyOwner::Impl::Own(model, SecretKeys(std::move(own))));
   HEFT_ASSIGN_OR_RETURN(AdmissionRequest pending, server->Pending(inside));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, owner.Signer());
   HEFT_ASSIGN_OR_RETURN(pending.head,

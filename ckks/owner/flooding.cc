@@ -42,7 +42,8 @@ absl::Status CheckFloodingRoom(const Params& params, const Ciphertext& ciphertex
         absl::StrFormat("noise flooding for %d bits and %d queries: at least %d bits and 1 query",
                         options.security_bits, options.queries, kLeastSecurity));
   }
-  const double deviation = FloodingDeviation(params, ciphertext.noise.error, options);
+  const double deviation =
+      std::sqrt(options.parts) * FloodingDeviation(params, ciphertext.noise.error, options);
   const double slot_error = std::sqrt(params.n()) * deviation / ciphertext.scale;
   if (slot_error > options.largest_error) {
     return absl::FailedPreconditionError(absl::StrFormat(
@@ -62,6 +63,20 @@ absl::Status CheckFloodingRoom(const Params& params, const Ciphertext& ciphertex
   return absl::OkStatus();
 }
 
+void AddFlood(const Context& context, double deviation, Csprng& rng, ring::RnsPoly* poly) {
+  std::vector<int64_t> flood = SampleGaussian(context.n(), deviation, rng);
+  AlignedVector<uint32_t> residues(context.n());
+  for (size_t l = 0; l < poly->limbs(); ++l) {
+    const ring::Modulus& q = context.modulus(l);
+    for (size_t i = 0; i < residues.size(); ++i) residues[i] = q.ReduceSigned(flood[i]);
+    context.ntt(l).Forward(residues);
+    uint32_t* v = poly->limb(l).data();
+    ring::ActiveKernels().add(v, v, residues.data(), residues.size(), q);
+  }
+  SecureWipe(flood.data(), flood.size() * sizeof(flood[0]));
+  SecureWipe(residues.data(), residues.size() * sizeof(residues[0]));
+}
+
 absl::StatusOr<Plaintext> DecryptFlooded(const Context& context, const Ciphertext& ciphertext,
                                          const SecretKey& secret, const FloodingOptions& options) {
   const Params& params = context.params();
@@ -69,17 +84,7 @@ absl::StatusOr<Plaintext> DecryptFlooded(const Context& context, const Ciphertex
   const double deviation = FloodingDeviation(params, ciphertext.noise.error, options);
   Plaintext out = Decrypt(context, ciphertext, secret);
   Csprng rng;
-  std::vector<int64_t> flood = SampleGaussian(context.n(), deviation, rng);
-  AlignedVector<uint32_t> residues(context.n());
-  for (size_t l = 0; l < out.poly.limbs(); ++l) {
-    const ring::Modulus& q = context.modulus(l);
-    for (size_t i = 0; i < residues.size(); ++i) residues[i] = q.ReduceSigned(flood[i]);
-    context.ntt(l).Forward(residues);
-    uint32_t* v = out.poly.limb(l).data();
-    ring::ActiveKernels().add(v, v, residues.data(), residues.size(), q);
-  }
-  SecureWipe(flood.data(), flood.size() * sizeof(flood[0]));
-  SecureWipe(residues.data(), residues.size() * sizeof(residues[0]));
+  AddFlood(context, deviation, rng, &out.poly);
   out.noise.error = Combine(out.noise.error, std::sqrt(params.n()) * deviation);
   return out;
 }

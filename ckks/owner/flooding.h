@@ -16,13 +16,14 @@ struct FloodingOptions {
   int security_bits = 30;       // statistical, at least 30
   uint64_t queries = 1;         // decryptions that an adversary may see
   double largest_error = 1e-3;  // permitted error of a slot, root mean square
+  uint32_t parts = 1;           // independent floods in the sum: of partial openings
 };
 
 // FloodingDeviation: standard deviation of a coefficient's flooding noise, in integer units:
 // sqrt(12 queries) 2^(security_bits / 2) times the ciphertext's own error, `slot_error`
 // (ckks/noise.h) over sqrt(n). This is the formula of OpenFHE's NOISE_FLOODING_DECRYPT, after Li,
 // Micciancio, Schultz and Sorrell, CRYPTO 2022; like OpenFHE it uses a static estimate of the
-// error.
+// error. It is that of one part; the sum of `parts` has sqrt(parts) times as much.
 double FloodingDeviation(const Params& params, double slot_error, const FloodingOptions& options);
 
 // CheckFloodingRoom: whether the noise for the estimate of `ciphertext` fits. kInvalidArgument for
@@ -30,6 +31,10 @@ double FloodingDeviation(const Params& params, double slot_error, const Flooding
 // `largest_error`, or wrap around the modulus.
 absl::Status CheckFloodingRoom(const Params& params, const Ciphertext& ciphertext,
                                const FloodingOptions& options);
+
+// AddFlood: adds fresh Gaussian noise of this deviation to the coefficients of `poly`, which is in
+// NTT form, modulo the first primes.
+void AddFlood(const Context& context, double deviation, Csprng& rng, ring::RnsPoly* poly);
 
 // DecryptFlooded: decrypts with flooding noise for that estimate. Errors of CheckFloodingRoom.
 absl::StatusOr<Plaintext> DecryptFlooded(const Context& context, const Ciphertext& ciphertext,

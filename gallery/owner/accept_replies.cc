@@ -80,14 +80,14 @@ absl::Status CheckForms(const Rings& rings, const EncryptedScores& scores, std::
 // and the other half of what an adversary may learn is left to the proofs of admissions. The noise
 // that a file states is its writer's word: it is at least what an honest reply has.
 absl::StatusOr<ckks::FloodingOptions> PrepareFlooding(const Instance& instance,
-                                                      const Flooding& flooding,
+                                                      const Flooding& flooding, uint32_t parts,
                                                       std::vector<ReadReply>* replies) {
   const ckks::Params& params = instance.params();
   const FusionPlan& plan = instance.plan;
   uint64_t ciphertexts = 0;
   for (const ReadReply& reply : *replies) ciphertexts += reply.scores.replies.size() + 1;
-  const ckks::FloodingOptions options = {flooding.security_bits,
-                                         2 * flooding.openings * ciphertexts};
+  ckks::FloodingOptions options = {flooding.security_bits, 2 * flooding.openings * ciphertexts};
+  options.parts = parts;
   auto prepare = [&](ckks::Ciphertext& c, double error) {
     if (c.size() != 2) {
       return absl::FailedPreconditionError(
@@ -134,7 +134,7 @@ absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const ReplyFile& file) const {
   out.request = trusted.request;
   EncryptedScores& scores = out.scores;
   HEFT_ASSIGN_OR_RETURN(scores, ParseScores(*instance().context, trusted.file, what));
-  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_.key_id(), scores.key_id, what));
+  HEFT_RETURN_IF_ERROR(CheckKeyId(key_id(), scores.key_id, what));
   HEFT_ASSIGN_OR_RETURN(out.heads, OpenHeads(scores.head, what));
   if (scores.model_id != model_.Id()) {
     return absl::FailedPreconditionError(
@@ -189,7 +189,8 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
   const bool verification = first.scores.kind == ScoreKind::kVerification;
   Opening& opening = out.opening;
   if (flooding) {
-    HEFT_ASSIGN_OR_RETURN(out.flooding, PrepareFlooding(instance(), *flooding, &out.replies));
+    HEFT_ASSIGN_OR_RETURN(out.flooding,
+                          PrepareFlooding(instance(), *flooding, Parts(), &out.replies));
     opening.most = flooding->openings;
   }
   opening.model = first.scores.model_id;

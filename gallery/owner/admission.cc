@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "base/secure.h"
+#include "base/signed_file.h"
 #include "fusion/errors.h"
 #include "fusion/key_files.h"
 #include "fusion/norm_proof.h"
@@ -64,53 +65,54 @@ bool Decides(const AdmissionPolicy& policy, const EnrolmentCheck& check) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenProof(const Instance& ring,
-                                                                     const ckks::SecretKey& key,
+absl::StatusOr<KeyOwner::Impl::Proof> KeyOwner::Impl::PreparedProof(RingName ring,
+                                                                    const ckks::Ciphertext& proof,
+                                                                    double noise) const {
+  const ckks::Params& matching = rings_.matching.params();
+  const FusionPlan& plan = rings_.matching.plan;
+  HEFT_RETURN_IF_ERROR(CheckProofForm(proof, ScoreLimbs(matching), NormProofScale(matching, plan)));
+  Proof out = {ring, proof, {}};
+  if (!flooded_) return out;
+  // A proof of the larger ring errs as that of the small one, of a slot twice as much.
+  const ckks::Params& own = ring == RingName::kMatching ? matching : rings_.enrolment.params();
+  const double degrees = double(own.n()) / matching.n();
+  const double least = degrees * NormProofError(matching, plan) * proof.scale;
+  // Of a sound template, whatever the file says: another one may wrap around, and is refused.
+  out.ciphertext.noise.message = 2 * TemplateNormInterval(model_).hi;
+  out.ciphertext.noise.error = std::max(proof.noise.error, least);
+  out.flooding = {Flooding().security_bits, 2 * kFloodedProofs / Parts(), noise, Parts()};
+  return out;
+}
+
+absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenProof(const Opener& opener,
+                                                                     RingName ring,
                                                                      const ckks::Ciphertext& proof,
                                                                      double noise) const {
-  ckks::Plaintext plain;
-  if (flooded_) {
-    // A proof of the larger ring errs as that of the small one, of a slot twice as much.
-    const double degrees = double(ring.params().n()) / rings_.matching.params().n();
-    const double least =
-        degrees * NormProofError(rings_.matching.params(), rings_.matching.plan) * proof.scale;
-    ckks::Ciphertext c = proof;
-    // Of a sound template, whatever the file says: another one may wrap around, and is refused.
-    c.noise.message = 2 * TemplateNormInterval(model_).hi;
-    c.noise.error = std::max(c.noise.error, least);
-    HEFT_ASSIGN_OR_RETURN(
-        plain, ckks::DecryptFlooded(*ring.context, c, key,
-                                    {Flooding().security_bits, 2 * kFloodedProofs, noise}));
-  } else {
-    plain = ckks::Decrypt(*ring.context, proof, key);
-  }
-  std::vector<ckks::Complex> slots = ring.encoder->Decode(plain);
+  HEFT_ASSIGN_OR_RETURN(const Proof prepared, PreparedProof(ring, proof, noise));
+  HEFT_ASSIGN_OR_RETURN(ckks::Plaintext plain,
+                        opener.Open(ring, prepared.ciphertext, prepared.flooding));
+  const Instance& instance = ring == RingName::kMatching ? rings_.matching : rings_.enrolment;
+  std::vector<ckks::Complex> slots = instance.encoder->Decode(plain);
   SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
   return slots;
 }
 
-std::vector<Finding> KeyOwner::Impl::Flaws(const EnrolmentCheck& check) const {
+std::vector<Finding> KeyOwner::Impl::Flaws(const EnrolmentCheck& check,
+                                           const Opener& opener) const {
   const Interval interval = TemplateNormInterval(model_);
-  const double scale = NormProofScale(rings_.matching.params(), rings_.matching.plan);
-  const size_t limbs = ScoreLimbs(rings_.matching.params());
   std::vector<Finding> flaws(check.templates.size());
   auto note = [&](size_t i, const absl::StatusOr<double>& norm) {
     if (flaws[i].sound()) flaws[i] = Flaw(norm, interval);
   };
-  auto open = [&](const Instance& ring, const ckks::SecretKey& key, const ckks::Ciphertext& c,
-                  double noise) -> absl::StatusOr<std::vector<ckks::Complex>> {
-    HEFT_RETURN_IF_ERROR(CheckProofForm(c, limbs, scale));
-    return OpenProof(ring, key, c, noise);
-  };
   for (const BatchNorms& norms : check.batch) {
-    auto slots = open(rings_.enrolment, keys_.enrolment, norms.norms, kBatchNoise);
+    auto slots = OpenProof(opener, RingName::kEnrolment, norms.norms, kBatchNoise);
     for (size_t i = 0; i < flaws.size(); ++i) {
       note(i, slots.ok() ? ReadNormOf((*slots)[i], norms.sigma) : slots.status());
     }
     if (slots.ok()) SecureWipe(slots->data(), slots->size() * sizeof((*slots)[0]));
   }
   for (size_t i = 0; i < check.proofs.size(); ++i) {
-    auto slots = open(rings_.matching, key(), check.proofs[i], kProofNoise);
+    auto slots = OpenProof(opener, RingName::kMatching, check.proofs[i], kProofNoise);
     note(i / kNormProofs,
          slots.ok() ? ReadNorm(*slots, ProofOf::kTemplate, model_.gamma) : slots.status());
     if (slots.ok()) SecureWipe(slots->data(), slots->size() * sizeof((*slots)[0]));
@@ -178,7 +180,7 @@ absl::StatusOr<AdmissionRequest> KeyOwner::Impl::ReadAdmissionRequest(ByteSpan b
                         CheckSigned(bytes, kAdmissionRequestKind, what));
   HEFT_ASSIGN_OR_RETURN(AdmissionRequest request,
                         ParseAdmissionRequest(rings_, trusted.file, what));
-  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_.key_id(), request.binding.key_id, what));
+  HEFT_RETURN_IF_ERROR(CheckKeyId(key_id(), request.binding.key_id, what));
   if (request.binding.model_id == model_.Id()) return request;
   return absl::FailedPreconditionError(
       absl::StrCat(std::string(what), ": enrolments under another model"));
@@ -203,10 +205,10 @@ absl::StatusOr<AdmissionInquiry> KeyOwner::Impl::ReadInquiry(ByteSpan bytes,
   return out;
 }
 
-absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_view what,
-                                                 const AdmissionPolicy& policy) const {
+absl::StatusOr<KeyOwner::Impl::AskedAdmission> KeyOwner::Impl::CheckAdmission(
+    ByteSpan bytes, std::string_view what, const AdmissionPolicy& policy) const {
   HEFT_RETURN_IF_ERROR(journal_->CheckInUse());
-  HEFT_ASSIGN_OR_RETURN(const AdmissionRequest request, ReadAdmissionRequest(bytes, what));
+  HEFT_ASSIGN_OR_RETURN(AdmissionRequest request, ReadAdmissionRequest(bytes, what));
   HEFT_ASSIGN_OR_RETURN(const std::vector<SignedJournalHead> heads, OpenHeads(request.head, what));
   HEFT_RETURN_IF_ERROR(journal_->CheckInUse(heads));
   if (policy.shards && !policy.shards->Find(request.gallery)) {
@@ -216,6 +218,26 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
   }
   HEFT_RETURN_IF_ERROR(CheckEntries(policy.entries, request));
   HEFT_RETURN_IF_ERROR(CheckEntries(policy.reject_entries, request));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan file, Unsigned(bytes, what));
+  PartSubject subject = {{HashBytes(file)},
+                         {{request.gallery, request.generation, request.root}},
+                         HashBytes(AsBytes("approval of enrolments"))};
+  return AskedAdmission{std::move(request), std::move(subject)};
+}
+
+absl::Status KeyOwner::Impl::RecordState(const AdmissionRequest& request,
+                                         const AdmissionPolicy& policy) const {
+  if (request.root == Digest{}) return absl::OkStatus();
+  return journal_->Sign({request.gallery, request.generation, request.root}, policy.put_back,
+                        policy.shards ? policy.shards->Id() : request.gallery);
+}
+
+absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_view what,
+                                                 const AdmissionPolicy& policy,
+                                                 std::span<const ReplyFile> parts) const {
+  HEFT_ASSIGN_OR_RETURN(const AskedAdmission asked, CheckAdmission(bytes, what, policy));
+  HEFT_ASSIGN_OR_RETURN(const auto opener, OpenerFor(asked.subject, parts));
+  const AdmissionRequest& request = asked.request;
   Admission admission;
   admission.binding = request.binding;
   admission.gallery = request.gallery;
@@ -226,7 +248,7 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
   std::vector<ExaminedEnrolment> examined;
   for (const EnrolmentCheck& check : request.enrolments) {
     if (!Decides(policy, check)) continue;
-    examined.push_back({.check = &check, .findings = Flaws(check)});
+    examined.push_back({.check = &check, .findings = Flaws(check, *opener)});
     for (size_t i = 0; i < check.templates.size(); ++i) {
       Finding& found = examined.back().findings[i];
       if (found.sound()) found = Objection(request, check, i, policy);
@@ -255,11 +277,7 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
   }
   out.groups = GroupRejections(model_, out.verdicts, findings);
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
-  if (request.root != Digest{}) {
-    HEFT_RETURN_IF_ERROR(journal_->Sign({request.gallery, request.generation, request.root},
-                                        policy.put_back,
-                                        policy.shards ? policy.shards->Id() : request.gallery));
-  }
+  HEFT_RETURN_IF_ERROR(RecordState(request, policy));
   HEFT_ASSIGN_OR_RETURN(admission.head, SignedHead());
   Statement statement;
   statement.role = Role::kKeyOwner;
@@ -277,8 +295,9 @@ absl::StatusOr<AdmissionInquiry> KeyOwner::ReadInquiry(std::span<const uint8_t> 
 }
 
 absl::StatusOr<Admissions> KeyOwner::Admit(std::span<const uint8_t> request, std::string_view what,
-                                           const AdmissionPolicy& policy) const {
-  return impl_->Admit(request, what, policy);
+                                           const AdmissionPolicy& policy,
+                                           std::span<const ReplyFile> parts) const {
+  return impl_->Admit(request, what, policy, parts);
 }
 
 }  // namespace heft

@@ -22,7 +22,7 @@
 
 #include "base/bytes.h"
 #include "base/status.h"
-#include "fusion/owner/keygen.h"
+#include "fusion/owner/key_share.h"
 #include "gallery/owner/whole.h"
 #include "heft/key_owner.h"
 
@@ -60,10 +60,10 @@ class Canaries {
   static absl::StatusOr<Canaries> Make(const Model& model, size_t triples,
                                        std::vector<std::string> names, CanarySet* set);
 
-  // Seal, Open: the file (kind CNRY), under the secret key. kDataLoss for another key's,
-  // kFailedPrecondition for another model's.
-  absl::StatusOr<std::vector<uint8_t>> Seal(const Model& model, const SecretKeys& keys) const;
-  static absl::StatusOr<Canaries> Open(ByteSpan bytes, const Model& model, const SecretKeys& keys,
+  // Seal, Open: the file (kind CNRY), under the secret key, or what its owner has of it. kDataLoss
+  // for another key's, kFailedPrecondition for another model's.
+  absl::StatusOr<std::vector<uint8_t>> Seal(const Model& model, const HeldKey& held) const;
+  static absl::StatusOr<Canaries> Open(ByteSpan bytes, const Model& model, const HeldKey& held,
                                        std::string_view what);
 
   bool Names(const std::string& identity) const { return names_.contains(identity); }

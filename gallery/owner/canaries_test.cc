@@ -99,7 +99,7 @@ TEST_P(CanariesTest, WhatIsRefusedIsChargedToWhoAnsweredBest) {
 // How much of the room an honest reply takes; a bound without room would refuse honest ones.
 TEST_P(CanariesTest, TheRelationHoldsWithRoom) {
   const KeyOwner bare = roles_.NewOwner(kLimits);
-  const Canaries canaries = *Canaries::Open(set_.file, model_, Inside::Of(*owner_).keys(), "file");
+  const Canaries canaries = *Canaries::Open(set_.file, model_, Inside::Of(*owner_).held(), "file");
   double worst = 0;
   for (const uint64_t person : {1, 5, 6, 7}) {
     const auto opened = bare.Open(Identify(Person(person, "probe"), folder_), "reply");
@@ -138,7 +138,7 @@ TEST_P(CanariesTest, AnotherGalleryIsRefused) {
 // A search that is restricted holds of each triple all or none, and one at least; one of which
 // places are merely free holds all.
 TEST_P(CanariesTest, ARestrictedSearchHoldsWholeTriples) {
-  const Canaries canaries = *Canaries::Open(set_.file, model_, Inside::Of(*owner_).keys(), "file");
+  const Canaries canaries = *Canaries::Open(set_.file, model_, Inside::Of(*owner_).held(), "file");
   const std::vector<Condition> where = {{"site", {"berlin"}}};
   auto reply = [&](const std::set<std::string>& silent, const std::vector<Condition>& conditions) {
     EncryptedScores said = Parse(Identify(Person(1, "probe"), folder_));

@@ -79,10 +79,9 @@ void ReadProbes(ByteReader& reader, size_t triples, std::vector<Canaries::Probe>
 
 }  // namespace
 
-absl::StatusOr<std::vector<uint8_t>> Canaries::Seal(const Model& model,
-                                                    const SecretKeys& keys) const {
-  HEFT_ASSIGN_OR_RETURN(const auto key, SubSecret(keys, kPurpose));
-  const std::vector<uint8_t> header = HeaderOf(model, keys.key_id());
+absl::StatusOr<std::vector<uint8_t>> Canaries::Seal(const Model& model, const HeldKey& held) const {
+  HEFT_ASSIGN_OR_RETURN(const auto key, SubSecret(held, kPurpose));
+  const std::vector<uint8_t> header = HeaderOf(model, held.key_id());
   const std::vector<uint8_t> plain = Write(triples_, probes_);
   std::vector<uint8_t> sealed(kNonce + plain.size() + kTag);
   randombytes_buf(sealed.data(), kNonce);
@@ -95,7 +94,7 @@ absl::StatusOr<std::vector<uint8_t>> Canaries::Seal(const Model& model,
   return SealEnvelope(kCanaryKind, kCanaryVersion, writer.bytes());
 }
 
-absl::StatusOr<Canaries> Canaries::Open(ByteSpan bytes, const Model& model, const SecretKeys& keys,
+absl::StatusOr<Canaries> Canaries::Open(ByteSpan bytes, const Model& model, const HeldKey& held,
                                         std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
                         OpenEnvelope(bytes, kCanaryKind, kCanaryVersion, what));
@@ -103,7 +102,7 @@ absl::StatusOr<Canaries> Canaries::Open(ByteSpan bytes, const Model& model, cons
   const KeyId key_id = ckks::ReadId(outer);
   const ModelId model_id = ckks::ReadId(outer);
   HEFT_RETURN_IF_ERROR(outer.status());
-  HEFT_RETURN_IF_ERROR(CheckKeyId(keys.key_id(), key_id, what));
+  HEFT_RETURN_IF_ERROR(CheckKeyId(held.key_id(), key_id, what));
   if (model_id != model.Id()) {
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": canaries of another model"));
@@ -112,7 +111,7 @@ absl::StatusOr<Canaries> Canaries::Open(ByteSpan bytes, const Model& model, cons
   if (sealed.size() < kNonce + kTag) {
     return absl::DataLossError(absl::StrCat(std::string(what), ": truncated"));
   }
-  HEFT_ASSIGN_OR_RETURN(const auto key, SubSecret(keys, kPurpose));
+  HEFT_ASSIGN_OR_RETURN(const auto key, SubSecret(held, kPurpose));
   const std::vector<uint8_t> header = HeaderOf(model, key_id);
   std::vector<uint8_t> plain(sealed.size() - kNonce - kTag);
   if (crypto_aead_xchacha20poly1305_ietf_decrypt(

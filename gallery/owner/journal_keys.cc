@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "gallery/owner/sub_secret.h"
+
 namespace heft {
 namespace {
 
@@ -49,6 +51,12 @@ absl::StatusOr<JournalKeys> JournalKeys::Derive(const SecretKeys& secret) {
   crypto_generichash_final(&state, master.data(), master.size());
   SecureWipe(&state, sizeof(state));
   return FromMaster(secret.key_id(), master);
+}
+
+absl::StatusOr<JournalKeys> JournalKeys::Derive(const HeldKey& held) {
+  if (held.whole() != nullptr) return Derive(*held.whole());
+  HEFT_ASSIGN_OR_RETURN(const auto master, SubSecret(held, kJournalDomain));
+  return FromMaster(held.key_id(), master);
 }
 
 absl::StatusOr<JournalKeys> JournalKeys::Random(const KeyId& key_id) {

@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "base/secure.h"
 #include "base/status.h"
-#include "fusion/owner/keygen.h"
+#include "fusion/owner/key_share.h"
 #include "gallery/owner/query_ledger.h"
 
 namespace heft {
@@ -24,6 +24,7 @@ using KeyFingerprint = std::array<uint8_t, 16>;
 class JournalKeys {
  public:
   static absl::StatusOr<JournalKeys> Derive(const SecretKeys& secret);
+  static absl::StatusOr<JournalKeys> Derive(const HeldKey& held);
   // Of a secret of 32 bytes, or of a new one that is kept nowhere: for tests.
   static absl::StatusOr<JournalKeys> FromMaster(const KeyId& key_id,
                                                 const SecureVector<uint8_t>& master);

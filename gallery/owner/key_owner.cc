@@ -5,10 +5,12 @@
 #include <numbers>
 #include <utility>
 
+#include "base/envelope.h"
 #include "base/files.h"
 #include "base/progress.h"
 #include "base/secure.h"
 #include "fusion/key_files.h"
+#include "fusion/owner/key_share.h"
 #include "fusion/owner/keygen.h"
 #include "fusion/owner/secret_key_file.h"
 #include "gallery/owner/budget_use.h"
@@ -18,20 +20,27 @@ namespace heft {
 namespace {
 
 constexpr uint64_t kMaxCanaries = 1 << 25;
+constexpr uint64_t kMostSecretBytes = 1 << 22;
 
 // Refuses a file that others may read, sealed or not: a passphrase can be guessed.
-absl::StatusOr<SecretKeys> LoadSecretKeys(const Rings& rings, const std::string& path,
-                                          const PassphraseSource& ask) {
-  HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, 1 << 20));
-  HEFT_ASSIGN_OR_RETURN(const bool sealed, SecretKeyIsSealed(file.bytes.span(), path));
+absl::StatusOr<HeldKey> LoadHeldKey(const Rings& rings, const std::string& path,
+                                    const PassphraseSource& ask) {
+  HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, kMostSecretBytes));
+  const bool shared = EnvelopeKind(file.bytes.span()) == kKeyShareKind;
+  HEFT_ASSIGN_OR_RETURN(const bool sealed, shared ? KeyShareIsSealed(file.bytes.span(), path)
+                                                  : SecretKeyIsSealed(file.bytes.span(), path));
   HEFT_RETURN_IF_ERROR(file.permissions);
   std::string passphrase;
   if (sealed && ask) {
     HEFT_ASSIGN_OR_RETURN(passphrase, ask());
   }
-  auto keys = ParseSecretKeys(rings, file.bytes.span(), passphrase, path);
+  const auto parse = [&]() -> absl::StatusOr<HeldKey> {
+    if (shared) return ParseKeyShare(rings, file.bytes.span(), passphrase, path);
+    return ParseSecretKeys(rings, file.bytes.span(), passphrase, path);
+  };
+  auto held = parse();
   SecureWipe(passphrase.data(), passphrase.size());
-  return keys;
+  return held;
 }
 
 // LikelihoodOf: of the best candidate, whose ratio the model's calibration has given.
@@ -97,7 +106,7 @@ absl::StatusOr<KeyOwner> KeyOwner::Generate(const Model& model) {
 absl::StatusOr<KeyOwner> KeyOwner::Load(const Model& model, const std::string& path,
                                         const PassphraseSource& passphrase) {
   HEFT_ASSIGN_OR_RETURN(Rings rings, MakeRings(model));
-  HEFT_ASSIGN_OR_RETURN(SecretKeys keys, LoadSecretKeys(rings, path, passphrase));
+  HEFT_ASSIGN_OR_RETURN(HeldKey keys, LoadHeldKey(rings, path, passphrase));
   HEFT_ASSIGN_OR_RETURN(JournalKeys journal, JournalKeys::Derive(keys));
   HEFT_ASSIGN_OR_RETURN(
       auto impl, Impl::Create(model, std::move(rings), std::move(keys),
@@ -112,7 +121,7 @@ absl::StatusOr<KeyOwner> KeyOwner::Load(const Model& model, const std::string& p
   return KeyOwner(std::move(impl));
 }
 
-const KeyId& KeyOwner::key_id() const { return impl_->key().key_id(); }
+const KeyId& KeyOwner::key_id() const { return impl_->key_id(); }
 
 absl::StatusOr<SigningKey> KeyOwner::Signer() const { return impl_->Signer(); }
 
@@ -141,17 +150,20 @@ absl::Status KeyOwner::RequireCanaries(std::span<const uint8_t> file, std::strin
 }
 
 std::vector<uint8_t> KeyOwner::EncryptionKey() const {
+  if (impl_->held().whole() == nullptr) return {};
   Csprng rng;
   return SerializeEncryptionKeys(impl_->rings(),
                                  MakeEncryptionKeys(impl_->rings(), impl_->keys(), rng));
 }
 
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::EvaluationKeys(const Monitor& monitor) const {
+  HEFT_RETURN_IF_ERROR(impl_->RequireWhole("make evaluation keys"));
   const Progress progress(monitor, "making evaluation keys");
   return MakeEvaluationKeys(impl_->instance(), impl_->key(), progress.Callback());
 }
 
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::EnrolmentKeys(const Monitor& monitor) const {
+  HEFT_RETURN_IF_ERROR(impl_->RequireWhole("make enrolment keys"));
   if (!impl_->rings().thin()) return std::vector<uint8_t>();
   const Progress progress(monitor, "making enrolment keys");
   return MakeEnrolmentKeys(impl_->rings(), impl_->keys(), progress.Callback());
@@ -159,8 +171,9 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::EnrolmentKeys(const Monitor& moni
 
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::Encrypt(
     const EncodableRows& rows, std::span<const std::string> labels) const {
+  HEFT_RETURN_IF_ERROR(RequireWhole("encrypt"));
   HEFT_ASSIGN_OR_RETURN(const Instance* ring, RingOf(rings_, rows.form));
-  const ckks::SecretKey& key = ring == &rings_.matching ? keys_.matching() : keys_.enrolment;
+  const ckks::SecretKey& key = ring == &rings_.matching ? keys().matching() : keys().enrolment;
   return EncryptSamplesSymmetric(*ring, model_, rows.index, key, rows.rows, labels, rows.form);
 }
 
@@ -214,25 +227,13 @@ void KeyOwner::Impl::Blur(uint32_t modalities, Candidate* candidate) const {
 
 absl::StatusOr<Decision> KeyOwner::Impl::Decide(const Replies& replies, const DecisionRule& rule,
                                                 const std::optional<Flooding>& flooding) const {
-  HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read(replies));
-  HEFT_ASSIGN_OR_RETURN(const ChosenThreshold threshold, ThresholdOf(read, rule));
-  if (rule.likelihood) {
-    HEFT_ASSIGN_OR_RETURN(const DecisionTable* table, model_.TableFor(read[0].scores.modalities));
-    if (!table->calibration) {
-      return absl::FailedPreconditionError(
-          "the decision table of these modalities has no calibration, so it does not say how "
-          "likely: decide without likelihood");
-    }
-  }
-  const Purpose purpose = {/*decision=*/true, 1, rule.likelihood,
-                           rule.others ? read[0].scores.probe : std::string(),
-                           Unnamed(replies, read)};
-  const GalleryId gallery = GalleryOf(replies, read);
-  const uint32_t modalities = read[0].scores.modalities;
+  HEFT_ASSIGN_OR_RETURN(Question question, Ask(replies, {/*decision=*/true, 1}, rule));
+  HEFT_ASSIGN_OR_RETURN(const auto opener, OpenerFor(question.subject, replies.parts));
+  const ChosenThreshold threshold = question.threshold;
+  const uint32_t modalities = question.modalities;
   Opening opening;
   HEFT_ASSIGN_OR_RETURN(OpenedScores opened,
-                        OpenRead(std::move(read), flooding, purpose, &opening));
-  opened.gallery = gallery;
+                        OpenRead(std::move(question), *opener, flooding, &opening));
   if (!opened.candidates.empty()) Blur(modalities, &opened.candidates[0]);
   Decision decision = opened.Decide(threshold);
   if (!opened.candidates.empty()) {

@@ -47,24 +47,46 @@ bool HasRoom(const ckks::Context& context, const ckks::Plaintext& plain) {
 constexpr char kNoRoom[] =
     "scores too large for a short reply: those of no honest probe, or of a gallery whose templates "
     "are nearly all alike; ask the server for --degree-two";
+// CheckedCeremony: the record in a share, if it is of this key, model and owner.
+absl::StatusOr<SignedCeremony> CheckedCeremony(const Model& model, const KeyShare& share) {
+  HEFT_ASSIGN_OR_RETURN(SignedCeremony out, ReadCeremony(share.ceremony, "the share's record"));
+  const Ceremony& ceremony = out.ceremony;
+  if (ceremony.key_id != share.key_id || share.owner() > ceremony.owners.size()) {
+    return absl::DataLossError("a share with the record of another key's ceremony");
+  }
+  if (ceremony.model_id == model.Id()) return out;
+  return absl::FailedPreconditionError(
+      "a share of a key for another model: give the model that its ceremony was for");
+}
+
 constexpr char kNoCosine[] = "a score that is no cosine: not one of a sound probe and template";
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<KeyOwner::Impl>> KeyOwner::Impl::Create(
-    const Model& model, Rings rings, SecretKeys keys, std::unique_ptr<QueryJournal> journal) {
+    const Model& model, Rings rings, HeldKey held, std::unique_ptr<QueryJournal> journal) {
   if (journal == nullptr) {
     HEFT_ASSIGN_OR_RETURN(journal, QueryJournal::InMemory());
   }
-  return std::unique_ptr<Impl>(
-      new Impl(model, std::move(rings), std::move(keys), std::move(journal)));
+  std::unique_ptr<Impl> impl(
+      new Impl(model, std::move(rings), std::move(held), std::move(journal)));
+  if (impl->held_.share() != nullptr) {
+    HEFT_ASSIGN_OR_RETURN(impl->ceremony_, CheckedCeremony(model, *impl->held_.share()));
+  }
+  return impl;
 }
 
-absl::StatusOr<KeyOwner> KeyOwner::Impl::Own(const Model& model, SecretKeys keys,
+absl::Status KeyOwner::Impl::RequireWhole(std::string_view what) const {
+  if (held_.whole() != nullptr) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat("a share of a key cannot ", std::string(what),
+                                                    ": that takes the whole key (docs/owners.md)"));
+}
+
+absl::StatusOr<KeyOwner> KeyOwner::Impl::Own(const Model& model, HeldKey held,
                                              std::unique_ptr<QueryJournal> journal) {
   HEFT_ASSIGN_OR_RETURN(Rings rings, MakeRings(model));
   HEFT_ASSIGN_OR_RETURN(auto impl,
-                        Create(model, std::move(rings), std::move(keys), std::move(journal)));
+                        Create(model, std::move(rings), std::move(held), std::move(journal)));
   return KeyOwner(std::move(impl));
 }
 
@@ -109,14 +131,11 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Refused(const Opening& opening,
 }
 
 absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenSlots(
-    const ckks::Ciphertext& ciphertext, const NoiseFlooding& flooding, bool brief) const {
+    const ckks::Ciphertext& ciphertext, const Decryption& decryption, bool brief) const {
   const ckks::Context& context = *instance().context;
-  ckks::Plaintext plain;
-  if (flooding) {
-    HEFT_ASSIGN_OR_RETURN(plain, ckks::DecryptFlooded(context, ciphertext, key(), *flooding));
-  } else {
-    plain = ckks::Decrypt(context, ciphertext, key());
-  }
+  HEFT_ASSIGN_OR_RETURN(
+      ckks::Plaintext plain,
+      decryption.opener.Open(RingName::kMatching, ciphertext, decryption.flooding));
   std::vector<ckks::Complex> slots;
   if (!brief || HasRoom(context, plain)) slots = instance().encoder->Decode(plain);
   SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
@@ -124,10 +143,10 @@ absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenSlots(
 }
 
 absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenReply(const ScoreReply& reply,
-                                                                     const NoiseFlooding& flooding,
+                                                                     const Decryption& decryption,
                                                                      std::string* refusal) const {
   HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
-                        OpenSlots(reply.scores, flooding, reply.brief.has_value()));
+                        OpenSlots(reply.scores, decryption, reply.brief.has_value()));
   if (slots.empty()) {
     *refusal = kNoRoom;
     return slots;
@@ -157,10 +176,10 @@ void KeyOwner::Impl::Rank(uint32_t modalities, std::vector<Candidate>* candidate
 }
 
 absl::StatusOr<double> KeyOwner::Impl::OpenNorm(const EncryptedScores& scores,
-                                                const NoiseFlooding& flooding,
+                                                const Decryption& decryption,
                                                 std::string* refusal) const {
   HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots,
-                        OpenSlots(scores.norm, flooding, /*brief=*/false));
+                        OpenSlots(scores.norm, decryption, /*brief=*/false));
   const absl::StatusOr<double> norm = ReadNorm(slots, ProofOf::kProbe, model_.gamma);
   SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
   if (!norm.ok()) {
@@ -174,12 +193,12 @@ absl::StatusOr<double> KeyOwner::Impl::OpenNorm(const EncryptedScores& scores,
 }
 
 absl::Status KeyOwner::Impl::OpenScores(const ReadReply& read, double length,
-                                        const NoiseFlooding& flooding, const Purpose& purpose,
+                                        const Decryption& decryption, const Purpose& purpose,
                                         Found* found, std::string* refusal) const {
   const EncryptedScores& scores = read.scores;
   const double bound = ScoreBound(rings_, model_);
   for (const ScoreReply& reply : scores.replies) {
-    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots, OpenReply(reply, flooding, refusal));
+    HEFT_ASSIGN_OR_RETURN(std::vector<ckks::Complex> slots, OpenReply(reply, decryption, refusal));
     for (const ScoreReply::Answer& answer : reply.answers) {
       const ckks::Complex slot = slots.empty() ? 0 : slots[answer.slot];
       const double cosine = (answer.lane == 0 ? slot.real() : slot.imag()) / length;
@@ -210,12 +229,13 @@ absl::Status KeyOwner::Impl::OpenScores(const ReadReply& read, double length,
   return absl::OkStatus();
 }
 
-absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(std::vector<ReadReply> replies,
+absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(Question question, const Opener& opener,
                                                       const std::optional<Flooding>& asked,
-                                                      const Purpose& purpose,
                                                       Opening* opening) const {
+  const Purpose& purpose = question.purpose;
   HEFT_ASSIGN_OR_RETURN(const Accepted accepted,
-                        Accept(std::move(replies), FloodingFor(asked), purpose));
+                        Accept(std::move(question.replies), FloodingFor(asked), purpose));
+  const Decryption decryption = {opener, accepted.flooding};
   *opening = accepted.opening;
   const EncryptedScores& first = accepted.replies[0].scores;
   OpenedScores out;
@@ -223,20 +243,20 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(std::vector<ReadReply> rep
   out.probe = first.probe;
   out.modalities = model_.NamesOf(first.modalities);
   out.claimed = first.claimed;
+  out.gallery = question.gallery;
   // A thin probe's scores are to be divided by its length.
   std::vector<double> lengths;
   for (const ReadReply& reply : accepted.replies) {
     if (reply.scores.restriction) out.where = reply.scores.restriction->where;
-    HEFT_ASSIGN_OR_RETURN(const double norm,
-                          OpenNorm(reply.scores, accepted.flooding, &out.refusal));
-    if (!out.refusal.empty()) return out;
+    HEFT_ASSIGN_OR_RETURN(const double norm, OpenNorm(reply.scores, decryption, &out.refusal));
+    if (!out.refusal.empty()) return Doubted(std::move(out));
     lengths.push_back(rings_.thin() ? std::sqrt(norm) : 1);
   }
   Found found;
   found.places = BestPlaces(purpose.publish);
   for (size_t i = 0; i < lengths.size() && out.refusal.empty(); ++i) {
-    HEFT_RETURN_IF_ERROR(OpenScores(accepted.replies[i], lengths[i], accepted.flooding, purpose,
-                                    &found, &out.refusal));
+    HEFT_RETURN_IF_ERROR(
+        OpenScores(accepted.replies[i], lengths[i], decryption, purpose, &found, &out.refusal));
   }
   if (out.refusal.empty() && canaries_) {
     out.refusal =
@@ -248,7 +268,9 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(std::vector<ReadReply> rep
     const std::string name = PositionName(place.bucket, place.position);
     found.best.emplace(name, Candidate{name, place.score, 1, {}});
   }
-  if (!out.refusal.empty()) return Refused(accepted.opening, found.best, std::move(out));
+  if (!out.refusal.empty()) {
+    return Refused(accepted.opening, found.best, Doubted(std::move(out)));
+  }
   if (out.kind == ScoreKind::kIdentification) out.searched = searched;
   for (auto& [identity, candidate] : found.best) out.candidates.push_back(std::move(candidate));
   Rank(first.modalities, &out.candidates);
@@ -264,14 +286,10 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(std::vector<ReadReply> rep
 absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(const Replies& replies,
                                                   const std::optional<Flooding>& flooding,
                                                   const Purpose& purpose) const {
-  HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read(replies));
-  const GalleryId gallery = GalleryOf(replies, read);
-  Purpose bound = purpose;
-  bound.gallery = Unnamed(replies, read);
+  HEFT_ASSIGN_OR_RETURN(Question question, Ask(replies, purpose, {}));
+  HEFT_ASSIGN_OR_RETURN(const auto opener, OpenerFor(question.subject, replies.parts));
   Opening opening;
-  HEFT_ASSIGN_OR_RETURN(OpenedScores opened, OpenRead(std::move(read), flooding, bound, &opening));
-  opened.gallery = gallery;
-  return opened;
+  return OpenRead(std::move(question), *opener, flooding, &opening);
 }
 
 absl::StatusOr<CanarySet> KeyOwner::Impl::MakeCanaries(size_t triples,
@@ -279,24 +297,26 @@ absl::StatusOr<CanarySet> KeyOwner::Impl::MakeCanaries(size_t triples,
   CanarySet set;
   HEFT_ASSIGN_OR_RETURN(const Canaries canaries,
                         Canaries::Make(model_, triples, std::move(names), &set));
-  HEFT_ASSIGN_OR_RETURN(set.file, canaries.Seal(model_, keys_));
+  HEFT_ASSIGN_OR_RETURN(set.file, canaries.Seal(model_, held_));
   return set;
 }
 
 absl::Status KeyOwner::Impl::RequireCanaries(ByteSpan file, std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(canaries_, Canaries::Open(file, model_, keys_, what));
+  HEFT_ASSIGN_OR_RETURN(canaries_, Canaries::Open(file, model_, held_, what));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::Impl::OpenRawSlotsUnsafe(
     ByteSpan bytes, std::string_view what) const {
+  HEFT_RETURN_IF_ERROR(RequireWhole("open raw slots"));
+  const WholeKeyOpener opener(rings_, keys());
   const ReplyFile file = {bytes, what};
   HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read({{&file, 1}}));
   HEFT_ASSIGN_OR_RETURN(const Accepted accepted, Accept(std::move(read), {}, {}));
   std::vector<std::vector<ckks::Complex>> out;
   for (const ScoreReply& reply : accepted.replies[0].scores.replies) {
     std::string refusal;
-    HEFT_ASSIGN_OR_RETURN(auto slots, OpenReply(reply, {}, &refusal));
+    HEFT_ASSIGN_OR_RETURN(auto slots, OpenReply(reply, {opener, {}}, &refusal));
     if (!refusal.empty()) return absl::FailedPreconditionError(refusal);
     out.push_back(std::move(slots));
   }

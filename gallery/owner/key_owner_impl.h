@@ -17,6 +17,7 @@
 #include "ckks/encoder.h"
 #include "ckks/owner/flooding.h"
 #include "ckks/owner/secret_key.h"
+#include "fusion/owner/key_share.h"
 #include "fusion/owner/keygen.h"
 #include "fusion/rings.h"
 #include "fusion/samples.h"
@@ -24,6 +25,9 @@
 #include "gallery/owner/best_places.h"
 #include "gallery/owner/budget_use.h"
 #include "gallery/owner/canaries.h"
+#include "gallery/owner/ceremony.h"
+#include "gallery/owner/opener.h"
+#include "gallery/owner/part_file.h"
 #include "gallery/owner/query_journal.h"
 #include "gallery/owner/rejections.h"
 #include "gallery/owner/whole.h"
@@ -47,11 +51,8 @@ uint32_t KeyUnits(bool decision, double error);
 // MostKeyUnits: that a uniform ternary secret of this degree has.
 uint64_t MostKeyUnits(uint32_t degree);
 
-// NoiseFlooding: with what a ciphertext is decrypted; nothing: as it is.
-using NoiseFlooding = std::optional<ckks::FloodingOptions>;
-
 // kFloodedProofs: of norms of templates that wait, that an adversary may see opened under one key
-// of a profile that floods.
+// of a profile that floods; of a shared key one t-th of these, as t floods add up.
 inline constexpr uint64_t kFloodedProofs = 1'000'000;
 // kProofNoise: that a slot of one template's proof can live with: a part has 0.7 of it, ReadNorm
 // takes the mean of thousands of slots, and each may be off by 9 times a part's. kBatchNoise: of a
@@ -60,22 +61,34 @@ inline constexpr uint64_t kFloodedProofs = 1'000'000;
 inline constexpr double kProofNoise = 3e-3;
 inline constexpr double kBatchNoise = 1e-3;
 
+// OwnerSigner: the key that the holder signs with. OwnerSeed: its seed, also of the key under which
+// other owners seal shares for it.
+absl::StatusOr<SigningKey> OwnerSigner(const HeldKey& held);
+absl::StatusOr<SecureVector<uint8_t>> OwnerSeed(const HeldKey& held);
+
 class KeyOwner::Impl {
  public:
   // Without `journal` the owner counts in memory, against the default limits, as long as it lives.
   static absl::StatusOr<std::unique_ptr<Impl>> Create(
-      const Model& model, Rings rings, SecretKeys keys,
+      const Model& model, Rings rings, HeldKey held,
       std::unique_ptr<QueryJournal> journal = nullptr);
   // The same, for those who hold the keys already.
-  static absl::StatusOr<KeyOwner> Own(const Model& model, SecretKeys keys,
+  static absl::StatusOr<KeyOwner> Own(const Model& model, HeldKey held,
                                       std::unique_ptr<QueryJournal> journal = nullptr);
 
   const Model& model() const { return model_; }
   const Rings& rings() const { return rings_; }
-  const SecretKeys& keys() const { return keys_; }
+  const HeldKey& held() const { return held_; }
+  // RequireWhole: kFailedPrecondition where a share alone is held, which cannot do `what`.
+  absl::Status RequireWhole(std::string_view what) const;
+  // Of a whole key only.
+  const SecretKeys& keys() const { return *held_.whole(); }
+  const ckks::KeyId& key_id() const { return held_.key_id(); }
+  // Of a share only.
+  const SignedCeremony& ceremony() const { return *ceremony_; }
   // Of gallery and replies.
   const Instance& instance() const { return rings_.matching; }
-  const ckks::SecretKey& key() const { return keys_.matching(); }
+  const ckks::SecretKey& key() const { return keys().matching(); }
   QueryJournal& journal() const { return *journal_; }
   absl::StatusOr<SigningKey> Signer() const;
   // SignHeads: from here on the journal's head lies beside it, signed. SignedHead: it; empty in
@@ -94,7 +107,8 @@ class KeyOwner::Impl {
   absl::StatusOr<std::vector<uint8_t>> Encrypt(const EncodableRows& rows,
                                                std::span<const std::string> labels) const;
   absl::StatusOr<Admissions> Admit(ByteSpan request, std::string_view what,
-                                   const AdmissionPolicy& policy) const;
+                                   const AdmissionPolicy& policy,
+                                   std::span<const ReplyFile> parts) const;
   absl::StatusOr<AdmissionInquiry> ReadInquiry(ByteSpan request, std::string_view what) const;
   absl::StatusOr<RenewedBlocks> Renew(ByteSpan request, std::string_view what) const;
   // Purpose: what is published of a reply.
@@ -113,6 +127,15 @@ class KeyOwner::Impl {
   void Blur(uint32_t modalities, Candidate* candidate) const;
   absl::StatusOr<ChosenThreshold> ThresholdFor(const Replies& replies,
                                                const DecisionRule& rule) const;
+  // Of a share: this owner's part of what Decide (`rule`) or Open would open, of what Admit would
+  // (parts.cc). Charged and recorded before it is made.
+  absl::StatusOr<std::vector<uint8_t>> OpenPart(const Replies& replies, const OwnerSet& set,
+                                                const std::optional<DecisionRule>& rule,
+                                                uint32_t publish,
+                                                const std::optional<Flooding>& flooding) const;
+  absl::StatusOr<std::vector<uint8_t>> AdmitPart(ByteSpan request, std::string_view what,
+                                                 const OwnerSet& set,
+                                                 const AdmissionPolicy& policy) const;
   // Slots as they are decrypted, unrounded, those without an answer zero; one vector a reply.
   // **They carry the noise from which the secret key can be computed** (SECURITY.md): for
   // measurements by the key owner, never to be shown to anybody. Charged like Open, of one
@@ -132,15 +155,46 @@ class KeyOwner::Impl {
   absl::StatusOr<TrustedReply> CheckSigned(ByteSpan bytes, std::string_view kind,
                                            std::string_view what) const;
   // Of each template, what its proofs say against it.
-  std::vector<Finding> Flaws(const EnrolmentCheck& check) const;
+  std::vector<Finding> Flaws(const EnrolmentCheck& check, const Opener& opener) const;
+  // Proof: of a norm, as it is opened.
+  struct Proof {
+    RingName ring = RingName::kMatching;
+    ckks::Ciphertext ciphertext;
+    NoiseFlooding flooding;
+  };
+  // kFailedPrecondition for a ciphertext that has not the form of a proof.
+  absl::StatusOr<Proof> PreparedProof(RingName ring, const ckks::Ciphertext& proof,
+                                      double noise) const;
   // Slots of an admission's proof, to be wiped by the caller.
-  absl::StatusOr<std::vector<ckks::Complex>> OpenProof(const Instance& ring,
-                                                       const ckks::SecretKey& key,
+  absl::StatusOr<std::vector<ckks::Complex>> OpenProof(const Opener& opener, RingName ring,
                                                        const ckks::Ciphertext& proof,
                                                        double noise) const;
+  // OpenerFor: of a whole key it takes no parts, of a share those of all others of a set: signed,
+  // of this ceremony and this subject. kFailedPrecondition, kDataLoss, kInvalidArgument.
+  absl::StatusOr<std::unique_ptr<Opener>> OpenerFor(const PartSubject& subject,
+                                                    std::span<const ReplyFile> parts) const;
+  absl::StatusOr<PartFile> ReadPart(const PartSubject& subject, const ReplyFile& file) const;
+  // SignPart: makes the file of this owner's openings.
+  absl::StatusOr<std::vector<uint8_t>> SignPart(PartSubject subject, const OwnerSet& set,
+                                                std::vector<PartialOpening> openings) const;
+  // CheckOwnSet: that this owner has a share and is one of the set, which is of the right size.
+  absl::Status CheckOwnSet(const OwnerSet& set) const;
+  // Doubted: a refusal says that with a shared key it may be the fault of a partial opening.
+  OpenedScores Doubted(OpenedScores scores) const;
+  // Owners who open together: 1 of a whole key.
+  uint32_t Parts() const { return ceremony_ ? ceremony_->ceremony.threshold : 1; }
   // The request that a server has sent, if it belongs here.
   absl::StatusOr<AdmissionRequest> ReadAdmissionRequest(ByteSpan request,
                                                         std::string_view what) const;
+  // AskedAdmission: a request that has passed all checks before its proofs are opened.
+  struct AskedAdmission {
+    AdmissionRequest request;
+    PartSubject subject;
+  };
+  absl::StatusOr<AskedAdmission> CheckAdmission(ByteSpan request, std::string_view what,
+                                                const AdmissionPolicy& policy) const;
+  // RecordState: in the journal, before it is signed.
+  absl::Status RecordState(const AdmissionRequest& request, const AdmissionPolicy& policy) const;
   // What else speaks against template `i`.
   Finding Objection(const AdmissionRequest& request, const EnrolmentCheck& check, size_t i,
                     const AdmissionPolicy& policy) const;
@@ -166,6 +220,17 @@ class KeyOwner::Impl {
   // The threshold that a rule that CheckRule has passed means for them.
   absl::StatusOr<ChosenThreshold> ThresholdOf(const std::vector<ReadReply>& replies,
                                               const DecisionRule& rule) const;
+  // Question: replies and a question about them, which passed all checks before an opening.
+  struct Question {
+    std::vector<ReadReply> replies;
+    Purpose purpose;
+    GalleryId gallery{};
+    ChosenThreshold threshold;  // of a decision
+    uint32_t modalities = 0;
+    PartSubject subject;
+  };
+  absl::StatusOr<Question> Ask(const Replies& replies, const Purpose& purpose,
+                               const std::optional<DecisionRule>& rule) const;
   // Accepted: replies that may be opened, and have been charged for, as one search.
   struct Accepted {
     std::vector<ReadReply> replies;
@@ -178,9 +243,9 @@ class KeyOwner::Impl {
                                   const Purpose& purpose) const;
   // Opens the replies that Accept takes. Scores are charged here before they are published. The
   // caller charges a decision, once it is made, by the `opening`.
-  absl::StatusOr<OpenedScores> OpenRead(std::vector<ReadReply> replies,
+  absl::StatusOr<OpenedScores> OpenRead(Question question, const Opener& opener,
                                         const std::optional<Flooding>& flooding,
-                                        const Purpose& purpose, Opening* opening) const;
+                                        Opening* opening) const;
   // FewAsked: who answer a search if its client has chosen conditions that leave fewer than
   // kFewPeople; otherwise none. Each of them is as good as claimed.
   std::vector<std::string> FewAsked(const std::vector<ReadReply>& replies,
@@ -198,7 +263,7 @@ class KeyOwner::Impl {
     uint64_t unnamed = 0;
   };
   // Adds the scores of one reply to a probe of length `length`; in `refusal` why they are refused.
-  absl::Status OpenScores(const ReadReply& reply, double length, const NoiseFlooding& flooding,
+  absl::Status OpenScores(const ReadReply& reply, double length, const Decryption& decryption,
                           const Purpose& purpose, Found* found, std::string* refusal) const;
   // FloodingFor: as asked for, and where the profile floods no less than by default.
   std::optional<Flooding> FloodingFor(const std::optional<Flooding>& asked) const;
@@ -215,25 +280,25 @@ class KeyOwner::Impl {
   // Decrypted slots, to be wiped by the caller. `brief`: of a short reply; none where its
   // coefficients had no room.
   absl::StatusOr<std::vector<ckks::Complex>> OpenSlots(const ckks::Ciphertext& ciphertext,
-                                                       const NoiseFlooding& flooding,
+                                                       const Decryption& decryption,
                                                        bool brief) const;
   // The same of a reply, signs taken back, with everything zero that is no answer. None, and why in
   // `refusal`, where it had no room.
   absl::StatusOr<std::vector<ckks::Complex>> OpenReply(const ScoreReply& reply,
-                                                       const NoiseFlooding& flooding,
+                                                       const Decryption& decryption,
                                                        std::string* refusal) const;
   // Best first, with what a score says for a match of a probe with these modalities.
   void Rank(uint32_t modalities, std::vector<Candidate>* candidates) const;
 
   // |z|^2 of the probe; in `refusal` why it is not that of a sound one.
-  absl::StatusOr<double> OpenNorm(const EncryptedScores& scores, const NoiseFlooding& flooding,
+  absl::StatusOr<double> OpenNorm(const EncryptedScores& scores, const Decryption& decryption,
                                   std::string* refusal) const;
 
-  Impl(const Model& model, Rings rings, SecretKeys keys, std::unique_ptr<QueryJournal> journal)
+  Impl(const Model& model, Rings rings, HeldKey held, std::unique_ptr<QueryJournal> journal)
       : model_(model),
         flooded_(FindProfile(model.profile)->flooded),  // of a model that has rings
         rings_(std::move(rings)),
-        keys_(std::move(keys)),
+        held_(std::move(held)),
         journal_(std::move(journal)),
         defaults_(DefaultLimits(model)),
         no_scores_(WhyNoScores(model)) {}
@@ -241,12 +306,13 @@ class KeyOwner::Impl {
   Model model_;
   bool flooded_;
   Rings rings_;
-  SecretKeys keys_;
+  HeldKey held_;
+  std::optional<SignedCeremony> ceremony_;  // of a share
   std::unique_ptr<QueryJournal> journal_;
   BudgetLimits defaults_;
   std::string no_scores_;
   std::optional<Trust> trust_;   // whose replies to take; none: anybody's
-  SignerKey public_key_{};       // this owner's, where there is `trust_`
+  SignerKey public_key_{};       // for which replies are made, where there is `trust_`
   bool signed_gallery_ = false;  // no reply of a state that is not signed
   std::optional<Canaries> canaries_;
 };

@@ -156,7 +156,7 @@ absl::Status HandCanariesOn(const KeyOwner& old, const KeyOwner& next, const Pat
   const std::optional<Canaries>& canaries = Inside::Of(old).canaries();
   if (!canaries) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(const auto file,
-                        canaries->Seal(Inside::Of(next).model(), Inside::Of(next).keys()));
+                        canaries->Seal(Inside::Of(next).model(), Inside::Of(next).held()));
   return WriteFileAtomic(paths.secret + kCanarySuffix, file, 0600);
 }
 
@@ -220,6 +220,7 @@ absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
       return absl::AlreadyExistsError(absl::StrCat(path, " exists: choose another folder"));
     }
   }
+  HEFT_RETURN_IF_ERROR(Inside::Of(old).RequireWhole("be renewed alone, with a rekeying key"));
   QueryJournal& journal = Inside::Of(old).journal();
   HEFT_RETURN_IF_ERROR(journal.CheckInUse());
   Wiped sealed;

@@ -19,11 +19,12 @@
 namespace heft {
 
 absl::StatusOr<RenewedBlocks> KeyOwner::Impl::Renew(ByteSpan bytes, std::string_view what) const {
+  HEFT_RETURN_IF_ERROR(RequireWhole("renew blocks of a gallery"));
   HEFT_RETURN_IF_ERROR(journal_->CheckInUse());
   HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted, CheckSigned(bytes, kRenewalRequestKind, what));
   HEFT_ASSIGN_OR_RETURN(const RenewalRequest request,
                         ParseRenewalRequest(instance(), trusted.file, what));
-  HEFT_RETURN_IF_ERROR(CheckKeyId(keys_.key_id(), request.binding.key_id, what));
+  HEFT_RETURN_IF_ERROR(CheckKeyId(key_id(), request.binding.key_id, what));
   if (request.binding.model_id != model_.Id()) {
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": blocks of another model"));

@@ -19,12 +19,19 @@ constexpr std::string_view kSigningDomain = "HEFT key owner's signing key, versi
 
 }  // namespace
 
-absl::StatusOr<SigningKey> KeyOwner::Impl::Signer() const {
-  HEFT_ASSIGN_OR_RETURN(const auto seed, SubSecret(keys_, kSigningDomain));
+absl::StatusOr<SecureVector<uint8_t>> OwnerSeed(const HeldKey& held) {
+  return SubSecret(held, kSigningDomain);
+}
+
+absl::StatusOr<SigningKey> OwnerSigner(const HeldKey& held) {
+  HEFT_ASSIGN_OR_RETURN(const auto seed, OwnerSeed(held));
   return SigningKeyOfSeed(seed.span());
 }
 
+absl::StatusOr<SigningKey> KeyOwner::Impl::Signer() const { return OwnerSigner(held_); }
+
 void KeyOwner::Impl::SignHeads() {
+  if (ceremony_) return;
   journal_->SignHeads([this](const JournalHead& head) -> absl::StatusOr<std::vector<uint8_t>> {
     HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
     return SignHead(signer, head);
@@ -32,6 +39,8 @@ void KeyOwner::Impl::SignHeads() {
 }
 
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::SignedHead() const {
+  // A server keeps the head of one journal for a key, and each owner of a shared key has its own.
+  if (ceremony_) return std::vector<uint8_t>();
   HEFT_ASSIGN_OR_RETURN(const std::optional<JournalHead> head, journal_->Head());
   if (!head) return std::vector<uint8_t>();
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
@@ -45,7 +54,7 @@ absl::StatusOr<std::vector<SignedJournalHead>> KeyOwner::Impl::OpenHeads(
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
   HEFT_ASSIGN_OR_RETURN(
       SignedJournalHead head,
-      OpenHead(shown, signer.public_key(), keys_.key_id(),
+      OpenHead(shown, signer.public_key(), key_id(),
                absl::StrCat(std::string(what), ": the end of the key owner's journal in it")));
   heads.push_back(std::move(head));
   return heads;
@@ -53,7 +62,8 @@ absl::StatusOr<std::vector<SignedJournalHead>> KeyOwner::Impl::OpenHeads(
 
 absl::Status KeyOwner::Impl::RequireSigned(Trust trust) {
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
-  public_key_ = signer.public_key();
+  // Servers sign for the signer of their keys: of a shared key the dealer, for all owners.
+  public_key_ = ceremony_ ? ceremony_->ceremony.dealer : signer.public_key();
   trust_ = std::move(trust);
   return absl::OkStatus();
 }

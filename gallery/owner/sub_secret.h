@@ -9,11 +9,13 @@
 
 #include "base/secure.h"
 #include "base/status.h"
-#include "fusion/owner/keygen.h"
+#include "fusion/owner/key_share.h"
 
 namespace heft {
 
 absl::StatusOr<SecureVector<uint8_t>> SubSecret(const SecretKeys& keys, std::string_view purpose);
+// The same of a whole key or a share; of a share it follows from its owner's own secret.
+absl::StatusOr<SecureVector<uint8_t>> SubSecret(const HeldKey& held, std::string_view purpose);
 
 }  // namespace heft
 

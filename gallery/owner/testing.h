@@ -89,8 +89,8 @@ class GalleryTest : public ::testing::Test {
                    const std::optional<BudgetLimits>& limits = kTwoScores) const {
     return *KeyOwner::Impl::Own(
         model,
-        *ckks::SecretKey::FromCoefficients(*instance_->context, secret_->key_id(),
-                                           secret_->coefficients()),
+        SecretKeys(*ckks::SecretKey::FromCoefficients(*instance_->context, secret_->key_id(),
+                                                      secret_->coefficients())),
         *QueryJournal::InMemory(limits));
   }
   double Expected(uint64_t a, uint64_t b) const {

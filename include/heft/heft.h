@@ -21,6 +21,7 @@
 //    heft/enrol_many.h      a whole gallery from feature vectors, in one call
 //    heft/metadata.h        metadata of a template, and conditions that restrict a search
 //    heft/key_set.h         the key owner's files: created, renewed, sealed under a passphrase
+//    heft/shared_key.h      a key shared among owners, some of which open together
 //    heft/workspace.h       all roles on one machine, in folders that can move to other machines
 //    heft/openings.h        whether replies answer the request; decisions as JSON and in words
 //    heft/expanded_keys.h, heft/loaded_keys.h     a server's keys, expanded once and then mapped

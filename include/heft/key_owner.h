@@ -132,6 +132,16 @@ struct ReplyFile {
 struct Replies {
   std::span<const ReplyFile> files;
   const ShardList* shards = nullptr;  // of a gallery in buckets
+  // Of a shared key: the partial openings of all other owners of one set (KeyOwner::OpenPart).
+  std::span<const ReplyFile> parts = {};
+};
+
+// OwnerSet: owners of a shared key who open together, by their numbers from 1, ascending.
+using OwnerSet = std::vector<uint32_t>;
+// SharedKey: whose share of a key it is, and how many of its owners open.
+struct SharedKey {
+  uint32_t owner = 0, owners = 0, threshold = 0;
+  uint32_t renewal = 0;  // how often the shares were renewed
 };
 
 // Flooding: noise added on decryption, for so many bits of statistical security (at least 30)
@@ -409,12 +419,33 @@ class HEFT_EXPORT KeyOwner {
   absl::StatusOr<ChosenThreshold> ThresholdFor(const Replies& replies,
                                                const DecisionRule& rule) const;
 
+  // Of a shared key: this owner's partial openings of what Decide, or Open, would open with the
+  // same arguments, signed, for one other owner of the set to combine (Replies::parts). It checks,
+  // charges and records as those do; charges to people by the result are made by the
+  // owner who combines. Good for kAdmissionLife. Errors as theirs; kInvalidArgument for a set that
+  // is none, kFailedPrecondition for a whole key. docs/owners.md.
+  absl::StatusOr<std::vector<uint8_t>> OpenPart(const Replies& replies, const OwnerSet& owners,
+                                                const DecisionRule& rule,
+                                                const std::optional<Flooding>& flooding = {}) const;
+  absl::StatusOr<std::vector<uint8_t>> OpenPart(const Replies& replies, const OwnerSet& owners,
+                                                uint32_t publish,
+                                                const std::optional<Flooding>& flooding = {}) const;
+  // The same of all proofs that Admit opens.
+  absl::StatusOr<std::vector<uint8_t>> AdmitPart(std::span<const uint8_t> request,
+                                                 std::string_view what, const OwnerSet& owners,
+                                                 const AdmissionPolicy& policy = {}) const;
+  // Whose share this is; nullopt: a whole key. A share makes no public keys (EncryptionKey is
+  // empty) and does not encrypt, renew blocks or rekey: kFailedPrecondition.
+  std::optional<SharedKey> shared() const;
+
   // Server::Pending's bytes: opens the proofs of the norms of all templates that wait, and nothing
   // else of them, and signs the state of the gallery that asks, also where nothing waits. Not
   // charged: a norm of 1 says nothing. Errors as Open's; kNotFound for an entry of the policy that
   // the request does not have.
+  // `parts`: of a shared key, those of the other owners (AdmitPart).
   absl::StatusOr<Admissions> Admit(std::span<const uint8_t> request, std::string_view what,
-                                   const AdmissionPolicy& policy = {}) const;
+                                   const AdmissionPolicy& policy = {},
+                                   std::span<const ReplyFile> parts = {}) const;
 
   // Who waits, in Server::Pending's bytes. Opens nothing, signs nothing. Errors as Admit's.
   absl::StatusOr<AdmissionInquiry> ReadInquiry(std::span<const uint8_t> request,

@@ -194,6 +194,7 @@ _SETS = "set by what the call is for"
 _SERVING = "Matcher, and its calls with trust= and sign=, do that"
 _FINDINGS = "Matcher.audit_gallery and audit_reply, file by file"
 _EACH = "each of N against all: C++ (examples/deduplicate.cc)"
+_SHARED = "shared keys: the tools (docs/owners.md), and C++"
 _JSON = "results are objects in Python, with members of these names"
 
 # Why Python has nothing for it, nor for its members.
@@ -201,6 +202,20 @@ ABSENT = {
     "AuditAll": _FINDINGS,
     "AuditFiles": _FINDINGS,
     "BenchmarkTable": "run_benchmark gives the numbers; a data frame shows them",
+    "CeremonyCheck": _SHARED,
+    "CeremonyCheckJson": _SHARED,
+    "CheckCeremony": _SHARED,
+    "GiveNewShares": _SHARED,
+    "KeyOwner::AdmitPart": _SHARED,
+    "KeyOwner::OpenPart": _SHARED,
+    "KeyOwner::shared": _SHARED,
+    "MakeBlankShare": _SHARED,
+    "MakeSharedKeySet": _SHARED,
+    "Replacement": _SHARED,
+    "SharedKey": _SHARED,
+    "SharedKeySet": _SHARED,
+    "SharedKeySetJson": _SHARED,
+    "TakeNewShare": _SHARED,
     "CheckAnswer": "open_signed says what a reply answers, request_digest what it has to",
     "CheckConditions": "Condition's constructor asks it",
     "CheckMetadata": "every call that takes metadata asks it",

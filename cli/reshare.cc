@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// reshare: new shares of a shared key, by messages between its owners.
+#include "absl/strings/str_cat.h"
+#include "cli/commands.h"
+#include "heft/shared_key.h"
+#include "program/common.h"
+#include "program/owner/key_options.h"
+#include "program/server_options.h"
+#include "program/trust_options.h"
+
+namespace heft::cli {
+namespace {
+
+struct Options {
+  KeyOptions key;
+  SealOptions seal;
+  std::vector<uint32_t> owners;
+  std::vector<std::string> messages;
+  std::string out, record, newcomer;
+  uint32_t replace = 0;
+};
+
+absl::Status Give(const Common& common, const Options& options) {
+  Replacement replacement;
+  if (options.replace > 0) {
+    replacement.owner = options.replace;
+    HEFT_ASSIGN_OR_RETURN(replacement.signer, ReadSignerKey(options.newcomer));
+  }
+  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(options.key));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> message,
+                        GiveNewShares(owner, options.owners, replacement));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, message));
+  Print(common, {{"out", options.out}, {"bytes", message.size()}},
+        absl::StrCat("message, for all owners: ", options.out));
+  return absl::OkStatus();
+}
+
+absl::Status Take(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const auto given, ReadSampleFiles(options.messages, kMaxReplySize));
+  std::vector<ReplyFile> messages;
+  for (const SampleFile& file : given) messages.push_back({file.bytes, file.name});
+  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(options.key));
+  HEFT_RETURN_IF_ERROR(TakeNewShare(owner, messages, options.out, NewPassphrase(options.seal)));
+  WarnOfUnsealed(common, options.seal);
+  Print(common, {{"out", options.out}},
+        absl::StrCat("new share: ", options.out, "; when all owners have theirs, move it over ",
+                     options.key.secret_key));
+  return absl::OkStatus();
+}
+
+absl::Status Begin(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.key.model));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> record, ReadFile(options.record, 1 << 16));
+  HEFT_ASSIGN_OR_RETURN(
+      const SignerKey signer,
+      MakeBlankShare(model, record, options.replace, options.out, NewPassphrase(options.seal)));
+  WarnOfUnsealed(common, options.seal);
+  Print(common, {{"out", options.out}, {"signer", HexString(signer)}},
+        absl::StrCat("share of nothing yet: ", options.out, "\nfor the other owners: --replace ",
+                     options.replace, " --newcomer ", HexString(signer)));
+  return absl::OkStatus();
+}
+
+absl::Status Run(const Common& common, const Options& options) {
+  if (!options.record.empty()) {
+    if (options.replace == 0) {
+      return absl::InvalidArgumentError("--record: give --replace, the owner who is replaced");
+    }
+    return Begin(common, options);
+  }
+  if (options.key.secret_key.empty()) {
+    return absl::InvalidArgumentError("give --secret-key, this owner's share");
+  }
+  if (!options.owners.empty()) return Give(common, options);
+  if (!options.messages.empty()) return Take(common, options);
+  return absl::InvalidArgumentError(
+      "give --owners to make a message, --message to make a new share of all messages, or --record "
+      "to begin in the place of another owner");
+}
+
+}  // namespace
+
+void AddReshare(Command app) {
+  const auto [command, options] = AddCommand(
+      app, "reshare", "renew the shares of a key, or replace one of its owners",
+      "heft reshare --model m.heft --secret-key share.key --owners 1 2 --out 1.msg", Run);
+  command.Add("-m,--model", &options->key.model, "model file").Required();
+  const Option secret =
+      command.Add("--secret-key", &options->key.secret_key, "the owner's present share");
+  command.Add("--old-passphrase-file", &options->key.passphrase_file,
+              "first line: passphrase of the present share");
+  const Option owners =
+      command.Add("--owners", &options->owners,
+                  "give a message: these owners do so, this one among them, as many as open");
+  const Option messages =
+      command
+          .Add("--message", &options->messages, "make the new share: the messages of those owners")
+          .Excludes(owners);
+  const Option record = command
+                            .Add("--record", &options->record,
+                                 "begin in the place of --replace: ceremony.heft of the key")
+                            .Excludes(owners)
+                            .Excludes(messages)
+                            .Excludes(secret);
+  const Option replace =
+      command.Add("--replace", &options->replace, "the owner whose place is taken").Range(1, 5);
+  command.Add("--newcomer", &options->newcomer, "the signing key of who takes it (64 digits)")
+      .Needs(replace)
+      .Excludes(record);
+  command.Add("-o,--out", &options->out, "the message, or the new share").Required();
+  AddSealOptions(command, "", &options->seal);
+}
+
+}  // namespace heft::cli

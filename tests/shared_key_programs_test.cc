@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// A shared key with the real programs: from the dealer's ceremony to a decision by two of three
+// owners, and new shares for the place of one who lost it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tests/workplace.h"
+
+namespace heft::e2e {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr int kInput = 3;
+
+class SharedKeyProgramsTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    work_ = new Workplace;
+    Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "8", "--samples",
+                 "2", "--dimensions", "16", "12"});
+    Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "flooded"}));
+    Args keygen = {"keygen",   "--model", W("model.heft"), "--out", W("keys"),
+                   "--owners", "3",       "--threshold",   "2"};
+    for (const char* owner : {"1", "2", "3"}) {
+      Spill(Passphrase(owner), std::string("passphrase of ") + owner + "\n");
+      keygen.insert(keygen.end(), {"--owner-passphrase-file", Passphrase(owner)});
+    }
+    made_ = new nlohmann::json(Must(kHeft, keygen));
+    Encrypt("enrol", {"--row", "0"});
+    Encrypt("probe", {"--row", "1", "--for", "identification"});
+    Must(kServer, Serve("enrol", "enrol", {"--enrolment-keys", W("keys/enrolment.keys")}));
+    for (const char* owner : {"1", "2", "3"}) Believe(Folder(owner) + "/trust.heft", W("gallery"));
+    // Approval by owners 1 and 3.
+    Must(kServer, Join(OfGallery("pending"), {"--out", W("pending.ct")}));
+    Must(kHeft, Owner("admit", "1",
+                      {"--in", W("pending.ct"), "--owners", "1", "3", "--out", W("admit.part")}));
+    const auto admitted = Must(kHeft, Owner("admit", "3",
+                                            {"--in", W("pending.ct"), "--part", W("admit.part"),
+                                             "--out", W("admission.heft")}));
+    EXPECT_EQ(admitted["rejected"].size(), 0u) << admitted;
+    const auto released = Must(
+        kServer, Join(OfGallery("release"),
+                      {"--in", W("admission.heft"), "--enrolment-keys", W("keys/enrolment.keys")}));
+    EXPECT_EQ(released["admitted"], 1) << released;
+  }
+  static void TearDownTestSuite() {
+    delete made_;
+    delete work_;
+  }
+
+  static std::string W(const std::string& path) { return (*work_)(path); }
+  static std::string Folder(const std::string& owner) { return W("keys/owner-" + owner); }
+  static std::string Passphrase(const std::string& owner) { return W("passphrase-" + owner); }
+  static Args Join(Args args, const Args& more) {
+    args.insert(args.end(), more.begin(), more.end());
+    return args;
+  }
+  static void Encrypt(const std::string& name, const Args& more) {
+    for (const std::string modality : {"face", "voice"}) {
+      Must(kHeft, Join({"encrypt", "--model", W("model.heft"), "--key", W("keys/encryption.key"),
+                        "--modality", modality, "--in", W("data/" + modality + ".npy"), "--labels",
+                        W("data/labels.txt"), "--out", W(name + "-" + modality + ".ct")},
+                       more));
+    }
+  }
+  static Args OfGallery(const std::string& subcommand) {
+    return {subcommand,  "--model",   W("model.heft"), "--keys", W("keys/evaluation.keys"),
+            "--gallery", W("gallery")};
+  }
+  static Args Serve(const std::string& subcommand, const std::string& samples, const Args& more) {
+    return Join(Join(OfGallery(subcommand),
+                     {"--in", W(samples + "-face.ct"), "--in", W(samples + "-voice.ct")}),
+                more);
+  }
+  static Args Owner(const std::string& subcommand, const std::string& owner, const Args& more,
+                    const std::string& share = "share.key") {
+    return Join({subcommand, "--model", W("model.heft"), "--secret-key",
+                 Folder(owner) + "/" + share, "--passphrase-file", Passphrase(owner)},
+                more);
+  }
+  static std::string Reply(const std::string& name) {
+    Must(kServer, Serve("identify", "probe", {"--out", W(name)}));
+    return W(name);
+  }
+  // What every owner gives to `decrypt`.
+  static Args Question(const std::string& reply, const Args& more) {
+    return Join({"--in", reply, "--threshold", "0.5"}, more);
+  }
+
+  inline static Workplace* work_ = nullptr;
+  inline static nlohmann::json* made_ = nullptr;
+};
+
+TEST_F(SharedKeyProgramsTest, TwoOfThreeDecide) {
+  EXPECT_EQ((*made_)["shares"].size(), 3u);
+  EXPECT_FALSE(std::filesystem::exists(W("keys/secret.key")));
+  const auto check = Must(kHeft, Owner("check-share", "2", {"--keys", W("keys")}));
+  EXPECT_EQ(check["threshold"], 2);
+  const auto openings = [](const char* owner) {
+    return Must(kHeft, Owner("budget", owner, {}))["openings_under_key"].get<int>();
+  };
+  const int before[] = {openings("1"), openings("2"), openings("3")};
+  const std::string reply = Reply("scores.ct");
+  Must(kHeft,
+       Owner("decrypt", "3", Question(reply, {"--owners", "2", "3", "--out", W("three.part")})));
+  const auto decided =
+      Must(kHeft, Owner("decrypt", "2", Question(reply, {"--part", W("three.part")})));
+  EXPECT_EQ(decided["accept"], true) << decided;
+  EXPECT_EQ(openings("1"), before[0]);
+  EXPECT_EQ(openings("2"), before[1] + 1);
+  EXPECT_EQ(openings("3"), before[2] + 1);
+}
+
+TEST_F(SharedKeyProgramsTest, NoOwnerOpensAlone) {
+  const std::string reply = Reply("alone.ct");
+  const Finished alone = RunProgram(kHeft, Owner("decrypt", "1", Question(reply, {})));
+  EXPECT_EQ(alone.exit_code, kInput);
+  EXPECT_THAT(alone.err, HasSubstr("opens with 2 of 3 owners"));
+  // A part for another reply, and a wrong passphrase.
+  Must(kHeft,
+       Owner("decrypt", "1", Question(reply, {"--owners", "1", "2", "--out", W("one.part")})));
+  const Finished other = RunProgram(
+      kHeft, Owner("decrypt", "2", Question(Reply("other.ct"), {"--part", W("one.part")})));
+  EXPECT_EQ(other.exit_code, kInput);
+  EXPECT_THAT(other.err, HasSubstr("of another reply"));
+  Args wrong = Owner("decrypt", "2", Question(reply, {"--part", W("one.part")}));
+  wrong[6] = Passphrase("1");
+  EXPECT_NE(RunProgram(kHeft, wrong).exit_code, 0);
+}
+
+TEST_F(SharedKeyProgramsTest, ALostShareIsReplaced) {
+  Spill(Passphrase("new"), "a new one\n");
+  const std::string blank = Folder("2") + "/blank.key";
+  const std::string signer = Must(
+      kHeft, {"reshare", "--model", W("model.heft"), "--record", W("keys/ceremony.heft"),
+              "--replace", "2", "--out", blank, "--passphrase-file", Passphrase("new")})["signer"];
+  const auto reshare = [&](const std::string& key, const std::string& passphrase,
+                           const Args& more) {
+    return Must(kHeft, Join({"reshare", "--model", W("model.heft"), "--secret-key", key,
+                             "--old-passphrase-file", Passphrase(passphrase)},
+                            more));
+  };
+  for (const std::string owner : {"1", "3"}) {
+    reshare(
+        Folder(owner) + "/share.key", owner,
+        {"--owners", "1", "3", "--replace", "2", "--newcomer", signer, "--out", W(owner + ".msg")});
+  }
+  const Args messages = {"--message", W("1.msg"), W("3.msg")};
+  reshare(blank, "new", Join(messages, {"--out", W("new-2.key"), "--no-passphrase"}));
+  reshare(Folder("1") + "/share.key", "1",
+          Join(messages, {"--out", W("new-1.key"), "--passphrase-file", Passphrase("1")}));
+  // Each takes the old one's place, beside the journal.
+  std::filesystem::rename(W("new-2.key"), blank);
+  std::filesystem::rename(W("new-1.key"), Folder("1") + "/share.key");
+  const std::string reply = Reply("after.ct");
+  Must(kHeft,
+       Owner("decrypt", "1", Question(reply, {"--owners", "1", "2", "--out", W("after.part")})));
+  const auto decided =
+      Must(kHeft, Owner("decrypt", "2", Question(reply, {"--part", W("after.part")}), "blank.key"));
+  EXPECT_EQ(decided["accept"], true) << decided;
+  // The lost share, found again, does not combine with new ones.
+  const std::string second = Reply("found.ct");
+  Must(kHeft,
+       Owner("decrypt", "2", Question(second, {"--owners", "1", "2", "--out", W("found.part")})));
+  const Finished found =
+      RunProgram(kHeft, Owner("decrypt", "1", Question(second, {"--part", W("found.part")})));
+  EXPECT_EQ(found.exit_code, kInput);
+  EXPECT_THAT(found.err, HasSubstr("unknown key-owner"));
+}
+
+}  // namespace
+}  // namespace heft::e2e
