@@ -85,8 +85,8 @@ absl::Status RunStats(const Common& common, const Options& options) {
       HeadText(info), "\n", info.freed, " places freed; journal: ", info.journal_entries,
       " entries, ", info.journal_bytes, " bytes, ", info.unfolded,
       " in no block yet\nstore: ", info.store_bytes, " bytes on disk, ", info.store_live_bytes,
-      " in use, ", FreeBytes(info), " free, ", info.readers, " readers\nkey: since ", TimeText(info.key_since),
-      "; verified: ", TimeText(info.verified));
+      " in use, ", FreeBytes(info), " free, ", info.readers, " readers\nkey: since ",
+      TimeText(info.key_since), "; verified: ", TimeText(info.verified));
   if (info.verified != 0) absl::StrAppend(&text, info.intact ? ", intact" : ", DAMAGED");
   absl::StrAppend(&text, "\nkey owner's journal: ",
                   info.owner_journal_entry == 0

@@ -97,8 +97,7 @@ absl::StatusOr<NamedPlaces> GalleryChange::FindInRoster(const std::string& ident
         if (!OfGallery(number_, key)) return false;
         const auto waiting = ParseWaiting(value, "a pending enrolment");
         if (waiting.ok()) {
-          named.waiting +=
-              static_cast<uint32_t>(std::ranges::count(waiting->identities, identity));
+          named.waiting += static_cast<uint32_t>(std::ranges::count(waiting->identities, identity));
         }
         return true;
       }));

@@ -17,12 +17,9 @@ namespace heft {
 namespace {
 
 // The server's files, which are not the store's: what they are, and whether they are secret.
-constexpr std::pair<const char*, mode_t> kServerFiles[] = {{"server.key", 0600},
-                                                           {"server.pub", 0644},
-                                                           {"stand-in.key", 0600},
-                                                           {"audit.key", 0600},
-                                                           {"keys.made", 0644},
-                                                           {"requests.heft", 0600}};
+constexpr std::pair<const char*, mode_t> kServerFiles[] = {
+    {"server.key", 0600}, {"server.pub", 0644}, {"stand-in.key", 0600},
+    {"audit.key", 0600},  {"keys.made", 0644},  {"requests.heft", 0600}};
 
 // Of one enrolment, and of a server's file: larger ones are refused before memory is taken.
 constexpr uint64_t kMostQuarantined = uint64_t{1} << 31;
