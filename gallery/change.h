@@ -108,8 +108,8 @@ class GalleryChange {
                            bool taken = false) const;
   absl::Status EmptyEntry(uint64_t number, uint64_t position);
   absl::Status DropEntry(uint64_t number);
-  // LeaveEntry: as EmptyEntry, for a template whose ciphertext stays in its block: its call cannot be
-  // taken back any more.
+  // LeaveEntry: as EmptyEntry, for a template whose ciphertext stays in its block: its call cannot
+  // be taken back any more.
   absl::Status LeaveEntry(uint64_t number, uint64_t position);
   // VoidEntry: leaves an empty entry of no block, so that the number is not taken for a lost entry.
   absl::Status VoidEntry(uint64_t number);
@@ -215,7 +215,7 @@ class GalleryChange {
   std::set<size_t> exchanging_;              // blocks that nothing may join
   std::map<size_t, std::string> damaged_;    // the same
   std::set<size_t> sound_;                   // blocks that were checked
-  absl::Status writing_;  // why there is no transaction after a commit
+  absl::Status writing_;                     // why there is no transaction after a commit
   uint64_t now_ = 0;
   bool touched_ = false;
   bool unlisted_ = false;  // it was just started

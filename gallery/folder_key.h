@@ -16,8 +16,8 @@ namespace heft {
 // kFailedPrecondition
 // for an audit key that others may read, and for a symbolic link.
 absl::StatusOr<Seed> ReadFolderKey(const std::string& path, std::string_view kind);
-// FolderKey: the same, but creates a key that was never made (CheckKeyNew). kUnavailable if it cannot be written; the error
-// names `who` needs it.
+// FolderKey: the same, but creates a key that was never made (CheckKeyNew). kUnavailable if it
+// cannot be written; the error names `who` needs it.
 absl::StatusOr<Seed> FolderKey(const std::string& path, std::string_view kind,
                                std::string_view who);
 

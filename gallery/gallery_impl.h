@@ -189,9 +189,8 @@ class Gallery::Impl {
   absl::StatusOr<BlockView> Checkpoint(const Instance& instance, size_t block) const;
   // IntactEntries: those entries of a block that are in no checkpoint and that its roster has. The
   // others are `lost`, by their numbers.
-  absl::StatusOr<std::vector<const JournalEntry*>> IntactEntries(size_t block,
-                                                                 std::vector<LostEntry>* lost)
-      const;
+  absl::StatusOr<std::vector<const JournalEntry*>> IntactEntries(
+      size_t block, std::vector<LostEntry>* lost) const;
   std::string What() const;
 
   Address address_;

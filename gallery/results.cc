@@ -133,12 +133,8 @@ Json RenewJson(const RenewResult& done) {
 Json CompactJson(const CompactResult& done) {
   Json damaged = Json::array();
   for (const DamagedBlock& block : done.damaged) damaged.push_back(block.block);
-  return {{"blocks", done.blocks},
-          {"mended", done.mended},
-          {"records", done.records},
-          {"damaged", std::move(damaged)},
-          {"sparse", done.sparse},
-          {"leaving", done.leaving}};
+  return {{"blocks", done.blocks},         {"mended", done.mended}, {"records", done.records},
+          {"damaged", std::move(damaged)}, {"sparse", done.sparse}, {"leaving", done.leaving}};
 }
 
 Json RestoreJson(const RestoreResult& done) {

@@ -79,7 +79,7 @@ class FlipsTest : public testing::RolesTest {
       if (r.state != PlaceState::kLive) continue;
       const size_t block = at / gallery.head().block_places;
       people_[r.identity] = {block, r.entry};
-      name_keys_[NameKey(gallery.number(), gallery.id(), r.identity)] = r.identity;
+      name_keys_[HexString(NameKey(gallery.number(), gallery.id(), r.identity))] = r.identity;
     }
   }
 
@@ -106,7 +106,7 @@ class FlipsTest : public testing::RolesTest {
       const bool entry = flip.table == Table::kJournal && NumberOf(flip.key) == person.entry;
       if (block || entry) touched.insert(name);
     }
-    const auto named = name_keys_.find(flip.key);
+    const auto named = name_keys_.find(HexString(flip.key));
     if (flip.table == Table::kNames && named != name_keys_.end()) touched.insert(named->second);
     return touched;
   }
@@ -176,7 +176,7 @@ class FlipsTest : public testing::RolesTest {
   };
   std::map<std::string, uint64_t> numbers_;
   std::map<std::string, Standing> people_;
-  std::map<StoreKey, std::string> name_keys_;
+  std::map<std::string, std::string> name_keys_;  // by keys
   std::map<Table, std::vector<StoreKey>> records_;
 };
 

@@ -165,11 +165,11 @@ HEFT_EXPORT absl::StatusOr<VerifyResult> VerifyGallery(const std::string& galler
                                                        const Monitor& monitor = {});
 
 // CompactGallery: does the maintenance that needs no key owner. It writes damaged records again,
-// rebuilds damaged blocks whose templates are all in the journal, moves the journal into the blocks, and overwrites deleted data.
-// Blocks that stay sparse need AskRenewal with `compact`.
+// rebuilds damaged blocks whose templates are all in the journal, moves the journal into the
+// blocks, and overwrites deleted data. Blocks that stay sparse need AskRenewal with `compact`.
 struct CompactResult {
   uint64_t mended = 0;                         // damaged blocks that were rebuilt
-  uint64_t records = 0;  // damaged records that were written again or dropped
+  uint64_t records = 0;                        // damaged records that were written again or dropped
   std::vector<DamagedBlock> damaged;           // blocks that are still damaged
   std::vector<std::vector<uint8_t>> receipts;  // receipts that were due
   absl::Status overwritten;                    // as RemoveResult::overwritten

@@ -72,8 +72,8 @@ HEFT_EXPORT absl::StatusOr<RemoveResult> RollBack(const Server& server, const st
                                                   uint64_t generation);
 
 // RejectPending: deletes pending enrolments, by their entries (PendingEnrolment), and overwrites
-// their bytes. For those that are damaged, which the key owner cannot decide. kNotFound for an entry
-// that is not pending; nothing is changed then.
+// their bytes. For those that are damaged, which the key owner cannot decide. kNotFound for an
+// entry that is not pending; nothing is changed then.
 HEFT_EXPORT absl::StatusOr<RemoveResult> RejectPending(const Server& server,
                                                        const std::string& gallery,
                                                        std::span<const Digest> entries);

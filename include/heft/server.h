@@ -202,8 +202,8 @@ class HEFT_EXPORT Server {
   // the same gallery names them.
   absl::StatusOr<std::vector<uint8_t>> Pending(const Gallery& gallery) const;
   // Applies an admission that a key owner of `trust` signed: approved templates join the gallery,
-  // all or none, and rejected ones are deleted and overwritten. A second call changes nothing. Errors of OpenSigned
-  // and Enrol; kFailedPrecondition for another gallery.
+  // all or none, and rejected ones are deleted and overwritten. A second call changes nothing.
+  // Errors of OpenSigned and Enrol; kFailedPrecondition for another gallery.
   absl::StatusOr<AdmitResult> Admit(const std::string& folder, std::span<const uint8_t> admission,
                                     std::string_view what, const Trust& trust,
                                     const Monitor& monitor = {}) const;

@@ -118,8 +118,7 @@ absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
             {{"gallery", gallery}, {"why", std::string(why.message())}});
   }
   for (const Digest& entry : done.damaged) {
-    LogLine(LogLevel::kError,
-            "a pending enrolment is damaged: heft-server gallery remove --entry",
+    LogLine(LogLevel::kError, "a pending enrolment is damaged: heft-server gallery remove --entry",
             {{"gallery", gallery}, {"entry", HexString(entry)}});
   }
   if (done.admitted + done.rejected > 0) {
