@@ -217,8 +217,8 @@ TEST_F(ServerTest, OtherModelKeyOrParametersAreRefused) {
   EXPECT_EQ(Code(wrong.Open(SerializeScores(*instance_->context, *scores), "scores")),
             absl::StatusCode::kFailedPrecondition);
 
-  const ckks::Context other(*ckks::Params::Create(FindProfile("thin")->spec));
-  EXPECT_EQ(Code(ParseEvaluationKeys(other, *evaluation_, "keys")),
+  const ckks::Context thin(*ckks::Params::Create(FindProfile("thin")->spec));
+  EXPECT_EQ(Code(ParseEvaluationKeys(thin, *evaluation_, "keys")),
             absl::StatusCode::kFailedPrecondition);
 }
 
