@@ -220,7 +220,11 @@ absl::Status BlockFile::Put(uint64_t page, ByteSpan value) {
   do {
     n = pwritev(fd_, parts.data(), parts.size(), at);
   } while (n < 0 && errno == EINTR);
-  if (n == static_cast<ssize_t>(all)) return absl::OkStatus();
+  if (n == static_cast<ssize_t>(all)) {
+    constexpr uint64_t kFewBytes = 1 << 18;  // for single changes, not for bulk
+    if (all <= kFewBytes) WriteAhead(fd_, page * kBlockPage + all);
+    return absl::OkStatus();
+  }
   if (n < 0) return Failed("write to");
   // Rarely, a part is written: the rest says why.
   std::vector<uint8_t> bytes(all);

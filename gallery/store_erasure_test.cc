@@ -189,7 +189,7 @@ TEST_F(StoreErasureTest, FilesShrink) {
               }).ok());
   EXPECT_GT(store->Statistics()->free_bytes, 18'000'000);
   ASSERT_TRUE(Scrub(*store, kLong).ok());
-  EXPECT_LT(store->Statistics()->bytes, 1'300'000);
+  EXPECT_LT(store->Statistics()->bytes, 2'500'000);
   EXPECT_EQ(Get(*store, Table::kBlocks, "10"), Text(Long(1'000'000, 10)));
 }
 

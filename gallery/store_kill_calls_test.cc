@@ -17,10 +17,14 @@ namespace {
 // A writer is killed after any of its calls, while others have the store open. The next holder of
 // the lock reads the data that it is about to change.
 TEST(StoreKillCallsTest, AWriterIsKilledAfterEveryCall) {
-  const auto put = [](Store& store, std::string_view value) -> absl::Status {
+  // A long value, which has a place in the file of blocks.
+  const auto long_value = [](std::string_view value) {
+    return std::string(value) + std::string(5000, '.');
+  };
+  const auto put = [&](Store& store, std::string_view value) -> absl::Status {
     HEFT_ASSIGN_OR_RETURN(const auto lock, store.Lock(absl::Seconds(60)));
     HEFT_ASSIGN_OR_RETURN(const auto writer, store.Write(*lock));
-    HEFT_RETURN_IF_ERROR(writer->Put(Table::kBlocks, AsBytes("a"), AsBytes(value)));
+    HEFT_RETURN_IF_ERROR(writer->Put(Table::kBlocks, AsBytes("a"), AsBytes(long_value(value))));
     g_disk.calls = 0;
     return writer->Commit();
   };
@@ -50,7 +54,7 @@ TEST(StoreKillCallsTest, AWriterIsKilledAfterEveryCall) {
     const auto written = (*writer)->Get(Table::kBlocks, AsBytes("a"));
     ASSERT_TRUE(read.ok() && written.ok());
     EXPECT_TRUE(std::ranges::equal(**read, **written)) << call;
-    committed += std::ranges::equal(**written, AsBytes("after"));
+    committed += std::ranges::equal(**written, AsBytes(long_value("after")));
   }
   EXPECT_GE(committed, 1u) << "where no call was left";
   g_disk = {};

@@ -106,6 +106,7 @@ int Write(sqlite3_file* file, const void* from, int size, sqlite3_int64 at) {
     written = WriteAt(own.fd, page, at);
   } else {
     written = WriteAt(own.fd, bytes, at);
+    if (written && !own.database) WriteAhead(own.fd, static_cast<uint64_t>(at) + bytes.size());
   }
   return written ? SQLITE_OK : Failed(SQLITE_IOERR_WRITE);
 }
@@ -369,6 +370,11 @@ bool WriteZeros(int fd, uint64_t at, uint64_t size) {
     if (!WriteAt(fd, ByteSpan(zeros).first(n), at)) return false;
   }
   return true;
+}
+
+void WriteAhead(int fd, uint64_t end) {
+  constexpr uint64_t kAhead = 1 << 20;
+  if (SizeOf(fd) == end) WriteZeros(fd, end, kAhead);
 }
 
 // A page of a table (SQLite's file format, 1.6): a header of 8 or 12 bytes, 2 bytes for each entry,

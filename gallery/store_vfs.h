@@ -35,6 +35,9 @@ uint64_t LocksIn(int fd, off_t from, off_t to);
 bool WriteAt(int fd, ByteSpan bytes, uint64_t at);
 // WriteZeros: over a range. It does not sync.
 bool WriteZeros(int fd, uint64_t at, uint64_t size);
+// WriteAhead: writes zeros behind the end of a file whose last write ended at `end`. Later syncs
+// then wait only for data. An error costs only time.
+void WriteAhead(int fd, uint64_t end);
 
 // ClearGap: zeros in the part of a database's page that no entry uses. `number`: the page's, from
 // 1. Only of pages of tables.

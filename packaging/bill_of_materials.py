@@ -47,6 +47,7 @@ LICENCES = {
     "python3.11": "PSF-2.0",
     "spdlog": "MIT",
     "sphinx": "BSD-2-Clause",
+    "sqlite3": "blessing",
     "sphinx-copybutton": "MIT",
     "tomlplusplus": "MIT",
     "utf8proc": "MIT AND Unicode-DFS-2016",
