@@ -11,6 +11,8 @@
 #include "base/passphrase.h"
 #include "base/progress.h"
 #include "base/secure.h"
+#include "fusion/errors.h"
+#include "fusion/norm_proof.h"
 #include "gallery/owner/ceremony.h"
 #include "gallery/owner/key_owner_impl.h"
 #include "heft/shared_key.h"
@@ -58,6 +60,32 @@ struct SharedPaths {
   }
   std::string folder;
 };
+
+// CheckRoom: that the floods of so many owners fit a search of one block, and a claim.
+absl::Status CheckRoom(const Rings& rings, uint32_t threshold) {
+  const Instance& ring = rings.matching;
+  const ckks::Params& params = ring.params();
+  const FusionPlan::Matching& matching = ring.plan.matching;
+  ckks::FloodingOptions options = {Flooding().security_bits, uint64_t{4} * Flooding().openings};
+  options.parts = threshold;
+  const std::pair<double, double> opened[] = {
+      {NormProofError(params, ring.plan), NormProofScale(params, ring.plan)},
+      {ScoreError(params, ring.plan, /*masked=*/false), matching.score_scale},
+      {ScoreError(params, ring.plan, /*masked=*/true), matching.verified_scale}};
+  for (const auto& [error, scale] : opened) {
+    ckks::Ciphertext c;
+    c.parts.assign(2, ring::RnsPoly(params.n(), ScoreLimbs(params)));
+    c.scale = scale;
+    c.noise.error = error * scale;
+    const absl::Status room = ckks::CheckFloodingRoom(params, c, options);
+    if (room.ok()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("this model has no room for the noise of ", threshold,
+                     " owners: choose a smaller --threshold, or train fewer dimensions (",
+                     std::string(room.message()), ")"));
+  }
+  return absl::OkStatus();
+}
 
 absl::StatusOr<Digest> FileDigest(const std::string& path) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
@@ -195,6 +223,7 @@ absl::StatusOr<SharedKeySet> MakeSharedKeySet(const Model& model, const std::str
   }
   HEFT_ASSIGN_OR_RETURN(const KeyOwner dealer, KeyOwner::Generate(model));
   const KeyOwner::Impl& whole = Inside::Of(dealer);
+  HEFT_RETURN_IF_ERROR(CheckRoom(whole.rings(), threshold));
   Csprng rng;
   HEFT_ASSIGN_OR_RETURN(auto dealt, ShareKeys(whole.rings(), whole.keys(), sharing, rng));
   std::vector<HeldKey> shares;
