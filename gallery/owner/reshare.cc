@@ -269,7 +269,9 @@ absl::Status TakeNewShare(const KeyOwner& owner, std::span<const ReplyFile> mess
   KeyShare share = {old.key_id, {}, std::move(own), std::move(large), std::move(small)};
   HEFT_ASSIGN_OR_RETURN(share.ceremony, signer.Sign({.role = Role::kKeyOwner}, next.Serialize()));
   HEFT_ASSIGN_OR_RETURN(auto bytes, SerializeKeyShare(rings, share, sealed.text));
-  const absl::Status written = WriteFileAtomic(path, bytes, 0600);
+  // The new record, for a later successor of one of the owners.
+  absl::Status written = WriteFileAtomic(path + ".ceremony", ByteSpan(share.ceremony));
+  if (written.ok()) written = WriteFileAtomic(path, bytes, 0600);
   SecureWipe(bytes.data(), bytes.size());
   return written;
 }

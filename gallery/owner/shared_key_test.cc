@@ -445,6 +445,10 @@ TEST_F(SharedKeyTest, NewSharesTakeTheOldOnesPlaces) {
               Inside::Of(next.front()).ceremony().digest);
   }
   EXPECT_TRUE(CheckCeremony(next[2], keys_->path()).ok());
+  // The new record is beside the share, for a later successor.
+  EXPECT_TRUE(MakeBlankShare(*model_, *ReadFile(temporary_ / "share-1.ceremony"), 4,
+                             temporary_ / "later.key")
+                  .ok());
   // The new ones open, the newcomer among them.
   const std::vector<uint8_t> reply = Identify(0);
   const OwnerSet opening = {2, 3, 5};
