@@ -36,7 +36,7 @@ void WriteBinding(ByteWriter& writer, const GalleryBinding& binding);
 GalleryBinding ReadBinding(ByteReader& reader);
 
 // SampleDigest: identifies the encrypted samples of a template, to recognise them when they are
-// sent again. The first 16 bytes of a BLAKE2b-256. Zeros: unknown, in galleries of 0.1.
+// sent again. The first 16 bytes of a BLAKE2b-256. Zeros: unknown.
 using SampleDigest = std::array<uint8_t, 16>;
 SampleDigest Shortened(const Digest& digest);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Attacks that worked on version 0.1, with the real programs and default flags. HostileClientTest
+// Attacks that once worked, with the real programs and default flags. HostileClientTest
 // and BudgetTest have further attacks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -442,7 +442,7 @@ TEST_F(BudgetTest, BeginningAnewIsAnActThatIsRecorded) {
   setenv("HEFT_STATE_DIR", state.c_str(), 1);
 }
 
-// Version 0.1's: 49 identifications by anybody, and everybody was locked out.
+// An attack: 49 identifications by anybody, and everybody was locked out.
 TEST_F(BudgetTest, IdentificationsByAnybodyLockNobodyOut) {
   Serve("identify", "all", {"--all", "--out", K("searches")});
   int opened = 0, asked = 0;

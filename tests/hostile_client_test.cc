@@ -309,7 +309,7 @@ TEST_F(HostileClientTest, ReplayedFiles) {
   ExpectRefused(W("client/face-as-voice.ct"), {"dimension"});
 }
 
-// An attack on version 0.1: enrolled garbage spoiled a block and the scores of everybody in it.
+// An attack: enrolled garbage spoiled a block and the scores of everybody in it.
 TEST_F(HostileClientTest, GarbageIsNotAdmitted) {
   work_->Copy("server/gallery", "server/spoilt");
   const std::string garbage = Forged(

@@ -14,9 +14,9 @@
 namespace heft {
 namespace {
 
-// The file is not authenticated, and the scale decides what a score is: whoever changes it chooses
-// the step to which we round. So it must be the plan's, and the ciphertext of the form that a
-// server makes.
+// The file is not authenticated, and the scale decides the value of a score: a changed scale
+// changes the step to which we round. So it must be the plan's, and the ciphertext of the form that
+// a server makes.
 absl::Status CheckForm(const ckks::Ciphertext& c, size_t parts, size_t limbs, double scale,
                        std::string_view what) {
   if (c.size() == parts && c.limbs() == limbs && std::abs(c.scale - scale) <= 1e-6 * scale) {
@@ -76,9 +76,9 @@ absl::Status CheckForms(const Rings& rings, const EncryptedScores& scores, std::
 }
 
 // PrepareFlooding: how the ciphertexts of a reply, or of all that answer one search, are flooded.
-// Their noise is spread over all of them, so that an opening costs the same however many there are,
-// and the other half of what an adversary may learn is left to the proofs of admissions. The noise
-// that a file states is its writer's word: it is at least what an honest reply has.
+// Their noise is spread over all of them, so that an opening costs the same however many there are.
+// The other half of the allowance is left to the proofs of admissions. The noise that a file states
+// is its writer's word, so at least the noise of an honest reply is assumed.
 absl::StatusOr<ckks::FloodingOptions> PrepareFlooding(const Instance& instance,
                                                       const Flooding& flooding, uint32_t parts,
                                                       std::vector<ReadReply>* replies) {
@@ -149,7 +149,7 @@ absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const ReplyFile& file) const {
     if (reply.brief) HEFT_RETURN_IF_ERROR(LengthenReply(instance(), &reply, what));
   }
   HEFT_RETURN_IF_ERROR(CheckForms(rings_, scores, what));
-  // What is charged for must be what is opened.
+  // The charged slot must be the opened one.
   if (scores.kind == ScoreKind::kVerification &&
       (scores.claimed.empty() || scores.identities[0] != scores.claimed)) {
     return absl::DataLossError(

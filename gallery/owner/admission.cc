@@ -244,7 +244,7 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
   admission.generation = request.generation;
   admission.root = request.root;
   Admissions out;
-  // An enrolment is decided as a whole; one of which nobody is chosen waits on.
+  // An enrolment is decided as a whole. It stays pending if no template of it is chosen.
   std::vector<ExaminedEnrolment> examined;
   for (const EnrolmentCheck& check : request.enrolments) {
     if (!Decides(policy, check)) continue;

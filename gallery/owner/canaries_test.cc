@@ -81,7 +81,7 @@ TEST_P(CanariesTest, AnHonestServerPassesAndNobodySeesThem) {
   EXPECT_FALSE(own->accepted);
 }
 
-// A server that makes scores up must not learn of somebody for nothing by being refused.
+// A server that makes scores up must not learn about a person for free by refusals.
 TEST_P(CanariesTest, WhatIsRefusedIsChargedToWhoAnsweredBest) {
   EncryptedScores said = Parse(Identify(Person(1, "probe"), folder_));
   for (std::string& name : said.identities) {
@@ -135,8 +135,8 @@ TEST_P(CanariesTest, AnotherGalleryIsRefused) {
   ExpectRefused(Identify(Person(1, "probe"), folder_, nameless), "without names");
 }
 
-// A search that is restricted holds of each triple all or none, and one at least; one of which
-// places are merely free holds all.
+// A restricted search holds all of each triple or none of it, and at least one triple. A search
+// that only leaves out free places holds all triples.
 TEST_P(CanariesTest, ARestrictedSearchHoldsWholeTriples) {
   const Canaries canaries = *Canaries::Open(set_.file, model_, Inside::Of(*owner_).held(), "file");
   const std::vector<Condition> where = {{"site", {"berlin"}}};
@@ -211,7 +211,7 @@ TEST_P(CanariesTest, KnownAnswers) {
   const auto right = owner_->Open(*server_->Verify(gallery, files, name), "reply");
   ASSERT_TRUE(right.ok()) << right.status();
   EXPECT_EQ(right->refusal, "");
-  // Attack: somebody else's scores for the claimed name.
+  // Attack: another person's scores for the claimed name.
   bool noticed = false;
   for (const CanarySet::Person& other : set_.people) {
     if (other.label == name) continue;
@@ -229,7 +229,7 @@ TEST_P(CanariesTest, TheFileIsTheKeyOwnersAlone) {
   Bytes changed = set_.file;
   changed[changed.size() / 2] ^= 1;
   EXPECT_FALSE(owner_->RequireCanaries(changed, "file").ok());
-  // Sealed anew by somebody without the key: the checksum is right, the seal is not.
+  // Sealed anew without the key: the checksum is right, the seal is not.
   const Bytes forged = SealEnvelope(
       "CNRY", 1,
       ByteSpan(changed).subspan(kEnvelopeHeaderSize, changed.size() - kEnvelopeOverhead));

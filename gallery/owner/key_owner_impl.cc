@@ -168,7 +168,7 @@ void KeyOwner::Impl::Rank(uint32_t modalities, std::vector<Candidate>* candidate
                    [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
   const auto table = model_.TableFor(modalities);
   if (!table.ok() || !(*table)->calibration) return;
-  // Of the rounded score: what is published must not tell more than it.
+  // Of the rounded score: the published ratio must not tell more than it.
   for (Candidate& c : *candidates) {
     c.log_likelihood_ratio =
         std::round(100 * (*table)->calibration->LogLikelihoodRatio(c.score)) / 100;
@@ -244,7 +244,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(Question question, const O
   out.modalities = model_.NamesOf(first.modalities);
   out.claimed = first.claimed;
   out.gallery = question.gallery;
-  // A thin probe's scores are to be divided by its length.
+  // The scores of a thin probe are divided by its length.
   std::vector<double> lengths;
   for (const ReadReply& reply : accepted.replies) {
     if (reply.scores.restriction) out.where = reply.scores.restriction->where;

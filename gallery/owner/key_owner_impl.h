@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeyOwner::Impl: the secret key and what it opens. Slots that carry no answer are masked before
+// KeyOwner::Impl: the secret key and its openings. Slots that carry no answer are masked before
 // anything leaves a function that decrypts; raw slots, which carry the noise of the ciphertext,
 // leave by one function alone, which says so in its name (SECURITY.md).
 #ifndef HEFT_GALLERY_OWNER_KEY_OWNER_IMPL_H_
@@ -39,9 +39,8 @@ namespace heft {
 // A published score: a multiple of kScoreStep.
 double RoundScore(double score);
 
-// kDecisionBlur: what is decided is decided of a score with Gaussian noise of this standard
-// deviation, drawn for the decision: so little that no rate shows it, and much against the error of
-// a ciphertext (KeyUnits).
+// kDecisionBlur: a decision uses the score with fresh Gaussian noise of this standard deviation. It
+// is too little to change a rate, and large beside the error of a ciphertext (KeyUnits).
 inline constexpr double kDecisionBlur = 2 * kScoreStep;
 // KeyUnits: what one published number can tell of the secret key at most, through the error of its
 // ciphertext, of standard deviation `error`, in units of 1/kKeyUnits bit, rounded up: a decision,
@@ -72,7 +71,7 @@ class KeyOwner::Impl {
   static absl::StatusOr<std::unique_ptr<Impl>> Create(
       const Model& model, Rings rings, HeldKey held,
       std::unique_ptr<QueryJournal> journal = nullptr);
-  // The same, for those who hold the keys already.
+  // The same, with keys that are loaded already.
   static absl::StatusOr<KeyOwner> Own(const Model& model, HeldKey held,
                                       std::unique_ptr<QueryJournal> journal = nullptr);
 
@@ -111,7 +110,7 @@ class KeyOwner::Impl {
                                    std::span<const ReplyFile> parts) const;
   absl::StatusOr<AdmissionInquiry> ReadInquiry(ByteSpan request, std::string_view what) const;
   absl::StatusOr<RenewedBlocks> Renew(ByteSpan request, std::string_view what) const;
-  // Purpose: what is published of a reply.
+  // Purpose: which results of a reply are published.
   struct Purpose {
     bool decision = false;     // of the best candidate, and no score
     uint32_t publish = 1;      // candidates of an identification
@@ -123,7 +122,7 @@ class KeyOwner::Impl {
                                     const Purpose& purpose) const;
   absl::StatusOr<Decision> Decide(const Replies& replies, const DecisionRule& rule,
                                   const std::optional<Flooding>& flooding) const;
-  // Blur: kDecisionBlur, of what is decided on: score and ratio.
+  // Blur: adds the noise of kDecisionBlur to score and ratio.
   void Blur(uint32_t modalities, Candidate* candidate) const;
   absl::StatusOr<ChosenThreshold> ThresholdFor(const Replies& replies,
                                                const DecisionRule& rule) const;
@@ -150,7 +149,7 @@ class KeyOwner::Impl {
     SignerKey client{};                // zeros: unknown
     std::optional<GalleryId> gallery;  // that it is signed for
     uint64_t generation = 0;
-    std::optional<Digest> request;  // that it answers, as it says: also where nobody is trusted
+    std::optional<Digest> request;  // that it claims to answer, also without a trust file
   };
   absl::StatusOr<TrustedReply> CheckSigned(ByteSpan bytes, std::string_view kind,
                                            std::string_view what) const;
@@ -211,8 +210,8 @@ class KeyOwner::Impl {
   static GalleryId GalleryOf(const Replies& replies, const std::vector<ReadReply>& read) {
     return replies.shards ? replies.shards->Id() : read[0].scores.origin.gallery;
   }
-  // Of replies whose gallery nobody has named, it; zeros where a shard list did, or the trust file,
-  // and where signatures are not looked at, so that a gallery's id is anybody's word.
+  // The gallery of replies for which none was named. Zeros if a shard list or the trust file names
+  // it, or if signatures are not checked, because a gallery's id then proves nothing.
   GalleryId Unnamed(const Replies& replies, const std::vector<ReadReply>& read) const {
     const bool named = replies.shards || !trust_ || !trust_->galleries().empty();
     return named ? GalleryId{} : read[0].scores.origin.gallery;
@@ -253,12 +252,12 @@ class KeyOwner::Impl {
   // ListedClient: who is charged: kUnlistedClient for one that the trust file does not list where
   // it lists clients.
   ClientId ListedClient(const ClientId& client) const;
-  // Found: what is decrypted of accepted replies before it is ranked.
+  // Found: the decrypted scores of accepted replies, before they are ranked.
   struct Found {
     std::map<std::string, Candidate> best;
     std::multimap<std::string, double> canaries;  // with their cosines
-    // Of places without a name, each of which is a candidate: those alone that may be published,
-    // so that a gallery of any size takes no memory here; and how many there were.
+    // Places without a name are candidates too. Only those that may be published are kept, so that
+    // a large gallery takes no memory here; and their number in all.
     BestPlaces places;
     uint64_t unnamed = 0;
   };
@@ -267,13 +266,12 @@ class KeyOwner::Impl {
                           const Purpose& purpose, Found* found, std::string* refusal) const;
   // FloodingFor: as asked for, and where the profile floods no less than by default.
   std::optional<Flooding> FloodingFor(const std::optional<Flooding>& asked) const;
-  // Charges what is published of ranked candidates, and leaves out the rest.
+  // Charges the ranked candidates that are published, and leaves out the rest.
   absl::Status Publish(const Opening& opening, OpenedScores* scores) const;
-  // Refused: by its scores. Nobody is named, and who had the best of them is charged all the same:
-  // a server that makes scores up knows whom they are of, and could otherwise have it said of a
-  // template, again and again and at nobody's expense but a client's whom it has invented, that a
-  // multiple of its score is above a bound. What a probe's norm refuses says nothing of anybody. A
-  // claim that is refused is a rejection, which Accept has charged.
+  // Refused: by its scores. The result names no one, but the best candidate is charged. Otherwise a
+  // server that makes scores up under invented clients could learn, again and again and at no cost,
+  // whether a multiple of a template's score is above a bound. A refusal by the probe's norm tells
+  // nothing about people. A refused claim is a rejection, which Accept has charged.
   absl::StatusOr<OpenedScores> Refused(const Opening& opening,
                                        const std::map<std::string, Candidate>& best,
                                        OpenedScores scores) const;

@@ -357,7 +357,7 @@ TEST_F(KeyOwnerTest, ARejectedClaimIsChargedToItsClient) {
   EXPECT_TRUE(owner.Decide(search, "reply", 0.9)->accepted) << "and the person is still found";
 }
 
-// The attack of version 0.1's table: identifications by anybody, and everybody is locked out.
+// An attack: identifications by anybody, and everybody is locked out.
 TEST_F(KeyOwnerTest, IdentificationsLockNobodyOut) {
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2, 3}, {"ann", "bob", "cyd"})).ok());
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);

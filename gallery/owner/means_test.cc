@@ -294,7 +294,7 @@ TEST_P(MeansTest, WhatHasNoMeanIsRefused) {
             StatusCode::kInvalidArgument);
 }
 
-// Samples of many people are too short together: they pass for nobody's template.
+// Samples of many people are too short together: no template of them is admitted.
 TEST_P(MeansTest, ManyPeopleInOneTemplateAreNotAdmitted) {
   Rows strangers;
   for (uint64_t person = 0; person < kMostSamples; ++person) strangers.push_back({person, 0});
@@ -302,7 +302,7 @@ TEST_P(MeansTest, ManyPeopleInOneTemplateAreNotAdmitted) {
   ASSERT_LT(testing::Dot(z, z), 0.8) << "the polynomial's own way with them";
   EnrolOptions options = average_;
   options.identity = "everybody";
-  // No labels: nobody has noticed.
+  // Without labels the server cannot notice.
   ASSERT_TRUE(server_->Enrol(folder_, Files(strangers, false), options).ok());
   const auto admitted = testing::AdmitAll(*server_, *owner_, folder_);
   ASSERT_TRUE(admitted.ok()) << admitted.status();

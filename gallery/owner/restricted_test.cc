@@ -80,7 +80,7 @@ TEST_F(RestrictedTest, PlacesThatDoNotAnswerNeverAppear) {
     EXPECT_EQ(c.templates, 1u) << "of bob's two, one answers";
     EXPECT_NEAR(c.score, c.identity == "ann" ? Expected(2, 1) : Expected(2, 4), 3e-3);
   }
-  // Whoever is meant does not answer: nobody is accepted by a threshold that he reaches.
+  // The person of the probe does not answer, so the result names no one.
   const auto decision = Owner().Decide(reply, "reply", 0.9);
   ASSERT_TRUE(decision.ok()) << decision.status();
   EXPECT_FALSE(decision->accepted);
@@ -147,7 +147,7 @@ TEST_F(RestrictedTest, ThresholdsAreForThoseWhoAnswer) {
   EncryptedScores nameless = Restricted(1, {0, 1, 3});
   nameless.identities.clear();
   EXPECT_EQ(threshold(nameless), expected(3, 1));
-  // Nobody: an answer, and no.
+  // No one answers: the decision is a rejection.
   const EncryptedScores nobody = Restricted(1, {});
   EXPECT_EQ(threshold(nobody), expected(1, 1));
   const auto decision = owner.Decide(Write(nobody), "reply", {.fmr = 0.5, .fpir = 0.1});
@@ -156,7 +156,7 @@ TEST_F(RestrictedTest, ThresholdsAreForThoseWhoAnswer) {
   EXPECT_EQ(decision->refusal, "");
 }
 
-// Whoever is left alone by the conditions is judged as if claimed, by the stricter threshold.
+// If the conditions leave one person, the stricter threshold decides, as for a claim.
 TEST_F(RestrictedTest, FewPeopleAreAsGoodAsClaimed) {
   Model model = *model_;
   const ImpostorTail tail = {0.4, 0.05, 0.08, -0.2, 4};
@@ -209,7 +209,7 @@ TEST_F(RestrictedTest, FewPeopleAreChargedAsClaimed) {
   EXPECT_EQ(owner.Budget()->decisions, 1u);
 }
 
-// Charged is what is published: nobody who does not answer, and the client one bit for "nobody".
+// Only published results are charged. A search that names no one costs its client one bit.
 TEST_F(RestrictedTest, NobodyIsChargedWhoDoesNotAnswer) {
   const KeyOwner owner = Owner(BudgetLimits{.scores = 4});
   for (int i = 0; i < 2; ++i) {
@@ -232,7 +232,7 @@ TEST_F(RestrictedTest, NobodyIsChargedWhoDoesNotAnswer) {
   EXPECT_EQ(bits - owner.Budget()->clients[0].bits, 1u);
 }
 
-// Of a gallery of three blocks, the middle one has nobody who answers.
+// In a gallery of three blocks, no template of the middle one answers.
 TEST_F(RestrictedTest, BlocksOfNobodyAreLeftOut) {
   const uint64_t per_block = 2 * context().slots();
   EncryptedScores scores = Identify(1);

@@ -118,7 +118,7 @@ TEST_P(WholeTest, BucketsAreOneSearch) {
   EXPECT_TRUE(std::ranges::is_sorted(all->candidates, std::greater(), &Candidate::score));
 }
 
-// What it costs is what a search costs, however many buckets answer.
+// It costs one search, however many buckets answer.
 // One file for all of them: each goes where it belongs, and nothing comes twice.
 TEST_P(WholeTest, EnrolsIntoBuckets) {
   const std::string gallery = temporary_ / "store:crowd";
@@ -204,7 +204,7 @@ TEST_P(WholeTest, RepliesToDifferentRequestsAreNotOneAnswer) {
   ExpectRefused(replies, "reply 2: answers another request than reply 0");
   replies[2] = Ask(Bucket(2), probe, {8});
   ExpectRefused(replies, "reply 2: answers another request than reply 0");
-  // Not signed: nobody says what it answers.
+  // Not signed: no signature names its request.
   const Bytes bare = *server_->Identify(*Gallery::Open(Bucket(2)), probe);
   replies[2] = bare;
   ExpectRefused(replies, "reply 2: not signed");
@@ -236,7 +236,7 @@ TEST_P(WholeTest, BucketsThatSawOtherModalitiesAreRefused) {
   ExpectNothingCharged();
 }
 
-// A bucket that answers with what it was before somebody came is not taken, once that is signed.
+// An older state of a bucket is refused once a newer one is signed.
 TEST_P(WholeTest, AnOlderBucketIsRefused) {
   const auto probe = Probe(50);
   const std::vector<Bytes> before = AskAll(probe);

@@ -89,11 +89,11 @@ absl::StatusOr<Model> ReadModelOf(const std::string& role, const Trust& trust) {
   return ReadTrustedModel(&trust, bytes, path);
 }
 
-// The device: encrypts, and signs what it asks for.
+// The device: encrypts, and signs its requests.
 struct Device {
   Client client;
   SigningKey key;
-  SignerKey server{};  // for whom requests are
+  SignerKey server{};  // receives the requests
 
   static absl::StatusOr<Device> Load(const std::string& folder) {
     HEFT_ASSIGN_OR_RETURN(const Trust trust, Trust::LoadGuarded(folder + "/trust.heft"));
@@ -326,7 +326,7 @@ class Workspace::Impl {
     return &*server_;
   }
   absl::Status CheckNew(std::span<const std::string> labels) const;
-  // Of these no Gallery stays open: what somebody reads cannot be overwritten.
+  // These leave no Gallery open: data that is being read cannot be overwritten.
   absl::StatusOr<std::vector<uint8_t>> Waiting(const TrustedServer& served) const;
   absl::StatusOr<std::vector<uint8_t>> SignedFor(const TrustedServer& served,
                                                  std::span<const uint8_t> request) const;
@@ -412,7 +412,7 @@ absl::Status Workspace::Impl::AdmitWaiting(const TrustedServer& served, Workspac
   return RememberGeneration(gallery_);
 }
 
-// What is left of those who are removed, with the key owner's help; `overwritten`: as the last
+// Erases the remains of removed people, with the key owner's help; `overwritten`: as the last
 // renewal's, where there was one.
 absl::Status Workspace::Impl::EraseLeaving(const TrustedServer& served, absl::Status* overwritten,
                                            const Monitor& monitor) {
@@ -434,8 +434,8 @@ absl::Status Workspace::Impl::EraseLeaving(const TrustedServer& served, absl::St
   return renewed ? AdmitWaiting(served, &others, monitor) : absl::OkStatus();
 }
 
-// What an interrupted call has left: whoever waits is admitted, whoever leaves is erased. It is
-// there if the key owner has not signed the gallery as it is.
+// Completes an interrupted call: admits the pending people and erases the removed ones. There was
+// one if the key owner has not signed the gallery as it is.
 absl::Status Workspace::Impl::Settle(const TrustedServer& served, const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, DescribeGallery(gallery_));
   const std::string path = StateFile(gallery_);

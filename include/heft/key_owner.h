@@ -39,7 +39,7 @@ struct Candidate {
 };
 inline constexpr double kScoreStep = 1e-3;
 
-// ClientId: an Ed25519 public key; zeros where nobody knows who asked.
+// ClientId: an Ed25519 public key; zeros if the sender is unknown.
 using ClientId = std::array<uint8_t, 32>;
 // kUnlistedClient: stands for all unlisted clients together: those without a name and, if the
 // owner's trust file lists clients, those that it does not list.
@@ -48,8 +48,8 @@ inline constexpr ClientId kUnlistedClient{};
 // kPublishedCandidates: of an identification, unless more are asked for.
 inline constexpr uint32_t kPublishedCandidates = 10;
 
-// DecisionRule: what to accept: a score or rates, of which that is taken which is of the question
-// that was asked. A rate is turned into a threshold by the model, for the gallery that answered.
+// DecisionRule: what to accept: a score, or rates. The rate that fits the question is used. The
+// model turns a rate into a threshold for the gallery that answered.
 //
 // A search that is restricted by conditions, which its client chooses, is judged by both rates
 // where both are given: the higher threshold counts. Where they leave fewer than kFewPeople it must
@@ -62,8 +62,8 @@ struct DecisionRule {
       {};  // false positive identification rate of a search: identifications
   // Also says, of who is accepted, how likely. Charged as two of the client's bits.
   bool likelihood = false;
-  // Of an identification: whom the probe's label names is no candidate, as if he were not enrolled:
-  // is he there under another name too? kInvalidArgument for a probe without a label.
+  // Of an identification: the person of the probe's label is no candidate, as if not enrolled. This
+  // finds a second name of a person. kInvalidArgument for a probe without a label.
   bool others = false;
 };
 
@@ -84,11 +84,11 @@ struct Decision {
   bool accepted = false;
   // Verdict: the same as all interfaces write it.
   std::string Verdict() const { return accepted ? "accept" : "reject"; }
-  std::string identity;  // of whom, if accepted
+  std::string identity;  // if accepted
   std::string claimed;   // verification: the claimed identity, accepted or not
   std::string refusal;   // as OpenedScores; never accepted where it is not empty
   ChosenThreshold at;    // by which it was decided
-  // Identification: what it was restricted to, as OpenedScores.
+  // Identification: its conditions, as OpenedScores.
   std::vector<Condition> where;
   Likelihood likelihood = Likelihood::kUnsaid;  // where it was asked for, of who is accepted
   std::string key_warning = {};                 // as OpenedScores
@@ -115,8 +115,8 @@ struct HEFT_EXPORT OpenedScores {
   // empty before.
   std::string key_warning = {};
 
-  // The rule of acceptance: the reply is not refused, the threshold's rate is of what was asked, a
-  // comparison or a search, and the best candidate reaches it.
+  // The rule of acceptance: the reply is not refused, the threshold's rate fits the question (a
+  // comparison or a search), and the best candidate reaches it.
   Decision Decide(const ChosenThreshold& threshold) const;
   Decision Decide(double score) const { return Decide(ChosenThreshold{score}); }
 };
@@ -179,10 +179,10 @@ struct BudgetUse {
   uint64_t scores = 0, decisions = 0;
   uint64_t identifications = 0, verifications = 0;
   uint64_t openings = 0;  // under this key, of all models: what Flooding::openings is an end to
-  // That what was opened under this key can tell of it at most; and where openings end, without
-  // flooding: as many as the key has.
+  // The most that openings under this key can tell about it; and the limit where openings end
+  // without flooding: the bits of the key.
   uint64_t key_bits = 0, most_key_bits = 0;
-  uint64_t identities = 0;           // of which anything was published
+  uint64_t identities = 0;           // with anything published
   GalleryId gallery{};               // the key's own: the first that it saw; zeros: none yet
   double reconstruction_cosine = 0;  // at least, from `limits.scores`; in [0, 1]
   struct Client {
@@ -206,9 +206,8 @@ struct BudgetUse {
   std::optional<KeyId> successor;  // the key is revoked: this one has taken its place
 };
 
-// AdmissionPolicy: whom to admit of those who wait, beside what must hold anyway: that each
-// template has length 1, and that another one for an identity that is enrolled comes with a
-// registrar's authorisation.
+// AdmissionPolicy: which pending templates to admit. In any case each template must have length 1,
+// and a further one for an enrolled identity needs a registrar's authorisation.
 struct AdmissionPolicy {
   std::vector<std::string> only = {};    // none but these; empty: all
   std::vector<std::string> reject = {};  // not these
@@ -221,7 +220,7 @@ struct AdmissionPolicy {
   std::vector<Digest> entries = {}, reject_entries = {};
   // Those that wait in any case. Nothing of them is opened, but they still have their identities.
   std::vector<Digest> hold = {};
-  // The gallery is a bucket of these, and whoever belongs into another one is rejected.
+  // The gallery is a bucket of these. People who belong into another bucket are rejected.
   std::optional<ShardList> shards = {};
 };
 // AdmissionInquiry: a server's request for admission, before anything is decided.
@@ -231,8 +230,8 @@ struct AdmissionInquiry {
     bool known = false;   // is enrolled already
     uint64_t others = 0;  // templates of the identity in other pending enrolments
   };
-  // Enrolment: what was brought together and is decided together: who is chosen of it brings the
-  // others along, who are then rejected unless they are chosen too.
+  // Enrolment: templates that came together and are decided together. If one is chosen, all others
+  // that are not chosen too are rejected.
   struct Enrolment {
     Digest entry{};  // names it, in this request and later ones
     std::vector<Person> people;
@@ -290,7 +289,7 @@ struct Admissions {
   std::vector<uint8_t> signed_admission;  // for Server::Admit, good for kAdmissionLife
 };
 
-// RenewedBlocks: what was encrypted anew.
+// RenewedBlocks: the blocks that were encrypted anew.
 struct RenewedBlocks {
   uint64_t blocks = 0;
   uint64_t templates = 0;               // in them
@@ -298,8 +297,8 @@ struct RenewedBlocks {
 };
 
 // CanarySet: people who do not exist, to be enrolled like anybody else by a client, among others,
-// so that the server cannot tell them; and probes of which the key owner knows the answers. Nobody
-// but the client and the key owner must see these vectors.
+// so that the server cannot tell them; and probes with answers that the key owner knows. Only the
+// client and the key owner may see these vectors.
 struct CanarySet {
   struct Person {
     std::string label;
@@ -396,8 +395,7 @@ class HEFT_EXPORT KeyOwner {
                                   double score, const std::optional<Flooding>& flooding = {}) const;
   // The threshold that `rule` means for this reply, from the table of the probe's modalities
   // (Model::tables; kFailedPrecondition where there is none): of a search by how many people
-  // answered it, and
-  // with how many templates; where nobody did, as for one. Opens nothing, charges nothing.
+  // answered it, and with how many templates (at least one). Opens nothing, charges nothing.
   // kInvalidArgument for a rule without any part, or of a score and rates, a false match rate alone
   // of a search, an identification rate alone of a verification; Model::ThresholdFor's and
   // ThresholdForSearch's; kDataLoss.
@@ -447,16 +445,17 @@ class HEFT_EXPORT KeyOwner {
                                    const AdmissionPolicy& policy = {},
                                    std::span<const ReplyFile> parts = {}) const;
 
-  // Who waits, in Server::Pending's bytes. Opens nothing, signs nothing. Errors as Admit's.
+  // The pending enrolments in Server::Pending's bytes. Opens nothing, signs nothing. Errors as
+  // Admit's.
   absl::StatusOr<AdmissionInquiry> ReadInquiry(std::span<const uint8_t> request,
                                                std::string_view what) const;
 
   // A server's request to make blocks of a gallery anew, without those who are removed: decrypts
-  // templates under pads that the server drew, and encrypts what is kept. The pads hide templates
-  // from this owner; the answer is encryptions, from which a server learns nothing, whatever it
-  // sent. So nothing is published or charged. It takes a server's word for who is removed: that
-  // they are gone from what it holds, and that others stay, is the server's to see to, and shows in
-  // the signed state of its gallery. Errors as Admit's.
+  // templates under pads that the server drew, and encrypts those that stay. The pads hide
+  // templates from this owner; the answer is encryptions, from which a server learns nothing,
+  // whatever it sent. So nothing is published or charged. It takes a server's word for the removed
+  // people. The server must delete them and keep the others; the signed state of its gallery shows
+  // it. Errors as Admit's.
   absl::StatusOr<RenewedBlocks> Renew(std::span<const uint8_t> request,
                                       std::string_view what) const;
 
