@@ -14,7 +14,7 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kHeadVersion = 1;
+constexpr uint32_t kJournalHeadVersion = 1;
 constexpr uint8_t kKeptVersion = 1;
 constexpr std::string_view kKeptWhat = "the gallery's record of the key owner's journal";
 
@@ -64,11 +64,12 @@ std::vector<uint8_t> JournalHead::Serialize() const {
   writer.U64(sequence);
   writer.Raw(digest);
   writer.U64(time);
-  return SealEnvelope(kHeadKind, kHeadVersion, writer.bytes());
+  return SealEnvelope(kHeadKind, kJournalHeadVersion, writer.bytes());
 }
 
 absl::StatusOr<JournalHead> JournalHead::Parse(ByteSpan bytes, std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kHeadKind, kHeadVersion, what));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kHeadKind, kJournalHeadVersion, what));
   ByteReader reader(payload, what);
   JournalHead head;
   head.key_id = ckks::ReadId(reader);

@@ -34,7 +34,7 @@ std::vector<uint8_t> FirstPage(const StoreIdentity& identity) {
 
 }  // namespace
 
-static_assert(kBlockHeader == kValueOffset && kBlockPage % kValueAlignment == 0);
+static_assert(kRangeHeader == kValueOffset && kBlockPage % kValueAlignment == 0);
 
 FreePages::FreePages(const std::vector<PageRange>& used) {
   for (const PageRange& range : used) {
@@ -198,21 +198,21 @@ absl::StatusOr<ByteSpan> BlockFile::Value(uint64_t page, uint64_t size) const {
     return DamagedStore(folder_, "a block has a wrong place");
   }
   HEFT_ASSIGN_OR_RETURN(const ByteSpan map, Map((page + BlockPages(size)) * kBlockPage));
-  const ByteSpan block = map.subspan(page * kBlockPage, kBlockHeader + size);
+  const ByteSpan block = map.subspan(page * kBlockPage, kRangeHeader + size);
   std::array<uint64_t, 2> header;
-  std::memcpy(header.data(), block.data(), kBlockHeader);
+  std::memcpy(header.data(), block.data(), kRangeHeader);
   if (header[0] != size || header[1] != 0) {
     return DamagedStore(folder_, "a block has a wrong length");
   }
-  return block.subspan(kBlockHeader);
+  return block.subspan(kRangeHeader);
 }
 
 absl::Status BlockFile::Put(uint64_t page, ByteSpan value) {
   static const std::vector<uint8_t> zeros(kBlockPage);
   std::array<uint64_t, 2> header = {value.size(), 0};
-  const uint64_t used = kBlockHeader + value.size(), all = BlockPages(value.size()) * kBlockPage;
+  const uint64_t used = kRangeHeader + value.size(), all = BlockPages(value.size()) * kBlockPage;
   std::array<iovec, 3> parts = {
-      {{header.data(), kBlockHeader},
+      {{header.data(), kRangeHeader},
        {const_cast<uint8_t*>(value.data()), value.size()},
        {const_cast<uint8_t*>(zeros.data()), static_cast<size_t>(all - used)}}};
   const auto at = static_cast<off_t>(page * kBlockPage);
@@ -228,8 +228,8 @@ absl::Status BlockFile::Put(uint64_t page, ByteSpan value) {
   if (n < 0) return Failed("write to");
   // Rarely, a part is written: the rest says why.
   std::vector<uint8_t> bytes(all);
-  std::memcpy(bytes.data(), header.data(), kBlockHeader);
-  std::ranges::copy(value, bytes.begin() + kBlockHeader);
+  std::memcpy(bytes.data(), header.data(), kRangeHeader);
+  std::ranges::copy(value, bytes.begin() + kRangeHeader);
   return WriteAt(fd_, bytes, page * kBlockPage) ? absl::OkStatus() : Failed("write to");
 }
 

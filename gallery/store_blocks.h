@@ -25,12 +25,12 @@
 namespace heft {
 
 inline constexpr uint64_t kBlockPage = 4096;
-inline constexpr uint64_t kBlockHeader = 16;
+inline constexpr uint64_t kRangeHeader = 16;
 using StoreIdentity = std::array<uint8_t, 16>;
 
 // BlockPages: the number of pages of a value.
 inline uint64_t BlockPages(uint64_t size) {
-  return (kBlockHeader + size + kBlockPage - 1) / kBlockPage;
+  return (kRangeHeader + size + kBlockPage - 1) / kBlockPage;
 }
 
 // PageRange: pages, by number.

@@ -59,13 +59,13 @@ absl::Status StoreError(std::string_view action, const std::string& folder, int 
   return unavailable("nothing was changed");
 }
 
-Statement::~Statement() {
+SqlStatement::~SqlStatement() {
   sqlite3_reset(statement_);
   sqlite3_clear_bindings(statement_);
 }
 
 // The bytes must outlive the statement's use.
-Statement& Statement::Bind(int at, ByteSpan bytes) {
+SqlStatement& SqlStatement::Bind(int at, ByteSpan bytes) {
   if (bytes.empty()) {
     sqlite3_bind_zeroblob(statement_, at, 0);
   } else {
@@ -74,12 +74,12 @@ Statement& Statement::Bind(int at, ByteSpan bytes) {
   return *this;
 }
 
-Statement& Statement::Bind(int at, uint64_t number) {
+SqlStatement& SqlStatement::Bind(int at, uint64_t number) {
   sqlite3_bind_int64(statement_, at, static_cast<sqlite3_int64>(number));
   return *this;
 }
 
-ByteSpan Statement::Bytes(int column) const {
+ByteSpan SqlStatement::Bytes(int column) const {
   const auto* const data = static_cast<const uint8_t*>(sqlite3_column_blob(statement_, column));
   return {data, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
 }
@@ -167,7 +167,7 @@ absl::StatusOr<sqlite3_stmt*> Database::Prepare(Query query, Table table) {
 absl::StatusOr<uint64_t> Database::Number(const char* sql) {
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const prepared, Prepare(sql));
   ClearVfsError();
-  Statement statement(prepared);
+  SqlStatement statement(prepared);
   const int rc = statement.Step();
   if (rc == SQLITE_ROW) return statement.Number(0);
   if (rc == SQLITE_DONE) return uint64_t{0};

@@ -40,16 +40,16 @@ namespace heft {
 absl::Status StoreError(std::string_view action, const std::string& folder, int rc);
 absl::Status ReplacedStore(const std::string& folder);
 
-// Statement: a prepared statement in use; reset when destroyed. Columns are read while the row is
-// there.
-class Statement {
+// SqlStatement: a prepared statement in use; reset when destroyed. Columns are read while the row
+// is there.
+class SqlStatement {
  public:
-  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
-  ~Statement();
-  Statement(const Statement&) = delete;
-  Statement& operator=(const Statement&) = delete;
-  Statement& Bind(int at, ByteSpan bytes);
-  Statement& Bind(int at, uint64_t number);
+  explicit SqlStatement(sqlite3_stmt* statement) : statement_(statement) {}
+  ~SqlStatement();
+  SqlStatement(const SqlStatement&) = delete;
+  SqlStatement& operator=(const SqlStatement&) = delete;
+  SqlStatement& Bind(int at, ByteSpan bytes);
+  SqlStatement& Bind(int at, uint64_t number);
   int Step() { return sqlite3_step(statement_); }  // SQLITE_ROW, SQLITE_DONE, or an error
   bool IsNull(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   ByteSpan Bytes(int column) const;
@@ -136,7 +136,7 @@ class StoreTables {
   absl::Status Check() const;
 
  private:
-  absl::StatusOr<Found> Read(const Statement& row, int column) const;
+  absl::StatusOr<Found> Read(const SqlStatement& row, int column) const;
   absl::Status Done(int rc) const;
   absl::Status Free(PageRange range, uint64_t state, Space* space);
   absl::StatusOr<std::vector<PageRange>> Ranges(const std::string& sql) const;

@@ -54,7 +54,7 @@ absl::Status StoreTables::Make(Database* database, const StoreIdentity& identity
   HEFT_RETURN_IF_ERROR(database->Run(sql.c_str(), "make"));
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert,
                         database->Prepare("INSERT INTO store VALUES (1, ?, 1)"));
-  Statement statement(insert);
+  SqlStatement statement(insert);
   const int rc = statement.Bind(1, identity).Step();
   return rc == SQLITE_DONE ? absl::OkStatus() : StoreError("make", database->folder(), rc);
 }
@@ -74,7 +74,7 @@ absl::StatusOr<StoreIdentity> StoreTables::CheckVersion(Database* database) {
   }
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select,
                         database->Prepare("SELECT identity FROM store WHERE only = 1"));
-  Statement statement(select);
+  SqlStatement statement(select);
   const int rc = statement.Step();
   StoreIdentity identity;
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) return StoreError("open", folder, rc);
@@ -96,11 +96,11 @@ absl::StatusOr<uint64_t> StoreTables::State() const {
 absl::Status StoreTables::SetState(uint64_t state) {
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const update,
                         database_->Prepare("UPDATE store SET state = ? WHERE only = 1"));
-  return Done(Statement(update).Bind(1, state).Step());
+  return Done(SqlStatement(update).Bind(1, state).Step());
 }
 
 // Read: the columns value, page, size.
-absl::StatusOr<StoreTables::Found> StoreTables::Read(const Statement& row, int column) const {
+absl::StatusOr<StoreTables::Found> StoreTables::Read(const SqlStatement& row, int column) const {
   Found found;
   if (row.IsNull(column + 1)) {
     const ByteSpan value = row.Bytes(column);
@@ -117,7 +117,7 @@ absl::StatusOr<std::optional<StoreTables::Found>> StoreTables::Get(Table table,
   if (key.empty() || key.size() > kMostKey) return std::optional<Found>();
   ClearVfsError();
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select, database_->Prepare(Database::kGet, table));
-  Statement statement(select);
+  SqlStatement statement(select);
   const int rc = statement.Bind(1, key).Step();
   if (rc == SQLITE_DONE) return std::optional<Found>();
   if (rc != SQLITE_ROW) return StoreError("read", database_->folder(), rc);
@@ -130,7 +130,7 @@ absl::StatusOr<std::vector<StoreTables::Entry>> StoreTables::Next(Table table, B
   ClearVfsError();
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select,
                         database_->Prepare(after ? Database::kAfter : Database::kFrom, table));
-  Statement statement(select);
+  SqlStatement statement(select);
   statement.Bind(1, from).Bind(2, count);
   std::vector<Entry> entries;
   int rc;
@@ -146,7 +146,7 @@ absl::StatusOr<std::vector<StoreTables::Entry>> StoreTables::Next(Table table, B
 absl::Status StoreTables::Free(PageRange range, uint64_t state, Space* space) {
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const remove,
                         database_->Prepare("DELETE FROM \"pages used\" WHERE first = ?"));
-  HEFT_RETURN_IF_ERROR(Done(Statement(remove).Bind(1, range.first).Step()));
+  HEFT_RETURN_IF_ERROR(Done(SqlStatement(remove).Bind(1, range.first).Step()));
   if (space->taken.erase(range) > 0) {
     space->free.Give(range);
     return absl::OkStatus();
@@ -154,7 +154,7 @@ absl::Status StoreTables::Free(PageRange range, uint64_t state, Space* space) {
   space->freed += range.count;
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert,
                         database_->Prepare("INSERT INTO \"pages freed\" VALUES (?, ?, ?)"));
-  return Done(Statement(insert).Bind(1, range.first).Bind(2, range.count).Bind(3, state).Step());
+  return Done(SqlStatement(insert).Bind(1, range.first).Bind(2, range.count).Bind(3, state).Step());
 }
 
 absl::Status StoreTables::Put(Table table, ByteSpan key, ByteSpan value, uint64_t state,
@@ -167,11 +167,12 @@ absl::Status StoreTables::Put(Table table, ByteSpan key, ByteSpan value, uint64_
     HEFT_RETURN_IF_ERROR(blocks_->Put(range.first, value));
     HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert,
                           database_->Prepare("INSERT INTO \"pages used\" VALUES (?, ?)"));
-    HEFT_RETURN_IF_ERROR(Done(Statement(insert).Bind(1, range.first).Bind(2, range.count).Step()));
+    HEFT_RETURN_IF_ERROR(
+        Done(SqlStatement(insert).Bind(1, range.first).Bind(2, range.count).Step()));
   }
   const auto run = [&](Database::Query query) -> absl::Status {
     HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const prepared, database_->Prepare(query, table));
-    Statement statement(prepared);
+    SqlStatement statement(prepared);
     statement.Bind(1, key);
     if (range.count == 0) {
       statement.Bind(2, value);
@@ -192,7 +193,7 @@ absl::Status StoreTables::Delete(Table table, ByteSpan key, uint64_t state, Spac
   HEFT_ASSIGN_OR_RETURN(const auto old, Get(table, key));
   if (!old) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const remove, database_->Prepare(Database::kDelete, table));
-  HEFT_RETURN_IF_ERROR(Done(Statement(remove).Bind(1, key).Step()));
+  HEFT_RETURN_IF_ERROR(Done(SqlStatement(remove).Bind(1, key).Step()));
   if (old->page == 0) return absl::OkStatus();
   return Free({old->page, BlockPages(old->block.size())}, state, space);
 }
@@ -200,7 +201,7 @@ absl::Status StoreTables::Delete(Table table, ByteSpan key, uint64_t state, Spac
 absl::StatusOr<std::vector<PageRange>> StoreTables::Ranges(const std::string& sql) const {
   ClearVfsError();
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select, database_->Prepare(sql));
-  Statement statement(select);
+  SqlStatement statement(select);
   std::vector<PageRange> ranges;
   int rc;
   while ((rc = statement.Step()) == SQLITE_ROW) {
@@ -234,7 +235,7 @@ absl::Status StoreTables::Check() const {
     ClearVfsError();
     HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const check,
                           database_->Prepare("PRAGMA integrity_check(1)"));
-    Statement statement(check);
+    SqlStatement statement(check);
     const int rc = statement.Step();
     if (rc != SQLITE_ROW) return StoreError("check", database_->folder(), rc);
     const ByteSpan said = statement.Bytes(0);
@@ -246,7 +247,7 @@ absl::Status StoreTables::Check() const {
     HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select,
                           database_->Prepare(Sql("SELECT page, size FROM", static_cast<Table>(i),
                                                  "WHERE page IS NOT NULL")));
-    Statement statement(select);
+    SqlStatement statement(select);
     int rc;
     while ((rc = statement.Step()) == SQLITE_ROW) {
       const uint64_t page = statement.Number(0), size = statement.Number(1);

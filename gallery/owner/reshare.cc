@@ -304,7 +304,7 @@ absl::StatusOr<SignerKey> MakeBlankShare(const Model& model, std::span<const uin
   const HeldKey held(std::move(share));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, OwnerSigner(held));
   HEFT_ASSIGN_OR_RETURN(JournalKeys keys, JournalKeys::Derive(held));
-  const auto journal = QueryJournal::OnDisk(path + kJournalSuffix, "", std::move(keys));
+  const auto journal = QueryJournal::OnDisk(path + kJournalSuffix, std::move(keys));
   HEFT_RETURN_IF_ERROR(journal->Start("in place of an owner of a shared key"));
   const absl::Status written = WriteFileAtomic(path, bytes, 0600);
   SecureWipe(bytes.data(), bytes.size());

@@ -127,7 +127,7 @@ absl::Status WriteOwner(const SharedPaths& paths, const Rings& rings, const Held
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/ceremony.heft", ByteSpan(share.ceremony)));
   const std::string path = paths.Share(share.owner());
   HEFT_ASSIGN_OR_RETURN(JournalKeys keys, JournalKeys::Derive(held));
-  const auto journal = QueryJournal::OnDisk(path + kJournalSuffix, "", std::move(keys));
+  const auto journal = QueryJournal::OnDisk(path + kJournalSuffix, std::move(keys));
   HEFT_RETURN_IF_ERROR(journal->Start("with the share of a key"));
   const absl::Status written = WriteShare(rings, share, passphrase, path);
   if (!written.ok()) journal->Discard();
@@ -138,7 +138,7 @@ void DiscardJournals(const SharedPaths& paths, const std::vector<HeldKey>& share
   for (const HeldKey& held : shares) {
     auto keys = JournalKeys::Derive(held);
     if (!keys.ok()) continue;
-    QueryJournal::OnDisk(paths.Share(held.share()->owner()) + kJournalSuffix, "", *std::move(keys))
+    QueryJournal::OnDisk(paths.Share(held.share()->owner()) + kJournalSuffix, *std::move(keys))
         ->Discard();
   }
 }
