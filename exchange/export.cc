@@ -44,7 +44,7 @@ absl::StatusOr<SealParameters> ExportSealParameters(const Model& model, SealComp
   const Instance& instance = InstanceOf(rings, ring);
   const ckks::Params& params = instance.params();
   SealParameters out;
-  out.ring = RingName(rings, ring);
+  out.ring = RingOptionOf(rings, ring);
   out.parameters = seal::WriteParams(params, Inner(compression));
   out.description = params.Describe();
   out.degree = params.n();

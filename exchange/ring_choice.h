@@ -35,8 +35,9 @@ inline const Instance& InstanceOf(const Rings& rings, SealRing ring) {
   return ring == SealRing::kMatching ? rings.matching : rings.enrolment;
 }
 
-// RingName: as --ring takes it; empty of a model with one ring, where there is nothing to choose.
-inline std::string RingName(const Rings& rings, SealRing ring) {
+// RingOptionOf: as --ring takes it; empty of a model with one ring, where there is nothing to
+// choose.
+inline std::string RingOptionOf(const Rings& rings, SealRing ring) {
   if (!rings.thin()) return "";
   return ring == SealRing::kMatching ? "matching" : "enrolment";
 }
@@ -45,10 +46,10 @@ inline std::string RingName(const Rings& rings, SealRing ring) {
 // alone, and the other ring's fail in several ways.
 inline absl::Status Needing(const Rings& rings, SealRing ring, const absl::Status& status) {
   if (status.ok() || !rings.thin()) return status;
-  return absl::Status(
-      status.code(),
-      absl::StrCat(std::string(status.message()), " (needed: one of the ", RingName(rings, ring),
-                   " ring, N = ", InstanceOf(rings, ring).params().n(), ")"));
+  return absl::Status(status.code(),
+                      absl::StrCat(std::string(status.message()), " (needed: one of the ",
+                                   RingOptionOf(rings, ring),
+                                   " ring, N = ", InstanceOf(rings, ring).params().n(), ")"));
 }
 
 // CheckRingFiles: kInvalidArgument unless the enrolment ring's file is given where there are two
