@@ -109,7 +109,7 @@ TEST_F(SharedKeyProgramsTest, TwoOfThreeDecide) {
        Owner("decrypt", "3", Question(reply, {"--owners", "2", "3", "--out", W("three.part")})));
   const auto decided =
       Must(kHeft, Owner("decrypt", "2", Question(reply, {"--part", W("three.part")})));
-  EXPECT_EQ(decided["accept"], true) << decided;
+  EXPECT_EQ(decided["decision"], "accept") << decided;
   EXPECT_EQ(openings("1"), before[0]);
   EXPECT_EQ(openings("2"), before[1] + 1);
   EXPECT_EQ(openings("3"), before[2] + 1);
@@ -161,7 +161,7 @@ TEST_F(SharedKeyProgramsTest, ALostShareIsReplaced) {
        Owner("decrypt", "1", Question(reply, {"--owners", "1", "2", "--out", W("after.part")})));
   const auto decided =
       Must(kHeft, Owner("decrypt", "2", Question(reply, {"--part", W("after.part")}), "blank.key"));
-  EXPECT_EQ(decided["accept"], true) << decided;
+  EXPECT_EQ(decided["decision"], "accept") << decided;
   // The lost share, found again, does not combine with new ones.
   const std::string second = Reply("found.ct");
   Must(kHeft,
