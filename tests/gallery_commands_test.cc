@@ -407,17 +407,6 @@ TEST_F(GalleryCommandsTest, SeveralGalleriesInAFolder) {
   EXPECT_THAT(older.err, HasSubstr("accept-older"));
 }
 
-TEST_F(GalleryCommandsTest, GalleriesOfVersionZeroPointOne) {
-  const std::string golden = testing::SourcePath("tests/golden/");
-  const Args from = {"--from", golden + "gallery"};
-  EXPECT_EQ(RunProgram(kServer, Plain("import", "old:kept", from)).exit_code, kInput)
-      << "without its model";
-  Must(kServer, Plain("import", "old:kept", Join(from, {"--model", golden + "model.heft"})));
-  EXPECT_THAT(Names("old:kept"), UnorderedElementsAre("ann", "ann", "bob"));
-  Must(kServer, Plain("verify", "old:kept", {"--model", golden + "model.heft"}));
-  EXPECT_FALSE(fs::exists(W("old/state.heft"))) << "that is of the gallery main";
-}
-
 TEST_F(GalleryCommandsTest, WhoWritesCanBeToldHowLongToWait) {
   Must(kServer, Command("create", "busy"));
   {
