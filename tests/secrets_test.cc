@@ -172,8 +172,8 @@ TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {
   for (const auto& file : std::filesystem::directory_iterator(W("killed"))) {
     files.insert(file.path().filename().string());
   }
-  EXPECT_EQ(files, (std::set<std::string>{"audit.key", "lock", "server.key", "server.lock",
-                                          "server.pub", "state.heft", "store.blocks",
+  EXPECT_EQ(files, (std::set<std::string>{"audit.key", "keys.made", "lock", "server.key",
+                                          "server.lock", "server.pub", "state.heft", "store.blocks",
                                           "store.sqlite", "store.sqlite-shm", "store.sqlite-wal"}));
 }
 
