@@ -161,8 +161,8 @@ class KillTest : public InterruptTest {
       files.insert(entry.path().filename().string());
     }
     EXPECT_EQ(files,
-              (std::set<std::string>{"audit.key", "lock", "server.key", "server.lock", "server.pub",
-                                     "state.heft", "store.blocks", "store.sqlite",
+              (std::set<std::string>{"audit.key", "keys.made", "lock", "server.key", "server.lock",
+                                     "server.pub", "state.heft", "store.blocks", "store.sqlite",
                                      "store.sqlite-shm", "store.sqlite-wal"}));
   }
   // After a killed enrolment, the gallery has its previous templates. The sample waits or does not,
