@@ -28,12 +28,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Check(common.metrics_address.empty() || common.metrics_address.starts_with("127.") ||
             common.metrics_address.starts_with("[::1]"),
         "metrics stay on this machine");
-  for (const auto& rule : common.authority.certificates) {
+  for (const auto& rule : common.authority.rules.certificates) {
     Check(rule.subject.empty() != rule.fingerprint.empty(), "a certificate has one name");
     Check(rule.carries_tokens || !rule.roles.empty(), "a rule is good for something");
   }
-  if (common.authority.tokens) {
-    Check(!common.authority.tokens->roles.contains("machine"), "no token makes a machine");
+  if (common.authority.rules.tokens) {
+    Check(!common.authority.rules.tokens->roles.contains("machine"), "no token makes a machine");
   }
   return 0;
 }
