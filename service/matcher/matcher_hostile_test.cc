@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 
 #include "base/files.h"
@@ -76,6 +77,11 @@ class HostileTest : public ::testing::Test {
 
 TEST_F(HostileTest, NoNameLeavesTheStore) {
   world_->Start();
+  // The signed state is written after the enrolments of the world are answered.
+  const std::string last = absl::StrCat(world_->folder().path(), "/store/other.state.heft");
+  for (int i = 0; i < 1000 && !std::filesystem::exists(last); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
   std::set<std::string> before;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(world_->folder().path())) {
     before.insert(entry.path());
