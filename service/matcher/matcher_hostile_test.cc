@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <filesystem>
+#include <set>
+#include <thread>
 
 #include "base/files.h"
 #include "service/json.h"
