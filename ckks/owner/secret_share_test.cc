@@ -223,10 +223,10 @@ TEST_F(SecretShareTest, NewSharesOpenTheSame) {
       *PartiallyDecrypt(*context_, cipher_, renewed[2], {1, 3}, kOptions)};
   EXPECT_GT(Deviation(Difference(*CombineParts(*context_, cipher_, mixed, kOptions), exact)),
             0x1p40 * flood);
-  std::vector<uint32_t> change(context_->n());
-  ring::ActiveKernels().subtract(change.data(), renewed[0].residues(0).data(),
+  ring::RnsPoly change(context_->n(), 1);  // aligned, as kernels need
+  ring::ActiveKernels().subtract(change.limb(0).data(), renewed[0].residues(0).data(),
                                  shares[0].residues(0).data(), context_->n(), context_->modulus(0));
-  EXPECT_TRUE(LooksUniform(change));
+  EXPECT_TRUE(LooksUniform(change.limb(0)));
 }
 
 TEST_F(SecretShareTest, RefusesWhatIsNoOpening) {
