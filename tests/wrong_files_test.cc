@@ -304,17 +304,6 @@ TEST_F(DamagedGalleryTest, StoresThatAreCutOffOrEmpty) {
   AllRefuse(Copy("zeros", [](std::string* store) { store->assign(store->size(), 0); }), "damaged");
 }
 
-TEST_F(DamagedGalleryTest, StoresOfAnotherVersion) {
-  // "heft store" is the key of a record of one byte.
-  const std::string gallery = Copy("later", [](std::string* store) {
-    const std::string key = "heft store";
-    for (size_t at = store->find(key); at != store->npos; at = store->find(key, at + 1)) {
-      (*store)[at + key.size()] = 9;
-    }
-  });
-  AllRefuse(gallery, "version");
-}
-
 // A server's key without its store does not count as an empty folder, since data was lost.
 TEST_F(DamagedGalleryTest, StoresThatAreGone) {
   const std::string gallery = W("server/gone");
