@@ -75,7 +75,7 @@ expect_nobody() { for row in "$@"; do ! is_found "$row" || die "the person of ro
 # note NAME: records the gallery's facts and its erasures, without the disk space of its tables,
 # which is smaller in a restored database, and what changes with time or with each search.
 note() {
-  server gallery stats --json | grep -vE '"(store_bytes|key_age_seconds|owner_journal_entry)"' >"$work/info-$1"
+  server gallery stats --json | grep -vE '"(store_bytes|store_free_bytes|key_age_seconds|owner_journal_entry)"' >"$work/info-$1"
   server gallery receipts --json >"$work/receipts-$1"
 }
 expect_as_noted() {
