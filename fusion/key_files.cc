@@ -19,6 +19,13 @@ absl::Status CheckParamsId(const ckks::Params& params, const ckks::ParamsId& id,
                    HexString(id), ", ", HexString(params.id()), " needed)"));
 }
 
+absl::Status CheckRingCount(bool two_needed, bool two_found, std::string_view what) {
+  if (two_needed == two_found) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(std::string(what), ": made with other parameters than this model's profile (of ",
+                   two_found ? "two rings, one" : "one ring, two", " needed)"));
+}
+
 absl::Status CheckKeyId(const ckks::KeyId& expected, const ckks::KeyId& id, std::string_view what) {
   if (expected == id) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(std::string(what),
@@ -111,6 +118,13 @@ absl::StatusOr<PublicKeys> ParseEncryptionKeys(const Rings& rings, ByteSpan byte
   HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   PublicKeys keys;
   const ckks::Context& large = *rings.enrolment.context;
+  if (EnvelopeKind(bytes) == kEncryptionKeyKind) {
+    const uint32_t version = EnvelopeVersion(bytes);
+    const bool known = version >= kKeyFileVersion && version <= kTwoRingsKeyFileVersion;
+    if (known) {
+      HEFT_RETURN_IF_ERROR(CheckRingCount(rings.thin(), version == kTwoRingsKeyFileVersion, what));
+    }
+  }
   if (!rings.thin()) {
     HEFT_ASSIGN_OR_RETURN(keys.enrolment, ParseEncryptionKey(large, bytes, what));
     return keys;

@@ -80,6 +80,7 @@ absl::StatusOr<ckks::EvaluationKeys> ParseEvaluationKeys(const ckks::Context& co
 // kFailedPrecondition unless the ids agree: "X was made with other parameters / under another key".
 absl::Status CheckParamsId(const ckks::Params& params, const ckks::ParamsId& id,
                            std::string_view what);
+absl::Status CheckRingCount(bool two_needed, bool two_found, std::string_view what);
 absl::Status CheckKeyId(const ckks::KeyId& expected, const ckks::KeyId& id, std::string_view what);
 
 }  // namespace heft

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages of the programs about files that are damaged, misplaced or missing.
+#include <sqlite3.h>
 #include <sys/stat.h>
 
 #include <functional>
@@ -302,6 +303,16 @@ TEST_F(DamagedGalleryTest, StoresThatAreCutOffOrEmpty) {
   AllRefuse(Copy("empty", [](std::string* store) { store->clear(); }), "damaged");
   AllRefuse(Copy("text", [](std::string* store) { store->assign(1 << 16, 'x'); }), "damaged");
   AllRefuse(Copy("zeros", [](std::string* store) { store->assign(store->size(), 0); }), "damaged");
+}
+
+TEST_F(DamagedGalleryTest, StoresOfAnotherVersion) {
+  const std::string gallery = Copy("later", [](std::string*) {});
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open((gallery + "/store.sqlite").c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "PRAGMA user_version = 9", nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  AllRefuse(gallery, "version");
 }
 
 // A server's key without its store does not count as an empty folder, since data was lost.

@@ -132,6 +132,12 @@ absl::StatusOr<SecretKeys> ParseSecretKeys(const Rings& rings, ByteSpan bytes,
                                            std::string_view what) {
   const ckks::Context& large = *rings.enrolment.context;
   const ckks::Context& small = *rings.matching.context;
+  if (EnvelopeKind(bytes) == kSecretKeyKind) {
+    const uint32_t version = EnvelopeVersion(bytes);
+    if (version == kSecretKeyVersion || version == kTwoRingsVersion) {
+      HEFT_RETURN_IF_ERROR(CheckRingCount(rings.thin(), version == kTwoRingsVersion, what));
+    }
+  }
   if (!rings.thin()) {
     HEFT_ASSIGN_OR_RETURN(ckks::SecretKey key, ParseSecretKey(large, bytes, passphrase, what));
     return SecretKeys(std::move(key));

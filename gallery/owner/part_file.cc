@@ -20,12 +20,6 @@ const ckks::Context& ContextOf(const Rings& rings, RingName ring) {
   return ring == RingName::kMatching ? *rings.matching.context : *rings.enrolment.context;
 }
 
-template <size_t kSize>
-void ReadBytes(ByteReader& reader, std::array<uint8_t, kSize>* out) {
-  const ByteSpan bytes = reader.Raw(kSize);
-  if (reader.ok()) std::ranges::copy(bytes, out->begin());
-}
-
 void WriteSubject(ByteWriter& writer, const PartSubject& subject) {
   writer.Raw(subject.question);
   writer.U64(subject.files.size());
@@ -40,15 +34,15 @@ void WriteSubject(ByteWriter& writer, const PartSubject& subject) {
 
 PartSubject ReadSubject(ByteReader& reader) {
   PartSubject subject;
-  ReadBytes(reader, &subject.question);
+  ReadArray(reader, &subject.question);
   subject.files.resize(reader.Count(sizeof(Digest), kMostFiles));
-  for (Digest& file : subject.files) ReadBytes(reader, &file);
+  for (Digest& file : subject.files) ReadArray(reader, &file);
   subject.states.resize(
       reader.Count(sizeof(GalleryId) + sizeof(uint64_t) + sizeof(Digest), kMostFiles));
   for (SignedState& state : subject.states) {
-    ReadBytes(reader, &state.gallery);
+    ReadArray(reader, &state.gallery);
     state.generation = reader.U64();
-    ReadBytes(reader, &state.root);
+    ReadArray(reader, &state.root);
   }
   return subject;
 }
@@ -58,7 +52,7 @@ PartialOpening ReadOpening(ByteReader& reader, const Rings& rings) {
   const uint8_t ring = reader.U8();
   if (ring > 1) reader.Fail("a ring that the model does not have");
   out.ciphertext.first = ring == 0 ? RingName::kMatching : RingName::kEnrolment;
-  ReadBytes(reader, &out.ciphertext.second);
+  ReadArray(reader, &out.ciphertext.second);
   const uint8_t limbs = reader.U8();
   const ckks::Context& context = ContextOf(rings, out.ciphertext.first);
   if (limbs < 1 || limbs > context.params().limbs()) reader.Fail("an opening of no level");
@@ -109,7 +103,7 @@ absl::StatusOr<PartFile> PartFile::Parse(const Rings& rings, ByteSpan bytes,
   ByteReader reader(payload, what);
   PartFile out;
   out.key_id = ckks::ReadId(reader);
-  ReadBytes(reader, &out.ceremony);
+  ReadArray(reader, &out.ceremony);
   out.owner = reader.U32();
   out.set.resize(reader.Count(sizeof(uint32_t), ckks::kMostOwners));
   reader.U32Array(out.set);

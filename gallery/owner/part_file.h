@@ -4,6 +4,8 @@
 #ifndef HEFT_GALLERY_OWNER_PART_FILE_H_
 #define HEFT_GALLERY_OWNER_PART_FILE_H_
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +19,13 @@
 #include "gallery/owner/query_ledger.h"
 
 namespace heft {
+
+// ReadArray: so many bytes; the array stays as it is if they are missing.
+template <size_t kSize>
+void ReadArray(ByteReader& reader, std::array<uint8_t, kSize>* out) {
+  const ByteSpan bytes = reader.Raw(kSize);
+  if (reader.ok()) std::ranges::copy(bytes, out->begin());
+}
 
 inline constexpr std::string_view kPartKind = "PART";
 // kMostPartBytes: of a file, that is read: replies of a gallery of millions.

@@ -18,6 +18,7 @@
 #include "ckks/serialization.h"
 #include "gallery/owner/ceremony.h"
 #include "gallery/owner/key_owner_impl.h"
+#include "gallery/owner/part_file.h"
 #include "heft/shared_key.h"
 
 namespace heft {
@@ -26,12 +27,6 @@ namespace {
 constexpr std::string_view kReshareKind = "RSHR";
 constexpr uint32_t kReshareVersion = 1;
 constexpr size_t kMostSealed = 1 << 22;
-
-template <size_t kSize>
-void ReadArray(ByteReader& reader, std::array<uint8_t, kSize>* out) {
-  const ByteSpan bytes = reader.Raw(kSize);
-  if (reader.ok()) std::ranges::copy(bytes, out->begin());
-}
 
 // Message: of one owner, to all.
 struct Message {
