@@ -27,10 +27,6 @@ constexpr size_t kCurveBytes = 32;
 template <typename T>
 using Owned = std::unique_ptr<T, void (*)(T*)>;
 
-std::shared_ptr<EVP_PKEY> Shared(EVP_PKEY* key) {
-  return std::shared_ptr<EVP_PKEY>(key, [](EVP_PKEY* k) { EVP_PKEY_free(k); });
-}
-
 // KeyFromParameters: of one of OpenSSL's types.
 std::shared_ptr<EVP_PKEY> KeyFromParameters(const char* type, OSSL_PARAM_BLD* builder) {
   const Owned<OSSL_PARAM> params(OSSL_PARAM_BLD_to_param(builder), OSSL_PARAM_free);
@@ -43,7 +39,7 @@ std::shared_ptr<EVP_PKEY> KeyFromParameters(const char* type, OSSL_PARAM_BLD* bu
   }
   // A point that is not on the curve is no key.
   const Owned<EVP_PKEY_CTX> check(EVP_PKEY_CTX_new(key, nullptr), EVP_PKEY_CTX_free);
-  std::shared_ptr<EVP_PKEY> owned = Shared(key);
+  std::shared_ptr<EVP_PKEY> owned = std::shared_ptr<EVP_PKEY>(key, EVP_PKEY_free);
   return check != nullptr && EVP_PKEY_public_check(check.get()) == 1 ? owned : nullptr;
 }
 
@@ -95,7 +91,8 @@ absl::StatusOr<KeySet::Key> ReadKey(const Json& jwk) {
     const std::vector<uint8_t> x = BytesOf(jwk, "x");
     key.algorithm = "EdDSA";
     if (x.size() == kCurveBytes) {
-      key.key = Shared(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, x.data(), x.size()));
+      key.key.reset(EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, nullptr, x.data(), x.size()),
+                    EVP_PKEY_free);
     }
   } else if (type == "EC" && curve == "P-256") {
     key.algorithm = "ES256";

@@ -39,8 +39,8 @@ T Get(const uint8_t* bytes) {
   return value;
 }
 
-std::vector<uint8_t> Record(const Digest& key, uint64_t time, const std::string& text,
-                            bool finished) {
+std::vector<uint8_t> AnswerRecord(const Digest& key, uint64_t time, const std::string& text,
+                                  bool finished) {
   std::vector<uint8_t> out(key.begin(), key.end());
   Put<uint64_t>(&out, time);
   Put<uint32_t>(&out, static_cast<uint32_t>(text.size()) | (finished ? 0 : kUnfinished));
@@ -140,7 +140,7 @@ absl::Status AnswerLog::Remember(const Key& key, const Kept& kept, uint64_t now)
     HEFT_RETURN_IF_ERROR(Begin(1 - current_, now));
   }
   File& file = files_[current_];
-  const std::vector<uint8_t> record = Record(key, now, text, kept.finished);
+  const std::vector<uint8_t> record = AnswerRecord(key, now, text, kept.finished);
   const ssize_t written =
       pwrite(file.descriptor, record.data(), record.size(), static_cast<off_t>(file.size));
   if (written != static_cast<ssize_t>(record.size())) return Failed(folder_, "cannot be written");

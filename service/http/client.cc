@@ -26,8 +26,8 @@ constexpr size_t kKept = 64;  // connections without a request
 constexpr size_t kMostHeaders = 100, kMostHeaderBytes = 64 << 10;
 constexpr long kPiece = 64 << 10;  // NOLINT: curl's type
 
-// Part: copies a part of a URL that curl parsed; empty if the part is missing.
-std::string Part(CURLU* url, CURLUPart part, unsigned int flags = 0) {
+// UrlPart: copies a part of a URL that curl parsed; empty if the part is missing.
+std::string UrlPart(CURLU* url, CURLUPart part, unsigned int flags = 0) {
   char* text = nullptr;
   std::string out = curl_url_get(url, part, &text, flags) == CURLUE_OK ? text : "";
   curl_free(text);
@@ -42,14 +42,14 @@ struct Address {
 absl::StatusOr<Address> ParseUrl(const std::string& text) {
   const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url(curl_url(), curl_url_cleanup);
   const bool parsed = curl_url_set(url.get(), CURLUPART_URL, text.c_str(), 0) == CURLUE_OK;
-  const std::string scheme = Part(url.get(), CURLUPART_SCHEME);
-  const std::string host = Part(url.get(), CURLUPART_HOST);
-  const std::string port = Part(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
-  const std::string path = Part(url.get(), CURLUPART_PATH);
+  const std::string scheme = UrlPart(url.get(), CURLUPART_SCHEME);
+  const std::string host = UrlPart(url.get(), CURLUPART_HOST);
+  const std::string port = UrlPart(url.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
+  const std::string path = UrlPart(url.get(), CURLUPART_PATH);
   uint32_t number = 0;
-  const bool more = !Part(url.get(), CURLUPART_USER).empty() ||
-                    !Part(url.get(), CURLUPART_QUERY).empty() ||
-                    !Part(url.get(), CURLUPART_FRAGMENT).empty() || (path != "/" && !path.empty());
+  const bool more =
+      !UrlPart(url.get(), CURLUPART_USER).empty() || !UrlPart(url.get(), CURLUPART_QUERY).empty() ||
+      !UrlPart(url.get(), CURLUPART_FRAGMENT).empty() || (path != "/" && !path.empty());
   if (!parsed || (scheme != "https" && scheme != "http") || host.empty() || more ||
       !absl::SimpleAtoi(port, &number) || number == 0 || number > 65535) {
     return absl::InvalidArgumentError(

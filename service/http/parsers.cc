@@ -19,7 +19,7 @@ namespace {
 
 namespace http = boost::beast::http;
 using boost::beast::string_view;
-using Error = boost::beast::error_code;
+using BeastError = boost::beast::error_code;
 
 constexpr size_t kMostFields = 100;
 // Beast 1.74 takes 0 for boost::none.
@@ -64,26 +64,26 @@ class Adapter : public http::basic_parser<true> {
 
  protected:
   void on_request_impl(http::verb, string_view method_text, string_view target_text, int v,
-                       Error&) override {
+                       BeastError&) override {
     method = std::string(View(method_text));
     target = std::string(View(target_text));
     version = v;
   }
-  void on_response_impl(int, string_view, int, Error&) override {}
-  void on_field_impl(http::field, string_view name, string_view value, Error& error) override {
+  void on_response_impl(int, string_view, int, BeastError&) override {}
+  void on_field_impl(http::field, string_view name, string_view value, BeastError& error) override {
     if (trailing || !field(View(name), View(value))) error = http::error::bad_field;
   }
-  void on_header_impl(Error&) override { trailing = true; }
-  void on_body_init_impl(boost::optional<std::uint64_t> const&, Error&) override {}
-  size_t on_body_impl(string_view piece, Error& error) override { return Piece(piece, error); }
-  void on_chunk_header_impl(std::uint64_t, string_view, Error&) override {}
-  size_t on_chunk_body_impl(std::uint64_t, string_view piece, Error& error) override {
+  void on_header_impl(BeastError&) override { trailing = true; }
+  void on_body_init_impl(boost::optional<std::uint64_t> const&, BeastError&) override {}
+  size_t on_body_impl(string_view piece, BeastError& error) override { return Piece(piece, error); }
+  void on_chunk_header_impl(std::uint64_t, string_view, BeastError&) override {}
+  size_t on_chunk_body_impl(std::uint64_t, string_view piece, BeastError& error) override {
     return Piece(piece, error);
   }
-  void on_finish_impl(Error&) override {}
+  void on_finish_impl(BeastError&) override {}
 
  private:
-  size_t Piece(string_view piece, Error& error) {
+  size_t Piece(string_view piece, BeastError& error) {
     if (!body({reinterpret_cast<const uint8_t*>(piece.data()), piece.size()})) {
       error = http::error::body_limit;
     }
@@ -193,7 +193,7 @@ size_t RequestReader::Feed(std::span<const uint8_t> bytes) {
   Impl& impl = *impl_;
   size_t used = 0;
   while ((impl.state == State::kHead || impl.state == State::kBody) && used < bytes.size()) {
-    Error error;
+    BeastError error;
     const bool in_head = impl.state == State::kHead;
     if (!in_head && impl.head.chunked && bytes.size() - used < kLastChunk) break;
     const size_t n = impl.parser.put(Buffer(bytes.subspan(used)), error);

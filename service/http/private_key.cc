@@ -23,10 +23,6 @@
 namespace heft::service {
 namespace {
 
-std::shared_ptr<EVP_PKEY> Shared(EVP_PKEY* key) {
-  return std::shared_ptr<EVP_PKEY>(key, [](EVP_PKEY* k) { EVP_PKEY_free(k); });
-}
-
 // GivenBySystemd: the files of LoadCredential may be root's, with an access list that looks like
 // group permissions.
 bool GivenBySystemd(const std::string& path) {
@@ -47,7 +43,7 @@ absl::StatusOr<std::shared_ptr<EVP_PKEY>> OfFile(const std::string& path) {
     return absl::InvalidArgumentError(absl::StrCat(
         path, " contains no private key in PEM without a passphrase: ", OpenSslErrors()));
   }
-  return Shared(key);
+  return std::shared_ptr<EVP_PKEY>(key, EVP_PKEY_free);
 }
 
 std::atomic<bool> engine_is_loaded = false;
@@ -93,7 +89,7 @@ absl::StatusOr<std::shared_ptr<EVP_PKEY>> OfToken(const std::string& text) {
     return absl::NotFoundError(absl::StrCat(
         uri.uri, ": the token has no such key, or the PIN is wrong: ", OpenSslErrors()));
   }
-  return Shared(key);
+  return std::shared_ptr<EVP_PKEY>(key, EVP_PKEY_free);
 }
 
 }  // namespace

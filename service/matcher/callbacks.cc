@@ -14,7 +14,7 @@
 namespace heft::service {
 namespace {
 
-constexpr int kAttempts = 3;
+constexpr int kNotices = 3;
 constexpr std::chrono::seconds kDeadline{10};
 constexpr size_t kLongest = 2048;
 
@@ -126,7 +126,7 @@ void Callbacks::Send(const Waiting& waiting) {
   request.deadline = kDeadline;
   request.most_bytes = 1 << 16;
   absl::Status last;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+  for (int attempt = 0; attempt < kNotices; ++attempt) {
     if (attempt > 0 && !Pause(std::chrono::seconds(attempt))) break;
     const auto answer = client->second->Send(request);
     last = answer.status();

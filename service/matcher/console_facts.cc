@@ -16,7 +16,7 @@ namespace {
 
 constexpr uint64_t kDay = 86400;
 
-std::vector<GalleryInfo> Describe(MatcherState* state) {
+std::vector<GalleryInfo> DescribeAll(MatcherState* state) {
   std::vector<GalleryInfo> out;
   const auto names = state->galleries.Names();
   if (!names.ok()) return out;
@@ -43,7 +43,7 @@ Json Fact(const char* label, std::string value, std::string note, bool warning) 
 Json MatcherFacts(MatcherState* state, bool decider_away) {
   uint64_t templates = 0, waiting = 0, leaving = 0, bytes = 0, since = 0;
   bool damaged = false;
-  const std::vector<GalleryInfo> galleries = Describe(state);
+  const std::vector<GalleryInfo> galleries = DescribeAll(state);
   for (const GalleryInfo& info : galleries) {
     templates += info.live;
     waiting += info.waiting;
@@ -85,7 +85,7 @@ void DescribeGalleriesIn(MatcherState* state) {
   metrics->Gauge("heft_gallery_key_since_seconds", "Unix time since which a gallery has its key");
   metrics->Gauge("heft_store_bytes", "Bytes of the store on disk");
   metrics->BeforeReading([state, metrics] {
-    for (const GalleryInfo& info : Describe(state)) {
+    for (const GalleryInfo& info : DescribeAll(state)) {
       const MetricLabels labels = {{"gallery", info.name}};
       metrics->Set("heft_gallery_templates", labels, static_cast<double>(info.live));
       metrics->Set("heft_gallery_waiting", labels, static_cast<double>(info.waiting));

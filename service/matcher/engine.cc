@@ -20,7 +20,7 @@ absl::StatusOr<Trust> LoadTrust(const std::string& path) {
 }
 
 // The encryption key that every client may fetch must belong to the same key set.
-absl::StatusOr<std::vector<uint8_t>> ReadEncryptionKey(const std::string& path, const Trust& trust,
+absl::StatusOr<std::vector<uint8_t>> EncryptionKeyFile(const std::string& path, const Trust& trust,
                                                        const KeyId& key) {
   if (path.empty()) return std::vector<uint8_t>();
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path, kMaxKeysSize));
@@ -57,7 +57,7 @@ absl::StatusOr<std::shared_ptr<const Engine>> LoadEngine(const EngineFiles& file
                                                          files.evaluation_keys));
   const KeyId key = info.key_id.value_or(KeyId{});
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> encryption_key,
-                        ReadEncryptionKey(files.encryption_key, trust, key));
+                        EncryptionKeyFile(files.encryption_key, trust, key));
   HEFT_ASSIGN_OR_RETURN(TrustedServer server, TrustedServer::Create(model, std::move(trust), keys));
   HEFT_ASSIGN_OR_RETURN(const PlanInfo plan, DescribePlan(model));
   const bool enrols = plan.rings.size() == 1 || enrolment.found();

@@ -23,12 +23,12 @@ constexpr uint64_t kMostAnswer = uint64_t{1} << 29;
 constexpr milliseconds kBetween{100};  // attempts, twice as long each time
 constexpr milliseconds kNearly{200};   // less than a whole attempt is one still
 
-milliseconds Left(const Forwarded& of) {
+milliseconds TimeLeft(const Forwarded& of) {
   return std::chrono::duration_cast<milliseconds>(of.deadline - Clock::now());
 }
 
 // TextOf: a string member of an error's body, or empty.
-std::string TextOf(const HttpResponse& response, const char* name) {
+std::string FieldOf(const HttpResponse& response, const char* name) {
   const auto json = Json::parse(response.body, nullptr, /*allow_exceptions=*/false);
   const bool is = json.is_object() && json.contains(name) && json[name].is_string();
   return is ? json[name].get<std::string>() : std::string();
@@ -46,7 +46,7 @@ bool Spent(const HttpResponse& response) {
 // Replayed: a connection broke, and HttpClient sent the message again with the same nonce, which
 // the decider had already seen: its answer is lost.
 bool Replayed(const HttpResponse& response) {
-  return response.status == 401 && TextOf(response, "code") == "REPLAYED";
+  return response.status == 401 && FieldOf(response, "code") == "REPLAYED";
 }
 
 // NoAnswer: the decider may not have seen the request, or its answer was lost.
@@ -138,13 +138,13 @@ absl::StatusOr<HttpResponse> HttpDecider::Post(Way* way, const std::string& path
   request.headers.emplace_back("X-Deadline-Ms", "");  // of each attempt
   absl::StatusOr<HttpResponse> response = absl::DeadlineExceededError("no time is left");
   milliseconds between = kBetween;
-  for (int attempt = 0; attempt < options_.attempts && Left(of).count() > 0; ++attempt) {
+  for (int attempt = 0; attempt < options_.attempts && TimeLeft(of).count() > 0; ++attempt) {
     if (attempt > 0) {
-      if (between >= Left(of)) break;
+      if (between >= TimeLeft(of)) break;
       std::this_thread::sleep_for(between);
       between *= 2;
     }
-    request.deadline = std::min(Left(of), way->attempt);
+    request.deadline = std::min(TimeLeft(of), way->attempt);
     request.headers.back().second = std::to_string(request.deadline.count());
     response = Try(way, request);
     if (!NoAnswer(response)) return response;
@@ -165,7 +165,7 @@ absl::Status StatusOfError(const HttpResponse& response, const std::string& what
     }
     return all;
   }());
-  const std::string said = TextOf(response, "message"), code = TextOf(response, "code");
+  const std::string said = FieldOf(response, "message"), code = FieldOf(response, "code");
   const std::string message =
       absl::StrCat(what, ": ", said.empty() ? absl::StrCat("HTTP ", response.status) : said);
   if (Replayed(response)) return absl::UnavailableError(message);

@@ -14,12 +14,12 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostListed = 200;
+constexpr uint64_t kMostAdmissions = 200;
 constexpr size_t kMostNames = 50;  // of an enrolment, listed
 
 absl::StatusOr<HttpResponse> ReadAdmissions(MatcherState* state, const HttpRequest& request) {
   HEFT_ASSIGN_OR_RETURN(const uint64_t from, QueryNumber(request, "cursor", 0, uint64_t{1} << 48));
-  HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 50, kMostListed));
+  HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 50, kMostAdmissions));
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, state->galleries.Names());
   Json admissions = Json::array();
   uint64_t at = 0;

@@ -185,8 +185,8 @@ absl::StatusOr<Tasks::Work> Copying(MatcherState* state) {
   };
 }
 
-absl::StatusOr<HttpResponse> Begin(MatcherState* state, const HttpRequest& request,
-                                   const std::string& what) {
+absl::StatusOr<HttpResponse> BeginTask(MatcherState* state, const HttpRequest& request,
+                                       const std::string& what) {
   const std::string& gallery = request.Parameter("gallery");
   HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
   HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
@@ -236,7 +236,7 @@ void AddGalleryRoutes(MatcherState* state, Router* router) {
          [state](const HttpRequest& request) { return MakeGallery(state, request); });
   for (const std::string what : {"compact", "verify", "renew", "snapshot"}) {
     change(absl::StrCat("/v1/galleries/{gallery}/", what), absl::StrCat(what, "Gallery"),
-           [state, what](const HttpRequest& request) { return Begin(state, request, what); });
+           [state, what](const HttpRequest& request) { return BeginTask(state, request, what); });
   }
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 constexpr char kJwsType[] = "application/jwt";
 // How often a probe is matched if its gallery changes before its reply is opened.
-constexpr int kAttempts = 8;
+constexpr int kDecisionAttempts = 8;
 // Of an answer by a task.
 constexpr std::chrono::minutes kTaskDeadline{10};
 
@@ -135,8 +135,8 @@ absl::StatusOr<SignedReply> Ask(MatcherState* state, const Probe& probe, bool ve
   return verify ? Verify(state, probe) : Identify(state, probe);
 }
 
-// Begin: reads a probe and, as the last step before matching, records its request as taken.
-absl::StatusOr<Probe> Begin(MatcherState* state, const HttpRequest& request, bool verify) {
+// BeginProbe: reads a probe and, as the last step before matching, records its request as taken.
+absl::StatusOr<Probe> BeginProbe(MatcherState* state, const HttpRequest& request, bool verify) {
   HEFT_ASSIGN_OR_RETURN(Probe probe, ReadProbe(state, request, verify));
   if (verify && !probe.engine->enrols) {
     return absl::FailedPreconditionError(
@@ -158,7 +158,8 @@ absl::StatusOr<SignedDecision> Decided(MatcherState* state, const HttpRequest& r
     HEFT_ASSIGN_OR_RETURN(const SignedReply reply, Ask(state, probe, verify));
     auto decided = state->decider->Decide(reply.bytes, of);
     if (decided.ok()) state->exchange.TakeHead(probe.gallery, std::move(decided->head));
-    if (!absl::IsFailedPrecondition(decided.status()) || attempt == kAttempts) return decided;
+    if (!absl::IsFailedPrecondition(decided.status()) || attempt == kDecisionAttempts)
+      return decided;
     HEFT_ASSIGN_OR_RETURN(const Gallery newest, state->galleries.Newest(probe.gallery));
     if (newest.generation() == reply.generation) return decided;
   }
@@ -182,7 +183,7 @@ absl::StatusOr<HttpResponse> Later(MatcherState* state, const HttpRequest& reque
   HttpRequest kept = request;
   kept.deadline = std::chrono::steady_clock::now() + kTaskDeadline;
   const auto work = [state, kept, verify, wanted](const Monitor&) -> absl::StatusOr<Json> {
-    HEFT_ASSIGN_OR_RETURN(const Probe probe, Begin(state, kept, verify));
+    HEFT_ASSIGN_OR_RETURN(const Probe probe, BeginProbe(state, kept, verify));
     if (wanted != Wanted::kReply) {
       HEFT_ASSIGN_OR_RETURN(SignedDecision decided, Decided(state, kept, probe, verify));
       return DecisionJson(std::move(decided));
@@ -215,7 +216,7 @@ absl::StatusOr<HttpResponse> Match(MatcherState* state, const HttpRequest& reque
     return ErrorResponse(406, "NOT_ACCEPTABLE", std::string(wanted.status().message()));
   HEFT_RETURN_IF_ERROR(CheckRelying(request, *wanted));
   if (request.query.contains("callback")) return Later(state, request, verify, *wanted);
-  HEFT_ASSIGN_OR_RETURN(const Probe probe, Begin(state, request, verify));
+  HEFT_ASSIGN_OR_RETURN(const Probe probe, BeginProbe(state, request, verify));
   if (*wanted == Wanted::kReply) {
     HEFT_ASSIGN_OR_RETURN(SignedReply reply, Ask(state, probe, verify));
     return BytesResponse(std::move(reply.bytes), std::string(kHeftType));

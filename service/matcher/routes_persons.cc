@@ -30,7 +30,7 @@ namespace {
 
 // kEncounterKey: the metadata key of an encounter's id. Requests cannot set it.
 constexpr char kEncounterKey[] = "heft.encounter";
-constexpr uint64_t kMostListed = 1000;
+constexpr uint64_t kMostPersons = 1000;
 constexpr uint64_t kMostScanned = 100000;  // of a page that looks for names
 constexpr size_t kMostGalleries = 16;      // of one enrolment
 constexpr uint64_t kLongestWait = 300;     // seconds, of ?wait=
@@ -120,7 +120,7 @@ absl::Status TakeEnrolling(const MatcherState& state, const Enrolling& in,
   return absl::OkStatus();
 }
 
-Hash WhatIsAsked(const Enrolling& in, const IncomingRequest& asked) {
+Hash WhatIsEnrolled(const Enrolling& in, const IncomingRequest& asked) {
   const std::string text = absl::StrCat(
       "HEFT enrolment\n", in.options.idempotency_key.size(), "\n", in.options.idempotency_key, "\n",
       in.person, "\n", absl::StrJoin(in.galleries, "\n"), "\n", HexString(asked.request.files));
@@ -140,7 +140,7 @@ absl::StatusOr<Json> EnrolEach(MatcherState* state, const HttpRequest& request,
                                                                      in.samples.files, kAllRows));
   SignerKey& client = asked.request.client;
   if (client == SignerKey{}) client = ClientOf(request.who.name);
-  const Hash what = WhatIsAsked(in, asked);
+  const Hash what = WhatIsEnrolled(in, asked);
   Json outcomes = Json::array();
   bool taken = false;
   for (const std::string& gallery : in.galleries) {
@@ -323,7 +323,7 @@ absl::StatusOr<HttpResponse> ListPersons(MatcherState* state, const HttpRequest&
   if (gallery.empty()) return absl::InvalidArgumentError("gallery: name one (?gallery=NAME)");
   HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
   HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
-  HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 100, kMostListed));
+  HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 100, kMostPersons));
   ListOptions options;
   HEFT_ASSIGN_OR_RETURN(options.from, QueryNumber(request, "cursor", 0, uint64_t{1} << 48));
   options.count = search.empty() ? std::max<uint64_t>(count, 1) : kMostScanned;
