@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# heft_library(NAME SOURCES ... [DEPENDS ...] [APART]): a static library heft_NAME, alias heft::NAME.
-#   APART: its sources are never compiled together (HEFT_UNITY_BUILD).
+# heft_library(NAME SOURCES ... [DEPENDS ...] [APART] [LIGHT]): a static library heft_NAME, alias heft::NAME.
+#   APART: its sources are never compiled together (HEFT_UNITY_BUILD). LIGHT: heft_light.
 # heft_test(NAME SOURCES ... [DEPENDS ...]): a GoogleTest program, whose main is base/testing_main.cc.
 #   Of several sources, CTest knows each as a test of its own: NAME_test for NAME_test.cc.
 include(GoogleTest OPTIONAL)
@@ -10,7 +10,7 @@ set(HEFT_WARNINGS -Wall -Wextra -Wshadow -Wno-sign-compare
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 
 function(heft_library name)
-  cmake_parse_arguments(ARG "APART" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "APART;LIGHT" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(heft_${name} STATIC ${ARG_SOURCES})
   add_library(heft::${name} ALIAS heft_${name})
   target_include_directories(heft_${name} PUBLIC
@@ -27,6 +27,10 @@ function(heft_library name)
   endforeach()
   if(kind STREQUAL eigen)
     set_property(GLOBAL APPEND PROPERTY HEFT_EIGEN_LIBRARIES heft::${name})
+  endif()
+  if(ARG_LIGHT)
+    set(kind light_${kind})
+    heft_light(heft_${name})
   endif()
   heft_precompile(heft_${name} ${kind})
   if(HEFT_UNITY_BUILD AND NOT ARG_APART)
@@ -45,6 +49,7 @@ function(heft_test name)
   add_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_DEPENDS} heft_testing_main)
   target_compile_options(${name} PRIVATE ${HEFT_WARNINGS})
+  heft_light(${name})
   heft_precompile(${name} tests)
   foreach(source ${ARG_SOURCES})
     get_filename_component(file ${source} NAME)
