@@ -8,7 +8,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 #include <memory>
+#include <string>
 
 #include "experiment/random_model.h"
 #include "experiment/roles.h"
@@ -61,9 +63,15 @@ class NoiseTest : public ::testing::TestWithParam<Case> {
   void SetUp() override {
     const Case& c = GetParam();
     model_ = RandomModel(c.dimensions, c.gamma, c.degree, c.profile);
-    auto roles = Roles::Create(model_);
-    ASSERT_TRUE(roles.ok()) << roles.status();
-    roles_ = std::move(*roles);
+    // Keys are the slow part, and no test changes them.
+    static std::map<std::string, std::unique_ptr<Roles>> all;
+    std::unique_ptr<Roles>& roles = all[c.name];
+    if (roles == nullptr) {
+      auto made = Roles::Create(model_);
+      ASSERT_TRUE(made.ok()) << made.status();
+      roles = std::move(*made);
+    }
+    roles_ = roles.get();
   }
 
   bool thin() const { return roles_->rings().thin(); }
@@ -139,7 +147,7 @@ class NoiseTest : public ::testing::TestWithParam<Case> {
 
   std::mt19937_64 random_{7};
   Model model_;
-  std::unique_ptr<Roles> roles_;
+  Roles* roles_ = nullptr;
 };
 
 // z, its norm, the template and what the small ring makes of it. The plan predicts what the
