@@ -3,6 +3,7 @@
 #include <cstring>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/testing.h"
 #include "features/readers.h"
@@ -134,7 +135,7 @@ TEST(Text, ReadsPlainAndBracketedRows) {
 }
 
 TEST(Text, RefusesWhatIsNotRows) {
-  const std::string many_nines = std::string(400, '9') + "e-5 1";
+  const std::string many_nines = absl::StrCat(std::string(400, '9'), "e-5 1");
   const char* const kManyNines = many_nines.c_str();
   const struct {
     const char* text;

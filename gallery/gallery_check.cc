@@ -275,15 +275,15 @@ absl::Status Gallery::Impl::VerifyPending(Finding* finding) const {
 absl::Status Gallery::Impl::VerifyRecords(Finding* finding) const {
   if (reader_ == nullptr) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(const std::vector<Damage> damage, FindDamage(reader_->raw(), number_));
-  std::set<StoreKey> named;
+  std::vector<StoreKey> named;
   for (const Damage& one : damage) {
-    if (one.table == Table::kQuarantine) named.insert(one.key);
+    if (one.table == Table::kQuarantine) named.push_back(one.key);
     Complain(finding, Describe(one));
   }
   HEFT_ASSIGN_OR_RETURN(const auto waiting, Waiting());
   for (const WaitingEntry& entry : waiting) {
     const StoreKey key = DigestKey(number_, entry.digest);
-    if (named.contains(key) || Quarantined(entry.digest).ok()) continue;
+    if (std::ranges::find(named, key) != named.end() || Quarantined(entry.digest).ok()) continue;
     Complain(finding, Describe({Table::kQuarantine, key, false}));
   }
   return absl::OkStatus();

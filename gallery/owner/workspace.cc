@@ -89,7 +89,11 @@ absl::StatusOr<Model> ReadModelOf(const std::string& role, const Trust& trust) {
   return ReadTrustedModel(&trust, bytes, path);
 }
 
-// The device: encrypts, and signs its requests.
+}  // namespace
+
+// The device: encrypts, and signs its requests. A member of Workspace::Impl has no unnamed
+// namespace.
+namespace workspace {
 struct Device {
   Client client;
   SigningKey key;
@@ -127,6 +131,10 @@ struct Device {
     return files;
   }
 };
+}  // namespace workspace
+using workspace::Device;
+
+namespace {
 
 // The server's keys, those for enrolment and verification where they are needed.
 absl::StatusOr<TrustedServer> LoadServer(const std::string& folder, bool enrols) {
