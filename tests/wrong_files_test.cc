@@ -311,6 +311,8 @@ TEST_F(DamagedGalleryTest, StoresOfAnotherVersion) {
   ASSERT_EQ(sqlite3_open((gallery + "/store.sqlite").c_str(), &database), SQLITE_OK);
   ASSERT_EQ(sqlite3_exec(database, "PRAGMA user_version = 9", nullptr, nullptr, nullptr),
             SQLITE_OK);
+  int keep = 1;  // the log and its index, as HEFT does
+  ASSERT_EQ(sqlite3_file_control(database, "main", SQLITE_FCNTL_PERSIST_WAL, &keep), SQLITE_OK);
   sqlite3_close(database);
   AllRefuse(gallery, "version");
 }
