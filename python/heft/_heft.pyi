@@ -3,7 +3,7 @@
 import builtins
 import os
 from types import TracebackType
-from typing import Any, Callable, ClassVar, Iterable, Literal, Mapping, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Callable, ClassVar, Iterable, Literal, Mapping, Optional, Sequence, Tuple, Type, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -1839,7 +1839,24 @@ class WorkspaceRemoved:
     def to_dict(self) -> dict[str, Any]: ...
 
 class Workspace:
+    @overload
     def __init__(self, folder: _Path, *, passphrase: _Passphrase = None) -> None: ...
+    # With a service's address it makes a heft.service.Workspace.
+    @overload
+    def __init__(
+        self,
+        address: str,
+        gallery: str,
+        *,
+        trust: Union[Trust, _Path],
+        authorities: _Path,
+        certificate: Optional[_Path] = None,
+        private_key: Optional[_Path] = None,
+        api_key: Optional[str] = None,
+        token: Optional[str] = None,
+        timeout: float = 40,
+        patience: float = 30,
+    ) -> None: ...
     @staticmethod
     def create(
         folder: _Path,
