@@ -1751,6 +1751,7 @@ class KeyOwner:
         security_bits: int = 0,
         openings: int = 100000,
         shards: Optional[ShardList] = None,
+        parts: Optional[_Replies] = None,
     ) -> OpenedScores: ...
     def decide(
         self,
@@ -1764,6 +1765,7 @@ class KeyOwner:
         security_bits: int = 0,
         openings: int = 100000,
         shards: Optional[ShardList] = None,
+        parts: Optional[_Replies] = None,
     ) -> Decision: ...
     def threshold_for(
         self,
@@ -1787,6 +1789,7 @@ class KeyOwner:
         reject_entries: Optional[_Names] = None,
         hold: Optional[_Names] = None,
         shards: Optional[ShardList] = None,
+        parts: Optional[_Replies] = None,
     ) -> Admissions: ...
     def inquiry(self, request: _Source) -> AdmissionInquiry: ...
     def renew(self, request: _Source) -> RenewedBlocks: ...
