@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The key owner answers: it opens replies and decides, admits, renews, and keeps its budget.
-#include <deque>
+#include "python/answering.h"
 
 #include "heft/key_owner.h"
 #include "heft/shards.h"
@@ -11,39 +11,13 @@ namespace {
 
 using Class = OwnerClass;
 
-DecisionRule RuleOf(std::optional<double> score, std::optional<double> fmr,
-                    std::optional<double> fpir, bool likelihood, bool others) {
-  return {score, fmr, fpir, likelihood, others};
-}
-
-// Replies: one or, with a shard list, those of all buckets; bytes, or paths.
-class Given {
- public:
-  Given(const py::object& given, const std::optional<ShardList>& shards) {
-    if (!shards) {
-      sources_.emplace_back(given, "reply", kMaxReplySize);
-    } else {
-      const bool one = py::isinstance<py::str>(given) || PyObject_CheckBuffer(given.ptr()) != 0;
-      if (one) Wrong("shards: give a list with the replies of all buckets");
-      for (const py::handle reply : py::iter(given)) {
-        sources_.emplace_back(reply, "reply " + std::to_string(sources_.size()), kMaxReplySize);
-      }
-    }
-    for (const Source& source : sources_) files_.push_back({source.bytes(), source.what()});
+// OneOrAll: refuses one reply with a shard list, and several without.
+const py::object& OneOrAll(const py::object& reply, bool in_buckets) {
+  if (in_buckets && IsSource(reply)) Wrong("shards: give a list with the replies of all buckets");
+  if (!in_buckets && !IsSource(reply)) {
+    throw py::type_error("reply: give bytes or the path of a file");
   }
-  Replies Of(const std::optional<ShardList>& shards) const {
-    return {files_, shards ? &*shards : nullptr};
-  }
-
- private:
-  std::deque<Source> sources_;
-  std::vector<ReplyFile> files_;
-};
-
-// FloodingOf: noise for so many bits against so many openings; 0 bits: none.
-std::optional<Flooding> FloodingOf(int bits, uint32_t openings) {
-  if (bits == 0) return std::nullopt;
-  return Flooding{bits, openings};
+  return reply;
 }
 
 void DefineRequired(Class& c) {
@@ -73,11 +47,11 @@ void DefineOpen(Class& c) {
   Method(
       c, "open",
       [](const OwnerHandle& self, const py::object& reply, uint32_t publish, int security_bits,
-         uint32_t openings, const std::optional<ShardList>& shards) {
-        const Given replies(reply, shards);
+         uint32_t openings, const std::optional<ShardList>& shards, const py::object& parts) {
+        const GivenReplies replies(reply, shards, parts);
         const auto flooding = FloodingOf(security_bits, openings);
         return Read(self, [&](const KeyOwner& owner) {
-          return owner.Open(replies.Of(shards), flooding, publish);
+          return owner.Open(replies.Get(), flooding, publish);
         });
       },
       "Publishes the best scores of a matcher's reply, rounded, at most publish of them. A\n"
@@ -86,12 +60,13 @@ void DefineOpen(Class& c) {
       "decide publishes none. security_bits: statistical security of the noise that is added,\n"
       "30 at least, or 0 for no noise; openings: number of openings that it is computed for.\n"
       "shards: the list of a gallery in buckets; reply is then a list with the signed replies\n"
-      "of all buckets, in any order. That is one search and is charged once.\n\n"
+      "of all buckets, in any order. That is one search and is charged once. parts: of a shared\n"
+      "key, the parts of the other owners (open_part).\n\n"
       "BudgetSpent; FailedPrecondition for a reply that was opened before, one of another key\n"
       "or model, or missing buckets; DataLoss, Unavailable.",
       py::arg("reply"), py::kw_only(), py::arg("publish") = kPublishedCandidates,
       py::arg("security_bits") = 0, py::arg("openings") = Flooding{}.openings,
-      py::arg("shards") = py::none());
+      py::arg("shards") = py::none(), py::arg("parts") = py::none());
 }
 
 void DefineDecide(Class& c) {
@@ -99,33 +74,34 @@ void DefineDecide(Class& c) {
       c, "decide",
       [](const OwnerHandle& self, const py::object& reply, std::optional<double> score,
          std::optional<double> fmr, std::optional<double> fpir, bool likelihood, bool others,
-         int security_bits, uint32_t openings, const std::optional<ShardList>& shards) {
-        const Given replies(reply, shards);
+         int security_bits, uint32_t openings, const std::optional<ShardList>& shards,
+         const py::object& parts) {
+        const GivenReplies replies(reply, shards, parts);
         const auto flooding = FloodingOf(security_bits, openings);
-        const DecisionRule rule = RuleOf(score, fmr, fpir, likelihood, others);
+        const DecisionRule rule = {score, fmr, fpir, likelihood, others};
         return Read(self, [&](const KeyOwner& owner) {
-          return owner.Decide(replies.Of(shards), rule, flooding);
+          return owner.Decide(replies.Get(), rule, flooding);
         });
       },
       "Decides on a matcher's reply, once, and publishes no score. Give a score, or rates: a\n"
       "verification uses fmr, an identification uses fpir.\n\n"
       "likelihood: tell also how likely the match is, which is charged as two decisions.\n"
       "others: the identity that the probe's label names is not a candidate. security_bits,\n"
-      "openings, shards: as for open. Errors as open's; OutOfRange, InvalidArgument.",
+      "openings, shards: as for open; parts: made by decide_part. Errors as open's; OutOfRange,\n"
+      "InvalidArgument.",
       py::arg("reply"), py::kw_only(), py::arg("score") = py::none(), py::arg("fmr") = py::none(),
       py::arg("fpir") = py::none(), py::arg("likelihood") = false, py::arg("others") = false,
       py::arg("security_bits") = 0, py::arg("openings") = Flooding{}.openings,
-      py::arg("shards") = py::none());
+      py::arg("shards") = py::none(), py::arg("parts") = py::none());
   Method(
       c, "threshold_for",
       [](const OwnerHandle& self, const py::object& reply, std::optional<double> score,
          std::optional<double> fmr, std::optional<double> fpir, bool others,
          const std::optional<ShardList>& shards) {
-        const Given replies(reply, shards);
-        const DecisionRule rule = RuleOf(score, fmr, fpir, false, others);
-        return Read(self, [&](const KeyOwner& owner) {
-          return owner.ThresholdFor(replies.Of(shards), rule);
-        });
+        const GivenReplies replies(reply, shards);
+        const DecisionRule rule = {score, fmr, fpir, /*likelihood=*/false, others};
+        return Read(self,
+                    [&](const KeyOwner& owner) { return owner.ThresholdFor(replies.Get(), rule); });
       },
       "The threshold of this rule for this reply. Opens nothing and charges nothing.",
       py::arg("reply"), py::kw_only(), py::arg("score") = py::none(), py::arg("fmr") = py::none(),
@@ -138,16 +114,13 @@ void DefineRequests(Class& c) {
       [](const OwnerHandle& self, const py::object& request, const py::object& only,
          const py::object& reject, bool new_identities_only, bool put_back,
          const py::object& entries, const py::object& reject_entries, const py::object& hold,
-         const std::optional<ShardList>& shards) {
+         const std::optional<ShardList>& shards, const py::object& parts) {
         const Source source(request, "request");
-        AdmissionPolicy policy;
-        policy.shards = shards;
-        policy.only = LabelsOf(only), policy.reject = LabelsOf(reject);
-        policy.new_identities_only = new_identities_only, policy.put_back = put_back;
-        policy.entries = EntriesOf(entries), policy.reject_entries = EntriesOf(reject_entries);
-        policy.hold = EntriesOf(hold);
+        const ReplyFiles given(parts, "part");
+        const AdmissionPolicy policy = PolicyOf(only, reject, new_identities_only, put_back,
+                                                entries, reject_entries, hold, shards);
         return Read(self, [&](const KeyOwner& owner) {
-          return owner.Admit(source.bytes(), source.what(), policy);
+          return owner.Admit(source.bytes(), source.what(), policy, given.files());
         });
       },
       "Answers the request of Matcher.pending: checks the norms of all pending templates and\n"
@@ -156,13 +129,13 @@ void DefineRequests(Class& c) {
       "identity of several enrolments waits until one of them is chosen (contested). put_back: "
       "the\n"
       "gallery was restored from a copy. shards: the gallery is a bucket of this list, and\n"
-      "people who belong to another bucket are rejected. Nothing is charged.\n"
-      "FailedPrecondition, DataLoss.",
+      "people who belong to another bucket are rejected. parts: of a shared key, the parts of the\n"
+      "other owners (admit_part). Nothing is charged. FailedPrecondition, DataLoss.",
       py::arg("request"), py::kw_only(), py::arg("only") = py::none(),
       py::arg("reject") = py::none(), py::arg("new_identities_only") = false,
       py::arg("put_back") = false, py::arg("entries") = py::none(),
       py::arg("reject_entries") = py::none(), py::arg("hold") = py::none(),
-      py::arg("shards") = py::none());
+      py::arg("shards") = py::none(), py::arg("parts") = py::none());
   Method(
       c, "inquiry",
       [](const OwnerHandle& self, const py::object& request) {
@@ -186,6 +159,42 @@ void DefineRequests(Class& c) {
 }
 
 }  // namespace
+
+ReplyFiles::ReplyFiles(const py::object& given, const std::string& what) {
+  if (given.is_none()) return;
+  if (IsSource(given)) {
+    sources_.emplace_back(given, what, kMaxReplySize);
+  } else {
+    for (const py::handle one : py::iter(given)) {
+      sources_.emplace_back(one, what + " " + std::to_string(sources_.size()), kMaxReplySize);
+    }
+  }
+  for (const Source& source : sources_) files_.push_back({source.bytes(), source.what()});
+}
+
+GivenReplies::GivenReplies(const py::object& reply, const std::optional<ShardList>& shards,
+                           const py::object& parts)
+    : shards_(shards ? &*shards : nullptr),
+      replies_(OneOrAll(reply, shards.has_value()), "reply"),
+      parts_(parts, "part") {}
+
+std::optional<Flooding> FloodingOf(int bits, uint32_t openings) {
+  if (bits == 0) return std::nullopt;
+  return Flooding{bits, openings};
+}
+
+AdmissionPolicy PolicyOf(const py::object& only, const py::object& reject, bool new_identities_only,
+                         bool put_back, const py::object& entries, const py::object& reject_entries,
+                         const py::object& hold, const std::optional<ShardList>& shards) {
+  return {.only = LabelsOf(only),
+          .reject = LabelsOf(reject),
+          .new_identities_only = new_identities_only,
+          .put_back = put_back,
+          .entries = EntriesOf(entries),
+          .reject_entries = EntriesOf(reject_entries),
+          .hold = EntriesOf(hold),
+          .shards = shards};
+}
 
 void DefineAnswers(OwnerClass& c) {
   DefineRequired(c);

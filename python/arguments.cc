@@ -40,6 +40,10 @@ py::array ArrayOf(py::handle object, const std::string& name) {
 
 }  // namespace
 
+bool IsSource(py::handle object) {
+  return IsPath(object) || PyObject_CheckBuffer(object.ptr()) != 0;
+}
+
 std::string PathOf(py::handle object) {
   PyObject* path = nullptr;
   if (PyUnicode_FSConverter(object.ptr(), &path) == 0) throw py::error_already_set();
@@ -149,7 +153,7 @@ std::vector<SampleFile> SampleFilesOf(py::handle samples) {
     for (const auto& [name, object] : MappingOf(samples, "samples")) {
       add(object, py::str(name).cast<std::string>());
     }
-  } else if (IsPath(samples) || PyObject_CheckBuffer(samples.ptr()) != 0) {
+  } else if (IsSource(samples)) {
     add(samples, "samples");
   } else {
     for (const py::handle object : py::iter(samples)) {

@@ -42,6 +42,9 @@ class Source {
   std::string what_;
 };
 
+// IsSource: whether it is one file, by its bytes or path, rather than several.
+bool IsSource(py::handle object);
+
 // PathOf: of str or os.PathLike; TypeError for anything else.
 std::string PathOf(py::handle object);
 

@@ -192,6 +192,7 @@ void DefineKeyOwner(py::module_& m) {
   DefineBudget(c);
   DefineCanaries(m, c);
   DefineKeySet(m, c);
+  DefineSharedKeys(m, c);
   DefineOwnersSamples(c);
   DefineSeal(m, c);
   c.def("__repr__", [](const OwnerHandle& self) {

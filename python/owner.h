@@ -45,6 +45,7 @@ void DefineAnswers(OwnerClass& c);
 void DefineBudget(OwnerClass& c);
 void DefineCanaries(py::module_& m, OwnerClass& c);
 void DefineOwnersSamples(OwnerClass& c);
+void DefineSharedKeys(py::module_& m, OwnerClass& c);
 void DefineSeal(py::module_& m, OwnerClass& c);
 
 }  // namespace heft::python

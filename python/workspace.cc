@@ -256,15 +256,40 @@ void DefineUse(Class& c) {
       py::arg("identities"), py::kw_only(), py::arg("progress") = py::none());
 }
 
+// Dispatch: the type of Workspace. Called with a service's address, it makes the client's
+// Workspace.
+py::object Dispatch(const py::module_& m) {
+  const py::object base = py::type::of(m.attr("Model"));
+  const auto call = [base](const py::object& self, const py::args& args, const py::kwargs& named) {
+    if (!args.empty() && py::isinstance<py::str>(args[0])) {
+      const auto place = args[0].cast<std::string>();
+      if (place.starts_with("https://") || place.starts_with("http://")) {
+        return py::module_::import("heft.service").attr("Workspace")(*args, **named);
+      }
+    }
+    auto* type = reinterpret_cast<PyTypeObject*>(base.ptr());
+    PyObject* made = type->tp_call(self.ptr(), args.ptr(), named.ptr());
+    if (made == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::object>(made);
+  };
+  py::dict own;
+  own["__call__"] = py::cpp_function(call, py::name("__call__"), py::is_method(base));
+  own["__module__"] = "heft._heft";
+  return py::type::of(base)("WorkspaceType", py::make_tuple(base), own);
+}
+
 }  // namespace
 
 void DefineWorkspace(py::module_& m) {
   DefineResults(m);
   Class c(
-      m, "Workspace",
+      m, "Workspace", py::metaclass(Dispatch(m)),
       "All roles on one machine, each in its own folder, which can move to its own machine\n"
       "later: device/ encrypts, server/ matches, owner/ decides. Files, signatures, checks and\n"
-      "journal are the same as on separate machines.");
+      "journal are the same as on separate machines. With a service's address instead of a "
+      "folder,\n"
+      "Workspace(\"https://...\", gallery, trust=...), the same calls go to the services, and the\n"
+      "result is a heft.service.Workspace, whose arguments it takes.");
   DefineMaking(c);
   DefineUse(c);
   c.def("__repr__", [](const WorkspaceHandle& self) {

@@ -30,9 +30,10 @@ HEFT_EXPORT Json SharedKeySetJson(const SharedKeySet& set);
 
 // MakeSharedKeySet: deals the shares of a new secret key, which it wipes. `passphrases`: one for
 // each owner's share; empty: unsealed. Each owner's folder also gets the trust file, the record and
-// the owner's journal. kInvalidArgument unless 2 <= threshold <= 3, threshold <= owners <= 5, and for passphrases
-// of another number; kFailedPrecondition for a model of another profile than "flooded";
-// kAlreadyExists if the folder holds keys. After a failure no file is left.
+// the owner's journal. kInvalidArgument unless 2 <= threshold <= 3 and threshold <= owners <= 5,
+// and for passphrases of another number; kFailedPrecondition for a model of another profile than
+// "flooded", or without room for the noise of `threshold` owners; kAlreadyExists if the folder
+// holds keys. After a failure no file is left.
 HEFT_EXPORT absl::StatusOr<SharedKeySet> MakeSharedKeySet(
     const Model& model, const std::string& folder, uint32_t owners, uint32_t threshold,
     const std::vector<PassphraseSource>& passphrases = {}, const Monitor& monitor = {});

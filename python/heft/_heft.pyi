@@ -3,7 +3,7 @@
 import builtins
 import os
 from types import TracebackType
-from typing import Any, Callable, ClassVar, Iterable, Literal, Mapping, Optional, Sequence, Tuple, Type, Union
+from typing import Any, Callable, ClassVar, Iterable, Literal, Mapping, Optional, Sequence, Tuple, Type, Union, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -1569,6 +1569,58 @@ class KeySet:
     def trust(self) -> str: ...
     def to_dict(self) -> dict[str, Any]: ...
 
+class SharedKey:
+    @property
+    def owner(self) -> int: ...
+    @property
+    def owners(self) -> int: ...
+    @property
+    def threshold(self) -> int: ...
+    @property
+    def renewal(self) -> int: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+class SharedKeySet:
+    @property
+    def keys(self) -> KeySet: ...
+    @property
+    def threshold(self) -> int: ...
+    @property
+    def shares(self) -> list[str]: ...
+    @property
+    def share_bytes(self) -> int: ...
+    @property
+    def ceremony(self) -> str: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+class CeremonyCheck:
+    @property
+    def shared(self) -> SharedKey: ...
+    @property
+    def key_id(self) -> str: ...
+    @property
+    def time(self) -> int: ...
+    @property
+    def dealer(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def owners(self) -> list[str]: ...
+    def to_dict(self) -> dict[str, Any]: ...
+
+def make_shared_key_set(
+    model: Model,
+    folder: _Path,
+    owners: int,
+    threshold: int,
+    *,
+    passphrases: Optional[Sequence[_Passphrase]] = None,
+    progress: _Progress = None,
+) -> SharedKeySet: ...
+def make_blank_share(
+    model: Model, record: _Source, owner: int, path: _Path, *, passphrase: _Passphrase = None
+) -> str: ...
+
 class SealParameters:
     @property
     def parameters(self) -> bytes: ...
@@ -1751,6 +1803,7 @@ class KeyOwner:
         security_bits: int = 0,
         openings: int = 100000,
         shards: Optional[ShardList] = None,
+        parts: Optional[_Replies] = None,
     ) -> OpenedScores: ...
     def decide(
         self,
@@ -1764,6 +1817,7 @@ class KeyOwner:
         security_bits: int = 0,
         openings: int = 100000,
         shards: Optional[ShardList] = None,
+        parts: Optional[_Replies] = None,
     ) -> Decision: ...
     def threshold_for(
         self,
@@ -1787,7 +1841,59 @@ class KeyOwner:
         reject_entries: Optional[_Names] = None,
         hold: Optional[_Names] = None,
         shards: Optional[ShardList] = None,
+        parts: Optional[_Replies] = None,
     ) -> Admissions: ...
+    @property
+    def shared(self) -> Optional[SharedKey]: ...
+    def check_ceremony(self, folder: _Path) -> CeremonyCheck: ...
+    def decide_part(
+        self,
+        reply: _Replies,
+        owners: Sequence[int],
+        *,
+        score: Optional[float] = None,
+        fmr: Optional[float] = None,
+        fpir: Optional[float] = None,
+        likelihood: bool = False,
+        others: bool = False,
+        security_bits: int = 0,
+        openings: int = 100000,
+        shards: Optional[ShardList] = None,
+    ) -> bytes: ...
+    def open_part(
+        self,
+        reply: _Replies,
+        owners: Sequence[int],
+        *,
+        publish: int = 10,
+        security_bits: int = 0,
+        openings: int = 100000,
+        shards: Optional[ShardList] = None,
+    ) -> bytes: ...
+    def admit_part(
+        self,
+        request: _Source,
+        owners: Sequence[int],
+        *,
+        only: Optional[_Names] = None,
+        reject: Optional[_Names] = None,
+        new_identities_only: bool = False,
+        put_back: bool = False,
+        entries: Optional[_Names] = None,
+        reject_entries: Optional[_Names] = None,
+        hold: Optional[_Names] = None,
+        shards: Optional[ShardList] = None,
+    ) -> bytes: ...
+    def give_new_shares(
+        self,
+        owners: Sequence[int],
+        *,
+        replace: Optional[int] = None,
+        newcomer: Optional[str] = None,
+    ) -> bytes: ...
+    def take_new_share(
+        self, messages: _Replies, path: _Path, *, passphrase: _Passphrase = None
+    ) -> None: ...
     def inquiry(self, request: _Source) -> AdmissionInquiry: ...
     def renew(self, request: _Source) -> RenewedBlocks: ...
     def budget(self) -> BudgetUse: ...
@@ -1839,7 +1945,24 @@ class WorkspaceRemoved:
     def to_dict(self) -> dict[str, Any]: ...
 
 class Workspace:
+    @overload
     def __init__(self, folder: _Path, *, passphrase: _Passphrase = None) -> None: ...
+    # With a service's address it makes a heft.service.Workspace.
+    @overload
+    def __init__(
+        self,
+        address: str,
+        gallery: str,
+        *,
+        trust: Union[Trust, _Path],
+        authorities: _Path,
+        certificate: Optional[_Path] = None,
+        private_key: Optional[_Path] = None,
+        api_key: Optional[str] = None,
+        token: Optional[str] = None,
+        timeout: float = 40,
+        patience: float = 30,
+    ) -> None: ...
     @staticmethod
     def create(
         folder: _Path,

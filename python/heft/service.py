@@ -346,9 +346,9 @@ class Workspace:
     """The calls of heft.Workspace, over HTTPS: vectors are encrypted in this process, the services
     match and decide.
 
-        with heft.service.Workspace("https://matcher.example:8443", "visitors", trust="trust.heft",
-                                    authorities="ca.pem", certificate="client.pem",
-                                    private_key="client.key") as people:
+        with heft.Workspace("https://matcher.example:8443", "visitors", trust="trust.heft",
+                            authorities="ca.pem", certificate="client.pem",
+                            private_key="client.key") as people:
             people.add({"face": faces}, ["ann", "bob"])
             print(people.search({"face": probes})[0].identity)
 

@@ -23,15 +23,15 @@ CLASSES = {
 
 # Structs that are parameters: of one callable or several, each of their fields.
 PARAMETERS = {
-    "AdmissionPolicy": ["KeyOwner.admit"],
+    "AdmissionPolicy": ["KeyOwner.admit", "KeyOwner.admit_part"],
     "Audited": ["Matcher.audit_reply"],
     "BenchmarkOptions": ["run_benchmark", "run_sweep"],
-    "DecisionRule": ["KeyOwner.decide"],
+    "DecisionRule": ["KeyOwner.decide", "KeyOwner.decide_part"],
     "EnrolManyOptions": ["Matcher.enrol_many"],
     "EnrolOptions": ["Matcher.enrol"],
     "EvaluationOptions": ["evaluate"],
     "Expected": ["open_signed"],
-    "Flooding": ["KeyOwner.open", "KeyOwner.decide"],
+    "Flooding": ["KeyOwner.open", "KeyOwner.decide", "KeyOwner.open_part", "KeyOwner.decide_part"],
     "FoldOptions": ["evaluate_folds"],
     "GalleryOptions": ["evaluate_gallery"],
     "LearnOptions": ["Model.train"],
@@ -42,6 +42,7 @@ PARAMETERS = {
     "ProtocolOptions": ["evaluate_protocol"],
     "RemoveOptions": ["Gallery.remove"],
     "RenewalOptions": ["Gallery.ask_renewal"],
+    "Replacement": ["KeyOwner.give_new_shares"],
     "RestoreOptions": ["Gallery.restore"],
     "SampleStudyOptions": ["evaluate_samples"],
     "Samples": ["Client.encrypt"],
@@ -60,6 +61,7 @@ NAMES = {
     "Authorise": "SigningKey.authorise",
     "Server::IdentifySigned": "Matcher.identify_shards",
     "Calibrate": "Model.calibrate",
+    "CheckCeremony": "KeyOwner.check_ceremony",
     "ChooseSearchThreshold": "Model.threshold_for_search",
     "ChooseThreshold": "Model.threshold_for",
     "Client::Create": "Client.__init__",
@@ -97,6 +99,7 @@ NAMES = {
     "GalleryInfo::retained": "GalleryInfo.retained_seconds",
     "GalleryNames": "Gallery.names",
     "GallerySigner": "Gallery.server_key",
+    "GiveNewShares": "KeyOwner.give_new_shares",
     "ImportGallery": "Gallery.import_gallery",
     "InspectFile": "inspect",
     "KeyFile": "Matcher.__init__",
@@ -143,6 +146,8 @@ NAMES = {
     "RemoveExpired": "Gallery.remove_expired",
     "Renew": "Gallery.renew",
     "RenewKey": "KeyOwner.rekey",
+    "Replacement::owner": "replace",
+    "Replacement::signer": "newcomer",
     "Report::json": "Report.results",
     "ProbeOptions::with_identities": "identities",
     "Restore": "Gallery.restore",
@@ -169,6 +174,7 @@ NAMES = {
     "Sweep": "run_sweep",
     "SyntheticOptions::factors": "jitter",
     "SyntheticOptions::samples_per_identity": "samples",
+    "TakeNewShare": "KeyOwner.take_new_share",
     "ThreadCount": "threads",
     "TrainingData::LoadUnlabelled": "Model.train",
     "TrainingData::FromRows": "TrainingData.__init__",
@@ -194,7 +200,6 @@ _SETS = "set by what the call is for"
 _SERVING = "Matcher, and its calls with trust= and sign=, do that"
 _FINDINGS = "Matcher.audit_gallery and audit_reply, file by file"
 _EACH = "each of N against all: C++ (examples/deduplicate.cc)"
-_SHARED = "shared keys: the tools (docs/owners.md), and C++"
 _JSON = "results are objects in Python, with members of these names"
 
 # Why Python has nothing for it, nor for its members.
@@ -202,20 +207,6 @@ ABSENT = {
     "AuditAll": _FINDINGS,
     "AuditFiles": _FINDINGS,
     "BenchmarkTable": "run_benchmark gives the numbers; a data frame shows them",
-    "CeremonyCheck": _SHARED,
-    "CeremonyCheckJson": _SHARED,
-    "CheckCeremony": _SHARED,
-    "GiveNewShares": _SHARED,
-    "KeyOwner::AdmitPart": _SHARED,
-    "KeyOwner::OpenPart": _SHARED,
-    "KeyOwner::shared": _SHARED,
-    "MakeBlankShare": _SHARED,
-    "MakeSharedKeySet": _SHARED,
-    "Replacement": _SHARED,
-    "SharedKey": _SHARED,
-    "SharedKeySet": _SHARED,
-    "SharedKeySetJson": _SHARED,
-    "TakeNewShare": _SHARED,
     "CheckAnswer": "open_signed says what a reply answers, request_digest what it has to",
     "CheckConditions": "Condition's constructor asks it",
     "CheckMetadata": "every call that takes metadata asks it",
@@ -312,10 +303,11 @@ ABSENT.update(dict.fromkeys(
     ["CheckStudy", "LoadStudy", "LoadedStudy", "RunStudy", "StudyName", "StudyOptions"],
     "evaluate and its like, of data and models"))
 ABSENT.update(dict.fromkeys([
-    "AddWhereTo", "AdmitJson", "CompactJson", "CopiedJson", "CopiesJson",
+    "AddWhereTo", "AdmitJson", "CeremonyCheckJson", "CompactJson", "CopiedJson", "CopiesJson",
     "DescribeAdmissions", "DescribeBudget", "DescribeCost",
     "DescribeDecision", "DescribeScores", "DescribeSigned", "EnrolJson", "GalleryJson",
-    "KeySetJson", "ListedJson", "ModelJson", "PlanJson", "RemoveJson", "RenewJson", "RestoreJson", "RestrictionText", "VerifyJson",
+    "KeySetJson", "ListedJson", "ModelJson", "PlanJson", "RemoveJson", "RenewJson", "RestoreJson", "RestrictionText",
+    "SharedKeySetJson", "VerifyJson",
     "WhereJson",
 ], _JSON))
 # Each of N against all.

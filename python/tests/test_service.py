@@ -101,10 +101,12 @@ def test_a_workspace_over_https(daemons: Daemons) -> None:
     pki = daemons.work / "pki"
 
     def workspace(name: str) -> heft.service.Workspace:
-        return heft.service.Workspace(daemons.matcher, "visitors",
+        made: object = heft.Workspace(daemons.matcher, "visitors",
                                       trust=daemons.work / "matcher" / "trust.heft",
                                       authorities=pki / "ca.pem", certificate=pki / f"{name}.pem",
                                       private_key=pki / f"{name}.key")
+        assert isinstance(made, heft.service.Workspace)
+        return made
 
     def rows(*wanted: int) -> dict[str, "np.ndarray[tuple[int, int], np.dtype[np.float32]]"]:
         return {name: daemons.data.vectors(name)[list(wanted)] for name in daemons.data.modalities}
