@@ -128,7 +128,7 @@ TEST_P(DimensionsProgramsTest, FromKeysToARemoval) {
 
 INSTANTIATE_TEST_SUITE_P(Models, DimensionsProgramsTest,
                          ::testing::Values(Case{"padded512", Padded}, Case{"random1024", Random}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
 }  // namespace heft::e2e

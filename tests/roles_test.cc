@@ -259,11 +259,11 @@ TEST_F(RolesTest, EnrolPairedByLabelsIdentifyVerifyDecide) {
     EXPECT_EQ(decide("--threshold", std::to_string(score + 0.02))["decision"], "reject");
     for (const double fmr : {0.3, 0.1, 0.06}) {  // 0.06 is between the points of the curve
       const auto decided = decide("--fmr", nlohmann::json(fmr).dump());
-      const double at = model_->ThresholdFor(fmr, model_->AllModalities())->score;
-      EXPECT_EQ(decided["threshold"], at);
+      const double threshold = model_->ThresholdFor(fmr, model_->AllModalities())->score;
+      EXPECT_EQ(decided["threshold"], threshold);
       EXPECT_EQ(decided["fmr"], fmr);
       EXPECT_EQ(decided["decision"],
-                decided["candidates"][0]["score"].get<double>() >= at ? "accept" : "reject");
+                decided["candidates"][0]["score"].get<double>() >= threshold ? "accept" : "reject");
     }
   }
 }

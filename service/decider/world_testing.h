@@ -55,9 +55,9 @@ inline void WriteDecisionKey(const std::string& path) {
 struct World {
   // `name`: the name of the test program, for its recordings.
   explicit World(const std::string& name = "decider_test");
-  Bytes Signed(const std::string& gallery, const Bytes& file, const SignerKey& client = {}) const {
+  Bytes Signed(const std::string& gallery, const Bytes& file, const SignerKey& asker = {}) const {
     Request request;
-    request.client = client;
+    request.client = asker;
     return *SignReply(*GallerySigner(gallery), *Gallery::Open(gallery), request, 0, owner_key,
                       file);
   }

@@ -53,8 +53,10 @@ bool AddField(std::string_view name, std::string_view value,
   return true;
 }
 
-// Adapter: Beast's parser, with callbacks in our types.
-class Adapter : public http::basic_parser<true> {
+}  // namespace
+
+// RequestAdapter: Beast's parser, with callbacks in our types.
+class RequestAdapter : public http::basic_parser<true> {
  public:
   bool trailing = false;  // fields that come now are trailers
   std::function<bool(std::string_view name, std::string_view value)> field;
@@ -91,6 +93,8 @@ class Adapter : public http::basic_parser<true> {
   }
 };
 
+namespace {
+
 HttpProblem Problem(int status, std::string_view code, std::string_view message) {
   return {status, std::string(code), std::string(message)};
 }
@@ -100,7 +104,7 @@ HttpProblem Malformed(std::string_view what) { return Problem(400, "INVALID_ARGU
 }  // namespace
 
 struct RequestReader::Impl {
-  Adapter parser;
+  RequestAdapter parser;
   State state = State::kHead;
   RequestHead head;
   HttpProblem problem;

@@ -25,8 +25,8 @@ constexpr uint64_t kMostPem = 4 << 20;
 uint64_t UnixTime(const ASN1_TIME* time) {
   std::tm broken{};
   if (time == nullptr || ASN1_TIME_to_tm(time, &broken) != 1) return 0;
-  const time_t seconds = timegm(&broken);
-  return seconds < 0 ? 0 : static_cast<uint64_t>(seconds);
+  const time_t unix_time = timegm(&broken);
+  return unix_time < 0 ? 0 : static_cast<uint64_t>(unix_time);
 }
 
 // PemFile: the bytes of a file, for OpenSSL to read.

@@ -48,13 +48,6 @@ std::string Nearest(std::string_view word, const std::set<std::string, std::less
   return best;
 }
 
-// File: shared by all tables of a configuration.
-struct File {
-  std::string path, folder;
-  toml::table document;
-  std::vector<std::pair<uint32_t, std::string>> wrong;  // line and message
-};
-
 const char* KindOf(const toml::node& node) {
   switch (node.type()) {
     case toml::node_type::table:
@@ -76,8 +69,15 @@ const char* KindOf(const toml::node& node) {
 
 }  // namespace
 
+// ConfigFile: shared by all tables of a configuration.
+struct ConfigFile {
+  std::string path, folder;
+  toml::table document;
+  std::vector<std::pair<uint32_t, std::string>> wrong;  // line and message
+};
+
 struct ConfigTable::Node {
-  std::shared_ptr<File> file;
+  std::shared_ptr<ConfigFile> file;
   const toml::table* table = nullptr;  // null: not there
   std::string name;                    // "listen", "gallery.people"
   std::set<std::string, std::less<>> asked;
@@ -289,7 +289,7 @@ absl::StatusOr<Config> Config::Read(const std::string& path) {
 
 absl::StatusOr<Config> Config::Parse(std::string_view text, const std::string& path) {
   if (text.size() > kMostConfig) return absl::InvalidArgumentError(path + " is above 1 MB");
-  auto file = std::make_shared<File>();
+  auto file = std::make_shared<ConfigFile>();
   file->path = path;
   const size_t slash = path.rfind('/');
   file->folder = slash == path.npos ? "." : path.substr(0, slash);
@@ -307,7 +307,7 @@ absl::StatusOr<Config> Config::Parse(std::string_view text, const std::string& p
 }
 
 absl::Status Config::Check() const {
-  File& file = *root_.node_->file;
+  ConfigFile& file = *root_.node_->file;
   root_.node_->FindUnknown();
   if (file.wrong.empty()) return absl::OkStatus();
   std::stable_sort(file.wrong.begin(), file.wrong.end(),
