@@ -35,9 +35,6 @@ function(heft_library name)
   heft_precompile(heft_${name} ${kind})
   if(HEFT_UNITY_BUILD AND NOT ARG_APART)
     set_target_properties(heft_${name} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
-    # So long files fill GCC's heap, which it otherwise looks through again from 128 MB on.
-    target_compile_options(heft_${name} PRIVATE
-      $<$<CXX_COMPILER_ID:GNU>:--param=ggc-min-heapsize=524288>)
   endif()
 endfunction()
 

@@ -19,6 +19,11 @@ option(HEFT_PRECOMPILED_HEADERS "Parse the headers that all files share once" ${
 # file to file.
 option(HEFT_UNITY_BUILD "Compile a library's sources sixteen at a time" ${precompile})
 
+# GCC otherwise collects garbage in its heap from 128 MB on, which takes 8% of its time.
+if(HEFT_UNITY_BUILD)
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=524288>)
+endif()
+
 set(HEFT_STANDARD_HEADERS <algorithm> <array> <cmath> <cstdint> <cstring> <functional> <map> <memory>
     <optional> <span> <string> <string_view> <utility> <vector> <absl/status/status.h>
     <absl/status/statusor.h> <absl/strings/str_cat.h> <absl/strings/str_format.h>)
