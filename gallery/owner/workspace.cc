@@ -91,8 +91,8 @@ absl::StatusOr<Model> ReadModelOf(const std::string& role, const Trust& trust) {
 
 }  // namespace
 
-// The device: encrypts, and signs its requests. A member of Workspace::Impl has no unnamed
-// namespace.
+// The device: encrypts, and signs its requests. It has a named namespace, because Workspace::Impl
+// has a member of this type.
 namespace workspace {
 struct Device {
   Client client;

@@ -1952,6 +1952,7 @@ class Workspace:
     def __init__(
         self,
         address: str,
+        /,
         gallery: str,
         *,
         trust: Union[Trust, _Path],
