@@ -27,12 +27,12 @@
 #include "bench/gallery_world.h"
 #include "experiment/roles.h"
 #include "experiment/stopwatch.h"
-#include "gallery/owner/key_owner_impl.h"
-#include "gallery/server_impl.h"
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"
 #include "heft/runtime.h"
+#include "matcher/server_impl.h"
 #include "nlohmann/json.hpp"
+#include "owner/key_owner_impl.h"
 
 namespace heft {
 namespace {

@@ -11,8 +11,8 @@
 #include "experiment/random_model.h"
 #include "experiment/stopwatch.h"
 #include "gallery/change.h"
-#include "gallery/server_impl.h"
 #include "heft/key_set.h"
+#include "matcher/server_impl.h"
 
 namespace heft::bench {
 

@@ -20,11 +20,11 @@
 #include "experiment/stopwatch.h"
 #include "fusion/norm_proof.h"
 #include "fusion/samples.h"
-#include "gallery/owner/admit_all.h"
 #include "heft/client.h"
 #include "heft/key_owner.h"
 #include "heft/server.h"
 #include "heft/trust.h"
+#include "owner/admit_all.h"
 
 extern char** environ;
 
@@ -155,7 +155,7 @@ absl::StatusOr<ColdRuns> PrepareCold(const BenchmarkOptions& options, uint32_t g
   std::vector<std::string> labels;
   for (uint32_t i = 0; i < options.templates; ++i) labels.push_back(absl::StrCat("person ", i));
   // Bulk samples of such long vectors have no room to flood the proofs of their norms
-  // (gallery/owner/flooded_test.cc). Flooded samples are therefore encrypted one by one.
+  // (owner/flooded_test.cc). Flooded samples are therefore encrypted one by one.
   const SampleEncoding encoding =
       model.profile == "flooded" ? SampleEncoding::kCompact : SampleEncoding::kBulk;
   std::vector<SampleFile> enrolled;

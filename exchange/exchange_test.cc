@@ -11,11 +11,11 @@
 #include "base/testing.h"
 #include "fusion/rings.h"
 #include "fusion/testing.h"
-#include "gallery/owner/admit_all.h"
-#include "gallery/owner/allow_scores.h"
 #include "gallery/scores.h"
 #include "heft/inspect.h"
 #include "heft/seal_key_owner.h"
+#include "owner/admit_all.h"
+#include "owner/allow_scores.h"
 
 namespace heft {
 namespace {

@@ -14,11 +14,11 @@
 #include "fusion/norm_proof.h"
 #include "fusion/samples.h"
 #include "fusion/testing.h"
-#include "gallery/owner/admit_all.h"
-#include "gallery/owner/key_owner_impl.h"
 #include "gallery/scores.h"
 #include "heft/seal_key_owner.h"
 #include "heft/server.h"
+#include "owner/admit_all.h"
+#include "owner/key_owner_impl.h"
 #include "seal/objects.h"
 #include "seal/owner/secret_key.h"
 

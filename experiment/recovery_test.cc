@@ -12,8 +12,8 @@
 #include "experiment/random_model.h"
 #include "features/dataset.h"
 #include "fusion/recovery_figures.h"
-#include "gallery/owner/budget_use.h"
 #include "heft/train.h"
+#include "owner/budget_use.h"
 
 namespace heft {
 namespace {

@@ -13,10 +13,10 @@
 #include "fusion/rekey.h"
 #include "fuzz/fuzz.h"
 #include "fuzz/seeds.h"
-#include "gallery/owner/journal_anchor.h"
-#include "gallery/owner/journal_file.h"
 #include "heft/shards.h"
 #include "heft/trust.h"
+#include "owner/journal_anchor.h"
+#include "owner/journal_file.h"
 
 namespace heft::fuzz {
 namespace {

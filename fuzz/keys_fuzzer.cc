@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Key files: encryption key, evaluation keys, secret key, re-keying key (fusion/key_files.cc,
 // fusion/owner/secret_key_file.cc, fusion/rekey.cc). Also the journal of openings beside a secret
-// key and its anchor (gallery/owner). The kind says which file it is.
+// key and its anchor (owner/). The kind says which file it is.
 // Sealed secret keys are read up to where a passphrase is needed, and journals without looking at
 // their MACs.
 #include "base/envelope.h"
@@ -9,8 +9,8 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/rekey.h"
 #include "fuzz/fuzz.h"
-#include "gallery/owner/journal_anchor.h"
-#include "gallery/owner/journal_file.h"
+#include "owner/journal_anchor.h"
+#include "owner/journal_file.h"
 
 namespace heft::fuzz {
 namespace {

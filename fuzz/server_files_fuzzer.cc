@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small files that a server keeps beside a gallery: the key of the stand-ins (gallery/stand_in.h)
+// Small files that a server keeps beside a gallery: the key of the stand-ins (matcher/stand_in.h)
 // and the requests that it has taken (gallery/request_log.h).
 #include <sys/stat.h>
 
@@ -10,7 +10,7 @@
 #include "fuzz/folder.h"
 #include "fuzz/fuzz.h"
 #include "gallery/request_log.h"
-#include "gallery/stand_in.h"
+#include "matcher/stand_in.h"
 
 namespace heft::fuzz {
 namespace {

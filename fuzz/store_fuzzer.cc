@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A store's database (gallery/store_folder.h). The input is laid over a sound one, byte by byte, by
+// A store's database (store/folder.h). The input is laid over a sound one, byte by byte, by
 // exclusive or. Whatever comes of it, every use of the store ends with a result or with a refusal.
 #include <algorithm>
 #include <fstream>
@@ -7,8 +7,8 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "fuzz/fuzz.h"
-#include "gallery/store.h"
-#include "gallery/store_folder.h"
+#include "store/folder.h"
+#include "store/store.h"
 
 namespace heft::fuzz {
 namespace {

@@ -20,7 +20,7 @@
 
 #include "base/status.h"
 #include "gallery/records.h"
-#include "gallery/store.h"
+#include "store/store.h"
 
 namespace heft {
 

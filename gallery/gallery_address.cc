@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gallery/gallery_impl.h"
-#include "gallery/store_scheme.h"
+#include "store/scheme.h"
 
 namespace heft {
 namespace {

@@ -13,9 +13,9 @@
 #include "base/progress.h"
 #include "gallery/change.h"
 #include "gallery/remembered.h"
-#include "gallery/store_folder.h"
 #include "gallery/unlisted.h"
 #include "heft/gallery_admin.h"
+#include "store/folder.h"
 
 namespace heft {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "base/progress.h"
 #include "gallery/gallery_impl.h"
-#include "gallery/store.h"
 #include "gallery/unlisted.h"
+#include "store/store.h"
 
 namespace heft {
 

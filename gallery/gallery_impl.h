@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gallery::Impl: one state of a gallery in a store (gallery/store.h). It never changes while it is
+// Gallery::Impl: one state of a gallery in a store (store/store.h). It never changes while it is
 // read. A change is a GalleryChange (gallery/change.h); Newest returns the result.
 #ifndef HEFT_GALLERY_GALLERY_IMPL_H_
 #define HEFT_GALLERY_GALLERY_IMPL_H_
@@ -21,9 +21,9 @@
 #include "gallery/gallery_cache.h"
 #include "gallery/records.h"
 #include "gallery/restriction.h"
-#include "gallery/store.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
+#include "store/store.h"
 
 namespace heft {
 
@@ -57,7 +57,7 @@ struct PinnedBlock {
 };
 
 // Address: a gallery's folder and its name in the folder's store; or a store outside folders
-// (gallery/store_scheme.h) and the server's folder for it.
+// (store/scheme.h) and the server's folder for it.
 struct Address {
   std::string folder;
   std::string name;

@@ -23,7 +23,7 @@ inline ByteReader Versioned(ByteSpan bytes, std::string_view what) {
 }
 
 // Padded: pads a value to a long one, which has pages of its own. So nothing of it stays in a page
-// that others share (gallery/store.h, Scrub).
+// that others share (store/store.h, Scrub).
 inline constexpr size_t kLeastPadded = 4096;
 inline std::vector<uint8_t> Padded(std::vector<uint8_t> bytes) {
   bytes.resize(std::max(bytes.size(), kLeastPadded));

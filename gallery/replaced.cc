@@ -8,8 +8,8 @@
 #include "gallery/change.h"
 #include "gallery/gallery_copies.h"
 #include "gallery/receipt.h"
-#include "gallery/store_folder.h"
 #include "heft/trust.h"
+#include "store/folder.h"
 
 namespace heft {
 namespace {

@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "gallery/gallery_impl.h"
 #include "gallery/records.h"
-#include "gallery/store.h"
+#include "store/store.h"
 
 namespace heft {
 

@@ -9,7 +9,7 @@
 #include <cerrno>
 
 // The disk fails the n-th flush. These functions replace the C library's in this program, and in
-// SQLite's library: its changes are made durable by gallery/store_vfs.cc, with these.
+// SQLite's library: its changes are made durable by store/vfs.cc, with these.
 static int g_flushes = 0, g_failing_flush = 0;
 static int Flush(long number, int fd) {
   if (++g_flushes == g_failing_flush) {

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "gallery/checked_store.h"
 #include "gallery/records.h"
-#include "gallery/store.h"
+#include "store/store.h"
 
 namespace heft {
 

@@ -22,7 +22,7 @@
 #include "base/files_internal.h"
 #include "base/mapped_file.h"
 #include "base/used_files.h"
-#include "gallery/store.h"
+#include "store/store.h"
 
 namespace heft {
 namespace {

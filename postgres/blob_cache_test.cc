@@ -16,7 +16,7 @@
 
 #include "base/files.h"
 #include "base/testing.h"
-#include "gallery/store_testing.h"
+#include "store/testing.h"
 
 namespace heft {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "gallery/store.h"
 #include "postgres/sql_session.h"
+#include "store/store.h"
 
 namespace heft {
 

@@ -1,5 +1,5 @@
 -- SPDX-License-Identifier: Apache-2.0
--- The store's tables (gallery/store.h) in PostgreSQL, schema `heft`, version 1. The store on libpq
+-- The store's tables (store/store.h) in PostgreSQL, schema `heft`, version 1. The store on libpq
 -- runs this text in a database without the tables; the extension's script begins with it.
 --
 -- Each table of the store is a table here: it has an entry's value, if that is short, or the hash

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "gallery/store.h"
 #include "postgres/blob_cache.h"
 #include "postgres/sql_session.h"
+#include "store/store.h"
 
 namespace heft {
 

@@ -3,8 +3,8 @@
 #ifndef HEFT_POSTGRES_SQL_MAINTENANCE_H_
 #define HEFT_POSTGRES_SQL_MAINTENANCE_H_
 
-#include "gallery/store.h"
 #include "postgres/sql_transactions.h"
+#include "store/store.h"
 
 namespace heft {
 

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
-#include "gallery/store_folder.h"
 #include "postgres/schema.h"
 #include "postgres/sql_maintenance.h"
 #include "postgres/sql_transactions.h"
+#include "store/folder.h"
 
 namespace heft {
 namespace {

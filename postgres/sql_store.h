@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The store of gallery/store.h in a database's tables (postgres/schema.sql), over sessions of any
+// The store of store/store.h in a database's tables (postgres/schema.sql), over sessions of any
 // kind.
 //
 //   SqlDatabase  a database opened by this process: sessions, cache           sql_database.cc
@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "gallery/store.h"
 #include "postgres/blob_cache.h"
 #include "postgres/sql_session.h"
+#include "store/store.h"
 
 namespace heft {
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <utility>
 
-#include "gallery/store_testing.h"
 #include "postgres/libpq_session.h"
 #include "postgres/server_testing.h"
+#include "store/testing.h"
 
 namespace heft::postgres_testing {
 

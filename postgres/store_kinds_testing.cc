@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kinds of stores in PostgreSQL: with a cache of blobs, and without.
-#include "gallery/store_testing.h"
 #include "postgres/libpq_session.h"
 #include "postgres/server_testing.h"
+#include "store/testing.h"
 
 namespace heft::store_testing {
 namespace {

@@ -13,10 +13,10 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "gallery/store_scheme.h"
 #include "heft/files.h"
 #include "postgres/libpq_session.h"
 #include "postgres/sql_store.h"
+#include "store/scheme.h"
 
 namespace heft {
 namespace {

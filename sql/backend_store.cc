@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "gallery/store_scheme.h"
 #include "heft/files.h"
 #include "postgres/blob_cache.h"
 #include "postgres/sql_store.h"
 #include "sql/spi_session.h"
+#include "store/scheme.h"
 
 namespace heft::sql {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include "gallery/file_check.h"
 #include "heft/shards.h"
+#include "matcher/file_check.h"
 #include "sql/job.h"
 
 namespace heft::sql {

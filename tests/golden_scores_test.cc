@@ -10,9 +10,9 @@
 #include "base/signing.h"
 #include "base/testing.h"
 #include "gallery/admission.h"
-#include "gallery/owner/journal_keys.h"
 #include "heft/audit.h"
 #include "heft/server.h"
+#include "owner/journal_keys.h"
 #include "tests/golden_testing.h"
 
 namespace heft::golden {

@@ -16,10 +16,10 @@
 #include "fusion/key_files.h"
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/testing.h"
-#include "gallery/enrol_directly.h"
-#include "gallery/owner/allow_scores.h"
-#include "gallery/owner/key_owner_impl.h"
-#include "gallery/server_impl.h"
+#include "matcher/enrol_directly.h"
+#include "matcher/server_impl.h"
+#include "owner/allow_scores.h"
+#include "owner/key_owner_impl.h"
 #include "tests/golden.h"
 
 namespace heft::golden {

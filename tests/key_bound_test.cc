@@ -7,7 +7,7 @@
 
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/rings.h"
-#include "gallery/owner/query_journal.h"
+#include "owner/query_journal.h"
 #include "tests/workplace.h"
 
 namespace heft::e2e {

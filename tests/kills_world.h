@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
-#include "gallery/owner/key_owner_impl.h"
-#include "gallery/server_impl.h"
 #include "heft/client.h"
 #include "heft/key_owner.h"
 #include "heft/server.h"
+#include "matcher/server_impl.h"
+#include "owner/key_owner_impl.h"
 
 namespace heft::kills {
 

@@ -12,7 +12,7 @@
 #include "exchange/ring_choice.h"
 #include "fusion/owner/keygen.h"
 #include "fusion/owner/secret_key_file.h"
-#include "gallery/owner/key_owner_impl.h"
+#include "owner/key_owner_impl.h"
 #include "seal/owner/secret_key.h"
 
 namespace heft {

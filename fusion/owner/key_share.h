@@ -25,7 +25,7 @@ inline constexpr size_t kOwnSecretSize = 32;
 
 struct KeyShare {
   ckks::KeyId key_id{};
-  // The signed record of the ceremony that made the share (gallery/owner/ceremony.h).
+  // The signed record of the ceremony that made the share (owner/ceremony.h).
   std::vector<uint8_t> ceremony;
   SecureVector<uint8_t> own;  // kOwnSecretSize bytes that no other owner has
   ckks::SecretShare enrolment, matching;

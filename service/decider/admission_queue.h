@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // AdmissionQueue: enrolments that wait for a person's decision: all of a gallery with manual
-// admission, and those of contested identities (gallery/owner/contested.h) of one with automatic
+// admission, and those of contested identities (owner/contested.h) of one with automatic
 // admission. The latest request of a matcher replaces the queue of its gallery. A verdict stays
 // until a later request no longer holds the entry: then the matcher has the answer.
 // The queue keeps names, no proofs: verdicts are signed over the matcher's next request. Its size

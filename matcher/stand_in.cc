@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "matcher/stand_in.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string_view>
+
+#include "base/keyed_hash.h"
+#include "fusion/stand_in.h"
+#include "matcher/folder_key.h"
+
+namespace heft {
+namespace {
+
+constexpr std::string_view kStandInKind = "STND";
+
+// JumpHash: a bucket of `buckets` >= 1, which stays for nearly all keys when buckets are added
+// (Lamping and Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm", 2014).
+size_t JumpHash(uint64_t key, size_t buckets) {
+  int64_t bucket = 0;
+  for (int64_t next = 0; next < static_cast<int64_t>(buckets);) {
+    bucket = next;
+    key = key * 2862933555777941757u + 1;
+    next = static_cast<int64_t>(static_cast<double>(bucket + 1) *
+                                (0x1p31 / static_cast<double>((key >> 33) + 1)));
+  }
+  return static_cast<size_t>(bucket);
+}
+
+}  // namespace
+
+absl::StatusOr<Seed> StandInKey(const std::string& directory) {
+  return FolderKey(directory + "/stand-in.key", kStandInKind, "a gallery's first verification");
+}
+
+absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& gallery,
+                                const Seed& key, const std::string& identity, uint64_t time) {
+  const size_t slots = instance.params().slots();
+  uint64_t place = 0;
+  std::array<uint8_t, sizeof(place)> raw{};
+  // Of this gallery alone: galleries of a folder share the key.
+  const std::string whom = HexString(gallery.id()) + identity;
+  KeyedHash(raw, key, "place", whom);
+  std::memcpy(&place, raw.data(), sizeof(place));
+  // A position, or the first one behind it that has a template.
+  uint64_t borrowed_at = JumpHash(place, gallery.places());
+  HEFT_ASSIGN_OR_RETURN(const std::shared_ptr<const Roster> roster, gallery.ReadRoster());
+  for (size_t tried = 1; roster->Name(borrowed_at, time).empty(); ++tried) {
+    if (tried > gallery.places()) {
+      return absl::FailedPreconditionError(
+          "all templates of this gallery have expired, or none are enrolled: enrol a person first");
+    }
+    borrowed_at = (borrowed_at + 1) % gallery.places();
+  }
+  const std::string& other = roster->Name(borrowed_at, time);
+  HEFT_ASSIGN_OR_RETURN(const NamedPlaces own_places, gallery.Find(identity));
+  HEFT_ASSIGN_OR_RETURN(const NamedPlaces other_places, gallery.Find(other));
+
+  const auto where = [&](const NamedPlaces& named, Claim* claim) -> absl::Status {
+    for (const uint64_t i : named.places) {
+      HEFT_ASSIGN_OR_RETURN(const Resident resident, gallery.At(i));
+      if (resident.expires != kNoTime && resident.expires <= time) continue;
+      const Position at =
+          PositionOf(static_cast<uint32_t>(i % (2 * slots)), static_cast<uint32_t>(slots));
+      claim->places[{i / (2 * slots), at.lane}].push_back(at.slot);
+    }
+    return absl::OkStatus();
+  };
+  Claim own, borrowed;
+  HEFT_RETURN_IF_ERROR(where(own_places, &own));
+  HEFT_RETURN_IF_ERROR(where(other_places, &borrowed));
+  // Made for known identities too, so that it takes no time of unknown ones alone.
+  std::vector<uint8_t> signs((instance.plan.gamma + 7) / 8);
+  KeyedHash(signs, key, "template", whom);
+  Claim& claim = own.places.empty() ? borrowed : own;
+  claim.known = !own.places.empty();
+  claim.stand_in = StandInBlock(instance, signs);
+  return std::move(claim);
+}
+
+}  // namespace heft

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// The threshold that a rule means for a reply, or for those of all buckets of a gallery.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "owner/key_owner_impl.h"
+
+namespace heft {
+namespace {
+
+// How many people answer a search, and with how many templates at most. Where nobody does it is as
+// for one: nobody can be accepted, whatever the threshold.
+struct Searched {
+  uint64_t people = 1;
+  uint32_t templates = 1;
+};
+
+Searched Count(const std::vector<ReadReply>& replies, const std::optional<Canaries>& canaries,
+               const std::string& besides) {
+  uint64_t unnamed = 0;  // each its own
+  std::map<std::string_view, uint32_t> templates;
+  Searched out;
+  for (const ReadReply& reply : replies) {
+    const EncryptedScores& scores = reply.scores;
+    if (scores.identities.empty()) unnamed += scores.AnsweringTemplates();
+    for (const std::string& identity : scores.identities) {
+      if (identity.empty() || identity == besides) continue;
+      if (canaries && canaries->Names(identity)) continue;
+      out.templates = std::max(out.templates, ++templates[identity]);
+    }
+  }
+  out.people = std::max<uint64_t>(unnamed + templates.size(), 1);
+  return out;
+}
+
+// Restricted: by conditions. A place that was removed or has expired restricts too, and is no
+// choice of the client.
+bool Restricted(const std::vector<ReadReply>& replies) {
+  return std::ranges::any_of(replies, [](const ReadReply& reply) {
+    return reply.scores.restriction && !reply.scores.restriction->where.empty();
+  });
+}
+
+absl::Status CheckRule(const DecisionRule& rule) {
+  if (rule.score.has_value() == (rule.fmr || rule.fpir)) {
+    return absl::InvalidArgumentError(
+        "a decision is by a score, or by an FMR, an FPIR or both, each for what it is of");
+  }
+  if (rule.score && std::isnan(*rule.score)) {
+    return absl::InvalidArgumentError("the score to reach is not a number: give a cosine");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<std::string> KeyOwner::Impl::FewAsked(const std::vector<ReadReply>& replies,
+                                                  const std::string& besides) const {
+  if (!Restricted(replies)) return {};
+  std::set<std::string> few;
+  for (const ReadReply& reply : replies) {
+    for (const ScoreReply& block : reply.scores.replies) {
+      for (const ScoreReply::Answer& answer : block.answers) {
+        const std::string name = reply.scores.identities.empty()
+                                     ? PositionName(reply.bucket, answer.identity)
+                                     : reply.scores.identities[answer.identity];
+        if (name != besides && !(canaries_ && canaries_->Names(name))) few.insert(name);
+        if (few.size() >= kFewPeople) return {};
+      }
+    }
+  }
+  return {few.begin(), few.end()};
+}
+
+absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdFor(const Replies& replies,
+                                                             const DecisionRule& rule) const {
+  HEFT_RETURN_IF_ERROR(CheckRule(rule));
+  if (rule.score) return ChosenThreshold{*rule.score};
+  HEFT_ASSIGN_OR_RETURN(const std::vector<ReadReply> read, Read(replies));
+  return ThresholdOf(read, rule);
+}
+
+absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<ReadReply>& replies,
+                                                            const DecisionRule& rule) const {
+  HEFT_RETURN_IF_ERROR(CheckRule(rule));
+  const std::string what(replies[0].what);
+  const bool verification = replies[0].scores.kind == ScoreKind::kVerification;
+  const uint32_t set = replies[0].scores.modalities;  // of all of them (CheckWhole)
+  const std::string& label = replies[0].scores.probe;
+  if (rule.others && (verification || label.empty())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        what, verification
+                  ? ": a verification is of the claimed identity alone: there are no others"
+                  : ": the probe has no label, so nobody knows who the others are: encrypt "
+                    "with --labels"));
+  }
+  if (rule.score) return ChosenThreshold{*rule.score};
+  if (verification && rule.fmr) return model_.ThresholdFor(*rule.fmr, set);
+  if (!verification && !rule.fpir) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        what, ": a search compares with everybody, so a false match rate ",
+        "of one comparison says nothing of it: give the rate of searches by strangers ",
+        "that may name somebody, --fpir"));
+  }
+  if (verification) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": a verification is one comparison: give its false match rate, --fmr"));
+  }
+  const Searched searched = Count(replies, canaries_, rule.others ? label : std::string());
+  const bool restricted = Restricted(replies);
+  if (restricted && !rule.fmr && searched.people < kFewPeople) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        what, ": the conditions of this search, which its client chose, leave fewer than ",
+        kFewPeople,
+        " people, who are as good as claimed: give --fmr too, the false match rate of "
+        "a claim; the stricter of both decides"));
+  }
+  HEFT_ASSIGN_OR_RETURN(
+      ChosenThreshold chosen,
+      model_.ThresholdForSearch(*rule.fpir, searched.people, searched.templates, set));
+  if (!restricted || !rule.fmr) return chosen;
+  HEFT_ASSIGN_OR_RETURN(const ChosenThreshold claim, model_.ThresholdFor(*rule.fmr, set));
+  if (claim.score > chosen.score) {
+    chosen.score = claim.score;
+    chosen.warning = claim.warning;
+  }
+  return chosen;
+}
+
+}  // namespace heft

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+// A bit of any record of a gallery is flipped: `verify` reports it each time, and the work of other
+// people goes on. HEFT_FLIPS: how many flips (45).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gallery/change.h"
+#include "heft/gallery_admin.h"
+#include "heft/removal.h"
+#include "matcher/server_impl.h"
+#include "owner/roles_testing.h"
+
+namespace heft {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+// A record of a store, and which bit of its key or value is flipped.
+struct Flip {
+  Table table = Table::kHead;
+  StoreKey key;
+  bool in_key = false;
+  size_t bit = 0;
+};
+
+std::vector<uint8_t> Flipped(ByteSpan bytes, size_t bit) {
+  std::vector<uint8_t> out(bytes.begin(), bytes.end());
+  out[bit / 8 % out.size()] ^= static_cast<uint8_t>(1 << bit % 8);
+  return out;
+}
+
+class FlipsTest : public testing::RolesTest {
+ protected:
+  // Block 0: ann and abe; amy has left it, and its renewal is open. Block 1: bob, ben and bea in
+  // its checkpoint and the journal; cat and cal in the journal alone. Pending: dan and dot.
+  void SetUp() override {
+    for (const char* name : {"ann", "abe", "amy", "zoe"}) Enrol(name);
+    ASSERT_EQ(Remove(*server_, folder_, {"zoe"})->receipts.size(), 1u);
+    ASSERT_TRUE(server_->Fold(folder_).ok());
+    Forget();
+    ASSERT_EQ(Remove(*server_, folder_, {"amy"})->leaving, 1u);
+    ASSERT_TRUE(AskRenewal(*server_, folder_).ok());
+    for (const char* name : {"bob", "ben", "bea"}) Enrol(name);
+    ASSERT_TRUE(server_->Fold(folder_).ok());
+    for (const char* name : {"cat", "cal"}) Enrol(name);
+    for (const char* name : {"dan", "dot"}) {
+      EnrolOptions options;
+      options.idempotency_key = absl::StrCat("key of ", name);
+      ASSERT_TRUE(server_->Enrol(folder_, Files(Number(name), name), options).ok());
+    }
+    const Gallery::Impl gallery = *Gallery::Impl::Open(folder_);
+    ASSERT_EQ(gallery.blocks(), 2u);
+    ASSERT_EQ(gallery.pending(), 2u);
+    const auto reader = *gallery.store()->Read();
+    for (size_t t = 0; t < kTables; ++t) {
+      const Table table = static_cast<Table>(t);
+      ASSERT_TRUE(reader
+                      ->Scan(table, {},
+                             [&](ByteSpan key, ByteSpan) {
+                               records_[table].emplace_back(key.begin(), key.end());
+                               return true;
+                             })
+                      .ok());
+    }
+    ASSERT_EQ(records_.size(), kTables) << "a record of each kind";
+    for (uint64_t at = 0; at < gallery.places(); ++at) {
+      const Resident r = *gallery.At(at);
+      if (r.state != PlaceState::kLive) continue;
+      const size_t block = at / gallery.head().block_places;
+      people_[r.identity] = {block, r.entry};
+      name_keys_[HexString(NameKey(gallery.number(), gallery.id(), r.identity))] = r.identity;
+    }
+  }
+
+  uint64_t Number(const std::string& name) {
+    return numbers_.emplace(name, 100 + numbers_.size()).first->second;
+  }
+  void Enrol(const std::string& name) {
+    const auto done = testing::EnrolNow(*server_, *owner_, folder_, Files(Number(name), name));
+    ASSERT_TRUE(done.ok()) << name << ": " << done.status();
+  }
+  void Forget() const {
+    GalleryChange change = *GalleryChange::Begin(*Gallery::Impl::Open(folder_), /*start=*/false);
+    for (const Retention& retention : {Retention{0, 0}, Retention{}}) {
+      change.head().retention = retention;
+      ASSERT_TRUE(change.Commit().ok());
+    }
+  }
+
+  // The people whose own record it is.
+  std::set<std::string> Touched(const Flip& flip) const {
+    std::set<std::string> touched;
+    for (const auto& [name, person] : people_) {
+      const bool block = flip.table == Table::kBlocks && NumberOf(flip.key) == person.block;
+      const bool entry = flip.table == Table::kJournal && NumberOf(flip.key) == person.entry;
+      if (block || entry) touched.insert(name);
+    }
+    const auto named = name_keys_.find(HexString(flip.key));
+    if (flip.table == Table::kNames && named != name_keys_.end()) touched.insert(named->second);
+    return touched;
+  }
+
+  void Apply(const std::string& folder, const Flip& flip) const {
+    const auto store = *OpenStore(folder, StoreMode::kWrite);
+    const auto lock = *store->Lock(absl::Seconds(1));
+    const auto writer = *store->Write(*lock);
+    const auto value = *writer->Get(flip.table, flip.key);
+    ASSERT_TRUE(value);
+    const std::vector<uint8_t> bytes(value->begin(), value->end());
+    if (flip.in_key) {
+      ASSERT_TRUE(writer->Delete(flip.table, flip.key).ok());
+      ASSERT_TRUE(writer->Put(flip.table, Flipped(flip.key, flip.bit), bytes).ok());
+    } else {
+      ASSERT_TRUE(writer->Put(flip.table, flip.key, Flipped(bytes, flip.bit)).ok());
+    }
+    ASSERT_TRUE(writer->Commit().ok());
+  }
+
+  Flip Draw(Table table, std::mt19937_64& random) const {
+    Flip flip;
+    flip.table = table;
+    const auto& keys = records_.at(flip.table);
+    flip.key = keys[random() % keys.size()];
+    flip.in_key = random() % 4 == 0;
+    flip.bit = random() % (uint64_t{1} << 40);
+    return flip;
+  }
+
+  // A person of these that the flip does not touch.
+  static std::string Other(const std::vector<std::string>& of,
+                           const std::set<std::string>& touched) {
+    for (const std::string& name : of) {
+      if (!touched.contains(name)) return name;
+    }
+    return {};
+  }
+
+  // Everything that other people may want. Errors say what stopped.
+  absl::Status Work(const std::string& folder, const std::set<std::string>& touched) {
+    const KeyOwner owner = roles_.NewOwner();
+    for (const std::vector<std::string>& some :
+         std::vector<std::vector<std::string>>{{"ann", "abe"}, {"bob", "ben"}, {"cat", "cal"}}) {
+      const std::string who = Other(some, touched);
+      if (who.empty()) continue;
+      HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(folder));
+      HEFT_ASSIGN_OR_RETURN(const auto reply,
+                            server_->Identify(gallery, Files(Number(who), "", ProbeUse())));
+      HEFT_ASSIGN_OR_RETURN(const Decision decision, owner.Decide(reply, "reply", 0.9));
+      if (decision.identity != who) return absl::InternalError(who + " is not found");
+    }
+    HEFT_RETURN_IF_ERROR(server_->Enrol(folder, Files(Number("new"), "new")).status());
+    HEFT_ASSIGN_OR_RETURN(const AdmitResult admitted, testing::AdmitAll(*server_, owner, folder));
+    if (admitted.admitted == 0) return absl::InternalError("nobody was admitted");
+    HEFT_ASSIGN_OR_RETURN(const PersonInfo newcomer, DescribePerson(folder, "new"));
+    if (newcomer.templates.size() != 1) return absl::InternalError("the new one is not in");
+    const std::string gone = Other({"bob", "ben", "abe"}, touched);
+    HEFT_ASSIGN_OR_RETURN(const RemoveResult removed, Remove(*server_, folder, {gone}));
+    if (removed.removed != 1) return absl::InternalError(gone + " was not removed");
+    return CompactGallery(*server_, folder).status();
+  }
+
+  struct Standing {
+    size_t block = 0;
+    uint64_t entry = 0;
+  };
+  std::map<std::string, uint64_t> numbers_;
+  std::map<std::string, Standing> people_;
+  std::map<std::string, std::string> name_keys_;  // by keys
+  std::map<Table, std::vector<StoreKey>> records_;
+};
+
+TEST_P(FlipsTest, NobodyElseIsStopped) {
+  const char* given = std::getenv("HEFT_FLIPS");
+  const size_t flips = given == nullptr ? 45 : std::strtoul(given, nullptr, 10);
+  std::mt19937_64 random(36);
+  size_t unseen = 0, stopped = 0, intact_after = 0;
+  std::map<std::string, size_t> by_table;
+  for (size_t i = 0; i < flips; ++i) {
+    const Flip flip = Draw(static_cast<Table>(i % kTables), random);
+    const std::string what =
+        absl::StrCat("flip ", i, ": table ", std::string(TableName(flip.table)),
+                     flip.in_key ? ", key, bit " : ", value, bit ", flip.bit);
+    const std::string folder = temporary_ / absl::StrCat("flip-", i);
+    fs::copy(folder_, folder);
+    Apply(folder, flip);
+    const auto verified = VerifyGallery(folder);
+    const bool seen = verified.ok() && !verified->intact();
+    unseen += seen ? 0 : 1;
+    EXPECT_TRUE(seen) << what << ": " << verified.status();
+    const absl::Status work = Work(folder, Touched(flip));
+    stopped += work.ok() ? 0 : 1;
+    EXPECT_TRUE(work.ok()) << what << ": " << work;
+    const auto after = VerifyGallery(folder);
+    intact_after += after.ok() && after->intact() ? 1 : 0;
+    ++by_table[std::string(TableName(flip.table))];
+    fs::remove_all(folder);
+  }
+  for (const auto& [table, count] : by_table)
+    RecordProperty("flips_" + table, std::to_string(count));
+  std::cout << flips << " flips: " << unseen << " not reported, " << stopped
+            << " stopped somebody else, " << intact_after << " mended by compact\n";
+}
+
+INSTANTIATE_TEST_SUITE_P(Profiles, FlipsTest, ::testing::Values("thin"));
+
+}  // namespace
+}  // namespace heft

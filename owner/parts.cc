@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// A shared key: partial openings that an owner gives, and those of others that it takes. All checks
+// and charges are those of an opening with a whole key.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "heft/server.h"
+#include "owner/key_owner_impl.h"
+
+namespace heft {
+namespace {
+
+// QuestionDigest: of all options that decide about the published output.
+Digest QuestionDigest(const KeyOwner::Impl::Purpose& purpose,
+                      const std::optional<DecisionRule>& rule) {
+  const auto number = [](const std::optional<double>& x) {
+    return x ? absl::StrFormat("%.17g", *x) : std::string("none");
+  };
+  std::string text = purpose.decision ? "decision" : absl::StrCat("scores of ", purpose.publish);
+  if (rule) {
+    absl::StrAppend(&text, "; score ", number(rule->score), "; fmr ", number(rule->fmr), "; fpir ",
+                    number(rule->fpir), rule->likelihood ? "; likelihood" : "",
+                    rule->others ? "; others" : "");
+  }
+  return HashBytes(AsBytes(text));
+}
+
+// SetOf: the owners whose parts `files` are, with this one: exactly those that each of them names.
+absl::Status CheckComplete(const Ceremony& ceremony, uint32_t own,
+                           const std::vector<PartFile>& parts) {
+  const ckks::OwnerSet& set = parts[0].set;
+  HEFT_RETURN_IF_ERROR(ckks::CheckOwnerSet(ceremony.sharing(), set));
+  if (std::ranges::count(set, own) == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the partial openings are for owners ", OwnersText(set),
+                     ": one of them combines, and this is owner ", own));
+  }
+  ckks::OwnerSet given = {own};
+  for (const PartFile& part : parts) {
+    if (part.set != set) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the partial openings of owners ", parts[0].owner, " and ", part.owner,
+                       " are for different sets of owners (", OwnersText(set), "; ",
+                       OwnersText(part.set), "): ask both for the same --owners"));
+    }
+    if (std::ranges::count(given, part.owner) > 0) {
+      return absl::FailedPreconditionError(
+          part.owner == own ? absl::StrCat("a partial opening of owner ", own,
+                                           ", which is this one: give those ", "of the others")
+                            : absl::StrCat("two partial openings of owner ", part.owner,
+                                           ": each of the others gives one"));
+    }
+    given.push_back(part.owner);
+  }
+  for (const uint32_t owner : set) {
+    if (std::ranges::count(given, owner) > 0) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("the partial opening of owner ", owner, " is missing: this key opens with ",
+                     ceremony.threshold, " of ", ceremony.owners.size(), " owners"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<KeyOwner::Impl::Question> KeyOwner::Impl::Ask(
+    const Replies& replies, const Purpose& purpose, const std::optional<DecisionRule>& rule) const {
+  Question out;
+  out.purpose = purpose;
+  HEFT_ASSIGN_OR_RETURN(out.replies, Read(replies));
+  const EncryptedScores& first = out.replies[0].scores;
+  if (rule) {
+    HEFT_ASSIGN_OR_RETURN(out.threshold, ThresholdOf(out.replies, *rule));
+    if (rule->likelihood) {
+      HEFT_ASSIGN_OR_RETURN(const DecisionTable* table, model_.TableFor(first.modalities));
+      if (!table->calibration) {
+        return absl::FailedPreconditionError(
+            "the decision table of these modalities has no calibration, so it does not say how "
+            "likely: decide without likelihood");
+      }
+    }
+    out.purpose.likelihood = rule->likelihood;
+    if (rule->others) out.purpose.besides = first.probe;
+  }
+  out.purpose.gallery = Unnamed(replies, out.replies);
+  out.gallery = GalleryOf(replies, out.replies);
+  out.modalities = first.modalities;
+  out.subject.question = QuestionDigest(out.purpose, rule);
+  for (const ReadReply& reply : out.replies) {
+    const ReplyOrigin& origin = reply.scores.origin;
+    out.subject.files.push_back(reply.hash);
+    out.subject.states.push_back({origin.gallery, origin.generation, origin.root});
+  }
+  return out;
+}
+
+OpenedScores KeyOwner::Impl::Doubted(OpenedScores scores) const {
+  if (!ceremony_) return scores;
+  absl::StrAppend(&scores.refusal,
+                  "; or a partial opening is false: ask the server again, and open its new reply "
+                  "with other owners");
+  return scores;
+}
+
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::SignPart(
+    PartSubject subject, const OwnerSet& set, std::vector<PartialOpening> openings) const {
+  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
+  Statement statement;
+  statement.role = Role::kKeyOwner;
+  if (!subject.states.empty()) {
+    statement.gallery = subject.states[0].gallery;
+    statement.generation = subject.states[0].generation;
+  }
+  statement.expires = UnixTime() + kAdmissionLife;
+  PartFile file;
+  file.key_id = key_id();
+  file.ceremony = ceremony_->digest;
+  file.owner = held_.share()->owner();
+  file.set = set;
+  file.subject = std::move(subject);
+  file.openings = std::move(openings);
+  return signer.Sign(statement, file.Serialize(rings_));
+}
+
+absl::Status KeyOwner::Impl::CheckOwnSet(const OwnerSet& set) const {
+  if (!ceremony_) {
+    return absl::FailedPreconditionError(
+        "this is a whole key, which opens alone: heft decrypt (partial openings are of keys that "
+        "heft keygen --owners shares)");
+  }
+  HEFT_RETURN_IF_ERROR(ckks::CheckOwnerSet(ceremony_->ceremony.sharing(), set));
+  if (std::ranges::count(set, held_.share()->owner()) > 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("owner ", held_.share()->owner(),
+                                                 ", which this share is of, is not one of ",
+                                                 OwnersText(set)));
+}
+
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::OpenPart(
+    const Replies& replies, const OwnerSet& set, const std::optional<DecisionRule>& rule,
+    uint32_t publish, const std::optional<Flooding>& flooding) const {
+  HEFT_RETURN_IF_ERROR(CheckOwnSet(set));
+  const Purpose purpose = rule ? Purpose{/*decision=*/true, 1} : Purpose{false, publish};
+  HEFT_ASSIGN_OR_RETURN(Question question, Ask(replies, purpose, rule));
+  HEFT_ASSIGN_OR_RETURN(const Accepted accepted, Accept(std::move(question.replies),
+                                                        FloodingFor(flooding), question.purpose));
+  std::vector<PartialOpening> openings;
+  const auto open = [&](const ckks::Ciphertext& ciphertext) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(PartialOpening opening,
+                          OpenPartially(rings_, *held_.share(), set, RingName::kMatching,
+                                        ciphertext, accepted.flooding));
+    openings.push_back(std::move(opening));
+    return absl::OkStatus();
+  };
+  for (const ReadReply& reply : accepted.replies) {
+    HEFT_RETURN_IF_ERROR(open(reply.scores.norm));
+    for (const ScoreReply& block : reply.scores.replies) HEFT_RETURN_IF_ERROR(open(block.scores));
+  }
+  return SignPart(std::move(question.subject), set, std::move(openings));
+}
+
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::AdmitPart(
+    ByteSpan request, std::string_view what, const OwnerSet& set,
+    const AdmissionPolicy& policy) const {
+  HEFT_RETURN_IF_ERROR(CheckOwnSet(set));
+  HEFT_ASSIGN_OR_RETURN(AskedAdmission asked, CheckAdmission(request, what, policy));
+  HEFT_RETURN_IF_ERROR(RecordState(asked.request, policy));
+  std::vector<PartialOpening> openings;
+  // The combining owner refuses proofs without form or room for the same reason.
+  const auto open = [&](RingName ring, const ckks::Ciphertext& ciphertext,
+                        double noise) -> absl::Status {
+    const auto proof = PreparedProof(ring, ciphertext, noise);
+    if (absl::IsFailedPrecondition(proof.status())) return absl::OkStatus();
+    HEFT_RETURN_IF_ERROR(proof.status());
+    auto opening =
+        OpenPartially(rings_, *held_.share(), set, ring, proof->ciphertext, proof->flooding);
+    if (absl::IsFailedPrecondition(opening.status())) return absl::OkStatus();
+    HEFT_RETURN_IF_ERROR(opening.status());
+    openings.push_back(*std::move(opening));
+    return absl::OkStatus();
+  };
+  for (const EnrolmentCheck& check : asked.request.enrolments) {
+    for (const BatchNorms& norms : check.batch) {
+      HEFT_RETURN_IF_ERROR(open(RingName::kEnrolment, norms.norms, kBatchNoise));
+    }
+    for (const ckks::Ciphertext& proof : check.proofs) {
+      HEFT_RETURN_IF_ERROR(open(RingName::kMatching, proof, kProofNoise));
+    }
+  }
+  return SignPart(std::move(asked.subject), set, std::move(openings));
+}
+
+absl::StatusOr<PartFile> KeyOwner::Impl::ReadPart(const PartSubject& subject,
+                                                  const ReplyFile& file) const {
+  const Ceremony& ceremony = ceremony_->ceremony;
+  const std::string what(file.what);
+  Trust owners;
+  for (uint32_t owner = 1; owner <= ceremony.owners.size(); ++owner) {
+    HEFT_RETURN_IF_ERROR(
+        owners.Add(Role::kKeyOwner, OwnerName(owner), ceremony.owner(owner).signer));
+  }
+  HEFT_ASSIGN_OR_RETURN(
+      const SignedFile opened,
+      OpenSigned(file.bytes, owners, {.roles = {Role::kKeyOwner}, .kind = std::string(kPartKind)},
+                 what));
+  HEFT_ASSIGN_OR_RETURN(PartFile part, PartFile::Parse(rings_, opened.file, what));
+  const auto refuse = [&](std::string_view why) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, ": a partial opening ", std::string(why)));
+  };
+  if (trust_ && trust_->IsRevoked(opened.signer)) {
+    return refuse("of an owner whose key the trust file revokes");
+  }
+  if (part.key_id != key_id()) return refuse("under another key");
+  if (part.ceremony != ceremony_->digest) {
+    return refuse(
+        "with a share of another ceremony: the shares were renewed since, or this one is the older "
+        "one; use the newest shares");
+  }
+  if (part.owner < 1 || part.owner > ceremony.owners.size() ||
+      ceremony.owner(part.owner).signer != opened.signer) {
+    return refuse("signed by another owner than it states");
+  }
+  const std::string mismatch = Mismatch(subject, part.subject);
+  if (!mismatch.empty()) return refuse(mismatch);
+  return part;
+}
+
+absl::StatusOr<std::unique_ptr<Opener>> KeyOwner::Impl::OpenerFor(
+    const PartSubject& subject, std::span<const ReplyFile> files) const {
+  if (held_.whole() != nullptr) {
+    if (files.empty()) return std::make_unique<WholeKeyOpener>(rings_, keys());
+    return absl::InvalidArgumentError(
+        "partial openings for a whole key, which opens alone: leave them out");
+  }
+  const Ceremony& ceremony = ceremony_->ceremony;
+  if (files.empty()) {
+    return absl::FailedPreconditionError(absl::StrFormat(
+        "this is owner %d's share of a key that opens with %d of %d owners: get the partial "
+        "openings of %d others (heft decrypt or admit, with --owners) and give them with --part",
+        held_.share()->owner(), ceremony.threshold, ceremony.owners.size(),
+        ceremony.threshold - 1));
+  }
+  std::vector<PartFile> parts;
+  for (const ReplyFile& file : files) {
+    HEFT_ASSIGN_OR_RETURN(PartFile part, ReadPart(subject, file));
+    parts.push_back(std::move(part));
+  }
+  HEFT_RETURN_IF_ERROR(CheckComplete(ceremony, held_.share()->owner(), parts));
+  auto opener = std::make_unique<PartsOpener>(rings_, *held_.share(), parts[0].set);
+  for (PartFile& part : parts) {
+    for (PartialOpening& opening : part.openings) opener->Add(part.owner, std::move(opening));
+  }
+  return opener;
+}
+
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::OpenPart(
+    const Replies& replies, const OwnerSet& owners, const DecisionRule& rule,
+    const std::optional<Flooding>& flooding) const {
+  return impl_->OpenPart(replies, owners, rule, 1, flooding);
+}
+
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::OpenPart(
+    const Replies& replies, const OwnerSet& owners, uint32_t publish,
+    const std::optional<Flooding>& flooding) const {
+  return impl_->OpenPart(replies, owners, {}, publish, flooding);
+}
+
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::AdmitPart(std::span<const uint8_t> request,
+                                                         std::string_view what,
+                                                         const OwnerSet& owners,
+                                                         const AdmissionPolicy& policy) const {
+  return impl_->AdmitPart(request, what, owners, policy);
+}
+
+std::optional<SharedKey> KeyOwner::shared() const {
+  if (impl_->held().share() == nullptr) return std::nullopt;
+  const Ceremony& ceremony = impl_->ceremony().ceremony;
+  return SharedKey{impl_->held().share()->owner(), static_cast<uint32_t>(ceremony.owners.size()),
+                   ceremony.threshold, ceremony.renewal};
+}
+
+}  // namespace heft

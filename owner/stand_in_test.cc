@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Verification of an identity that is not enrolled: the reply looks like any other, and no
+// threshold accepts its score.
+#include "matcher/stand_in.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/files.h"
+#include "base/threads.h"
+#include "fusion/stand_in.h"
+#include "owner/testing.h"
+
+namespace heft {
+namespace {
+
+using testing::Code;
+using testing::EnrolDirectly;
+
+class StandInTest : public testing::GalleryTest {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(
+        EnrolDirectly(*server_, directory_, Set({1, 2, 3, 4}, {"ann", "bob", "ann", "cyd"})).ok());
+  }
+  EncryptedScores Verify(const std::string& identity, uint64_t seed = 2) const {
+    const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+    auto reply = server_->Verify(gallery, Set({seed}, {"probe"}), identity, {});
+    EXPECT_TRUE(reply.ok()) << reply.status();
+    return *std::move(reply);
+  }
+  std::vector<uint8_t> Bytes(const EncryptedScores& reply) const {
+    return SerializeScores(*instance_->context, reply);
+  }
+  double Score(const std::string& identity, uint64_t seed) const {
+    auto opened = Owner().Open(Bytes(Verify(identity, seed)), "scores");
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    EXPECT_EQ(opened->candidates.size(), 1u);
+    return opened->candidates[0].score;
+  }
+};
+
+// Where a reply's answers stand.
+std::set<std::pair<uint32_t, uint32_t>> Places(const EncryptedScores& reply) {
+  std::set<std::pair<uint32_t, uint32_t>> places;
+  for (const ScoreReply& part : reply.replies) {
+    for (const ScoreReply::Answer& answer : part.answers) places.insert({answer.slot, answer.lane});
+  }
+  return places;
+}
+
+TEST_F(StandInTest, ARepliesFormIsThatOfSomebodyEnrolled) {
+  std::set<std::set<std::pair<uint32_t, uint32_t>>> enrolled;
+  std::set<size_t> sizes;
+  for (const char* identity : {"ann", "bob", "cyd"}) {
+    const EncryptedScores reply = Verify(identity);
+    enrolled.insert(Places(reply));
+    sizes.insert(Bytes(reply).size());
+  }
+  std::set<std::set<std::pair<uint32_t, uint32_t>>> borrowed;
+  for (int i = 10; i < 40; ++i) {
+    const EncryptedScores reply = Verify("u" + std::to_string(i));
+    EXPECT_TRUE(enrolled.contains(Places(reply)));
+    EXPECT_TRUE(sizes.contains(Bytes(reply).size()));
+    EXPECT_EQ(Places(reply), Places(Verify("u" + std::to_string(i)))) << "the same each time";
+    borrowed.insert(Places(reply));
+    for (const ScoreReply& part : reply.replies) {
+      ASSERT_EQ(part.scores.size(), 2u);
+      // No part is what a ciphertext of nothing has: zero, or alike in two replies.
+      for (const ring::RnsPoly& poly : part.scores.parts) {
+        const auto values = poly.values();
+        EXPECT_GT(std::set<uint32_t>(values.begin(), values.end()).size(), values.size() * 9 / 10);
+      }
+    }
+  }
+  EXPECT_EQ(borrowed.size(), enrolled.size());
+}
+
+TEST_F(StandInTest, ScoresAreNoiseBelowAnyThreshold) {
+  double squares = 0;
+  std::set<double> distinct;
+  constexpr int kProbes = 24;
+  for (int i = 0; i < kProbes; ++i) {
+    const double score = Score("eve", 100 + i);
+    EXPECT_LT(std::abs(score), kStandInLength + 2e-3);
+    squares += score * score;
+    distinct.insert(score);
+  }
+  // As of a random direction: rms 0.25 / sqrt(16), within a factor of two and a bit.
+  EXPECT_GT(std::sqrt(squares / kProbes), 0.028);
+  EXPECT_LT(std::sqrt(squares / kProbes), 0.125);
+  EXPECT_GT(distinct.size(), kProbes / 2u);
+  // As of a template: the same probe has the same score again, another identity another one.
+  EXPECT_NEAR(Score("eve", 7), Score("eve", 7), 3e-3);
+  std::set<double> others;
+  for (const char* name : {"eve", "mal", "joe", "kim", "lea", "zoe"}) others.insert(Score(name, 7));
+  EXPECT_GT(others.size(), 3u);
+  auto decision = Owner().Decide(Bytes(Verify("eve")), "scores", 0.26);
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_FALSE(decision->accepted);
+}
+
+TEST_F(StandInTest, StaysWhenOthersAreEnrolled) {
+  std::vector<std::set<std::pair<uint32_t, uint32_t>>> before;
+  for (int i = 0; i < 20; ++i) before.push_back(Places(Verify("u" + std::to_string(i))));
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({5}, {"dan"})).ok());
+  int moved = 0;
+  for (int i = 0; i < 20; ++i)
+    moved += Places(Verify("u" + std::to_string(i))) != before[i] ? 1 : 0;
+  EXPECT_LE(moved, 14) << "4 are expected of 20";
+}
+
+TEST_F(StandInTest, TheKeyIsMadeOnceAndIsTheServersOwn) {
+  std::vector<Seed> keys(8);
+  ParallelFor(keys.size(), [&](size_t i) { keys[i] = *StandInKey(directory_); });
+  for (const Seed& key : keys) EXPECT_EQ(key, keys[0]);
+  const std::string path = directory_ + "/stand-in.key";
+  struct stat info;
+  ASSERT_EQ(stat(path.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0600u);
+  // It survives what changes a gallery, and damage is noticed.
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({5}, {"dan"})).ok());
+  EXPECT_EQ(*StandInKey(directory_), keys[0]);
+  std::vector<uint8_t> bytes = *ReadFile(path);
+  bytes.back() ^= 1;
+  ASSERT_TRUE(WriteFileAtomic(path, bytes, 0600).ok());
+  EXPECT_EQ(Code(StandInKey(directory_)), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(StandInTest, WhatNobodyCanBeCalledIsRefused) {
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  for (const std::string& name : {std::string(), std::string("a\nb"), std::string(256, 'x')}) {
+    EXPECT_EQ(Code(server_->Verify(gallery, Set({2}, {"probe"}), name, {})),
+              absl::StatusCode::kInvalidArgument);
+  }
+  const Gallery::Impl empty = Gallery::Impl::New(directory_ + "2", server_->binding());
+  EXPECT_EQ(Code(server_->Verify(empty, Set({2}, {"probe"}), "ann", {})),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+}  // namespace
+}  // namespace heft

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stores that are damaged, cut off, of another version, or not writable: each gives its error and
+// no crash. Code that may crash runs in a child process.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
+#include "base/testing.h"
+#include "store/folder.h"
+#include "store/store.h"
+
+namespace heft {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kLong = absl::Seconds(60);
+constexpr size_t kPage = 4096;
+
+class StoreDamageTest : public ::testing::Test {
+ protected:
+  StoreDamageTest() {
+    {
+      const auto store = *OpenStore(Folder(), StoreMode::kCreate);
+      // Trees of two levels, long values, and free pages.
+      for (int i = 0; i < 4; ++i) EXPECT_TRUE(Fill(*store, i).ok());
+    }
+    // The log's contents go to the database.
+    sqlite3* database = nullptr;
+    EXPECT_EQ(sqlite3_open(File().c_str(), &database), SQLITE_OK);
+    EXPECT_EQ(
+        sqlite3_wal_checkpoint_v2(database, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr),
+        SQLITE_OK);
+    sqlite3_close(database);
+    good_ = *ReadFile(File());
+    blocks_ = *ReadFile(BlocksPath(Folder()));
+  }
+
+  std::string Folder() const { return folder_ / "store"; }
+  std::string File() const { return StorePath(Folder()); }
+
+  static absl::Status Fill(Store& store, int round) {
+    HEFT_ASSIGN_OR_RETURN(const auto lock, store.Lock(kLong));
+    HEFT_ASSIGN_OR_RETURN(const auto writer, store.Write(*lock));
+    for (int i = 0; i < 400; ++i) {
+      const std::string key = absl::StrCat("name ", i * 7919 % 1000), value(100, 'a' + round);
+      HEFT_RETURN_IF_ERROR(writer->Put(Table::kNames, AsBytes(key), AsBytes(value)));
+      if (i % 3 == round % 3) HEFT_RETURN_IF_ERROR(writer->Delete(Table::kNames, AsBytes(key)));
+      if (i % 40 != 0) continue;
+      HEFT_RETURN_IF_ERROR(
+          writer->Put(Table::kBlocks, AsBytes(key), AsBytes(std::string(5000 + i, 'b'))));
+    }
+    return writer->Commit();
+  }
+
+  static void WriteTo(const std::string& path, const std::vector<uint8_t>& bytes) {
+    std::ofstream(path, std::ios::binary | std::ios::trunc)
+        .write(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  // Write: this database, without a log, and these blocks.
+  void Write(const std::vector<uint8_t>& database, const std::vector<uint8_t>& blocks) const {
+    WriteTo(File(), database);
+    WriteTo(File() + "-wal", {});
+    WriteTo(BlocksPath(Folder()), blocks);
+  }
+
+  // Use: every operation on a store, until one fails.
+  absl::Status Use(bool check) const {
+    HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(Folder(), StoreMode::kWrite));
+    if (check) HEFT_RETURN_IF_ERROR(store->Check());
+    HEFT_ASSIGN_OR_RETURN(auto reader, store->Read());
+    for (size_t i = 0; i < kTables; ++i) {
+      HEFT_RETURN_IF_ERROR(
+          reader->Scan(static_cast<Table>(i), {}, [](ByteSpan key, ByteSpan value) {
+            volatile uint8_t sum = 0;  // reads every byte
+            for (const uint8_t byte : key) sum = sum + byte;
+            for (const uint8_t byte : value) sum = sum + byte;
+            return true;
+          }));
+    }
+    reader = nullptr;
+    HEFT_RETURN_IF_ERROR(Fill(*store, 5));
+    HEFT_ASSIGN_OR_RETURN(const auto lock, store->Lock(kLong));
+    return store->Scrub(*lock, absl::ZeroDuration());
+  }
+
+  // UseInChild: -1 if it crashed, otherwise the status' code.
+  int UseInChild(bool check) const {
+    const pid_t child = fork();
+    if (child == 0) _exit(static_cast<int>(Use(check).code()));
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+  const testing::TemporaryFolder folder_;
+  std::vector<uint8_t> good_, blocks_;
+};
+
+// Flipped bytes anywhere cause no crash, with or without a check of the whole store.
+TEST_F(StoreDamageTest, FlippedBytes) {
+  uint64_t random = 1;
+  const auto draw = [&](size_t below) {
+    random ^= random << 13;
+    random ^= random >> 7;
+    random ^= random << 17;
+    return (random >> 20) % below;
+  };
+  std::vector<size_t> pages;  // of the database, with entries: their first byte is a kind of page
+  for (size_t page = 0; page < good_.size() / kPage; ++page) {
+    const uint8_t kind = good_[page * kPage];
+    if (page == 0 || kind == 2 || kind == 5 || kind == 10 || kind == 13) pages.push_back(page);
+  }
+  std::map<int, int> codes;
+  const char* const given = std::getenv("HEFT_STORE_FLIPS");
+  const int flips = given == nullptr ? 300 : std::atoi(given);
+  for (int i = 0; i < flips; ++i) {
+    std::vector<uint8_t> bad = good_, bad_blocks = blocks_;
+    std::vector<uint8_t>& damaged = i % 5 == 0 ? bad_blocks : bad;
+    const size_t page = i % 5 == 0 ? draw(damaged.size() / kPage) : pages[draw(pages.size())];
+    for (size_t n = 0; n < 1 + draw(3); ++n) {
+      damaged[page * kPage + (i % 2 == 0 ? draw(i % 5 == 0 ? 16 : 32) : draw(kPage))] ^=
+          1 << draw(8);
+    }
+    Write(bad, bad_blocks);
+    const int code = UseInChild(i % 3 != 0);
+    EXPECT_NE(code, -1) << "flip " << i << " of page " << page;
+    ++codes[code];
+  }
+  EXPECT_GT(codes[static_cast<int>(absl::StatusCode::kDataLoss)], flips / 6);
+  for (const auto& [code, count] : codes) RecordProperty(absl::StrCat("code_", code), count);
+}
+
+TEST_F(StoreDamageTest, ATruncatedFile) {
+  const auto refused = [&](const std::string& what) {
+    const auto store = OpenStore(Folder(), StoreMode::kRead);
+    if (store.ok()) {  // free pages were cut off
+      EXPECT_EQ(UseInChild(true), 0) << what;
+      return;
+    }
+    EXPECT_EQ(store.status().code(), absl::StatusCode::kDataLoss) << store.status();
+    EXPECT_THAT(store.status().ToString(), HasSubstr("restore a snapshot"));
+    EXPECT_THAT(store.status().ToString(), HasSubstr(Folder()));
+  };
+  for (size_t size = 0; size < good_.size(); size += size < 3 * kPage ? 512 : 3 * kPage) {
+    Write({good_.begin(), good_.begin() + size}, blocks_);
+    refused(absl::StrCat("database of ", size));
+    ASSERT_FALSE(OpenStore(Folder(), StoreMode::kRead).ok()) << size;
+  }
+  for (size_t size = 0; size < blocks_.size(); size += size < 3 * kPage ? 512 : 7 * kPage) {
+    Write(good_, {blocks_.begin(), blocks_.begin() + size});
+    refused(absl::StrCat("blocks of ", size));
+  }
+  Write(good_, blocks_);
+  EXPECT_EQ(UseInChild(false), 0);
+}
+
+TEST_F(StoreDamageTest, AnotherVersion) {
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(File().c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "PRAGMA user_version = 2", nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  const absl::Status status = OpenStore(Folder(), StoreMode::kWrite).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_THAT(status.ToString(), HasSubstr("another version (2"));
+}
+
+TEST_F(StoreDamageTest, BlocksOfAnotherStore) {
+  ASSERT_TRUE(OpenStore(folder_ / "other", StoreMode::kCreate).ok());
+  Write(good_, *ReadFile(BlocksPath(folder_ / "other")));
+  const absl::Status status = OpenStore(Folder(), StoreMode::kWrite).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << status;
+  EXPECT_THAT(status.ToString(), HasSubstr("another store"));
+  std::filesystem::remove(BlocksPath(Folder()));
+  EXPECT_THAT(OpenStore(Folder(), StoreMode::kWrite).status().ToString(), HasSubstr("is missing"));
+}
+
+// SQLite's own program can open a store that is in use.
+TEST_F(StoreDamageTest, OthersReadIt) {
+  const auto store = *OpenStore(Folder(), StoreMode::kWrite);
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(File().c_str(), &database), SQLITE_OK);
+  int names = 0;
+  const auto count = [](void* out, int, char** columns, char**) {
+    *static_cast<int*>(out) = std::atoi(columns[0]);
+    return 0;
+  };
+  for (int i = 1; i < 3; ++i) {
+    ASSERT_EQ(sqlite3_exec(database, "SELECT count(*) FROM names", count, &names, nullptr),
+              SQLITE_OK);
+    EXPECT_GT(names, 200);
+    ASSERT_TRUE(Fill(*store, i).ok());
+  }
+  sqlite3_close(database);
+  EXPECT_TRUE(Fill(*store, 3).ok());
+  EXPECT_TRUE(store->Check().ok());
+}
+
+TEST_F(StoreDamageTest, SomethingElse) {
+  Write(std::vector<uint8_t>(100'000, 'x'), blocks_);
+  EXPECT_EQ(OpenStore(Folder(), StoreMode::kWrite).status().code(), absl::StatusCode::kDataLoss);
+  std::filesystem::remove(File());
+  std::filesystem::create_directory(File());
+  EXPECT_FALSE(StoreExists(Folder()));
+}
+
+// Few descriptors and little address space.
+TEST_F(StoreDamageTest, Limits) {
+  const auto limited = [&](int what, rlim_t limit) {
+    const pid_t child = fork();
+    if (child == 0) {
+      rlimit few = {limit, limit};
+      setrlimit(static_cast<__rlimit_resource>(what), &few);
+      const auto store = OpenStore(Folder(), StoreMode::kWrite);
+      const absl::Status status = store.ok() ? Fill(**store, 1) : store.status();
+      const bool said = status.ok() || status.ToString().find("ulimit") != std::string::npos ||
+                        status.ToString().find("Too many open files") != std::string::npos;
+      if (!said) _exit(99);
+      _exit(static_cast<int>(status.code()));
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  };
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they use all addresses
+  EXPECT_EQ(limited(RLIMIT_AS, rlim_t{1} << 30), 0);
+#endif
+  for (rlim_t files = 3; files < 9; ++files) {
+    const int code = limited(RLIMIT_NOFILE, files);
+    EXPECT_TRUE(code == 0 || code == static_cast<int>(absl::StatusCode::kUnavailable)) << code;
+  }
+  EXPECT_EQ(limited(RLIMIT_NOFILE, 3), static_cast<int>(absl::StatusCode::kUnavailable));
+}
+
+// Readers of one state share a connection; of many states they need descriptors.
+TEST_F(StoreDamageTest, ManyReaders) {
+  const auto store = *OpenStore(Folder(), StoreMode::kWrite);
+  std::vector<std::unique_ptr<StoreReader>> readers;
+  for (int i = 0; i < 2000; ++i) readers.push_back(*store->Read());
+  EXPECT_EQ(store->Statistics()->readers, 2000);
+  readers.clear();
+  const pid_t child = fork();
+  if (child == 0) {
+    rlimit few = {100, 100};
+    setrlimit(RLIMIT_NOFILE, &few);
+    const auto own = OpenStore(Folder(), StoreMode::kWrite);
+    absl::Status status = own.status();
+    while (status.ok() && readers.size() < 200) {
+      auto reader = (*own)->Read();
+      status = reader.status();
+      if (!reader.ok()) break;
+      readers.push_back(*std::move(reader));
+      status = Fill(**own, static_cast<int>(readers.size()) % 9);
+    }
+    if (!absl::IsUnavailable(status) || readers.size() < 20) _exit(1);
+    if (status.ToString().find("oo many open files") == std::string::npos) _exit(2);
+    readers.clear();
+    _exit((*own)->Read().ok() ? 0 : 3);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they use all addresses
+// The reading process can map little memory; the other one writes more than that.
+TEST_F(StoreDamageTest, AStoreGrowsBeyondTheMapOfOneWhoReadsIt) {
+  int to_child[2], from_child[2];
+  ASSERT_EQ(pipe2(to_child, O_CLOEXEC) + pipe2(from_child, O_CLOEXEC), 0);
+  char byte = 0;
+  const pid_t child = fork();
+  if (child == 0) {
+    rlimit little = {rlim_t{160} << 20, RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &little);
+    const auto store = OpenStore(Folder(), StoreMode::kRead);
+    if (!store.ok() || !(*store)->Read().ok()) _exit(1);
+    if (write(from_child[1], &byte, 1) != 1 || read(to_child[0], &byte, 1) != 1) _exit(2);
+    const auto get = [&] {
+      return (**(*store)->Read()).Get(Table::kBlocks, AsBytes("4")).status();
+    };
+    const absl::Status status = get();
+    if (!absl::IsUnavailable(status)) _exit(3);
+    if (status.ToString().find("ulimit -v") == std::string::npos) _exit(4);
+    little.rlim_cur = RLIM_INFINITY;
+    setrlimit(RLIMIT_AS, &little);
+    _exit(get().ok() ? 0 : 5);
+  }
+  ASSERT_EQ(read(from_child[0], &byte, 1), 1);
+  {
+    const auto store = *OpenStore(Folder(), StoreMode::kWrite);
+    const auto lock = *store->Lock(kLong);
+    const auto writer = *store->Write(*lock);
+    for (const std::string key : {"1", "2", "3", "4"}) {
+      ASSERT_TRUE(writer->Put(Table::kBlocks, AsBytes(key), std::vector<uint8_t>(40'000'000)).ok());
+    }
+    ASSERT_TRUE(writer->Commit().ok());
+  }
+  ASSERT_EQ(write(to_child[1], &byte, 1), 1);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+}
+#endif
+
+}  // namespace
+}  // namespace heft
