@@ -170,7 +170,7 @@ from heft.errors import (
     Unavailable,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AdmissionInquiry",

@@ -61,13 +61,13 @@ def wheel(folder: pathlib.Path, environment: pathlib.Path) -> pathlib.Path:
 def test_a_wheel_is_right(tmp_path: pathlib.Path, environment: pathlib.Path) -> None:
     first = wheel(tmp_path / "a", environment)
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
-    assert first.name.startswith(f"heft-0.1.0-{python}-{python}-linux_")
+    assert first.name.startswith(f"heft-0.2.0-{python}-{python}-linux_")
     with zipfile.ZipFile(first) as archive:
         names = set(archive.namelist())
         assert {"heft/__init__.py", "heft/py.typed", "heft/_heft.pyi", "heft/service.py",
-                "heft-0.1.0.dist-info/METADATA", "heft-0.1.0.dist-info/WHEEL"} <= names
+                "heft-0.2.0.dist-info/METADATA", "heft-0.2.0.dist-info/WHEEL"} <= names
         assert not any("__pycache__" in name for name in names)
-        rows = list(csv.reader(archive.read("heft-0.1.0.dist-info/RECORD").decode().splitlines()))
+        rows = list(csv.reader(archive.read("heft-0.2.0.dist-info/RECORD").decode().splitlines()))
         assert {row[0] for row in rows} == names
         for name, digest, size in rows:
             data = archive.read(name)
@@ -84,17 +84,17 @@ def test_pip_installs_it(tmp_path: pathlib.Path, environment: pathlib.Path) -> N
     said = run(environment / "bin/python", "-c", PROGRAM, tmp_path / "gallery",
                HEFT_STATE_DIR=str(tmp_path / "state"))
     assert said == "3\n"
-    assert "Version: 0.1.0" in run(environment / "bin/pip", "show", "heft")
+    assert "Version: 0.2.0" in run(environment / "bin/pip", "show", "heft")
 
 
 def test_an_archive_of_the_sources(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(SOURCE / "python"))
     heft_build: Any = importlib.import_module("heft_build")
     name = heft_build.build_sdist(str(tmp_path))
-    assert name == "heft-0.1.0.tar.gz"
+    assert name == "heft-0.2.0.tar.gz"
     with tarfile.open(tmp_path / name) as archive:
         names = set(archive.getnames())
     needed = {"PKG-INFO", "pyproject.toml", "CMakeLists.txt", "python/heft_build.py",
               "python/heft/_heft.pyi", "include/heft/heft.h", "matcher/enrol_many.cc"}
-    assert {f"heft-0.1.0/{name}" for name in needed} <= names
+    assert {f"heft-0.2.0/{name}" for name in needed} <= names
     assert not any("/build/" in name for name in names)

@@ -92,7 +92,7 @@ class Install(unittest.TestCase):
     def test_servers_have_nothing_of_the_key_owner(self):
         for package in ("libheft-server0", "heft-server", "heft-matcher", "postgresql-15-heft"):
             for pattern in patterns(package):
-                self.assertFalse(takes(pattern, "usr/lib/TRIPLET/libheft.so.0.1"), package)
+                self.assertFalse(takes(pattern, "usr/lib/TRIPLET/libheft.so.0.2"), package)
                 for program in ("heft", "heft-seal"):
                     self.assertFalse(takes(pattern, f"usr/bin/{program}"), package)
 
@@ -228,12 +228,12 @@ class BillOfMaterials(unittest.TestCase):
             (self.debian / name / "DEBIAN").mkdir(parents=True)
             (self.debian / name / "usr").mkdir()
             (self.debian / name / "DEBIAN/control").write_text(
-                f"Package: {name}\nVersion: 0.1.0-1\nArchitecture: all\nMaintainer: nobody\nDescription: small\n")
+                f"Package: {name}\nVersion: 0.2.0-1\nArchitecture: all\nMaintainer: nobody\nDescription: small\n")
         (self.debian / "heft/usr/program").write_bytes(Path("/bin/true").read_bytes())
         (self.debian / "heft-doc/usr/page").write_text("text")
         (self.debian / "control").write_text(
             "Source: heft\nBuild-Depends:\n cmake (>= 3.22),\n zlib1g-dev\nX: y\n\nPackage: heft\n\nPackage: heft-doc\n")
-        (self.debian / "changelog").write_text("heft (0.1.0-1) unstable; urgency=medium\n")
+        (self.debian / "changelog").write_text("heft (0.2.0-1) unstable; urgency=medium\n")
         self.document = bill.describe_build(self.debian, self.debian / "heft-doc/usr/heft.spdx.json")
 
     def test_is_well_formed_and_the_same_again(self):

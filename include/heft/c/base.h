@@ -16,7 +16,7 @@ extern "C" {
 
 // HEFT_C_ABI: the version of the binary interface in these headers. heft_abi: the version in the
 // running library; a different number is an incompatible interface with a different soname.
-// heft_version: "0.1.0".
+// heft_version: "0.2.0".
 #define HEFT_C_ABI 1
 HEFT_C_API int heft_abi(void);
 HEFT_C_API const char* heft_version(void);
