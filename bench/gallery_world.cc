@@ -34,7 +34,7 @@ absl::StatusOr<World> OpenWorld(const std::string& folder) {
 
 absl::StatusOr<World> MakeWorld(const std::string& folder) {
   if (FileExists(folder)) return absl::AlreadyExistsError(folder + " is there already");
-  const Model model = experiment::RandomModel({kDimension, kDimension}, kGamma, 3, "thin");
+  const Model model = experiment::RandomModel({kDimension, kDimension}, kGamma, 3, "standard");
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
   HEFT_RETURN_IF_ERROR(WriteFile(folder + "/model.heft", model.Serialize()));
   HEFT_RETURN_IF_ERROR(MakeKeySet(model, folder + "/keys").status());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What profile thin is measured by beside the route itself: probes that a client has fused, and one
-// identification by a process that has just begun.
+// What profile standard is measured by beside the route itself: probes that a client has fused, and
+// one identification by a process that has just begun.
 #ifndef HEFT_BENCH_THIN_H_
 #define HEFT_BENCH_THIN_H_
 
@@ -14,7 +14,7 @@ namespace heft::bench {
 
 // RunClientFused adds client_fused_match_1024_ms, for probes that the client fuses, and its ratio
 // to probes that the server fuses. The two are timed alternately, against a block of the gallery's
-// size. `roles` are of profile thin.
+// size. `roles` are of profile standard.
 absl::Status RunClientFused(const BenchmarkOptions& options, const Progress& progress,
                             const experiment::Roles& roles, Json* result);
 

@@ -47,7 +47,7 @@ void AddBench(Command app) {
       .Range(2, 3)
       .ShowDefault();
   command.Add("--profile", &options->bench.profile, "profile of the model")
-      .Choices({"thin", "flooded", "compact"})
+      .Choices({"standard", "flooded"})
       .ShowDefault();
   command.Add("--large", &options->bench.large_templates, "size of the large gallery, up to 2 GiB")
       .Range(1, 100000000)

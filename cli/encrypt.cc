@@ -194,13 +194,13 @@ void AddEncrypt(Command app) {
                   "smaller if there are more rows than dimensions");
   command
       .Add("--for", &options->use,
-           "enrolment and verification are one use; with profiles thin and flooded, probes of an "
+           "enrolment and verification are one use, probes of an "
            "identification have a fifth of the size")
       .Choices({"enrolment", "verification", "identification"})
       .ShowDefault();
   command
       .Add("--fuse", &options->fuse,
-           "where modalities are fused (profiles thin and flooded): server; partial: projected "
+           "where modalities are fused: server; partial: projected "
            "here and added by the server; client: fused and normalised here")
       .Choices({"server", "partial", "client"})
       .Excludes(bulk)

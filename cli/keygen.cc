@@ -80,7 +80,7 @@ void AddKeygen(Command app) {
   command.Add("-m,--model", &options->model, "model file").Required();
   command
       .Add("-o,--out", &options->out,
-           "folder for secret.key, encryption.key, evaluation.keys and (profiles thin and flooded) "
+           "folder for secret.key, encryption.key, evaluation.keys and "
            "enrolment.keys")
       .Required();
   AddSealOptions(command, "", &options->seal);

@@ -113,13 +113,10 @@ absl::Status ExportScores(const Common& common, const Options& options) {
   files["squared-norm-turned.seal"] = std::move(scores.squared_norm_turned);
   json["squared_norm"] = "squared-norm.seal";
   json["squared_norm_turned"] = "squared-norm-turned.seal";
-  json["divide_by_norm"] = scores.divide_by_norm;
   HEFT_RETURN_IF_ERROR(WriteNewFiles(options.out, files));
   Print(common, json,
         absl::StrCat(files.size(), " SEAL ciphertexts: ", options.out,
-                     scores.divide_by_norm
-                         ? "\n  divide scores by the square root of squared-norm.seal"
-                         : ""));
+                     "\n  divide scores by the square root of squared-norm.seal"));
   return absl::OkStatus();
 }
 
@@ -215,8 +212,8 @@ void AddRingOption(Command command, SealRing* ring) {
       .Add(
           "--ring",
           [ring](const std::string& name) { *ring = ParseSealRing(name).value_or(*ring); },
-          "profile thin: matching (default; probes of an identification, scores) or enrolment "
-          "(samples to enrol or verify); other profiles have one ring")
+          "matching (default; probes of an identification, scores) or enrolment "
+          "(samples to enrol or verify)")
       .Choices({"matching", "enrolment"});
 }
 
@@ -257,8 +254,7 @@ void AddExports(Command app) {
 void AddImports(Command app) {
   const auto [keys, evaluation] =
       AddImport(app, "evaluation-keys",
-                "SEAL's relinearisation and Galois keys, for a server "
-                "(profile thin: of the matching ring)",
+                "SEAL's relinearisation and Galois keys of the matching ring, for a server",
                 "evaluation-keys --model m.heft --relin relin.seal --galois galois.seal --out "
                 "evaluation.keys",
                 ImportEvaluationKeys);
@@ -269,12 +265,12 @@ void AddImports(Command app) {
   const auto [key, encryption] =
       AddImport(app, "encryption-key", "SEAL's public key, for HEFT's clients",
                 "encryption-key --model m.heft --in "
-                "public.seal --key-id-of evaluation.keys --out encryption.key",
+                "matching.seal --enrolment-in enrolment.seal --key-id-of evaluation.keys "
+                "--out encryption.key",
                 ImportEncryptionKey);
-  key.Add("-i,--in", &encryption->in, "SEAL's public key; profile thin: of the matching ring")
+  key.Add("-i,--in", &encryption->in, "SEAL's public key of the matching ring").Required();
+  key.Add("--enrolment-in", &encryption->enrolment_in, "SEAL's public key of the enrolment ring")
       .Required();
-  key.Add("--enrolment-in", &encryption->enrolment_in,
-          "profile thin: SEAL's public key of the enrolment ring");
   AddKeyIdOption(key, &encryption->key_id_of);
 
   const auto [samples, options] =
@@ -285,7 +281,7 @@ void AddImports(Command app) {
   samples.Add("--modality", &options->modality, "name of the modality in the model").Required();
   samples
       .Add("-i,--in", &options->inputs,
-           "SEAL's ciphertexts, one per sample; profile thin: all of the matching ring "
+           "SEAL's ciphertexts, one per sample: all of the matching ring "
            "(identification) or all of the enrolment ring")
       .Required();
   samples.Add("--label", &options->labels, "identity of each sample, or one for all");

@@ -61,14 +61,14 @@ auto AddExport(Command app, const std::string& name, const std::string& descript
 void AddSecrets(Command app) {
   const auto [import, options] =
       AddCommand(ImportGroup(app), "secret-key", "SEAL's secret key (key owner)",
-                 "heft-seal import secret-key --model m.heft --in secret.seal --key-id-of "
+                 "heft-seal import secret-key --model m.heft --in matching.seal --enrolment-in "
+                 "enrolment.seal --key-id-of "
                  "evaluation.keys --out secret.key",
                  ImportSecretKey);
   import.Add("-m,--model", &options->key.model, "model file").Required();
-  import.Add("-i,--in", &options->in, "SEAL's secret key; profile thin: of the matching ring")
+  import.Add("-i,--in", &options->in, "SEAL's secret key of the matching ring").Required();
+  import.Add("--enrolment-in", &options->enrolment_in, "SEAL's secret key of the enrolment ring")
       .Required();
-  import.Add("--enrolment-in", &options->enrolment_in,
-             "profile thin: SEAL's secret key of the enrolment ring");
   import.Add("-o,--out", &options->out, "HEFT file to write, mode 0600").Required();
   import.Add("--passphrase", &options->seal.ask,
              "encrypt it under a passphrase, which is asked for on the terminal");
@@ -84,8 +84,8 @@ void AddSecrets(Command app) {
 
   const auto [keys, of_keys] = AddExport(
       app, "evaluation-keys",
-      "new relinearisation and Galois keys for SEAL, all that the model needs (key owner); profile "
-      "thin: of the matching ring",
+      "new relinearisation and Galois keys of the matching ring for SEAL, all that the model needs "
+      "(key owner)",
       "evaluation-keys --model m.heft --secret-key secret.key --out seal-keys",
       ExportEvaluationKeys);
   keys.Add("-o,--out", &of_keys->out, "folder for relin_keys.seal and galois_keys.seal").Required();

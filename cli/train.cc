@@ -113,7 +113,7 @@ void AddLearning(Command command, LearnOptions* learn) {
   command
       .Add("--degree", &t.degree, "degree of the normalisation's polynomial (default 3; paper 2)")
       .Range(2, 3);
-  command.Add("--profile", &t.profile, "parameters: thin, flooded or compact").ShowDefault();
+  command.Add("--profile", &t.profile, "parameters: standard or flooded").ShowDefault();
   command.Add("--epochs", &t.epochs, "0: from the recipe").Range(0, 1e6).ShowDefault();
   command
       .Add("--shrinkage", &t.shrinkage,

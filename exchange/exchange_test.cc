@@ -33,7 +33,7 @@ constexpr SealCompression kZstd = SealCompression::kZstd;
 class ExchangeTest : public ::testing::Test {
  protected:
   struct World {
-    Model model = testing::RandomModel({24, 16}, 16, 3);
+    Model model = testing::RandomModel({24, 16}, 16, 3, "standard");
     Model other = testing::RandomModel({24, 16}, 16, 3, "paper");
     KeyOwner owner = testing::AllowScores(*KeyOwner::Generate(model));
     std::vector<uint8_t> encryption = owner.EncryptionKey();
@@ -74,8 +74,8 @@ TEST_F(ExchangeTest, ParametersSayWhatToDo) {
   for (const SealCompression compression : kAll) {
     const auto made = ExportSealParameters(world_->model, compression);
     ASSERT_TRUE(made.ok()) << made.status();
-    EXPECT_EQ(made->degree, 8192u);
-    EXPECT_EQ(made->primes.size(), 8u);
+    EXPECT_EQ(made->degree, 4096u);
+    EXPECT_EQ(made->primes.size(), 4u);
     EXPECT_GT(made->scale, 0);
     EXPECT_THAT(made->runs, SizeIs(2));
     EXPECT_FALSE(made->rotation_steps.empty());
@@ -99,7 +99,10 @@ TEST_F(ExchangeTest, KeysAndSamplesThatWereSealsDoTheSameWork) {
   const KeyId& id = world_->owner.key_id();
   const auto public_key = ExportSealEncryptionKey(world_->model, world_->encryption, "key", kZstd);
   ASSERT_TRUE(public_key.ok()) << public_key.status();
-  const auto encryption = ImportSealEncryptionKey(world_->model, id, *public_key, "public.seal");
+  const auto large = *ExportSealEncryptionKey(world_->model, world_->encryption, "key", kZstd,
+                                              SealRing::kEnrolment);
+  const auto encryption = ImportSealEncryptionKey(world_->model, id, *public_key, "public.seal",
+                                                  {large, "enrolment.seal"});
   ASSERT_TRUE(encryption.ok()) << encryption.status();
   const auto made = ExportSealEvaluationKeys(world_->owner, kZstd);
   ASSERT_TRUE(made.ok()) << made.status();
@@ -110,15 +113,18 @@ TEST_F(ExchangeTest, KeysAndSamplesThatWereSealsDoTheSameWork) {
   EXPECT_EQ(InspectFile(keys->bytes, "keys")->key_id, id);
 
   const auto client = Client::Create(world_->model, *encryption);
-  const auto server = Server::Create(world_->model, keys->bytes);
+  const auto server = Server::Create(world_->model, keys->bytes, "keys",
+                                     *world_->owner.EnrolmentKeys(), "enrolment keys");
   ASSERT_TRUE(client.ok() && server.ok()) << client.status() << server.status();
   const std::vector<SampleFile> ann = {{*Again(world_->face, "m0", kZstd), "m0"},
                                        {*Again(world_->voice, "m1", kZstd), "m1"}};
   ASSERT_TRUE(testing::EnrolNow(*server, world_->owner, folder_ / "gallery", ann).ok());
-  const std::vector<SampleFile> probe = {{*client->Encrypt("m0", Row(24, 1)), "m0"},
-                                         {*client->Encrypt("m1", Row(16, 2)), "m1"}};
+  const auto sample = [&](SampleUse use) {
+    return std::vector<SampleFile>{{*client->Encrypt("m0", Row(24, 1), "", use), "m0"},
+                                   {*client->Encrypt("m1", Row(16, 2), "", use), "m1"}};
+  };
   const Gallery gallery = *Gallery::Open(folder_ / "gallery");
-  const auto reply = server->Identify(gallery, probe);
+  const auto reply = server->Identify(gallery, sample(SampleUse::kIdentification));
   ASSERT_TRUE(reply.ok()) << reply.status();
   const auto opened = world_->owner.Open(*reply, "reply");
   ASSERT_TRUE(opened.ok()) << opened.status();
@@ -131,7 +137,7 @@ TEST_F(ExchangeTest, KeysAndSamplesThatWereSealsDoTheSameWork) {
   EXPECT_THAT(scores->identities, ElementsAre("ann"));
   EXPECT_THAT(scores->replies, SizeIs(1));
   EXPECT_FALSE(scores->squared_norm.empty());
-  const auto claim = server->Verify(gallery, probe, "ann");
+  const auto claim = server->Verify(gallery, sample(SampleUse::kVerification), "ann");
   const auto verified = ExportSealScores(world_->model, *claim, "claim", kZstd);
   ASSERT_TRUE(verified.ok()) << verified.status();
   EXPECT_EQ(verified->claimed, "ann");
@@ -159,33 +165,36 @@ TEST_F(ExchangeTest, KeysAndSamplesThatWereSealsDoTheSameWork) {
 }
 
 TEST_F(ExchangeTest, SecretKeysComeBackAndAreNotOverwritten) {
-  const std::string seal = folder_ / "secret.seal", heft = folder_ / "secret.key";
+  const std::string seal = folder_ / "secret.seal", large = folder_ / "enrolment.seal",
+                    heft = folder_ / "secret.key";
   const KeyId id = world_->owner.key_id();
   ASSERT_TRUE(ExportSealSecretKey(world_->owner, seal).ok());
   EXPECT_EQ(fs::status(seal).permissions(), fs::perms(0600));
   EXPECT_EQ(ExportSealSecretKey(world_->owner, seal).code(), absl::StatusCode::kAlreadyExists);
-  ASSERT_TRUE(ImportSealSecretKey(world_->model, id, seal, heft).ok());
+  ASSERT_TRUE(ExportSealSecretKey(world_->owner, large, {}, SealRing::kEnrolment).ok());
+  const auto import = [&](const Model& model, const std::string& out) {
+    return ImportSealSecretKey(model, id, seal, out, {}, {}, large);
+  };
+  ASSERT_TRUE(import(world_->model, heft).ok());
   EXPECT_EQ(fs::status(heft).permissions(), fs::perms(0600));
-  EXPECT_EQ(ImportSealSecretKey(world_->model, id, seal, heft).code(),
-            absl::StatusCode::kAlreadyExists);
+  EXPECT_EQ(import(world_->model, heft).code(), absl::StatusCode::kAlreadyExists);
   auto loaded = KeyOwner::Load(world_->model, heft);
   ASSERT_TRUE(loaded.ok()) << loaded.status();
   const KeyOwner owner = testing::AllowScores(*std::move(loaded));
   // It opens what the first one's keys have made.
-  const auto server = Server::Create(world_->model, *world_->owner.EvaluationKeys());
+  const auto server = Server::Create(world_->model, *world_->owner.EvaluationKeys(), "keys",
+                                     *world_->owner.EnrolmentKeys(), "enrolment keys");
   ASSERT_TRUE(
       testing::EnrolNow(*server, world_->owner, folder_ / "gallery", {{world_->face, "m0"}}).ok());
-  const auto reply = server->Identify(*Gallery::Open(folder_ / "gallery"), {{world_->face, "m0"}});
+  const auto probe = *world_->client.Encrypt("m0", Row(24, 1), "", SampleUse::kIdentification);
+  const auto reply = server->Identify(*Gallery::Open(folder_ / "gallery"), {{probe, "m0"}});
   EXPECT_EQ(owner.Open(*reply, "reply")->candidates.at(0).identity, "ann");
-  // Of a larger ring (the file is too short for it), of others' reading, damaged.
-  EXPECT_EQ(ImportSealSecretKey(world_->other, id, seal, folder_ / "new").code(),
-            absl::StatusCode::kDataLoss);
+  // For a profile that has no keys, of others' reading, damaged.
+  EXPECT_EQ(import(world_->other, folder_ / "new").code(), absl::StatusCode::kInvalidArgument);
   ASSERT_EQ(chmod(seal.c_str(), 0644), 0);
-  EXPECT_EQ(ImportSealSecretKey(world_->model, id, seal, folder_ / "new").code(),
-            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(import(world_->model, folder_ / "new").code(), absl::StatusCode::kFailedPrecondition);
   ASSERT_TRUE(WriteFileAtomic(seal, Truncated(*ReadFile(seal)), 0600).ok());
-  EXPECT_EQ(ImportSealSecretKey(world_->model, id, seal, folder_ / "new").code(),
-            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(import(world_->model, folder_ / "new").code(), absl::StatusCode::kDataLoss);
   EXPECT_FALSE(fs::exists(folder_ / "new"));
 }
 
@@ -206,34 +215,28 @@ TEST_F(ExchangeTest, WrongInputIsNamed) {
   };
   refused(import(model, "m0", Truncated(seal.ciphertexts[0]), {}), StatusCode::kDataLoss, "0.seal");
   refused(import(model, "m0", {}, {}), StatusCode::kDataLoss, "0.seal");
-  refused(import(other, "m0", seal.ciphertexts[0], {}), StatusCode::kFailedPrecondition, "0.seal");
+  refused(import(other, "m0", seal.ciphertexts[0], {}), StatusCode::kInvalidArgument, "paper");
   refused(import(model, "iris", seal.ciphertexts[0], {}), StatusCode::kInvalidArgument, "iris");
   refused(import(model, "m0", seal.ciphertexts[0], {"ann", "bob"}), StatusCode::kInvalidArgument,
           "2 labels for 1 samples");
   refused(import(model, "m0", seal.ciphertexts[0], {"a\nb"}), StatusCode::kInvalidArgument,
           "identity");
 
-  refused(ExportSealSamples(other, {world_->face, "face.ct"}, kZstd).status(),
-          StatusCode::kFailedPrecondition, "face.ct");
   refused(ExportSealSamples(model, {Truncated(world_->face), "face.ct"}, kZstd).status(),
           StatusCode::kDataLoss, "face.ct");
   refused(ExportSealSamples(model, {world_->encryption, "key"}, kZstd).status(),
           StatusCode::kDataLoss, "key");
-  refused(ExportSealEncryptionKey(other, world_->encryption, "key", kZstd).status(),
-          StatusCode::kFailedPrecondition, "key");
   refused(ExportSealScores(model, world_->face, "scores", kZstd).status(), StatusCode::kDataLoss,
           "scores");
 
   const auto key = *ExportSealEncryptionKey(model, world_->encryption, "key", kZstd);
-  refused(ImportSealEncryptionKey(model, id, Truncated(key), "key.seal").status(),
+  refused(ImportSealEncryptionKey(model, id, Truncated(key), "key.seal", {key, "large"}).status(),
           StatusCode::kDataLoss, "key.seal");
-  refused(ImportSealEncryptionKey(other, id, key, "key.seal").status(),
-          StatusCode::kFailedPrecondition, "key.seal");
 }
 
 TEST_F(ExchangeTest, MissingRotationsAreNamed) {
   // A model of few coordinates needs fewer rotations.
-  const KeyOwner few = *KeyOwner::Generate(testing::RandomModel({4}, 4, 3));
+  const KeyOwner few = *KeyOwner::Generate(testing::RandomModel({4}, 4, 3, "standard"));
   const auto keys = *ExportSealEvaluationKeys(few, kZstd);
   const auto lacking =
       ImportSealEvaluationKeys(world_->model, few.key_id(), {keys.galois, "galois.seal"},

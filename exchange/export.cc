@@ -44,7 +44,7 @@ absl::StatusOr<SealParameters> ExportSealParameters(const Model& model, SealComp
   const Instance& instance = InstanceOf(rings, ring);
   const ckks::Params& params = instance.params();
   SealParameters out;
-  out.ring = RingOptionOf(rings, ring);
+  out.ring = RingOptionOf(ring);
   out.parameters = seal::WriteParams(params, Inner(compression));
   out.description = params.Describe();
   out.degree = params.n();
@@ -53,7 +53,7 @@ absl::StatusOr<SealParameters> ExportSealParameters(const Model& model, SealComp
   for (size_t i = 0; i < model.modalities.size(); ++i) {
     out.runs.push_back(instance.plan.projection.pairs[i / 2].run);
   }
-  if (!rings.thin() || ring == SealRing::kMatching) {
+  if (ring == SealRing::kMatching) {
     out.rotation_steps = seal::RotationSteps(params, instance.plan.keys.galois_keys);
   }
   return out;
@@ -123,7 +123,6 @@ absl::StatusOr<SealScores> ExportSealScores(const Model& model, std::span<const 
     return absl::DataLossError(absl::StrCat(std::string(what), ": the probe's norm is missing"));
   }
   SealScores out;
-  out.divide_by_norm = rings.thin();
   out.factors = ScoreFactors(rings.matching, parsed);
   out.kind = parsed.kind;
   out.probe = std::move(parsed.probe);

@@ -63,7 +63,7 @@ absl::StatusOr<ckks::PublicKey> ReadPublicKey(const Rings& rings, SealRing ring,
 
 // Adds to an error about missing evaluation keys where those of the other ring come from.
 absl::Status NeedingMatching(const Rings& rings, const absl::Status& status) {
-  if (status.ok() || !rings.thin() || absl::IsCancelled(status)) return status;
+  if (status.ok() || absl::IsCancelled(status)) return status;
   const absl::Status needing = Needing(rings, SealRing::kMatching, status);
   return absl::Status(needing.code(),
                       absl::StrCat(std::string(needing.message()),
@@ -73,7 +73,6 @@ absl::Status NeedingMatching(const Rings& rings, const absl::Status& status) {
 
 // The ring that a ciphertext was made in: SEAL's files name their parameters by a hash.
 absl::StatusOr<SealRing> RingOfCiphertext(const Rings& rings, const SampleFile& file) {
-  if (!rings.thin()) return SealRing::kMatching;
   // The larger one first: its bound on sizes suits both.
   for (SealRing ring : {SealRing::kEnrolment, SealRing::kMatching}) {
     const ckks::Context& context = *InstanceOf(rings, ring).context;
@@ -104,14 +103,11 @@ absl::StatusOr<std::vector<uint8_t>> ImportSealEncryptionKey(const Model& model,
                                                              const SealFile& enrolment) {
   HEFT_ASSIGN_OR_RETURN(const Rings rings, ExchangeRings(model));
   HEFT_RETURN_IF_ERROR(
-      CheckRingFiles(rings, !enrolment.name.empty() || !enrolment.bytes.empty(), "public key"));
-  HEFT_ASSIGN_OR_RETURN(const ckks::PublicKey matching,
-                        ReadPublicKey(rings, SealRing::kMatching, key_id, key, what));
-  if (!rings.thin()) return SerializeEncryptionKey(*rings.matching.context, matching);
+      CheckRingFiles(!enrolment.name.empty() || !enrolment.bytes.empty(), "public key"));
   PublicKeys keys;
+  HEFT_ASSIGN_OR_RETURN(keys.small, ReadPublicKey(rings, SealRing::kMatching, key_id, key, what));
   HEFT_ASSIGN_OR_RETURN(keys.enrolment, ReadPublicKey(rings, SealRing::kEnrolment, key_id,
                                                       enrolment.bytes, enrolment.name));
-  keys.small = matching;
   return SerializeEncryptionKeys(rings, keys);
 }
 

@@ -17,12 +17,12 @@ namespace heft {
 // CheckExchangeable: kInvalidArgument for a model whose keys and ciphertexts must not be given to
 // SEAL: its decryptions must be flooded, which SEAL does not do.
 inline absl::Status CheckExchangeable(const Model& model) {
-  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindProfile(model.profile));
+  HEFT_ASSIGN_OR_RETURN(const Profile profile, FindModelProfile(model.profile));
   if (!profile.flooded) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("a model of profile ", profile.name,
                    ": SEAL decrypts without noise flooding, and rescales by one prime; train for "
-                   "profile thin or compact to exchange objects with SEAL"));
+                   "profile standard to exchange objects with SEAL"));
 }
 
 // ExchangeRings: the rings of such a model.
@@ -35,36 +35,29 @@ inline const Instance& InstanceOf(const Rings& rings, SealRing ring) {
   return ring == SealRing::kMatching ? rings.matching : rings.enrolment;
 }
 
-// RingOptionOf: as --ring takes it; empty of a model with one ring, where there is nothing to
-// choose.
-inline std::string RingOptionOf(const Rings& rings, SealRing ring) {
-  if (!rings.thin()) return "";
+// RingOptionOf: as --ring takes it.
+inline std::string RingOptionOf(SealRing ring) {
   return ring == SealRing::kMatching ? "matching" : "enrolment";
 }
 
 // Needing: `status` with the ring that is needed. SEAL's objects name their parameters by a hash
 // alone, and the other ring's fail in several ways.
 inline absl::Status Needing(const Rings& rings, SealRing ring, const absl::Status& status) {
-  if (status.ok() || !rings.thin()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat(std::string(status.message()), " (needed: one of the ",
-                                   RingOptionOf(rings, ring),
-                                   " ring, N = ", InstanceOf(rings, ring).params().n(), ")"));
+  if (status.ok()) return status;
+  return absl::Status(
+      status.code(),
+      absl::StrCat(std::string(status.message()), " (needed: one of the ", RingOptionOf(ring),
+                   " ring, N = ", InstanceOf(rings, ring).params().n(), ")"));
 }
 
-// CheckRingFiles: kInvalidArgument unless the enrolment ring's file is given where there are two
-// rings, and only there. `object`: "public key".
-inline absl::Status CheckRingFiles(const Rings& rings, bool enrolment_given,
-                                   std::string_view object) {
-  if (rings.thin() == enrolment_given) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      rings.thin()
-          ? absl::StrCat("the model's profile has two rings: give the ", std::string(object),
-                         " of the matching ring and, with --enrolment-in, the one of the "
-                         "enrolment ring (heft-seal export parameters --ring matching, --ring "
-                         "enrolment)")
-          : absl::StrCat("the model's profile has one ring: give one ", std::string(object),
-                         ", without --enrolment-in"));
+// CheckRingFiles: kInvalidArgument unless the enrolment ring's file is given. `object`: "public
+// key".
+inline absl::Status CheckRingFiles(bool enrolment_given, std::string_view object) {
+  if (enrolment_given) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a model has two rings: give the ", std::string(object),
+      " of the matching ring and, with --enrolment-in, the one of the enrolment ring (heft-seal "
+      "export parameters --ring matching, --ring enrolment)"));
 }
 
 }  // namespace heft

@@ -23,9 +23,9 @@
 
 namespace heft::experiment {
 
-// What the product promises of profiles "thin" and "compact": encrypted against plain scores with
+// What the product promises of profile "standard": encrypted against plain scores with
 // the same approximation.
-inline constexpr std::string_view kPromisedProfiles[] = {"thin", "compact"};
+inline constexpr std::string_view kPromisedProfiles[] = {"standard"};
 inline constexpr double kPromisedAurocGap = 5e-4;
 inline constexpr double kPromisedScoreGap = 2e-3;
 

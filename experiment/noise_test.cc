@@ -306,12 +306,10 @@ TEST_P(NoiseTest, OfVerifiedScores) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, NoiseTest,
-    ::testing::Values(Case{"thin_512_g32", "thin", {512, 512}, 32, 3},
-                      Case{"thin_three_g16_quadratic", "thin", {60, 100, 64}, 16, 2},
-                      Case{"thin_one_g64", "thin", {192}, 64, 3},
-                      Case{"flooded_two_g32", "flooded", {128, 64}, 32, 3},
-                      Case{"compact_three_g16_quadratic", "compact", {60, 100, 64}, 16, 2},
-                      Case{"compact_two_g32", "compact", {128, 64}, 32, 3}),
+    ::testing::Values(Case{"standard_512_g32", "standard", {512, 512}, 32, 3},
+                      Case{"standard_three_g16_quadratic", "standard", {60, 100, 64}, 16, 2},
+                      Case{"standard_one_g64", "standard", {192}, 64, 3},
+                      Case{"flooded_two_g32", "flooded", {128, 64}, 32, 3}),
     [](const auto& test) { return std::string(test.param.name); });
 
 // Thousands of enrolments, each by itself: every call rounds the whole block once more.
@@ -330,9 +328,8 @@ TEST_P(SingleEnrolmentTest, EachRoundsTheBlock) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, SingleEnrolmentTest,
-                         ::testing::Values(Case{"thin_g2", "thin", {6, 6}, 2, 3},
-                                           Case{"flooded_g2", "flooded", {6, 6}, 2, 3},
-                                           Case{"compact_g2", "compact", {6, 6}, 2, 2}),
+                         ::testing::Values(Case{"standard_g2", "standard", {6, 6}, 2, 3},
+                                           Case{"flooded_g2", "flooded", {6, 6}, 2, 3}),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

@@ -183,7 +183,7 @@ double Disagreement(std::span<const Complex> slots) {
 // vectors agree far within the bound, and what wraps passes no more often than of few dimensions.
 TEST(NormProofDimensionsTest, HonestProbesOfManyDimensions) {
   for (const uint32_t gamma : {32u, 64u, 128u, 256u, 512u, 1024u}) {
-    const Model model = RandomModel({160, 128}, gamma, 3, "thin");
+    const Model model = RandomModel({160, 128}, gamma, 3, "standard");
     auto roles = Roles::Create(model);
     ASSERT_TRUE(roles.ok()) << roles.status();
     std::mt19937_64 random(11);
@@ -244,7 +244,7 @@ TEST(NormProofDimensionsTest, HonestProbesOfManyDimensions) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, NormProofTest, ::testing::Values("thin", "compact", "flooded"));
+INSTANTIATE_TEST_SUITE_P(Profiles, NormProofTest, ::testing::Values("standard", "flooded"));
 
 }  // namespace
 }  // namespace heft::experiment

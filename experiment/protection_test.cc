@@ -18,7 +18,7 @@ using ckks::Ciphertext;
 class ProtectionTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    model_ = new Model(RandomModel({24, 16}, 16, 3, "thin"));
+    model_ = new Model(RandomModel({24, 16}, 16, 3, "standard"));
     std::mt19937_64 random(3);
     samples_ = new std::vector<Vectors>;
     for (int i = 0; i < 40; ++i) samples_->push_back(RandomSample(*model_, random));

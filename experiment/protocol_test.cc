@@ -170,7 +170,7 @@ Model ModelFor(const Dataset& data, const std::string& profile) {
 // The same scores in the clear and under encryption, references being means of two.
 TEST(ProtocolRun, EncryptedScoresArePlainOnes) {
   const World world = MakeWorld(4, 2);
-  const Model model = ModelFor(world.data, "thin");
+  const Model model = ModelFor(world.data, "standard");
   ProtocolOptions options;
   options.replicates = 20;
   const auto result = RunProtocol({}, world.data, model, world.protocol, options);
@@ -197,7 +197,7 @@ TEST(ProtocolRun, EncryptedScoresArePlainOnes) {
 // The same people or samples on both sides: figures promise too much, and it is said.
 TEST(ProtocolRun, WarnsOfPeopleWhoJudgeThemselves) {
   World world = MakeWorld(3, 1);
-  const Model model = ModelFor(world.data, "thin");
+  const Model model = ModelFor(world.data, "standard");
   ProtocolOptions options;
   options.encrypted = false;
   options.replicates = 20;
@@ -218,7 +218,7 @@ TEST(ProtocolRun, WarnsOfPeopleWhoJudgeThemselves) {
 
 TEST(ProtocolRun, MeansNeedAnAgreementAndPairsHaveNoSearches) {
   World world = MakeWorld(3, 2);
-  Model model = ModelFor(world.data, "thin");
+  Model model = ModelFor(world.data, "standard");
   ProtocolOptions options;
   options.encrypted = false;
   options.replicates = 20;

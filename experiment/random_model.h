@@ -48,7 +48,7 @@ inline Model RandomModel(const std::vector<uint32_t>& dimensions, uint32_t gamma
 // OrthonormalModel: RandomModel with a projection of orthonormal columns, or rows where there are
 // fewer of them, scaled so that |z|^2 is 1, or is expected so.
 inline Model OrthonormalModel(const std::vector<uint32_t>& dimensions, uint32_t gamma, int degree,
-                              const std::string& profile = "thin", uint64_t seed = 1) {
+                              const std::string& profile = "standard", uint64_t seed = 1) {
   Model model = RandomModel(dimensions, gamma, degree, profile, seed);
   const size_t rows = gamma, columns = model.TotalDimension();
   const size_t count = std::min(rows, columns), length = std::max(rows, columns);
@@ -78,7 +78,7 @@ inline Model OrthonormalModel(const std::vector<uint32_t>& dimensions, uint32_t 
 // isometry. The weights' squares should add up to 1.
 inline Model ConcatenationModel(const std::vector<uint32_t>& dimensions,
                                 const std::vector<double>& weights,
-                                const std::string& profile = "thin") {
+                                const std::string& profile = "standard") {
   const uint32_t total = std::accumulate(dimensions.begin(), dimensions.end(), uint32_t{0});
   Model model = RandomModel(dimensions, std::bit_ceil(total), 3, profile);
   std::fill(model.projection.begin(), model.projection.end(), 0.0);

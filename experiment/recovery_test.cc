@@ -54,7 +54,7 @@ class RecoveryTest : public ::testing::Test {
     LearnOptions learn;
     learn.gamma = 32;
     learn.epochs = 10;
-    learn.profile = "compact";
+    learn.profile = "standard";
     model_ = new Model(*Learn(*TrainingData::Synthesise(options), learn));
     const Dataset data = *SynthesiseDataset(options);
     Rows known, targets;

@@ -31,7 +31,7 @@ void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 class ThinTest : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    model_ = RandomModel(GetParam().dimensions, GetParam().gamma, GetParam().degree, "thin");
+    model_ = RandomModel(GetParam().dimensions, GetParam().gamma, GetParam().degree, "standard");
     auto roles = Roles::Create(model_);
     ASSERT_TRUE(roles.ok()) << roles.status();
     roles_ = std::move(*roles);

@@ -132,7 +132,7 @@ absl::StatusOr<const Instance*> RingOf(const Rings& rings, const SampleForm& for
   }
   if (projected && !rings.thin()) {
     return absl::InvalidArgumentError(
-        "only models of profile thin or flooded accept samples that the client has projected");
+        "only models of profile standard or flooded accept samples that the client has projected");
   }
   const bool matching = identification || form.encoding == SampleEncoding::kFused;
   return matching ? &rings.matching : &rings.enrolment;

@@ -9,7 +9,7 @@ namespace heft {
 namespace {
 
 TEST(InspectTest, APlanOfTwoRingsShowsBothInTheSameParts) {
-  const Model model = testing::RandomModel({512, 512}, 32, 3, "thin");
+  const Model model = testing::RandomModel({512, 512}, 32, 3, "standard");
   const auto plan = DescribePlan(model);
   ASSERT_TRUE(plan.ok()) << plan.status();
   ASSERT_EQ(plan->rings.size(), 2u);

@@ -86,7 +86,7 @@ TEST_P(MatchingTest, WhatWasAddedIsTakenAwayExactly) {
 // Removing templates needs the same residues that adding them gave, so every version must add the
 // same residues. Changing them changes the format of galleries.
 TEST(AddToBlockTest, AddsTheResiduesThatItHasAlwaysAdded) {
-  const Instance instance = MakeRings(testing::RandomModel({8, 8}, 8, 2, "thin"))->matching;
+  const Instance instance = MakeRings(testing::RandomModel({8, 8}, 8, 2, "standard"))->matching;
   const ckks::Context& context = *instance.context;
   TestCsprng rng(Seed{7});
   const ckks::SecretKey secret = *ckks::SecretKey::Generate(context, rng);

@@ -129,8 +129,8 @@ TEST_P(MeanTest, ASumIsFusedAsItsMeanAndErrsNoMoreThanItSays) {
 // Flooding depends on the plan's predicted error (fusion/errors.h): a mean must stay within it. In
 // the other profiles the factors' rounding acts on a sum instead of one sample and dominates.
 TEST(MeanErrorTest, TheFuserOfAMeanErrsAsPredicted) {
-  const std::map<std::string, double> most = {{"compact", 6e-4}, {"thin", 4.6e-4}};
-  for (const char* profile : {"compact", "thin", "flooded"}) {
+  const std::map<std::string, double> most = {{"compact", 6e-4}, {"standard", 4.6e-4}};
+  for (const char* profile : {"compact", "standard", "flooded"}) {
     Model model = testing::RandomModel({512, 512}, 32, 3, profile);
     for (const double agreement : {0.2, 0.6, 1.0}) {
       model.sample_agreement = agreement;

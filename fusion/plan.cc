@@ -224,7 +224,7 @@ absl::StatusOr<FusionPlan> PlanFusion(const Params& params, const Profile& profi
   if (model.gamma > profile.max_gamma) {
     return absl::InvalidArgumentError(absl::StrCat(
         "profile ", profile.name, " takes at most ", profile.max_gamma, " fused dimensions, and ",
-        "the model has ", model.gamma, ": use fewer (--gamma), or profile thin"));
+        "the model has ", model.gamma, ": use fewer (--gamma), or profile standard"));
   }
   FusionPlan plan;
   plan.gamma = model.gamma;

@@ -34,7 +34,7 @@ std::vector<int> Chain(int base, int levels, int bits) {
   return chain;
 }
 
-Profile Thin(Profile profile, double match_scale, uint32_t max_gamma) {
+Profile TwoRings(Profile profile, double match_scale, uint32_t max_gamma) {
   profile.match_scale = match_scale;
   profile.max_gamma = max_gamma;
   return profile;
@@ -69,22 +69,22 @@ absl::StatusOr<Profile> FindAmong(std::span<const Profile> profiles, std::string
 
 const std::vector<Profile>& AllProfiles() {
   static const std::vector<Profile> profiles = {
-      // Base first: base, match, mask, apply, square, s, projection.
+      // Base first: base, match, mask, apply, square, s, projection. The first three and the
+      // fourth, 106 bits in all, are the small ring's: base, match, mask or projection, special.
+      TwoRings(MakeProfile("standard", 8192, {27, 26, 25, 28, 28, 28, 20}, 30, 0x1p28,
+                           "enrolment normalises with degree 2 or 3 in a large ring; 1:N and 1:1 "
+                           "in a small one; 128-bit"),
+               0x1p25, kMaxGamma),
+      // As standard, with two primes for each level: the first six and the seventh, 202 bits in
+      // all, are the small ring's.
+      Flooded(TwoRings(
+          MakeProfile("flooded", 16384, {30, 30, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28},
+                      30, 0x1p56,
+                      "as standard, with levels of two primes: openings are flooded with noise "
+                      "that hides the key's; 128-bit"),
+          0x1p56, kMostFlooded)),
       MakeProfile("compact", 8192, {30, 29, 20, 28, 28, 28, 20}, 30, 0x1p28,
-                  "degree 2 or 3 normalisation, enrolment, 1:N, 1:1; 128-bit"),
-      // The first three and the fourth, 106 bits in all, are the small ring's: base, match, mask or
-      // projection, special.
-      Thin(MakeProfile("thin", 8192, {27, 26, 25, 28, 28, 28, 20}, 30, 0x1p28,
-                       "two rings: enrolment normalises as compact, probes are thin; 128-bit"),
-           0x1p25, kMaxGamma),
-      // As thin, with two primes for each level: the first six and the seventh, 202 bits in all,
-      // are the small ring's.
-      Flooded(
-          Thin(MakeProfile("flooded", 16384,
-                           {30, 30, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28}, 30, 0x1p56,
-                           "as thin, with levels of two primes: openings are flooded with noise "
-                           "that hides the key's; 128-bit"),
-               0x1p56, kMostFlooded)),
+                  "the compact encoding in one ring"),
       MakeProfile("paper", 16384, Chain(30, 8, 28), 30, 0x1p28,
                   "the paper's schedule: dense encoding, hybrid projection, ten primes"),
       MakeProfile("deep", 16384, Chain(30, 12, 29), 30, 0x1p29,
@@ -108,7 +108,7 @@ absl::StatusOr<Profile> FindProfile(std::string_view name) {
 }
 
 absl::StatusOr<Profile> FindModelProfile(std::string_view name) {
-  constexpr size_t kForModels = 3;  // the first three
+  constexpr size_t kForModels = 2;  // the first two
   return FindAmong(std::span(AllProfiles()).first(kForModels), name);
 }
 

@@ -38,10 +38,10 @@ absl::StatusOr<ckks::Params> SwitchingParams(const ckks::Params& enrolment);
 
 // FindProfile: the profile of that name. kInvalidArgument lists the profiles.
 absl::StatusOr<Profile> FindProfile(std::string_view name);
-// AllProfiles: "compact", "thin", "flooded", "paper", "deep", "deepest".
+// AllProfiles: "standard", "flooded", "compact", "paper", "deep", "deepest".
 const std::vector<Profile>& AllProfiles();
 
-// FindModelProfile: the same among the first three, which are for models. The others are for the
+// FindModelProfile: the same among the first two, which are for models. The others are for the
 // paper's methods, which have no key files, gallery or scores.
 absl::StatusOr<Profile> FindModelProfile(std::string_view name);
 

@@ -24,25 +24,25 @@ TEST(ProfileTest, EveryProfileIsSecureByThe2024Table) {
 }
 
 TEST(ProfileTest, AnUnknownNameIsToldThoseThatExist) {
-  EXPECT_THAT(std::string(FindProfile("huge").status().message()), HasSubstr("compact"));
+  EXPECT_THAT(std::string(FindProfile("huge").status().message()), HasSubstr("standard"));
 }
 
-TEST(ProfileTest, ModelsAreTrainedForThree) {
-  for (const char* name : {"compact", "thin", "flooded"}) {
+TEST(ProfileTest, ModelsAreTrainedForTwo) {
+  for (const char* name : {"standard", "flooded"}) {
     EXPECT_TRUE(FindModelProfile(name).ok()) << name;
   }
-  for (const char* name : {"paper", "deep", "deepest", ""}) {
+  for (const char* name : {"compact", "paper", "deep", "deepest", ""}) {
     EXPECT_EQ(FindModelProfile(name).status().message(),
-              absl::StrCat("unknown profile \"", name, "\": choose compact, thin, flooded"));
+              absl::StrCat("unknown profile \"", name, "\": choose standard, flooded"));
   }
 }
 
 // The small ring has fewer coefficients for its primes, and so does the secret of a ring switch.
 TEST(ProfileTest, SmallRingsAreSecureToo) {
-  size_t thin = 0;
+  size_t two = 0;
   for (const Profile& profile : AllProfiles()) {
     if (!profile.thin()) continue;
-    ++thin;
+    ++two;
     const ckks::Params enrolment = *ckks::Params::Create(profile.spec);
     const auto matching = MatchingParams(enrolment);
     ASSERT_TRUE(matching.ok()) << profile.name << ": " << matching.status();
@@ -51,7 +51,7 @@ TEST(ProfileTest, SmallRingsAreSecureToo) {
     EXPECT_TRUE(matching->security().secure_2024_classical()) << profile.name;
     EXPECT_EQ(SwitchingParams(enrolment)->primes(), matching->primes()) << profile.name;
   }
-  EXPECT_EQ(thin, 2u);
+  EXPECT_EQ(two, 2u);
 }
 
 TEST(ProfileTest, OnlyFloodedHasRoomForFloodingInItsScores) {

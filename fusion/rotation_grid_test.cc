@@ -21,7 +21,7 @@ Rings RingsOf(uint32_t gamma, const std::string& profile) {
 }
 
 TEST(RotationGrid, BabiesAndGiantsMakeEveryRotation) {
-  const ckks::Params params = RingsOf(32, "thin").matching.params();
+  const ckks::Params params = RingsOf(32, "standard").matching.params();
   const RotationGrid grid{8, 4};
   EXPECT_EQ(grid.count(), 32u);
   const auto babies = grid.BabyElements(params), giants = grid.GiantElements(params);
@@ -36,7 +36,7 @@ TEST(RotationGrid, BabiesAndGiantsMakeEveryRotation) {
 }
 
 TEST(RotationGrid, OfAMatchHasFewKeys) {
-  const ckks::Params params = RingsOf(32, "thin").matching.params();
+  const ckks::Params params = RingsOf(32, "standard").matching.params();
   for (uint32_t gamma = 1; gamma <= 1024; gamma *= 2) {
     const RotationGrid grid = MatchingGrid(params, gamma);
     EXPECT_EQ(grid.count(), gamma);
@@ -48,7 +48,7 @@ TEST(RotationGrid, OfAMatchHasFewKeys) {
 
 // Keys that are needed anyway are used, and giants cost as many decompositions as there are sums.
 TEST(RotationGrid, OfProductsUsesTheKeysThatAreThere) {
-  const ckks::Params params = RingsOf(32, "thin").matching.params();
+  const ckks::Params params = RingsOf(32, "standard").matching.params();
   const RotationGrid match = MatchingGrid(params, 256);
   KeyNeeds have;
   match.AddNeeds(params, 3, &have);
@@ -85,7 +85,7 @@ TEST(RotationGrid, TheMasksPrimeChangesNoRotation) {
 // Keys grow with the root of the dimension.
 TEST(RotationGrid, KeysOfPlans) {
   const auto keys = [](uint32_t gamma, bool matching) {
-    const Rings rings = RingsOf(gamma, "thin");
+    const Rings rings = RingsOf(gamma, "standard");
     return (matching ? rings.matching : rings.enrolment).plan.keys.galois_keys.size();
   };
   EXPECT_LE(keys(32, true), 21u);

@@ -103,7 +103,7 @@ TEST_F(SamplesTest, WrongRowsAndLabelsAreRefused) {
 
 // A template's scale before normalisation exceeds the encoder's integers.
 TEST(ProjectedSamplesTest, AreEncodedAtEveryScaleThatEnrolmentTakes) {
-  for (const char* profile : {"thin", "flooded"}) {
+  for (const char* profile : {"standard", "flooded"}) {
     const Model model = testing::RandomModel({30, 20}, 16, 3, profile);
     const Instance instance = *MakeInstance(model);
     std::mt19937_64 random(5);

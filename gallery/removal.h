@@ -23,7 +23,7 @@ namespace heft {
 // kExchangeLife: how long the server waits for the key owner's answer, in seconds.
 inline constexpr uint64_t kExchangeLife = 86400;
 // MostRenewedAtOnce: blocks of one exchange: 64, or as many as fit into a request of 256 MiB (25 at
-// 128 dimensions of profile thin, 3 at 1,024). At least two, so that compaction can join them.
+// 128 dimensions of profile standard, 3 at 1,024). At least two, so that compaction can join them.
 size_t MostRenewedAtOnce(const Instance& matching);
 
 // RemovedPlaces: what became of the templates.

@@ -38,7 +38,8 @@ struct RenewalRequest {
   // For each target the moves into it, in any order. No position of a source moves twice.
   std::vector<std::vector<Move>> targets;
 };
-// RenewalSourceBytes: the size of a source in a request: 2.7 MB at 32 dimensions (profile thin).
+// RenewalSourceBytes: the size of a source in a request: 2.7 MB at 32 dimensions (profile
+// standard).
 size_t RenewalSourceBytes(const Instance& matching);
 // The moves of each target are written in the order of Move::to.
 std::vector<uint8_t> SerializeRenewalRequest(const Instance& matching,

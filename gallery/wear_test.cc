@@ -30,7 +30,7 @@ Instance Matching(const char* profile) {
 }
 
 TEST(WearTest, AFullBlockOfSingleAdditionsIsWhatErrorsPredict) {
-  for (const char* profile : {"thin", "compact", "flooded"}) {
+  for (const char* profile : {"standard", "flooded"}) {
     const Instance matching = Matching(profile);
     const WearCosts costs = WearCostsOf(matching);
     const uint32_t positions = 2 * matching.params().slots();
@@ -341,7 +341,7 @@ TEST_P(MillionTest, FillingWhatOthersLeftStaysWithinTheBound) {
   EXPECT_LT(space, 2.2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, MillionTest, ::testing::Values("thin", "compact", "flooded"),
+INSTANTIATE_TEST_SUITE_P(Profiles, MillionTest, ::testing::Values("standard", "flooded"),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

@@ -26,7 +26,7 @@ struct FoldNumber {
 
 // ModelOptions: what a model holds besides the result of its training.
 struct ModelOptions {
-  std::string profile = "thin";
+  std::string profile = "standard";
   const TrainResult* exact = nullptr;  // trained with exact normalisation on the same data
   const Decisions* decisions = nullptr;
   std::optional<FoldNumber> fold = {};

@@ -33,7 +33,7 @@ TEST(TrainedModel, HoldsWhatTheTrainingFound) {
   decisions.tables = {{3, {{0.1, 0.5, 0.2, 400}}, {}, {{8, -4}}}, {1, {{0.1, 0.25, 0.3, 400}}}};
   decisions.sample_agreement = 0.75;
   decisions.summary["fusion"] = "won";
-  const auto model = MakeModel(dataset, *aware, {"compact", &*aware, &decisions, fold});
+  const auto model = MakeModel(dataset, *aware, {"standard", &*aware, &decisions, fold});
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->gamma, 8u);
   EXPECT_EQ(model->modalities.size(), 2u);
@@ -53,9 +53,9 @@ TEST(TrainedModel, HoldsWhatTheTrainingFound) {
 TEST(TrainedModel, RefusesAFormThatNoProfileEvaluates) {
   const Dataset dataset = SmallDataset();
   TrainOptions options = FewSteps();
-  EXPECT_TRUE(CheckEvaluable(dataset, options, "compact").ok());
+  EXPECT_TRUE(CheckEvaluable(dataset, options, "standard").ok());
   options.degree = 9;
-  EXPECT_FALSE(CheckEvaluable(dataset, options, "compact").ok());
+  EXPECT_FALSE(CheckEvaluable(dataset, options, "standard").ok());
   EXPECT_FALSE(CheckEvaluable(dataset, FewSteps(), "no such profile").ok());
 }
 

@@ -29,7 +29,7 @@ std::vector<BlockView> ViewsOf(std::span<const PinnedBlock> blocks) {
 }
 
 // ProbesAPass: identified together: 64, or as many as take 1 GiB: 2 MB each at 32 dimensions of
-// profile thin, 4 MB from 64 on.
+// profile standard, 4 MB from 64 on.
 size_t ProbesAPass(const Instance& matching) {
   constexpr size_t kMost = 64, kBytes = size_t{1} << 30;
   const size_t probe =

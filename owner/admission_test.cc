@@ -74,7 +74,7 @@ class AdmissionTest : public testing::RolesTest {
   Bytes Pending() const { return *server_->Pending(Open()); }
   // Who comes first for a person's probe, or nothing.
   std::string First(uint64_t person) const {
-    const auto reply = server_->Identify(Open(), Files(person, "", ProbeUse()));
+    const auto reply = server_->Identify(Open(), Files(person, "", SampleUse::kIdentification));
     EXPECT_TRUE(reply.ok()) << reply.status();
     const auto decision = owner_->Decide(*reply, "reply", 0.9);
     EXPECT_TRUE(decision.ok()) << decision.status();
@@ -147,7 +147,7 @@ TEST_P(AdmissionTest, MetadataAndConditionsAreChecked) {
   ASSERT_TRUE(Admit(folder_).ok());
   ProbeOptions options;
   options.where = {{"site", {}}};
-  EXPECT_EQ(server_->Identify(Open(), Files(1, "", ProbeUse()), options).status().code(),
+  EXPECT_EQ(server_->Identify(Open(), Files(1, "", SampleUse::kIdentification), options).status().code(),
             StatusCode::kInvalidArgument);
   options.where = {{"site", {"berlin"}}};
   EXPECT_EQ(server_->Verify(Open(), Files(1, ""), "ann", options).status().code(),
@@ -157,7 +157,6 @@ TEST_P(AdmissionTest, MetadataAndConditionsAreChecked) {
 
 // Attack: a template that is longer than 1 stands first for other people's probes.
 TEST_P(AdmissionTest, LongTemplatesAreRejectedAndGone) {
-  if (!thin()) GTEST_SKIP() << "clients fuse under two rings alone";
   for (const double length : {2.0, 1.2, 0.5, 30.0}) {
     ASSERT_TRUE(Bring(Fused(length, "mallory" + std::to_string(length))).ok()) << length;
   }
@@ -183,7 +182,6 @@ TEST_P(AdmissionTest, LongTemplatesAreRejectedAndGone) {
 
 // A model that does not fit new people: all of their templates have one cause, said once.
 TEST_P(AdmissionTest, ShortTemplatesOfManyPeopleAreOneGroup) {
-  if (!thin()) GTEST_SKIP() << "clients fuse under two rings alone";
   for (const char* name : {"ann", "bob", "cyd"}) ASSERT_TRUE(Bring(Fused(0.6, name)).ok());
   ASSERT_TRUE(Bring(Fused(1, "dan")).ok());
   const auto done = owner_->Admit(Pending(), "pending", {.reject = {"dan"}});
@@ -324,7 +322,6 @@ TEST_P(AdmissionTest, AContestedNameKeepsItsEnrolmentWaiting) {
 
 // Attack: garbage under a new name. It is no claim, so the person does not wait for a choice.
 TEST_P(AdmissionTest, WhatIsUnsoundContestsNoName) {
-  if (!thin()) GTEST_SKIP() << "clients fuse under two rings alone";
   ASSERT_TRUE(Bring(Fused(2, "ann")).ok());
   ASSERT_TRUE(Bring(Files(1, "ann")).ok());
   const auto done = Admit(folder_);
@@ -491,7 +488,7 @@ TEST(AuthorisedActTest, HasAName) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, AdmissionTest, ::testing::Values("thin", "compact"));
+INSTANTIATE_TEST_SUITE_P(Profiles, AdmissionTest, ::testing::Values("standard"));
 
 }  // namespace
 }  // namespace heft

@@ -35,7 +35,7 @@ class AuditTest : public testing::RolesTest {
     ASSERT_TRUE(MakeAuditKey(folder_).ok());
   }
   std::vector<SampleFile> Probe(uint64_t person, bool identify) const {
-    return Files(person, "probe", identify ? ProbeUse() : SampleUse::kEnrolment);
+    return Files(person, "probe", identify ? SampleUse::kIdentification : SampleUse::kEnrolment);
   }
   void Enrol(const std::string& folder,
              const std::vector<std::pair<uint64_t, std::string>>& people) const {
@@ -126,7 +126,7 @@ TEST_P(AuditTest, EveryRowOfABatch) {
       rows.insert(rows.end(), v.begin(), v.end());
     }
     Samples samples = {model_.modalities[m].name, rows};
-    samples.use = thin() ? SampleUse::kIdentification : SampleUse::kEnrolment;
+    samples.use = SampleUse::kIdentification;
     files.push_back({*client_->Encrypt(samples), "samples"});
   }
   size_t replies = 0;
@@ -447,7 +447,7 @@ TEST_P(AuditTest, ARelabelledReplyIsRefused) {
   EXPECT_THAT(owner_->Open(reply, "reply").status().message(), HasSubstr("than it is signed for"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, AuditTest, ::testing::Values("thin", "compact"));
+INSTANTIATE_TEST_SUITE_P(Profiles, AuditTest, ::testing::Values("standard"));
 
 }  // namespace
 }  // namespace heft

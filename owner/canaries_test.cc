@@ -46,7 +46,7 @@ class CanariesTest : public testing::RolesTest {
   }
   Bytes Identify(const CanarySet::Person& probe, const std::string& folder,
                  const ProbeOptions& options = {}) const {
-    return *server_->Identify(*Gallery::Open(folder), Files(probe, ProbeUse()), options);
+    return *server_->Identify(*Gallery::Open(folder), Files(probe, SampleUse::kIdentification), options);
   }
   EncryptedScores Parse(const Bytes& reply) const {
     return *ParseScores(*Inside::Of(*server_).instance().context, reply, "reply");
@@ -288,7 +288,7 @@ TEST(CanaryFilesTest, StayWithTheKeyAndItsHeir) {
   EXPECT_EQ(KeyOwner::Load(model, set->secret_key).status().code(), absl::StatusCode::kDataLoss);
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, CanariesTest, ::testing::Values("thin", "compact", "flooded"));
+INSTANTIATE_TEST_SUITE_P(Profiles, CanariesTest, ::testing::Values("standard", "flooded"));
 
 }  // namespace
 }  // namespace heft

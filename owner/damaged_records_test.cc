@@ -62,7 +62,8 @@ class DamagedRecordsTest : public testing::RolesTest {
     return Newest().At(Newest().Find(name)->places.at(0))->entry;
   }
   bool Finds(uint64_t person, const std::string& name) const {
-    const auto reply = server_->Identify(*Gallery::Open(folder_), Files(person, "", ProbeUse()));
+    const auto reply =
+        server_->Identify(*Gallery::Open(folder_), Files(person, "", SampleUse::kIdentification));
     EXPECT_TRUE(reply.ok()) << reply.status();
     const auto decision = roles_.NewOwner().Decide(*reply, "reply", 0.9);
     return decision.ok() && decision->identity == name;
@@ -296,7 +297,7 @@ TEST_P(DamagedRecordsTest, LostKeysAreNotReplaced) {
   EXPECT_NE(made->public_key(), known);
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, DamagedRecordsTest, ::testing::Values("thin"));
+INSTANTIATE_TEST_SUITE_P(Profiles, DamagedRecordsTest, ::testing::Values("standard"));
 
 }  // namespace
 }  // namespace heft

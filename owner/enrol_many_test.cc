@@ -47,7 +47,7 @@ class EnrolManyTest : public testing::RolesTest {
     return options;
   }
   std::string First(uint64_t person) const {
-    const auto files = Encrypt({Vector(0, person), Vector(1, person)}, "", ProbeUse());
+    const auto files = Encrypt({Vector(0, person), Vector(1, person)}, "", SampleUse::kIdentification);
     const auto reply = roles_.server.Identify(*Gallery::Open(folder_), files);
     EXPECT_TRUE(reply.ok()) << reply.status();
     const auto decision = owner_->Decide(*reply, "reply", 0.9);
@@ -151,7 +151,7 @@ TEST_P(EnrolManyTest, SaysWhatIsWrong) {
   EXPECT_THAT(std::string(Enrol(beyond).status().message()), HasSubstr("row 3 of 3"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, EnrolManyTest, ::testing::Values("thin", "compact"));
+INSTANTIATE_TEST_SUITE_P(Profiles, EnrolManyTest, ::testing::Values("standard"));
 
 }  // namespace
 }  // namespace heft

@@ -101,13 +101,13 @@ void ExpectSame(const ckks::EvaluationKeys& parsed, const ckks::EvaluationKeys& 
 
 TEST_P(ExpandedKeysTest, RepliesAreThoseOfParsedKeysBitForBit) {
   Make(evaluation_);
-  if (thin()) Make(enrolment_);
+  Make(enrolment_);
   const auto mapped_evaluation = Open(evaluation_);
   const auto mapped_enrolment = Open(enrolment_);
   const auto parsed =
-      Server::Impl::CreateFrom(model_, EvaluationBytes(), thin() ? EnrolmentBytes() : KeyFile());
+      Server::Impl::CreateFrom(model_, EvaluationBytes(), EnrolmentBytes());
   const auto mapped = Server::Impl::CreateFrom(model_, Mapped(mapped_evaluation),
-                                               thin() ? Mapped(mapped_enrolment) : KeyFile());
+                                               Mapped(mapped_enrolment));
   ASSERT_TRUE(parsed.ok() && mapped.ok()) << parsed.status() << mapped.status();
   const Server::Impl &a = **parsed, &b = **mapped;
   ExpectSame(a.keys(), b.keys());
@@ -124,7 +124,7 @@ TEST_P(ExpandedKeysTest, RepliesAreThoseOfParsedKeysBitForBit) {
     EXPECT_TRUE(scores.ok()) << scores.status();
     return SerializeScores(*a.instance().context, *scores);
   };
-  const SampleSet probe = *a.Read(Files(1, "", ProbeUse()));
+  const SampleSet probe = *a.Read(Files(1, "", SampleUse::kIdentification));
   const SampleSet claim = *a.Read(Files(2, ""));
   Draw draw = *a.NewDraw(Inside::Of(gallery));
   EXPECT_EQ(serialize(a.IdentifyAs(Inside::Of(gallery), probe, {}, draw)),
@@ -153,7 +153,6 @@ TEST_P(ExpandedKeysTest, AServerKeepsItsKeysWhateverBecomesOfTheFile) {
 }
 
 TEST_P(ExpandedKeysTest, MappedAndParsedKeysGoTogether) {
-  if (!thin()) GTEST_SKIP() << "one file of keys";
   Make(evaluation_);
   Make(enrolment_);
   const auto evaluation = Open(evaluation_), enrolment = Open(enrolment_);
@@ -166,13 +165,12 @@ TEST_P(ExpandedKeysTest, WhatDoesNotBelongTogetherIsRefused) {
   const auto evaluation = Open(evaluation_);
   const auto code = [](const absl::StatusOr<Server>& server) { return server.status().code(); };
   // Of another profile; of a larger dimension, which needs more keys.
-  const std::string other = thin() ? "compact" : "thin";
+  const std::string other = "flooded";
   EXPECT_EQ(code(Server::CreateFrom(testing::PublicRoles::Of(other).model, Mapped(evaluation))),
             StatusCode::kFailedPrecondition);
   EXPECT_EQ(code(Server::CreateFrom(testing::RandomModel({40, 24}, 64, 3, GetParam()),
                                     Mapped(evaluation))),
             StatusCode::kFailedPrecondition);
-  if (!thin()) return;
   Make(enrolment_);
   const auto enrolment = Open(enrolment_);
   EXPECT_EQ(code(Server::CreateFrom(model_, Mapped(enrolment))), StatusCode::kFailedPrecondition);
@@ -339,12 +337,10 @@ TEST_P(ExpandedKeysTest, MakeRefusesWhatAServerWould) {
   damaged[1000] ^= 1;
   EXPECT_EQ(make(damaged), StatusCode::kDataLoss);
   damaged = keys_.enrolment;
-  if (thin()) {
-    damaged[1000] ^= 1;
-    EXPECT_EQ(make(damaged), StatusCode::kDataLoss);
-    EXPECT_EQ(make(SealEnvelope("ENRK", 1, {})), StatusCode::kDataLoss);
-  }
-  const std::string other = thin() ? "compact" : "thin";
+  damaged[1000] ^= 1;
+  EXPECT_EQ(make(damaged), StatusCode::kDataLoss);
+  EXPECT_EQ(make(SealEnvelope("ENRK", 1, {})), StatusCode::kDataLoss);
+  const std::string other = "flooded";
   EXPECT_EQ(make(KeyBytes::Of(other).evaluation), StatusCode::kFailedPrecondition);
   EXPECT_FALSE(FileExists(Out(evaluation_)));
   std::filesystem::remove(evaluation_);
@@ -352,7 +348,7 @@ TEST_P(ExpandedKeysTest, MakeRefusesWhatAServerWould) {
             StatusCode::kNotFound);
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, ExpandedKeysTest, ::testing::Values("thin", "compact"));
+INSTANTIATE_TEST_SUITE_P(Profiles, ExpandedKeysTest, ::testing::Values("standard"));
 
 }  // namespace
 }  // namespace heft

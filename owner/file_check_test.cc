@@ -40,10 +40,10 @@ TEST_P(FileCheckTest, EachIsTakenForWhatItIs) {
   using Roles = std::set<FileRole>;
   const Bytes enrolling = Files(1, "ann")[0].bytes;
   EXPECT_EQ(TakenAs(enrolling),
-            thin() ? Roles({FileRole::kSample}) : Roles({FileRole::kSample, FileRole::kProbe}));
-  const std::vector<SampleFile> probe = Files(1, "", ProbeUse());
+            Roles({FileRole::kSample}));
+  const std::vector<SampleFile> probe = Files(1, "", SampleUse::kIdentification);
   EXPECT_TRUE(TakenAs(probe[0].bytes).contains(FileRole::kProbe));
-  EXPECT_EQ(TakenAs(probe[0].bytes).contains(FileRole::kSample), !thin());
+  EXPECT_EQ(TakenAs(probe[0].bytes).contains(FileRole::kSample), false);
 
   const SigningKey key = *SigningKey::Generate();
   const Bytes model = model_.Serialize();
@@ -65,7 +65,6 @@ TEST_P(FileCheckTest, EachIsTakenForWhatItIs) {
 }
 
 TEST_P(FileCheckTest, WhatItsClientHasFused) {
-  if (!thin()) GTEST_SKIP() << "two rings alone";
   const std::vector<float> face = Vector(0, 1), voice = Vector(1, 1);
   const auto fused = [&](SampleUse use) {
     const Samples both[] = {{.modality = model_.modalities[0].name, .values = face, .use = use},
@@ -87,7 +86,7 @@ TEST_P(FileCheckTest, DamagedFilesAreNone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, FileCheckTest, ::testing::Values("thin", "compact"));
+INSTANTIATE_TEST_SUITE_P(Profiles, FileCheckTest, ::testing::Values("standard"));
 
 }  // namespace
 }  // namespace heft

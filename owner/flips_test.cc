@@ -154,8 +154,9 @@ class FlipsTest : public testing::RolesTest {
       const std::string who = Other(some, touched);
       if (who.empty()) continue;
       HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(folder));
-      HEFT_ASSIGN_OR_RETURN(const auto reply,
-                            server_->Identify(gallery, Files(Number(who), "", ProbeUse())));
+      HEFT_ASSIGN_OR_RETURN(
+          const auto reply,
+          server_->Identify(gallery, Files(Number(who), "", SampleUse::kIdentification)));
       HEFT_ASSIGN_OR_RETURN(const Decision decision, owner.Decide(reply, "reply", 0.9));
       if (decision.identity != who) return absl::InternalError(who + " is not found");
     }
@@ -212,7 +213,7 @@ TEST_P(FlipsTest, NobodyElseIsStopped) {
             << " stopped somebody else, " << intact_after << " mended by compact\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, FlipsTest, ::testing::Values("thin"));
+INSTANTIATE_TEST_SUITE_P(Profiles, FlipsTest, ::testing::Values("standard"));
 
 }  // namespace
 }  // namespace heft

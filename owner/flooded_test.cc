@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Profile flooded through the public classes: all that profile thin does, with openings that are
-// flooded, as much as the formula says and as long as its number of openings lasts.
+// Profile flooded through the public classes: all that profile standard does, with openings that
+// are flooded, as much as the formula says and as long as its number of openings lasts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -39,7 +39,7 @@ class IdentifySignedTest : public testing::RolesTest {
     ASSERT_TRUE(trust_.Add(Role::kServer, "matcher", key_.public_key()).ok());
   }
   std::vector<SampleFile> Probe(uint64_t person) const {
-    return Files(person, "probe", ProbeUse());
+    return Files(person, "probe", SampleUse::kIdentification);
   }
   ReplySigner SignerOf(const Request& request) const {
     return {.key = &key_, .request = &request, .audience = owner_->Signer()->public_key()};
@@ -180,7 +180,7 @@ TEST_P(IdentifySignedTest, NothingIsSignedOfAnEarlierState) {
   RegisterScheme(kPostgresScheme, nullptr);
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, IdentifySignedTest, ::testing::Values("compact", "thin"));
+INSTANTIATE_TEST_SUITE_P(Profiles, IdentifySignedTest, ::testing::Values("standard"));
 
 }  // namespace
 }  // namespace heft

@@ -442,7 +442,7 @@ TEST_F(KeyOwnerTest, NoMoreIsPublishedThanAskedFor) {
   EXPECT_EQ(owner.Open(reply(), "reply", {}, 100)->candidates.size(), 12u);
 }
 
-// What SECURITY.md says of profile thin, whose scores are of 4096 coefficients.
+// What SECURITY.md says of profile standard, whose scores are of 4096 coefficients.
 TEST(KeyUnitsTest, AScoreTellsABitAndADecisionNearlyNothing) {
   EXPECT_EQ(MostKeyUnits(4096), 6492 * kKeyUnits);
   EXPECT_EQ(KeyUnits(/*decision=*/false, 2e-4), kKeyUnits);
@@ -450,7 +450,7 @@ TEST(KeyUnitsTest, AScoreTellsABitAndADecisionNearlyNothing) {
   EXPECT_GT(KeyUnits(/*decision=*/false, 1e-3), 2 * kKeyUnits) << "of a larger error, more";
   EXPECT_GT(KeyUnits(/*decision=*/true, 1e-3), 10u);
   for (const uint32_t gamma : {32, 256}) {
-    const Rings rings = *MakeRings(testing::RandomModel({gamma, 96}, gamma, 3, "thin"));
+    const Rings rings = *MakeRings(testing::RandomModel({gamma, 96}, gamma, 3, "standard"));
     for (const bool verification : {false, true}) {
       const double error = ScoreError(rings.matching.params(), rings.matching.plan, verification);
       EXPECT_NEAR(KeyUnits(/*decision=*/true, error), verification ? 9 : 13, 1) << error;

@@ -34,7 +34,7 @@ class LoadedKeysTest : public ::testing::Test {
     return Server::CreateFrom(roles_.model, keys.view()).ok();
   }
 
-  const testing::PublicRoles& roles_ = testing::PublicRoles::Of("compact");
+  const testing::PublicRoles& roles_ = testing::PublicRoles::Of("standard");
   const testing::TemporaryFolder folder_;
   const std::string path_ = folder_ / "evaluation.keys";
   const std::string beside_ = path_ + ".expanded";

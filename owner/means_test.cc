@@ -62,8 +62,6 @@ class MeansTest : public ::testing::TestWithParam<const char*> {
     average_.average = true;
   }
   static void TearDownTestSuite() { worlds_.clear(); }
-  bool thin() const { return std::string(GetParam()) != "compact"; }
-  SampleUse ProbeUse() const { return thin() ? SampleUse::kIdentification : SampleUse::kEnrolment; }
 
   std::vector<double> Unit(size_t modality, uint64_t person, uint64_t capture) const {
     std::mt19937_64 of(person * 2 + modality), noise(person * 1000 + capture * 2 + modality + 7);
@@ -90,7 +88,7 @@ class MeansTest : public ::testing::TestWithParam<const char*> {
     return z;
   }
   double Expected(const Rows& probe, const Rows& enrolled) const {
-    return testing::Dot(Template(probe, thin()), Template(enrolled));
+    return testing::Dot(Template(probe, true), Template(enrolled));
   }
 
   // A file of each modality, labelled "person N" where `labelled`.
@@ -160,7 +158,8 @@ TEST_P(MeansTest, SamplesOfAnIdentityBecomeOneTemplate) {
   Enrol({{1, 0}, {2, 0}, {1, 1}, {1, 2}});  // three of one, one of another
   ASSERT_EQ(OpenGallery().size(), 2u);
   const Rows probe = {{1, 9}};
-  const auto found = Open(server_->Identify(OpenGallery(), Files(probe, false, ProbeUse())));
+  const auto found =
+      Open(server_->Identify(OpenGallery(), Files(probe, false, SampleUse::kIdentification)));
   ASSERT_EQ(found.size(), 2u);
   EXPECT_NEAR(found.at(Name(1)), Expected(probe, ann), kTolerance);
   EXPECT_NEAR(found.at(Name(2)), Expected(probe, bob), kTolerance);
@@ -173,8 +172,8 @@ TEST_P(MeansTest, SamplesOfAProbeAreOneProbe) {
   const Rows probe = {{1, 6}, {1, 7}, {1, 8}, {1, 9}};
   ProbeOptions options;
   options.average = true;
-  const auto found =
-      Open(server_->Identify(OpenGallery(), Files(probe, true, ProbeUse()), options));
+  const auto found = Open(
+      server_->Identify(OpenGallery(), Files(probe, true, SampleUse::kIdentification), options));
   ASSERT_EQ(found.size(), 2u);
   EXPECT_NEAR(found.at(Name(1)), Expected(probe, {{1, 0}, {1, 1}}), kTolerance);
   EXPECT_NEAR(found.at(Name(2)), Expected(probe, {{2, 0}, {2, 1}}), kTolerance);
@@ -182,7 +181,8 @@ TEST_P(MeansTest, SamplesOfAProbeAreOneProbe) {
   EXPECT_NEAR(verified.at(Name(1)), Expected(probe, {{1, 0}, {1, 1}}), kTolerance);
   // One is itself.
   const Rows one = {{1, 6}};
-  const auto alone = Open(server_->Identify(OpenGallery(), Files(one, true, ProbeUse()), options));
+  const auto alone =
+      Open(server_->Identify(OpenGallery(), Files(one, true, SampleUse::kIdentification), options));
   EXPECT_NEAR(alone.at(Name(1)), Expected(one, {{1, 0}, {1, 1}}), kTolerance);
 }
 
@@ -195,12 +195,11 @@ TEST_P(MeansTest, TheClientTakesTheSameMean) {
   ASSERT_TRUE(testing::EnrolNow(*server_, *owner_, folder_, files).ok());
   ASSERT_EQ(OpenGallery().size(), 3u);
   const Rows probe = {{1, 8}, {1, 9}};
-  const auto found =
-      Open(server_->Identify(OpenGallery(), Files(probe, false, ProbeUse(), /*average=*/true)));
+  const auto found = Open(server_->Identify(
+      OpenGallery(), Files(probe, false, SampleUse::kIdentification, /*average=*/true)));
   EXPECT_NEAR(found.at(Name(1)), Expected(probe, ann), kTolerance);
   EXPECT_NEAR(found.at(Name(2)), Expected(probe, {{2, 0}, {2, 1}}), kTolerance);
   EXPECT_NEAR(found.at(Name(3)), Expected(probe, {{3, 0}}), kTolerance);
-  if (!thin()) return;
   // What the client has projected, or fused: of length 1 exactly.
   for (const SampleEncoding encoding : {SampleEncoding::kPartial, SampleEncoding::kFused}) {
     const uint64_t person = encoding == SampleEncoding::kFused ? 5 : 4;
@@ -208,8 +207,8 @@ TEST_P(MeansTest, TheClientTakesTheSameMean) {
     files = Files(rows, true, SampleUse::kEnrolment, true, encoding);
     ASSERT_TRUE(testing::EnrolNow(*server_, *owner_, folder_, files).ok());
     const Rows asked = {{person, 8}, {person, 9}};
-    const auto scores =
-        Open(server_->Identify(OpenGallery(), Files(asked, false, ProbeUse(), true, encoding)));
+    const auto scores = Open(server_->Identify(
+        OpenGallery(), Files(asked, false, SampleUse::kIdentification, true, encoding)));
     const auto z = Template(rows, encoding == SampleEncoding::kFused);
     EXPECT_NEAR(scores.at(Name(person)), testing::Dot(Template(asked, true), z), kTolerance);
   }
@@ -273,20 +272,19 @@ TEST_P(MeansTest, WhatHasNoMeanIsRefused) {
   EnrolOptions both = average_;
   both.all_pairs = true;
   EXPECT_EQ(Bring(Files({{1, 0}, {1, 1}}), both), StatusCode::kInvalidArgument);
-  if (thin()) {
-    const auto fused =
-        Files({{1, 0}, {1, 1}}, true, SampleUse::kEnrolment, false, SampleEncoding::kFused);
-    EXPECT_EQ(Bring(fused, average_), StatusCode::kInvalidArgument);
-  }
+  const auto fused =
+      Files({{1, 0}, {1, 1}}, true, SampleUse::kEnrolment, false, SampleEncoding::kFused);
+  EXPECT_EQ(Bring(fused, average_), StatusCode::kInvalidArgument);
   Enrol({{1, 0}, {1, 1}});
   ProbeOptions options;
   options.average = true;
-  const auto mixed = Files({{1, 5}, {2, 5}}, true, ProbeUse());
+  const auto mixed = Files({{1, 5}, {2, 5}}, true, SampleUse::kIdentification);
   EXPECT_EQ(server_->Identify(OpenGallery(), mixed, options).status().code(),
             StatusCode::kInvalidArgument);
-  EXPECT_EQ(
-      server_->Identify(OpenGallery(), Files(many, true, ProbeUse()), options).status().code(),
-      StatusCode::kInvalidArgument);
+  EXPECT_EQ(server_->Identify(OpenGallery(), Files(many, true, SampleUse::kIdentification), options)
+                .status()
+                .code(),
+            StatusCode::kInvalidArgument);
   EXPECT_EQ(server_
                 ->IdentifyAll(OpenGallery(), mixed, options,
                               [](size_t, std::span<const uint8_t>) { return absl::OkStatus(); })
@@ -319,7 +317,8 @@ TEST_P(MeansTest, AReplyToAMeanIsMadeAgainBitForBit) {
   ProbeOptions options;
   options.average = true;
   for (const bool identify : {true, false}) {
-    const auto files = Files({{1, 5}, {1, 6}}, true, identify ? ProbeUse() : SampleUse::kEnrolment);
+    const auto files = Files({{1, 5}, {1, 6}}, true,
+                             identify ? SampleUse::kIdentification : SampleUse::kEnrolment);
     const auto scores = identify ? server_->Identify(OpenGallery(), files, options)
                                  : server_->Verify(OpenGallery(), files, Name(1), options);
     ASSERT_TRUE(scores.ok()) << scores.status();
@@ -335,7 +334,7 @@ TEST_P(MeansTest, AReplyToAMeanIsMadeAgainBitForBit) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, MeansTest, ::testing::Values("compact", "thin", "flooded"),
+INSTANTIATE_TEST_SUITE_P(Profiles, MeansTest, ::testing::Values("standard", "flooded"),
                          [](const auto& profile) { return std::string(profile.param); });
 
 }  // namespace

@@ -88,7 +88,7 @@ TEST_P(AnswersTest, AreToWhatWasAskedOfThatGallery) {
   ASSERT_TRUE(testing::AdmitAll(*server_, roles_.NewOwner(), gallery).ok());
   const SigningKey key = *SigningKey::Generate();
   const Gallery opened = *Gallery::Open(gallery);
-  const std::vector<SampleFile> probe = Files(1, "door", ProbeUse());
+  const std::vector<SampleFile> probe = Files(1, "door", SampleUse::kIdentification);
   const auto scores = server_->Identify(opened, probe);
   ASSERT_TRUE(scores.ok()) << scores.status();
   const auto reply = SignReply(key, opened, *ReadRequest(probe, nullptr, {}), 0, {}, *scores);
@@ -108,11 +108,11 @@ TEST_P(AnswersTest, AreToWhatWasAskedOfThatGallery) {
             absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(why({std::nullopt, probe, 1}), HasSubstr("answers another request than row 1 of "));
   EXPECT_THAT(why({std::nullopt, probe, kAllRows}), HasSubstr("than the mean of "));
-  EXPECT_THAT(why({std::nullopt, Files(2, "door", ProbeUse()), 0}), HasSubstr("another request"));
+  EXPECT_THAT(why({std::nullopt, Files(2, "door", SampleUse::kIdentification), 0}), HasSubstr("another request"));
   const ReplyFile bare = {*scores, "bare.ct"};
   EXPECT_FALSE(CheckAnswer({{&bare, 1}}, {opened.id()}).ok()) << "it says nothing of itself";
 }
-INSTANTIATE_TEST_SUITE_P(Profiles, AnswersTest, ::testing::Values("thin"));
+INSTANTIATE_TEST_SUITE_P(Profiles, AnswersTest, ::testing::Values("standard"));
 
 TEST_P(AnswersTest, SeveralRepliesAreThoseOfBuckets) {
   const ReplyFile files[2] = {};

@@ -458,7 +458,7 @@ TEST_F(RekeyTest, KeyFilesNoticeDamageAndOtherParameters) {
                 .status()
                 .code(),
             absl::StatusCode::kDataLoss);
-  const ckks::Context other(*ckks::Params::Create(FindProfile("thin")->spec));
+  const ckks::Context other(*ckks::Params::Create(FindProfile("standard")->spec));
   EXPECT_EQ(ParseRekeyingKey(other, good, "other").status().code(),
             absl::StatusCode::kFailedPrecondition);
 }

@@ -203,7 +203,7 @@ TEST_P(RenewTest, TakesRequestsOfServersAlone) {
   EXPECT_EQ(code(*SigningKey::Generate(), Role::kServer, {3}), StatusCode::kFailedPrecondition);
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, RenewTest, ::testing::Values("thin", "compact", "flooded"),
+INSTANTIATE_TEST_SUITE_P(Profiles, RenewTest, ::testing::Values("standard", "flooded"),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

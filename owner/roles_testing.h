@@ -47,11 +47,9 @@ struct PublicRoles {
     };
     auto journal = *QueryJournal::InMemory(limits);
     auto enrolment = copy(rings.enrolment, keys.enrolment);
-    return keys.small
-               ? *KeyOwner::Impl::Own(
-                     model, SecretKeys(std::move(enrolment), copy(rings.matching, *keys.small)),
-                     std::move(journal))
-               : *KeyOwner::Impl::Own(model, SecretKeys(std::move(enrolment)), std::move(journal));
+    return *KeyOwner::Impl::Own(model,
+                                SecretKeys(std::move(enrolment), copy(rings.matching, *keys.small)),
+                                std::move(journal));
   }
 
   const Model model;
@@ -67,9 +65,6 @@ class RolesTest : public ::testing::TestWithParam<const char*> {
       : roles_(PublicRoles::Of(GetParam())),
         owner_(std::make_unique<KeyOwner>(roles_.NewOwner(limits))) {}
 
-  bool thin() const { return std::string(GetParam()) != "compact"; }
-  // What identifications take of the profile.
-  SampleUse ProbeUse() const { return thin() ? SampleUse::kIdentification : SampleUse::kEnrolment; }
   std::vector<float> Vector(size_t modality, uint64_t person) const {
     std::mt19937_64 random(person * 2 + modality);
     const auto unit = RandomUnit(model_.modalities[modality].dimension, random);

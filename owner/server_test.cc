@@ -217,7 +217,7 @@ TEST_F(ServerTest, OtherModelKeyOrParametersAreRefused) {
   EXPECT_EQ(Code(wrong.Open(SerializeScores(*instance_->context, *scores), "scores")),
             absl::StatusCode::kFailedPrecondition);
 
-  const ckks::Context thin(*ckks::Params::Create(FindProfile("thin")->spec));
+  const ckks::Context thin(*ckks::Params::Create(FindProfile("standard")->spec));
   EXPECT_EQ(Code(ParseEvaluationKeys(thin, *evaluation_, "keys")),
             absl::StatusCode::kFailedPrecondition);
 }

@@ -106,7 +106,7 @@ TEST_P(ServingTest, ARequestIsAnsweredOnce) {
 
   ASSERT_TRUE(Admit(folder_).ok());
   const Gallery gallery = *Gallery::Open(folder_);
-  const auto probe = Asking(1, "", ProbeUse());
+  const auto probe = Asking(1, "", SampleUse::kIdentification);
   const auto question = IncomingRequest::Read(server, key, probe, RowOf({}));
   ASSERT_TRUE(question.ok()) << question.status();
   ASSERT_TRUE(question->Take(folder_).ok());
@@ -137,7 +137,7 @@ TEST_P(ServingTest, NothingIsEnrolledUntilItIsTaken) {
 // Where clients are listed.
 TEST_P(ServingTest, WhoIsNotListedAsksNothing) {
   const TrustedServer server = Serve();
-  const auto plain = Files(1, "", ProbeUse());
+  const auto plain = Files(1, "", SampleUse::kIdentification);
   EXPECT_THAT(IncomingRequest::Read(server, nullptr, plain, 0).status().message(),
               HasSubstr("not signed"));
   const TrustedServer open = *TrustedServer::Create(model_, std::nullopt, *Check(nullptr));
@@ -168,7 +168,7 @@ TEST_P(ServingTest, AQuestionIsLookedAtBeforeItIsTaken) {
   EXPECT_THAT(why(question), HasSubstr("not both"));
   EXPECT_EQ(taken, 0u);
 }
-INSTANTIATE_TEST_SUITE_P(Profiles, ServingTest, ::testing::Values("thin", "compact"));
+INSTANTIATE_TEST_SUITE_P(Profiles, ServingTest, ::testing::Values("standard"));
 
 }  // namespace
 }  // namespace heft

@@ -371,7 +371,7 @@ TEST_F(SharedKeyTest, OwnersCheckTheCeremony) {
   EXPECT_EQ(MakeSharedKeySet(*model_, folder / "x", 2, 3).status().code(),
             StatusCode::kInvalidArgument);
   EXPECT_THAT(
-      Why(MakeSharedKeySet(testing::RandomModel({16}, 16, 3, "thin"), folder / "x", 2, 2).status(),
+      Why(MakeSharedKeySet(testing::RandomModel({16}, 16, 3, "standard"), folder / "x", 2, 2).status(),
           StatusCode::kFailedPrecondition),
       HasSubstr("--profile flooded"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Short replies of profile thin: which are sent, which are opened, and which are refused.
+// Short replies of profile standard: which are sent, which are opened, and which are refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using Bytes = std::vector<uint8_t>;
 class ShortRepliesTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    model_ = new Model(testing::RandomModel({40}, 16, 2, "thin"));
+    model_ = new Model(testing::RandomModel({40}, 16, 2, "standard"));
     rings_ = new Rings(*MakeRings(*model_));
     owner_ = new KeyOwner(*KeyOwner::Generate(*model_));
     ASSERT_TRUE(owner_->SetBudget({1000000, 1000000, 1000000000, 1000000}).ok());

@@ -66,7 +66,7 @@ class WholeTest : public testing::RolesTest {
             const SignerKey& client = {7}) const {
     return Sign(gallery, files, *server_->Identify(*Gallery::Open(gallery), files), client);
   }
-  std::vector<SampleFile> Probe(uint64_t seed) const { return Files(seed, "probe", ProbeUse()); }
+  std::vector<SampleFile> Probe(uint64_t seed) const { return Files(seed, "probe", SampleUse::kIdentification); }
   std::vector<Bytes> AskAll(const std::vector<SampleFile>& files) const {
     std::vector<Bytes> replies;
     for (uint32_t b = 0; b < kBuckets; ++b) replies.push_back(Ask(Bucket(b), files));
@@ -324,7 +324,7 @@ TEST_P(WholeTest, WhoBelongsElsewhereIsNoticed) {
 TEST_P(WholeTest, WhoIsThereIsAskedForUnderOtherNames) {
   const std::string whom = people_[2];
   const auto decide = [&](const std::string& label, bool others) {
-    return owner_->Decide({View(AskAll(Files(SeedOf(whom), label, ProbeUse()))), &*shards_},
+    return owner_->Decide({View(AskAll(Files(SeedOf(whom), label, SampleUse::kIdentification))), &*shards_},
                           {.score = 0.85, .others = others});
   };
   EXPECT_EQ(decide(whom, false)->identity, whom);
@@ -373,7 +373,7 @@ TEST_P(WholeTest, CanariesStandInAllBuckets) {
   EXPECT_THAT(mixed->refusal, HasSubstr("scores of canaries"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, WholeTest, ::testing::Values("thin", "compact"));
+INSTANTIATE_TEST_SUITE_P(Profiles, WholeTest, ::testing::Values("standard"));
 
 // Noise that hides the key is of the whole search: there is room for all buckets' ciphertexts, and
 // it is one of the openings that it is for.

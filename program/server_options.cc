@@ -49,7 +49,7 @@ absl::StatusOr<std::optional<ShardList>> LoadShards(const ServerOptions& options
 
 void AddEnrolmentKeys(Command command, ServerOptions* options) {
   command.Add("--enrolment-keys", &options->enrolment_keys,
-              "keys for enrolment and verification, profiles thin and flooded (default: "
+              "keys for enrolment and verification (default: "
               "enrolment.keys beside the evaluation keys, if it exists)");
 }
 

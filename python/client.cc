@@ -155,7 +155,7 @@ void DefineClient(py::module_& m) {
          py::arg("use") = "enrolment", py::arg("encoding") = "compact", py::arg("average") = false);
   Method(c, "encrypt_fused", &EncryptFused,
          "Fuses row i of all modalities here and encrypts the result into one file. A modality\n"
-         "that is absent counts as missing. Only with profiles thin and flooded.",
+         "that is absent counts as missing.",
          py::arg("vectors"), py::arg("labels") = py::none(), py::kw_only(),
          py::arg("use") = "enrolment", py::arg("average") = false);
   RefuseCopies(c, "a Client is not pickled or copied: make one from the model and the key");

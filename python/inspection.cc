@@ -17,7 +17,7 @@ namespace {
 
 void DefineProfile(py::module_& m) {
   Record<ProfileInfo>(m, "ProfileInfo", "Encryption parameters and their security.")
-      .Field("name", &ProfileInfo::name, "thin, flooded or compact.")
+      .Field("name", &ProfileInfo::name, "standard or flooded.")
       .Field("parameters", &ProfileInfo::parameters, "A description in words.")
       .Field("security", &ProfileInfo::security, "A description in words.")
       .Field("ring_degree", &ProfileInfo::ring_degree,
@@ -104,7 +104,7 @@ void DefineTimes(py::module_& m) {
         },
         text, py::kw_only(), py::arg("iterations") = 20, py::arg("templates") = 1024,
         py::arg("dimensions") = py::make_tuple(512, 512), py::arg("gammas") = py::tuple(),
-        py::arg("degree") = 3, py::arg("profile") = "thin", py::arg("skip_large") = false,
+        py::arg("degree") = 3, py::arg("profile") = "standard", py::arg("skip_large") = false,
         py::arg("large_templates") = 1000000, py::arg("batch") = 64,
         py::arg("progress") = py::none());
   };

@@ -29,8 +29,7 @@ void DefineExported(py::module_& m) {
       .Field(
           "parameters", [](const SealParameters& p) { return BytesOf(p.parameters); },
           "SEAL's EncryptionParameters.")
-      .Field("ring", &SealParameters::ring,
-             "matching or enrolment; empty if there is only one ring.")
+      .Field("ring", &SealParameters::ring, "matching or enrolment.")
       .Field("description", &SealParameters::description, "A description in words.")
       .Field("degree", &SealParameters::degree, "Degree of the ring.")
       .Field("primes", &SealParameters::primes, "The primes; the special one is last.")
@@ -77,12 +76,10 @@ void DefineScores(py::module_& m) {
       .Field("replies", &SealScores::replies, "The ciphertexts of scores.")
       .Field(
           "squared_norm", [](const SealScores& s) { return BytesOf(s.squared_norm); },
-          "Squared norm of the probe, for its proof (docs/seal.md).")
+          "Squared norm of the probe, with its proof: divide scores by its root (docs/seal.md).")
       .Field(
           "squared_norm_turned", [](const SealScores& s) { return BytesOf(s.squared_norm_turned); },
           "The same times i (-1)^j, for decoders that return real parts.")
-      .Field("divide_by_norm", &SealScores::divide_by_norm,
-             "Whether to divide scores by the root of the squared norm.")
       .Field(
           "factors",
           [](const SealScores& s) {

@@ -268,7 +268,7 @@ std::vector<Model> TrainFolds(const TrainingData& data, int folds, uint64_t fold
 template <typename Define, typename... More>
 void WithOptions(const Define& define, const More&... more) {
   define(py::arg("gamma") = 0, py::arg("method") = "", py::arg("recipe") = "generalising",
-         py::arg("degree") = 0, py::arg("fit") = "", py::arg("profile") = "thin",
+         py::arg("degree") = 0, py::arg("fit") = "", py::arg("profile") = "standard",
          py::arg("weight_of_pairs") = 0.25, py::arg("margin") = 0.5, py::arg("grid_search") = false,
          py::arg("epochs") = 0, py::arg("patience") = 0, py::arg("learning_rate") = 0.0,
          py::arg("weight_decay") = 1e-4, py::arg("shrinkage") = -1.0,

@@ -34,7 +34,7 @@ using experiment::Stopwatch;
 struct Options {
   size_t changes = 2000;
   uint32_t settle = 64;  // additions to the open block
-  std::string profile = "thin";
+  std::string profile = "standard";
   uint32_t gamma = 32;
 };
 

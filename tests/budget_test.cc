@@ -62,7 +62,7 @@ class BudgetTest : public ::testing::Test {
                    "--out",
                    Sample(name, modality)};
       args.insert(args.end(), more.begin(), more.end());
-      Must(kHeft, args);
+      EncryptBoth(args);
     }
   }
   static nlohmann::json Serve(const std::string& subcommand, const std::string& samples,
@@ -79,7 +79,7 @@ class BudgetTest : public ::testing::Test {
                  "--in",
                  Sample(samples, "voice")};
     args.insert(args.end(), more.begin(), more.end());
-    return Must(kServer, args);
+    return Must(kServer, WithProbes(args));
   }
   static void Enrol(const std::string& row) {
     Encrypt("one", {"--row", row});

@@ -68,7 +68,7 @@ class CalibrationTest : public ::testing::Test {
     for (const Modality& m : data_->modalities) {
       const std::string base = (*work_)("client/" + name + "-" + m.name);
       WriteRows(*data_, m.name, rows, base + ".npy", base + ".labels");
-      Must(kHeft, {"encrypt", "--model", (*work_)("owner/bare.heft"), "--key",
+      EncryptBoth({"encrypt", "--model", (*work_)("owner/bare.heft"), "--key",
                    (*work_)("owner/keys/encryption.key"), "--modality", m.name, "--in",
                    base + ".npy", "--labels", base + ".labels", "--out", base + ".ct"});
       files.push_back(base + ".ct");
@@ -90,7 +90,7 @@ class CalibrationTest : public ::testing::Test {
                  out};
     for (const std::string& file : Encrypt({row}, "probe")) args.insert(args.end(), {"--in", file});
     args.insert(args.end(), more.begin(), more.end());
-    Must(kServer, args);
+    Must(kServer, WithProbes(args));
     return out;
   }
   static Args Decrypt(const std::string& model, const std::string& reply, const Args& more) {

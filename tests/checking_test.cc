@@ -41,7 +41,7 @@ class CheckingTest : public ::testing::Test {
       std::string names;
       for (size_t i = 0; i < rows.size(); ++i) names += "other " + std::to_string(i) + "\n";
       if (name == std::string("others")) Spill(npy + ".labels", names);
-      Must(kHeft, {"encrypt", "--model", W("model.heft"), "--key", W("keys/encryption.key"),
+      EncryptBoth({"encrypt", "--model", W("model.heft"), "--key", W("keys/encryption.key"),
                    "--modality", "face", "--in", npy, "--labels", npy + ".labels", "--out",
                    W(std::string(name) + ".ct")});
     }
@@ -68,7 +68,8 @@ class CheckingTest : public ::testing::Test {
                 more);
   }
   static Args Identify(const std::string& gallery, const std::string& out) {
-    return Serve("identify", gallery, {"--in", W("face.ct"), "--row", "4", "--out", W(out)});
+    return WithProbes(
+        Serve("identify", gallery, {"--in", W("face.ct"), "--row", "4", "--out", W(out)}));
   }
   static Args Verify(const std::string& name, const std::string& out) {
     return Serve("verify", "gallery",
@@ -77,9 +78,10 @@ class CheckingTest : public ::testing::Test {
   static Args Reveal(const std::string& reply) {
     return {"reveal", "--gallery", W("gallery"), "--in", W(reply), "--out", W(reply + ".seed")};
   }
-  static Args Audit(const std::string& copy, const std::string& reply, const std::string& seed) {
-    return Serve("audit", copy,
-                 {"--reply", W(reply), "--seed", W(seed), "--request", W("face.ct")});
+  // Of a reply to Identify; `request`: of another one.
+  static Args Audit(const std::string& copy, const std::string& reply, const std::string& seed,
+                    const std::string& request = ProbeOf("face.ct")) {
+    return Serve("audit", copy, {"--reply", W(reply), "--seed", W(seed), "--request", W(request)});
   }
   static Args Decrypt(const std::string& reply, const Args& more = {}) {
     return Join({"decrypt", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"),
@@ -121,8 +123,8 @@ class CheckingTest : public ::testing::Test {
   }
   // Puts a block of one gallery in another's place, in the files of their stores.
   static void SwapBlock(const std::string& from, const std::string& to) {
-    // A header, then gamma ciphertexts of two polynomials with two limbs of 8192 residues.
-    constexpr size_t kSize = 112 + 16 * 2 * 2 * 8192 * sizeof(uint32_t);
+    // A header, then gamma ciphertexts of two polynomials with two limbs of 4096 residues.
+    constexpr size_t kSize = 112 + 16 * 2 * 2 * 4096 * sizeof(uint32_t);
     const std::string theirs = Slurp(W(from + "/store.blocks"));
     std::string store = Slurp(W(to + "/store.blocks"));
     const size_t block = theirs.find("HGBK");
@@ -146,7 +148,7 @@ TEST_F(CheckingTest, HonestRepliesAreRight) {
     const std::string reply = "claim-" + name;
     Must(kServer, Verify(name, reply));
     Must(kServer, Reveal(reply));
-    ExpectRight(Audit("gallery", reply, reply + ".seed"));
+    ExpectRight(Audit("gallery", reply, reply + ".seed", "face.ct"));
   }
   Must(kHeft, Decrypt("scores.ct", {"--signed-gallery"}));
 }

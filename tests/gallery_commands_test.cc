@@ -35,7 +35,7 @@ class GalleryCommandsTest : public ::testing::Test {
     work_ = new Workplace;
     Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "12", "--samples",
                  std::to_string(kSamples), "--dimensions", "16", "12"});
-    Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "thin"}));
+    Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "standard"}));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys_), "--no-passphrase"});
     RaiseBudget(W("model.heft"), W(keys_ + "/secret.key"));
     data_ = new Dataset(*LoadDataset(W("data")));

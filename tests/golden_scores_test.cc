@@ -119,14 +119,15 @@ TEST_F(GoldenScoresTest, Audited) {
 
 // A short reply of two rings: its form, signs and both secrets keep their meaning.
 TEST(GoldenThinTest, ShortReply) {
-  const Model model = Ok(Model::Parse(Golden("thin/model.heft"), "model.heft"));
+  const Model model = Ok(Model::Parse(Golden("standard/model.heft"), "model.heft"));
   const Rings rings = Ok(MakeRings(model));
   auto new_owner = [&] {
-    SecretKeys secrets = Ok(ParseSecretKeys(rings, Golden("thin/secret.key"), {}, "secret.key"));
+    SecretKeys secrets =
+        Ok(ParseSecretKeys(rings, Golden("standard/secret.key"), {}, "secret.key"));
     return testing::AllowScores(Ok(KeyOwner::Impl::Own(model, std::move(secrets))));
   };
   const KeyOwner owner = new_owner();
-  const std::vector<uint8_t> bytes = Golden("thin/identification.ct");
+  const std::vector<uint8_t> bytes = Golden("standard/identification.ct");
   const auto opened = Ok(owner.Open(bytes, "identification.ct"));
   auto fused = [&](size_t person) {
     std::vector<std::vector<double>> vectors;
@@ -147,7 +148,7 @@ TEST(GoldenThinTest, ShortReply) {
   const ckks::Context& context = *rings.matching.context;
   EXPECT_EQ(SerializeScores(context, Ok(ParseScores(context, bytes, "identification.ct"))), bytes);
   // The same reply, where one of ann's templates does not answer.
-  const std::vector<uint8_t> restricted = Golden("thin/restricted.ct");
+  const std::vector<uint8_t> restricted = Golden("standard/restricted.ct");
   const EncryptedScores read = Ok(ParseScores(context, restricted, "restricted.ct"));
   EXPECT_EQ(read.restriction, GoldenRestriction());
   EXPECT_EQ(read.identities, (std::vector<std::string>{"", "bob", "ann"}));

@@ -8,11 +8,13 @@
 
 #include <cmath>
 #include <functional>
+#include <tuple>
 
 #include "base/files.h"
 #include "ckks/arithmetic.h"
 #include "ckks/encryptor.h"
 #include "fusion/key_files.h"
+#include "fusion/rings.h"
 #include "fusion/samples.h"
 #include "gallery/scores.h"
 #include "ring/sampling.h"
@@ -47,7 +49,7 @@ class HostileClientTest : public ::testing::Test {
     Must(kHeft, {"keygen", "--model", w("owner/model.heft"), "--out", w("owner/stranger")});
     data_ = new Dataset(*LoadDataset(w("data")));
     model_ = new Model(ReadModel(w("owner/model.heft")));
-    instance_ = new Instance(Ok(MakeInstance(*model_)));
+    rings_ = new Rings(Ok(MakeRings(*model_)));
     for (const char* modality : {"face", "voice"}) {
       EncryptRows(modality, {0, 3, 6}, w("client/enrol-" + std::string(modality) + ".ct"));
       EncryptRows(modality, {1}, w("client/" + std::string(modality) + ".ct"));
@@ -56,21 +58,23 @@ class HostileClientTest : public ::testing::Test {
              W("owner/keys/secret.key"));
   }
   static void TearDownTestSuite() {
-    delete instance_;
+    delete rings_;
     delete model_;
     delete data_;
     delete work_;
   }
 
   static std::string W(const std::string& path) { return (*work_)(path); }
-  static const ckks::Context& context() { return *instance_->context; }
+  // Each file of samples of the client has one beside it for identifications, in the small ring.
+  static const Instance& Enrolment() { return rings_->enrolment; }
+  static const Instance& Matching() { return rings_->matching; }
 
   static void EncryptRows(const std::string& modality, const std::vector<int>& rows,
                           const std::string& out) {
     WriteRows(*data_, modality, rows, out + ".npy", out + ".labels");
-    Must(kHeft,
-         {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/keys/encryption.key"),
-          "--modality", modality, "--in", out + ".npy", "--labels", out + ".labels", "--out", out});
+    EncryptBoth({"encrypt", "--model", W("owner/model.heft"), "--key",
+                 W("owner/keys/encryption.key"), "--modality", modality, "--in", out + ".npy",
+                 "--labels", out + ".labels", "--out", out});
   }
   static Args Serve(const std::string& subcommand, const std::vector<std::string>& samples,
                     const Args& more = {}, const std::string& gallery = "server/gallery") {
@@ -79,7 +83,7 @@ class HostileClientTest : public ::testing::Test {
         "--gallery", W(gallery)};
     for (const std::string& path : samples) args.insert(args.end(), {"--in", path});
     args.insert(args.end(), more.begin(), more.end());
-    return args;
+    return WithProbes(args);
   }
   // The server answers and the key owner opens.
   static nlohmann::json Ask(const std::string& subcommand, const std::vector<std::string>& samples,
@@ -95,21 +99,30 @@ class HostileClientTest : public ::testing::Test {
   static std::vector<std::string> HonestProbe() {
     return {W("client/face.ct"), W("client/voice.ct")};
   }
-  static SampleReader Read(const std::string& path) {
-    return Ok(SampleReader::Parse(instance_->context, Ok(ReadFile(path)), path));
-  }
-  // The victim's face with a change, as a file of the client.
-  static std::string Forged(const std::string& name, const std::function<void(Ciphertext*)>& change,
-                            const std::string& label = "0") {
-    const SampleReader honest = Read(W("client/face.ct"));
-    Ciphertext c = Ok(honest.Sample(0));
-    change(&c);
+  // Writes the one sample of client/NAME.ct and of its probe again, with changes, as client/OUT.ct.
+  using Change = std::function<void(const Instance&, Ciphertext*)>;
+  static std::string Again(const std::string& name, const std::string& out,
+                           const std::string& label, const Change& change,
+                           const std::string& modality = "") {
+    const std::string from = W("client/" + name + ".ct"), to = W("client/" + out + ".ct");
     const std::vector<std::string> labels = {label};
-    SampleWriter writer(context(), honest.header(), labels);
-    writer.Add(c);
-    const std::string path = W("client/forged-" + name + ".ct");
-    EXPECT_TRUE(WriteFileAtomic(path, writer.Finish()).ok());
-    return path;
+    for (const auto& [ring, in, written] :
+         {std::tuple(Enrolment(), from, to), std::tuple(Matching(), ProbeOf(from), ProbeOf(to))}) {
+      const SampleReader honest = Ok(SampleReader::Parse(ring.context, Ok(ReadFile(in)), in));
+      Ciphertext c = Ok(honest.Sample(0));
+      change(ring, &c);
+      SampleHeader header = honest.header();
+      if (!modality.empty()) header.modality = modality;
+      SampleWriter writer(*ring.context, header, labels);
+      writer.Add(c);
+      EXPECT_TRUE(WriteFileAtomic(written, writer.Finish()).ok());
+    }
+    return to;
+  }
+  // The victim's face with a change, as files of the client.
+  static std::string Forged(const std::string& name, const Change& change,
+                            const std::string& label = "0") {
+    return Again("face", "forged-" + name, label, change);
   }
   // Hands over the newest end of the key owner's journal, which the next request would store.
   static void HandOverJournalHead() {
@@ -156,13 +169,13 @@ class HostileClientTest : public ::testing::Test {
   static Workplace* work_;
   static Dataset* data_;
   static Model* model_;
-  static Instance* instance_;
+  static Rings* rings_;
 };
 
 Workplace* HostileClientTest::work_;
 Dataset* HostileClientTest::data_;
 Model* HostileClientTest::model_;
-Instance* HostileClientTest::instance_;
+Rings* HostileClientTest::rings_;
 
 void Zero(ring::RnsPoly* poly) { std::fill(poly->values().begin(), poly->values().end(), 0); }
 
@@ -173,16 +186,16 @@ TEST_F(HostileClientTest, AnHonestProbeIsAccepted) {
 
 TEST_F(HostileClientTest, ZeroAndTransparentCiphertexts) {
   ExpectRefused(Forged("zero",
-                       [](Ciphertext* c) {
+                       [](const Instance&, Ciphertext* c) {
                          Zero(&c->parts[0]);
                          Zero(&c->parts[1]);
                        }),
                 {"not encrypted"});
   // c0 is the plaintext, which anybody can read.
-  ExpectRefused(Forged("transparent", [](Ciphertext* c) { Zero(&c->parts[1]); }),
+  ExpectRefused(Forged("transparent", [](const Instance&, Ciphertext* c) { Zero(&c->parts[1]); }),
                 {"not encrypted"});
   ExpectRefused(Forged("transparent-limb",
-                       [](Ciphertext* c) {
+                       [](const Instance&, Ciphertext* c) {
                          const auto limb = c->parts[1].limb(2);
                          std::fill(limb.begin(), limb.end(), 0);
                        }),
@@ -190,73 +203,81 @@ TEST_F(HostileClientTest, ZeroAndTransparentCiphertexts) {
 }
 
 TEST_F(HostileClientTest, OtherLevels) {
-  for (const size_t limbs : {size_t{1}, context().params().limbs() - 1}) {
-    ExpectRefused(
-        Forged("level-" + std::to_string(limbs),
-               [&](Ciphertext* c) { ASSERT_TRUE(ckks::DropLimbs(context(), c, *c, limbs).ok()); }),
-        {"samples declared"});
+  for (const bool lowest : {true, false}) {
+    ExpectRefused(Forged(lowest ? "level-1" : "level-next",
+                         [&](const Instance& ring, Ciphertext* c) {
+                           const size_t limbs = lowest ? 1 : c->limbs() - 1;
+                           ASSERT_TRUE(ckks::DropLimbs(*ring.context, c, *c, limbs).ok());
+                         }),
+                  {"samples declared"});
   }
   // A ciphertext with three parts.
-  ExpectRefused(Forged("three", [](Ciphertext* c) { c->parts.push_back(c->parts[1]); }),
-                {"samples declared"});
+  ExpectRefused(
+      Forged("three", [](const Instance&, Ciphertext* c) { c->parts.push_back(c->parts[1]); }),
+      {"samples declared"});
 }
 
 TEST_F(HostileClientTest, OtherScales) {
   for (const double factor : {2.0, 1.0001, 0x1p900, 0x1p-900}) {
-    ExpectRefused(Forged("scale", [&](Ciphertext* c) { c->scale *= factor; }), {"scale"});
+    ExpectRefused(Forged("scale", [&](const Instance&, Ciphertext* c) { c->scale *= factor; }),
+                  {"scale"});
   }
 }
 
 TEST_F(HostileClientTest, ClaimsAboutNoiseAreNotBelieved) {
-  const std::string face = Forged("noise", [](Ciphertext* c) { c->noise = {1e300, 1e300}; });
+  const std::string face = Forged("noise", [](const Instance&, Ciphertext* c) {
+    c->noise = {1e300, 1e300};
+  });
   const auto read = [](const char* path) {
-    return Ok(ParseScores(context(), Ok(ReadFile(W(path))), path));
+    const ckks::Context& context = *Matching().context;
+    return Ok(ParseScores(context, Ok(ReadFile(W(path))), path)).replies[0].Full(context).noise;
   };
   ASSERT_EQ(Ask("identify", HonestProbe())["decision"], "accept");
-  const ckks::Noise honest = read("server/scores.ct").replies[0].scores.noise;
+  const ckks::Noise honest = read("server/scores.ct");
   // The same reply can be opened only once.
   Must(kServer, Serve("identify", {face, W("client/voice.ct")}, {"--out", W("server/scores.ct")}));
-  const ckks::Noise forged = read("server/scores.ct").replies[0].scores.noise;
+  const ckks::Noise forged = read("server/scores.ct");
   EXPECT_EQ(honest.message, forged.message);
   EXPECT_EQ(honest.error, forged.error);
 }
 
 TEST_F(HostileClientTest, SwappedPolynomials) {
-  ExpectRejected(Forged("swapped", [](Ciphertext* c) { std::swap(c->parts[0], c->parts[1]); }));
+  ExpectRejected(Forged(
+      "swapped", [](const Instance&, Ciphertext* c) { std::swap(c->parts[0], c->parts[1]); }));
   // One limb is changed: its residues are in range, but belong to no small integer.
-  ExpectRejected(Forged("limb", [](Ciphertext* c) {
-    for (uint32_t& v : c->parts[0].limb(1)) v = (v + 1) % context().modulus(1).value();
+  ExpectRejected(Forged("limb", [](const Instance& ring, Ciphertext* c) {
+    for (uint32_t& v : c->parts[0].limb(1)) v = (v + 1) % ring.context->modulus(1).value();
   }));
 }
 
 TEST_F(HostileClientTest, RandomResidues) {
-  ExpectRejected(Forged("random", [](Ciphertext* c) {
+  ExpectRejected(Forged("random", [](const Instance& of, Ciphertext* c) {
     Csprng rng;
     for (ring::RnsPoly& part : c->parts) {
       for (size_t l = 0; l < part.limbs(); ++l) {
-        ring::SampleUniform(part.limb(l), context().modulus(l), rng);
+        ring::SampleUniform(part.limb(l), of.context->modulus(l), rng);
       }
     }
   }));
 }
 
 TEST_F(HostileClientTest, EncryptedUnderAnotherKeyThatIsNotNamed) {
-  const auto key =
-      Ok(ParseEncryptionKey(context(), Ok(ReadFile(W("owner/stranger/encryption.key"))), "key"));
-  ExpectRejected(Forged("stranger", [&](Ciphertext* c) {
+  const auto keys =
+      Ok(ParseEncryptionKeys(*rings_, Ok(ReadFile(W("owner/stranger/encryption.key"))), "key"));
+  ExpectRejected(Forged("stranger", [&](const Instance& ring, Ciphertext* c) {
     Csprng rng;
-    const std::vector<double> ones(context().slots(), 0.5);
-    const auto plain = Ok(instance_->encoder->Encode(ones, c->scale, c->limbs()));
-    *c = ckks::Encrypt(context(), plain, key, rng);
+    const std::vector<double> ones(ring.context->slots(), 0.5);
+    const auto plain = Ok(ring.encoder->Encode(ones, c->scale, c->limbs()));
+    const bool probe = ring.context == Matching().context;
+    *c = ckks::Encrypt(*ring.context, plain, probe ? keys.matching() : keys.enrolment, rng);
   }));
 }
 
 TEST_F(HostileClientTest, VectorsThatAreNotOfUnitLength) {
-  // The larger factor makes |z|^2 about 5e8, half of the bound at which it wraps. That is far
-  // outside the interval for any noise.
   for (const int64_t factor : {20, -30000}) {
-    ExpectRejected(
-        Forged("length", [&](Ciphertext* c) { ckks::MultiplyInteger(context(), c, *c, factor); }));
+    ExpectRejected(Forged("length", [&](const Instance& ring, Ciphertext* c) {
+      ckks::MultiplyInteger(*ring.context, c, *c, factor);
+    }));
   }
 }
 
@@ -283,13 +304,10 @@ TEST_F(HostileClientTest, ReplayedFiles) {
   EXPECT_EQ(resent.exit_code, kInput);
   EXPECT_THAT(resent.err, HasSubstr("enrolled before"));
   const std::string renamed = Forged(
-      "renamed", [](Ciphertext*) {}, "mallory");
-  const SampleReader voice = Read(W("client/voice.ct"));
-  const std::vector<std::string> mallory = {"mallory"};
-  SampleWriter writer(context(), voice.header(), mallory);
-  writer.Add(Ok(voice.Sample(0)));
-  ASSERT_TRUE(WriteFileAtomic(W("client/mallory-voice.ct"), writer.Finish()).ok());
-  const Args enrol = Serve("enrol", {renamed, W("client/mallory-voice.ct")}, {}, "server/replayed");
+      "renamed", [](const Instance&, Ciphertext*) {}, "mallory");
+  const std::string voice =
+      Again("voice", "mallory-voice", "mallory", [](const Instance&, Ciphertext*) {});
+  const Args enrol = Serve("enrol", {renamed, voice}, {}, "server/replayed");
   EXPECT_EQ(EnrolNow(enrol, W("owner/keys/secret.key"))["templates"], 4);
   const auto opened = Ask("identify", HonestProbe(), {}, "server/replayed");
   ASSERT_EQ(opened["candidates"].size(), 4u);
@@ -300,20 +318,17 @@ TEST_F(HostileClientTest, ReplayedFiles) {
   EXPECT_NEAR(again["candidates"][0]["score"], first["candidates"][0]["score"],
               kScoreNoise + kRounding);
   // One modality is sent as another.
-  const SampleReader face = Read(W("client/face.ct"));
-  SampleHeader as_voice = face.header();
-  as_voice.modality = "voice";
-  SampleWriter moved(context(), as_voice, face.labels());
-  moved.Add(Ok(face.Sample(0)));
-  ASSERT_TRUE(WriteFileAtomic(W("client/face-as-voice.ct"), moved.Finish()).ok());
-  ExpectRefused(W("client/face-as-voice.ct"), {"dimension"});
+  ExpectRefused(Again(
+                    "face", "face-as-voice", "0", [](const Instance&, Ciphertext*) {}, "voice"),
+                {"dimension"});
 }
 
 // An attack: enrolled garbage spoiled a block and the scores of everybody in it.
 TEST_F(HostileClientTest, GarbageIsNotAdmitted) {
   work_->Copy("server/gallery", "server/spoilt");
   const std::string garbage = Forged(
-      "garbage", [](Ciphertext* c) { std::swap(c->parts[0], c->parts[1]); }, "mallory");
+      "garbage", [](const Instance&, Ciphertext* c) { std::swap(c->parts[0], c->parts[1]); },
+      "mallory");
   const Args enrol = Serve("enrol", {garbage}, {}, "server/spoilt");
   EXPECT_EQ(Must(kServer, enrol)["waiting"], 1);
   const auto admitted = AdmitWaiting(enrol, W("owner/keys/secret.key"), {}, /*rejected=*/1);

@@ -25,7 +25,7 @@ class HugeFilesTest : public ::testing::Test {
     Must(kHeft, TrainArgs(W("data"), W("model.heft")));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys")});
     for (const std::string m : {"face", "voice"}) {
-      Must(kHeft, {"encrypt", "--model", W("model.heft"), "--key", W("keys/encryption.key"),
+      EncryptBoth({"encrypt", "--model", W("model.heft"), "--key", W("keys/encryption.key"),
                    "--modality", m, "--in", W("data/" + m + ".npy"), "--labels",
                    W("data/labels.txt"), "--out", W(m + ".ct")});
     }
@@ -47,7 +47,7 @@ class HugeFilesTest : public ::testing::Test {
     if (subcommand != "enrol") args.insert(args.end(), {"--out", W("new")});
     if (subcommand == "verify") args.insert(args.end(), {"--identity", "0"});
     args.insert(args.end(), more.begin(), more.end());
-    return WithRow(args);
+    return WithProbes(WithRow(args));
   }
   // Runs the program with less memory than the file is long.
   static void Refused(const char* program, Args args, const std::string& file) {

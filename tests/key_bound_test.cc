@@ -16,7 +16,7 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr int kBudget = 5;
-constexpr uint64_t kKeyBits = 12984;  // 8192 log2(3): the models of these tests have one ring
+constexpr uint64_t kKeyBits = 6492;  // 4096 log2(3): of the ring of the scores
 
 class KeyBoundTest : public ::testing::Test {
  protected:
@@ -89,7 +89,7 @@ TEST_F(KeyBoundTest, OpeningsEndAndRekeyGoesOn) {
   const Finished score = Decide({"--scores", "--quiet"});
   EXPECT_EQ(score.exit_code, kBudget);
   EXPECT_EQ(score.out, "");
-  EXPECT_THAT(score.err, HasSubstr("of its 12984 bits, and nothing more is opened under it"));
+  EXPECT_THAT(score.err, HasSubstr("of its 6492 bits, and nothing more is opened under it"));
   Must(kHeft, {"rekey", "--model", w_("model.heft"), "--secret-key", w_("keys/secret.key"), "--out",
                w_("next")});
   const auto renewed =

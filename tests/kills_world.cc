@@ -62,7 +62,7 @@ absl::StatusOr<Server> LoadServer(const Model& model, const std::string& folder)
 const Server::Impl& World::server_impl() const { return Inside::Of(server); }
 
 absl::StatusOr<World> World::Make(const std::string& folder) {
-  const Model model = experiment::RandomModel({24, 16}, 16, 3, "thin");
+  const Model model = experiment::RandomModel({24, 16}, 16, 3, "standard");
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder + "/samples"));
   HEFT_RETURN_IF_ERROR(WriteFile(folder + "/model.heft", model.Serialize()));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, KeyOwner::Generate(model));

@@ -33,7 +33,7 @@ class LimitsTest : public ::testing::Test {
     Must(kHeft, TrainArgs(W("data"), W("model.heft")));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys")});
     for (const std::string modality : {"face", "voice"}) {
-      Must(kHeft, Encrypt(modality, W(modality + ".ct"), {"--labels", W("data/labels.txt")}));
+      EncryptBoth(Encrypt(modality, W(modality + ".ct"), {"--labels", W("data/labels.txt")}));
     }
     EnrolNow(Serve("enrol", {}), W("keys/secret.key"));
     Must(kServer, Serve("identify", {"--out", W("scores.ct")}));
@@ -52,10 +52,10 @@ class LimitsTest : public ::testing::Test {
                 more);
   }
   static Args Serve(const std::string& subcommand, const Args& more) {
-    return WithRow(
-        Join({subcommand, "--model", W("model.heft"), "--keys", W("keys/evaluation.keys"),
-              "--gallery", W("gallery"), "--in", W("face.ct"), "--in", W("voice.ct")},
-             more));
+    return WithProbes(
+        WithRow(Join({subcommand, "--model", W("model.heft"), "--keys", W("keys/evaluation.keys"),
+                      "--gallery", W("gallery"), "--in", W("face.ct"), "--in", W("voice.ct")},
+                     more)));
   }
   static Args Decrypt(const Args& more) {
     return Join({"decrypt", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"),
@@ -108,7 +108,7 @@ TEST_F(LimitsTest, InputsAreNoOutputs) {
                             "data/face.npy", "data/../data/face.npy", "data/labels.txt"}) {
     all.push_back({kHeft, Encrypt("face", W(input), {"--labels", W("data/labels.txt")})});
   }
-  for (const char* input : {"model.heft", "keys/evaluation.keys", "voice.ct",
+  for (const char* input : {"model.heft", "keys/evaluation.keys", "voice.ct.probe",
                             "gallery/store.sqlite", "gallery/store.blocks", "gallery/lock"}) {
     all.push_back({kServer, Serve("identify", {"--quiet", "--out", W(input)})});
   }

@@ -365,8 +365,8 @@ absl::Status Write(const std::string& folder) {
   HEFT_RETURN_IF_ERROR(
       WriteFileAtomic(folder + "/verification.ct", SerializeScores(*instance.context, claim)));
   Model thin = model;
-  thin.profile = "thin";
-  HEFT_RETURN_IF_ERROR(WriteThin(folder + "/thin", thin));
+  thin.profile = "standard";
+  HEFT_RETURN_IF_ERROR(WriteThin(folder + "/standard", thin));
   HEFT_RETURN_IF_ERROR(WriteJournal(folder + "/journal", instance, model, secret));
   HEFT_RETURN_IF_ERROR(WriteAudited(folder, instance, model, secret));
   std::filesystem::remove_all(folder + "/gallery");  // for the others

@@ -37,7 +37,7 @@ class PostgresCommandsTest : public ::testing::Test {
     work_ = new Workplace;
     Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "12", "--samples",
                  "2", "--dimensions", "16", "12"});
-    Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "thin"}));
+    Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "standard"}));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys"), "--no-passphrase"});
     RaiseBudget(W("model.heft"), W("keys/secret.key"));
     data_ = new Dataset(*LoadDataset(W("data")));

@@ -26,7 +26,7 @@ class PrepareKeysTest : public ::testing::Test {
     const Workplace& w = *made_;
     Must(kHeft, {"synth", "--out", w("data"), "--jitter", "1", "--identities", "20", "--samples",
                  "3", "--dimensions", "24"});
-    Must(kHeft, TrainArgs(w("data"), w("model.heft"), {"--profile", "thin"}));
+    Must(kHeft, TrainArgs(w("data"), w("model.heft"), {"--profile", "standard"}));
     for (const char* keys : {"owner/keys", "owner/others"}) {
       Must(kHeft, {"keygen", "--model", w("model.heft"), "--out", w(keys), "--no-passphrase"});
     }

@@ -28,7 +28,7 @@ class RenewalTest : public ::testing::TestWithParam<const char*> {
     Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", GetParam()}));
   }
 
-  bool thin() const { return std::string(GetParam()) == "thin"; }
+  bool thin() const { return std::string(GetParam()) == "standard"; }
   std::string W(const std::string& path) const { return work_(path); }
   std::string Samples(const std::string& keys, const std::string& name,
                       const std::string& modality) const {
@@ -187,7 +187,7 @@ TEST_P(RenewalTest, TheOldKeyIsRefused) {
   ExpectRefused(kHeft, Rekey("second"), "never overwritten");
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, RenewalTest, ::testing::Values("compact", "thin"),
+INSTANTIATE_TEST_SUITE_P(Profiles, RenewalTest, ::testing::Values("standard"),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

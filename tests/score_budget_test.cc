@@ -28,7 +28,7 @@ class ScoreBudgetTest : public ::testing::Test {
     Args files;
     for (const std::string modality : {"face", "voice"}) {
       const std::string out = w_(row + "-" + modality + ".ct");
-      Must(kHeft, {"encrypt", "--model", w_("model.heft"), "--key", w_("keys/encryption.key"),
+      EncryptBoth({"encrypt", "--model", w_("model.heft"), "--key", w_("keys/encryption.key"),
                    "--modality", modality, "--in", w_("data/" + modality + ".npy"), "--labels",
                    w_("data/labels.txt"), "--row", row, "--out", out});
       files.insert(files.end(), {"--in", out});
@@ -40,7 +40,7 @@ class ScoreBudgetTest : public ::testing::Test {
                              "--gallery", w_("gallery")});
     const Args samples = Samples(row);
     args.insert(args.end(), samples.begin(), samples.end());
-    return args;
+    return WithProbes(args);
   }
   Args Owner(const std::string& subcommand, const Args& more = {}) const {
     Args args = {subcommand, "--model", w_("model.heft"), "--secret-key", w_("keys/secret.key")};

@@ -39,7 +39,7 @@ class SecretsTest : public ::testing::Test {
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys")});
     RaiseBudget(W("model.heft"), W("keys/secret.key"));
     Encrypt("keys", "all", {});
-    Encrypt("keys", "probe", {"--row", "4"});
+    Encrypt("keys", "probe", {"--row", "4", "--for", "identification"});
     Enrol("keys", "gallery");
     Identify("keys", "gallery", "scores.ct");
   }
@@ -110,7 +110,8 @@ TEST_F(SecretsTest, ADecisionShowsNoScore) {
   double best = -2;
   for (const auto& [identity, score] : scores) best = std::max(best, score);
   for (const double threshold : {best - 0.01, best + 0.01}) {
-    Encrypt("keys", "probe", {"--row", "4"});  // each reply is opened once
+    Encrypt("keys", "probe",
+            {"--row", "4", "--for", "identification"});  // each reply is opened once
     Identify("keys", "gallery", "decided.ct");
     const auto decision =
         Must(kHeft, Decrypt("keys", "decided.ct", {"--threshold", std::to_string(threshold)}));
@@ -193,7 +194,7 @@ TEST_F(SecretsTest, InspectReportsTheSecurityReached) {
   for (const char* path :
        {"model.heft", "keys/secret.key", "keys/encryption.key", "keys/evaluation.keys"}) {
     const auto shown = Must(kHeft, {"inspect", W(path)});
-    EXPECT_EQ(shown["profile"], "compact") << path;
+    EXPECT_EQ(shown["profile"], "standard") << path;
     EXPECT_EQ(shown["security"]["level"], "128-bit classical (2024)") << path;
     EXPECT_LE(shown["security"]["total_bits"], shown["security"]["bound_2024_classical"]) << path;
   }

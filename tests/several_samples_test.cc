@@ -35,7 +35,7 @@ class SeveralSamplesTest : public ::testing::Test {
     work_ = new Workplace;
     Must(kHeft, {"synth", "--out", W("data"), "--identities", "30", "--samples",
                  std::to_string(kSamples), "--dimensions", "16", "12", "--jitter", "0.8"});
-    Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "thin"}));
+    Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "standard"}));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys"), "--no-passphrase"});
     RaiseBudget(W("model.heft"), W("keys/secret.key"));
     data_ = new Dataset(*LoadDataset(W("data")));
@@ -163,7 +163,7 @@ TEST_F(SeveralSamplesTest, TheClientTakesTheMean) {
 }
 
 TEST_F(SeveralSamplesTest, WhatTheyAreWorthIsMeasured) {
-  Must(kHeft, TrainArgs(W("data"), W("folds"), {"--profile", "thin", "--folds", "3"}));
+  Must(kHeft, TrainArgs(W("data"), W("folds"), {"--profile", "standard", "--folds", "3"}));
   const auto found =
       Must(kHeft, {"study",      "samples",         "--data", W("data"),   "--model",
                    W("folds"),   "--folds",         "3",      "--samples", "1",

@@ -56,7 +56,7 @@ class SignaturesTest : public ::testing::Test {
       Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys)});
     }
     RaiseBudget(W("model.heft"), W("owner/keys/secret.key"));
-    Must(kHeft, Encrypt("client/face.ct", "owner/keys"));
+    EncryptBoth(Encrypt("client/face.ct", "owner/keys"));
     for (const char* gallery : {"server/gallery", "server/other"}) {
       EnrolNow(Serve("enrol", {"--gallery", W(gallery)}), W("owner/keys/secret.key"));
     }
@@ -81,9 +81,9 @@ class SignaturesTest : public ::testing::Test {
   }
   static Args Serve(const std::string& subcommand, const Args& more,
                     const std::string& keys = "owner/keys") {
-    return WithRow(Join({subcommand, "--model", W("model.heft"), "--keys",
-                         W(keys + "/evaluation.keys"), "--in", W("client/face.ct")},
-                        more));
+    return WithProbes(WithRow(Join({subcommand, "--model", W("model.heft"), "--keys",
+                                    W(keys + "/evaluation.keys"), "--in", W("client/face.ct")},
+                                   more)));
   }
   static Args Identify(const std::string& out, const std::string& gallery = "server/gallery") {
     return Serve("identify", {"--gallery", W(gallery), "--out", W(out)});
@@ -177,22 +177,15 @@ TEST_F(SignaturesTest, SubstitutedEvaluationKeys) {
           "encryption key (PUBK), not evaluation keys (EVAL)");
 }
 
-// Profile thin: the keys for enrolment and verification are a file of their own.
+// The keys for enrolment and verification are a file of their own.
 TEST_F(SignaturesTest, SubstitutedEnrolmentKeys) {
-  Must(kHeft, TrainArgs(W("data"), W("thin.heft"), {"--profile", "thin"}));
-  for (const char* keys : {"owner/thin", "owner/thin-stranger"}) {
-    Must(kHeft, {"keygen", "--model", W("thin.heft"), "--out", W(keys)});
-  }
-  std::filesystem::create_directories(W("server/thin"));
-  const std::string trust = W("server/thin/trust.heft");
-  std::filesystem::copy(W("owner/thin/trust.heft"), trust);
-  Write("server/thin/evaluation.keys", Read(W("owner/thin/evaluation.keys")));
-  Write("server/thin/enrolment.keys", Read(W("owner/thin-stranger/enrolment.keys")));
-  Args enrol = Serve("enrol", {"--gallery", W("server/thin-gallery")}, "server/thin");
-  enrol[2] = W("thin.heft");
+  Folder("server/mixed", "evaluation.keys", Read(W("owner/keys/evaluation.keys")));
+  Write("server/mixed/enrolment.keys", Read(W("owner/stranger/enrolment.keys")));
+  const std::string trust = W("server/mixed/trust.heft");
+  const Args enrol = Serve("enrol", {"--gallery", W("server/mixed-gallery")}, "server/mixed");
   Refused(kServer, enrol, "enrolment.keys: signed by an unknown key-owner");
   // Files of two trusted owners do not fit each other either.
-  const auto stranger = Trust::Load(W("owner/thin-stranger/trust.heft"));
+  const auto stranger = Trust::Load(W("owner/stranger/trust.heft"));
   ASSERT_TRUE(stranger.ok());
   Must(kHeft, {"trust", "add", "--trust", trust, "--role", "key-owner", "--key",
                HexString(stranger->keys(Role::kKeyOwner).at(0).key)});
@@ -318,13 +311,12 @@ TEST_F(SignaturesTest, RequestsWhereClientsAreListed) {
   Must(kHeft, {"trust", "add", "--trust", W(folder + "/trust.heft"), "--role", "client", "--key",
                W("client.pub"), "--name", "camera"});
   const Args ask = {"--gallery", W("server/gallery"), "--row", "4", "--out", W("server/asked.ct")};
-  Refused(kServer, Serve("identify", ask, folder), "client/face.ct: not signed");
+  Refused(kServer, Serve("identify", ask, folder), "client/face.ct.probe: not signed");
   Must(kHeft, Encrypt("client/signed.ct", "owner/keys",
-                      {"--sign", W("client.key"), "--to", W("server/gallery/server.pub")}));
+                      {"--for", "identification", "--sign", W("client.key"), "--to",
+                       W("server/gallery/server.pub")}));
   Args asked = Serve("identify", ask, folder);
-  for (std::string& arg : asked) {
-    if (arg == W("client/face.ct")) arg = W("client/signed.ct");
-  }
+  std::ranges::replace(asked, ProbeOf(W("client/face.ct")), W("client/signed.ct"));
   Must(kServer, asked);
   Refused(kServer, asked, "client/signed.ct: this request was taken before");
   const auto check = Must(kHeft, {"trust", "check", W("server/asked.ct")});
@@ -336,7 +328,8 @@ TEST_F(SignaturesTest, RequestsWhereClientsAreListed) {
   Must(kHeft, Decrypt("server/asked.ct", request));
   Refused(kHeft, Decrypt("server/asked.ct", {"--request", W("client/signed.ct"), "--row", "3"}),
           "answers another request");
-  Refused(kHeft, Decrypt("server/asked.ct", {"--request", W("client/face.ct"), "--row", "4"}),
+  Refused(kHeft,
+          Decrypt("server/asked.ct", {"--request", ProbeOf(W("client/face.ct")), "--row", "4"}),
           "answers another request");
   // A request is for one server alone, and must come from a listed client.
   Args elsewhere = asked;
@@ -344,7 +337,8 @@ TEST_F(SignaturesTest, RequestsWhereClientsAreListed) {
     if (arg == W("server/gallery")) arg = W("server/other");
   }
   Refused(kServer, elsewhere, "made for another");
-  Must(kHeft, Encrypt("client/signed.ct", "owner/keys", {"--sign", W("nobody.key")}));
+  Must(kHeft, Encrypt("client/signed.ct", "owner/keys",
+                      {"--for", "identification", "--sign", W("nobody.key")}));
   Refused(kServer, asked, "signed by an unknown client");
 }
 
@@ -365,9 +359,10 @@ TEST_F(SignaturesTest, ARequestIsAnsweredOnce) {
   };
   std::vector<std::unique_ptr<Process>> at_once;
   for (int i = 0; i < 4; ++i) {
-    at_once.push_back(std::make_unique<Process>(
-        kServer, ask("identify", "server/gallery",
-                     {"--row", "2", "--out", W("server/once-" + std::to_string(i) + ".ct")})));
+    at_once.push_back(
+        std::make_unique<Process>(kServer, ask("verify", "server/gallery",
+                                               {"--row", "2", "--identity", "2", "--out",
+                                                W("server/once-" + std::to_string(i) + ".ct")})));
   }
   int answered = 0;
   for (const auto& process : at_once) {
@@ -378,18 +373,19 @@ TEST_F(SignaturesTest, ARequestIsAnsweredOnce) {
     EXPECT_THAT(run.err, HasSubstr("taken before"));
   }
   EXPECT_EQ(answered, 1);
-  // The request cannot be used later for a verification or an enrolment either.
+  // The request cannot be used later for another claim or for an enrolment either.
   Refused(kServer,
           ask("verify", "server/gallery",
               {"--row", "2", "--identity", "ann", "--out", W("server/once.ct")}),
           "taken before");
   Refused(kServer, ask("enrol", "server/gallery", {}), "taken before");
   // The other samples of the file were not answered yet.
-  Must(kServer, ask("identify", "server/gallery", {"--row", "3", "--out", W("server/once.ct")}));
+  Must(kServer, ask("verify", "server/gallery",
+                    {"--row", "3", "--identity", "3", "--out", W("server/once.ct")}));
   // A request without an end, or with one later than servers remember, is refused at once.
   Must(kHeft, Encrypt("client/recorded.ct", "owner/keys",
                       {"--sign", W("client.key"), "--valid-for", "0"}));
-  Refused(kServer, ask("identify", "server/gallery", {"--out", W("server/no.ct")}),
+  Refused(kServer, ask("verify", "server/gallery", {"--identity", "3", "--out", W("server/no.ct")}),
           "longer than a server remembers");
 }
 

@@ -37,6 +37,24 @@ bool ServersCommand(const Args& args) {
                             args[0]) > 0;
 }
 
+nlohmann::json EncryptBoth(Args args) {
+  nlohmann::json made = Must(kHeft, args);
+  std::string& out = *(std::ranges::find(args, "--out") + 1);
+  out = ProbeOf(out);
+  args.insert(args.end(), {"--for", "identification"});
+  Must(kHeft, args);
+  return made;
+}
+
+Args WithProbes(Args args) {
+  if (args[0] != "identify") return args;
+  for (size_t i = 1; i < args.size(); ++i) {
+    if (args[i - 1] != "--in" || !std::filesystem::exists(ProbeOf(args[i]))) continue;
+    args[i] = ProbeOf(args[i]);
+  }
+  return args;
+}
+
 Args WithRow(Args args) {
   if (args[0] != "identify" && args[0] != "verify") return args;
   for (const char* said : {"--row", "--all", "--average"}) {
@@ -56,10 +74,6 @@ void RaiseBudget(const std::string& model, const std::string& secret_key, Args m
 Args TrainArgs(const std::string& data, const std::string& out, const Args& more) {
   Args args = {"train",   "--data", data,       "--out", out,
                "--gamma", "16",     "--epochs", "3",     "--no-exact"};
-  // Tests of the default profile, which has two rings, set the option themselves.
-  if (std::ranges::count(more, "--profile") == 0) {
-    args.insert(args.end(), {"--profile", "compact"});
-  }
   args.insert(args.end(), more.begin(), more.end());
   return args;
 }

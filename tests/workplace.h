@@ -64,6 +64,15 @@ void RaiseBudget(const std::string& model, const std::string& secret_key, Args m
 // TrainArgs: a quick heft train, whose model is poor.
 Args TrainArgs(const std::string& data, const std::string& out, const Args& more = {});
 
+// ProbeOf: the name of the file that EncryptBoth writes for identifications beside a sample file.
+inline std::string ProbeOf(const std::string& samples) { return samples + ".probe"; }
+// EncryptBoth: runs heft encrypt twice, for enrolment and verification and for identification.
+// Returns the output of the first.
+nlohmann::json EncryptBoth(Args args);
+// WithProbes: the arguments of an identification with ProbeOf(FILE) for each --in FILE that has
+// one; other subcommands as they are.
+Args WithProbes(Args args);
+
 // ServerFolder: the folder of a gallery's server key, for FOLDER, FOLDER:NAME and postgres:SERVICE.
 std::string ServerFolder(const std::string& gallery);
 

@@ -27,7 +27,7 @@ inline std::string Flipped(std::string file, size_t at) {
 }
 
 // w("owner"): model A and its keys; models of the same dimensions with another seed (other.heft) or
-// other parameters (thin.heft); and one that needs fewer rotations (small.heft). w("client"):
+// other parameters (flooded.heft); and one that needs fewer rotations (small.heft). w("client"):
 // vectors and samples. w("server/gallery"): three templates.
 class WrongInputTest : public ::testing::Test {
  protected:
@@ -40,22 +40,22 @@ class WrongInputTest : public ::testing::Test {
                  "3", "--dimensions", "4", "4"});
     Must(kHeft, TrainArgs(w("data"), w("owner/model.heft")));
     Must(kHeft, TrainArgs(w("data"), w("owner/other.heft"), {"--seed", "2"}));
-    Must(kHeft, TrainArgs(w("data"), w("owner/thin.heft"), {"--profile", "thin"}));
+    Must(kHeft, TrainArgs(w("data"), w("owner/flooded.heft"), {"--profile", "flooded"}));
     Args small = TrainArgs(w("small"), w("owner/small.heft"));
     std::replace(small.begin(), small.end(), std::string("16"), std::string("4"));
     Must(kHeft, small);
     Keygen("model", "keys");
     Keygen("model", "stranger");  // the same parameters, another key
-    Keygen("thin", "thin");
+    Keygen("flooded", "flooded");
     Keygen("small", "few", {"--secret-key", w("owner/keys/secret.key")});
     Encrypt("model", "keys", "face", w("client/face.ct"));
     Encrypt("model", "keys", "voice", w("client/voice.ct"));
     Encrypt("model", "stranger", "face", w("client/stranger.ct"));
-    Encrypt("thin", "thin", "face", w("client/thin.ct"));
+    Encrypt("flooded", "flooded", "face", w("client/flooded.ct"));
     Encrypt("small", "keys", "face", w("client/small.ct"), "small");
     EnrolNow(Serve("enrol"), w("owner/keys/secret.key"));
     Must(kServer, Serve("identify", {"--out", w("server/scores.ct")}));
-    for (const char* keys : {"keys", "stranger", "thin"}) {
+    for (const char* keys : {"keys", "stranger", "flooded"}) {
       Believe(W("owner/" + std::string(keys) + "/trust.heft"), W("server/gallery"));
     }
   }
@@ -75,7 +75,7 @@ class WrongInputTest : public ::testing::Test {
     // client/face.npy, but client/small-face.npy for other data sets.
     const std::string npy = W("client/" + (data == "data" ? "" : data + "-") + modality + ".npy");
     WriteRows(dataset, modality, {0, 3, 6}, npy, W("client/labels.txt"));
-    Must(kHeft, {"encrypt", "--model", W("owner/" + model + ".heft"), "--key",
+    EncryptBoth({"encrypt", "--model", W("owner/" + model + ".heft"), "--key",
                  W("owner/" + keys + "/encryption.key"), "--modality", modality, "--in", npy,
                  "--labels", W("client/labels.txt"), "--out", out});
   }
@@ -101,7 +101,7 @@ class WrongInputTest : public ::testing::Test {
       args.insert(args.end(), {"--in", path});
     }
     args.insert(args.end(), more.begin(), more.end());
-    return WithRow(args);
+    return WithProbes(WithRow(args));
   }
   static Args Serve(const std::string& subcommand, const Args& more = {}) {
     return Serve(subcommand, more, Files());

@@ -18,26 +18,26 @@ TEST_F(WrongArgumentsTest, OtherKeyOrParameters) {
     if (subcommand == std::string("verify")) more.insert(more.end(), {"--identity", "0"});
     Refused(kServer, Serve(subcommand, more, {.samples = {W("client/stranger.ct")}}), kInput,
             {"another key"});
-    Refused(kServer, Serve(subcommand, more, {.samples = {W("client/thin.ct")}}), kInput,
-            {W("client/thin.ct"), "other parameters"});
+    Refused(kServer, Serve(subcommand, more, {.samples = {W("client/flooded.ct")}}), kInput,
+            {W("client/flooded.ct"), "other parameters"});
   }
   // Two files that do not belong together.
   Refused(kServer, Serve("enrol", {}, {.samples = {W("client/voice.ct"), W("client/stranger.ct")}}),
           kInput, {W("client/stranger.ct"), "another key"});
   // Keys of other parameters.
-  const std::string thin_keys = W("owner/thin/evaluation.keys");
-  Refused(kServer, Serve("enrol", {}, {.keys = thin_keys}), kInput,
-          {thin_keys, "other parameters"});
+  const std::string flooded_keys = W("owner/flooded/evaluation.keys");
+  Refused(kServer, Serve("enrol", {}, {.keys = flooded_keys}), kInput,
+          {flooded_keys, "other parameters"});
   Refused(kHeft,
-          {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/thin/encryption.key"),
+          {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/flooded/encryption.key"),
            "--modality", "face", "--in", W("client/face.npy"), "--out", W("client/new.ct")},
-          kInput, {W("owner/thin/encryption.key"), "other parameters"});
-  for (const char* owner : {"stranger", "thin"}) {
+          kInput, {W("owner/flooded/encryption.key"), "other parameters"});
+  for (const char* owner : {"stranger", "flooded"}) {
     Refused(kHeft,
             {"decrypt", "--model", W("owner/model.heft"), "--secret-key",
              W("owner/" + std::string(owner) + "/secret.key"), "--in", W("server/scores.ct"),
              "--threshold", "0.5"},
-            kInput, {owner == std::string("thin") ? "other parameters" : "made for another"});
+            kInput, {owner == std::string("flooded") ? "other parameters" : "made for another"});
   }
 }
 
@@ -61,9 +61,9 @@ TEST_F(WrongArgumentsTest, UnknownNames) {
   Refused(kHeft, TrainArgs(W("data"), W("owner/new.heft"), {"--profile", "tiny"}), kInput,
           {"tiny", "flooded"});
   // The paper's profiles are for the paper's methods.
-  for (const char* profile : {"paper", "deep", "deepest"}) {
+  for (const char* profile : {"compact", "paper", "deep", "deepest"}) {
     Refused(kHeft, TrainArgs(W("data"), W("owner/new.heft"), {"--profile", profile}), kInput,
-            {profile, "choose compact, thin, flooded\n"});
+            {profile, "choose standard, flooded\n"});
   }
 }
 
@@ -135,9 +135,9 @@ TEST_F(WrongArgumentsTest, OtherModelsGallery) {
       kInput, {"another key"});
   Refused(kServer,
           Serve("enrol", {},
-                {.model = W("owner/thin.heft"),
-                 .keys = W("owner/thin/evaluation.keys"),
-                 .samples = {W("client/thin.ct")}}),
+                {.model = W("owner/flooded.heft"),
+                 .keys = W("owner/flooded/evaluation.keys"),
+                 .samples = {W("client/flooded.ct")}}),
           kInput, {"other parameters"});
   Refused(kHeft,
           {"decrypt", "--model", W("owner/other.heft"), "--secret-key", W("owner/keys/secret.key"),

@@ -148,9 +148,9 @@ int main(int argc, char** argv) {
   app.add_option("--heft-runs", heft_runs, "our runs in a turn")->check(CLI::PositiveNumber);
   uint32_t gamma = 32;
   app.add_option("--gamma", gamma, "fused dimension: 32 or 128")->check(CLI::IsMember({32u, 128u}));
-  std::string profile = "thin";
-  app.add_option("--profile", profile, "ours: thin or compact")
-      ->check(CLI::IsMember({"thin", "compact"}));
+  std::string profile = "standard";
+  app.add_option("--profile", profile, "ours: standard or compact")
+      ->check(CLI::IsMember({"standard", "compact"}));
   CLI11_PARSE(app, argc, argv);
   return heft::bench::Run(iterations, heft_runs, gamma, profile);
 }

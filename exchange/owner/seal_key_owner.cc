@@ -38,7 +38,6 @@ absl::StatusOr<SecretKeys> ReadSecretKeys(const Rings& rings, const KeyId& key_i
                                           const std::string& enrolment_in) {
   HEFT_ASSIGN_OR_RETURN(ckks::SecretKey matching,
                         ReadSecretKey(rings, SealRing::kMatching, key_id, matching_in));
-  if (!rings.thin()) return SecretKeys(std::move(matching));
   HEFT_ASSIGN_OR_RETURN(ckks::SecretKey enrolment,
                         ReadSecretKey(rings, SealRing::kEnrolment, key_id, enrolment_in));
   return SecretKeys(std::move(enrolment), std::move(matching));
@@ -59,7 +58,7 @@ absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id, const 
                                  const std::string& out, const PassphraseSource& passphrase,
                                  const Monitor& monitor, const std::string& enrolment_in) {
   HEFT_ASSIGN_OR_RETURN(const Rings rings, ExchangeRings(model));
-  HEFT_RETURN_IF_ERROR(CheckRingFiles(rings, !enrolment_in.empty(), "secret key"));
+  HEFT_RETURN_IF_ERROR(CheckRingFiles(!enrolment_in.empty(), "secret key"));
   HEFT_RETURN_IF_ERROR(RefuseExisting(out));
   HEFT_ASSIGN_OR_RETURN(const SecretKeys secret, ReadSecretKeys(rings, key_id, in, enrolment_in));
   Wiped sealed;

@@ -481,11 +481,11 @@ TEST_P(ExchangeTest, ABatchAddsTheErrorPredicted) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Profiles, RenewalTest,
-                         ::testing::Values(Case{"thin", 32}, Case{"thin", 256}, Case{"compact", 32},
-                                           Case{"compact", 256}, Case{"flooded", 32}),
+                         ::testing::Values(Case{"standard", 32}, Case{"standard", 256},
+                                           Case{"flooded", 32}),
                          CaseName);
 INSTANTIATE_TEST_SUITE_P(Profiles, ExchangeTest,
-                         ::testing::Values(Case{"thin", 32}, Case{"thin", 128}, Case{"compact", 16},
+                         ::testing::Values(Case{"standard", 32}, Case{"standard", 128},
                                            Case{"flooded", 16}),
                          CaseName);
 

@@ -25,7 +25,7 @@ struct BenchmarkOptions {
   // dimensions and the profile allow.
   std::vector<uint32_t> gammas = {};
   int degree = 3;
-  std::string profile = "thin";
+  std::string profile = "standard";
   bool skip_large = false;           // without the large gallery
   size_t large_templates = 1000000;  // of the large gallery: as many as fit 2 GiB of memory
   int batch = 64;                    // probes in one pass over the large gallery

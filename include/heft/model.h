@@ -32,8 +32,8 @@ struct ModalitySpec {
   bool operator==(const ModalitySpec&) const = default;
 };
 
-// kMaxGamma: the largest fused dimension of a model. Only profile thin supports it; the limit of
-// each profile is Profile::max_gamma.
+// kMaxGamma: the largest fused dimension of a model. Only profile standard supports it; the limit
+// of each profile is Profile::max_gamma.
 inline constexpr uint32_t kMaxGamma = 1024;
 
 // Model: a projection that fuses the modalities, the normalisation of its result, and decision
@@ -45,7 +45,7 @@ struct HEFT_EXPORT Model {
   std::vector<double> projection;
   // Approximates 1 / sqrt(|z|^2): one polynomial of degree 2 or 3 on its interval.
   Approximation approximation;
-  // Encryption parameters: "thin", "flooded" or "compact".
+  // Encryption parameters: "standard" or "flooded".
   std::string profile = "compact";
   // The mean product of z of two samples of one person over the mean |z|^2, in (0, 1]: the share of
   // a template that is due to the person and not to the sample (intraclass correlation). It

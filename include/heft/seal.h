@@ -27,9 +27,9 @@ namespace heft {
 // SealCompression: compression of SEAL's objects.
 enum class SealCompression : uint8_t { kNone = 0, kZlib = 1, kZstd = 2 };
 
-// SealRing: the ring, for a model whose profile has two ("thin"), each with its own parameters and
-// keys. The matching ring is for probes of an identification, scores and evaluation keys; the
-// enrolment ring for samples to enrol or verify. Other profiles have one ring for both.
+// SealRing: one of a model's two rings, each with its own parameters and keys. The matching ring is
+// for probes of an identification, scores and evaluation keys; the enrolment ring for samples to
+// enrol or verify.
 enum class SealRing : uint8_t { kMatching = 0, kEnrolment = 1 };
 
 // ParseSealCompression: reads "none", "zlib" or "zstd". ParseSealRing: reads "matching" or
@@ -45,11 +45,11 @@ struct SealFile {
 
 // SealParameters: SEAL's encryption parameters for a model, and how to use them. Encrypt at `scale`
 // and the first level. Create a relinearisation key, and Galois keys for the conjugation (step 0)
-// and for these rotations to the left, unless the list is empty. With two rings it is empty for the
-// enrolment ring: SEAL cannot create its evaluation keys, because they lead to the other ring.
+// and for these rotations to the left, unless the list is empty, as for the enrolment ring: SEAL
+// cannot create its evaluation keys, because they lead to the other ring.
 struct SealParameters {
   std::vector<uint8_t> parameters;  // SEAL's EncryptionParameters
-  std::string ring;                 // with two rings "matching" or "enrolment"; otherwise empty
+  std::string ring;                 // "matching" or "enrolment"
   std::string description;
   uint32_t degree = 0;
   std::vector<uint32_t> primes;  // the special prime last
@@ -96,10 +96,9 @@ struct SealScores {
   std::vector<Reply> replies;
   // For the probe: slot j holds (1 - s^2) n + i s (2 n + (-1)^j), where n is |z|^2 and s is the
   // secret factor that proves it (docs/seal.md). `squared_norm_turned` holds the same times i
-  // (-1)^j, for decoders that return real parts: the mean of its slots is -s.
+  // (-1)^j, for decoders that return real parts: the mean of its slots is -s. Scores are not
+  // cosines yet: divide them by the root of n.
   std::vector<uint8_t> squared_norm, squared_norm_turned;
-  // Scores are not cosines yet: divide them by the root of n.
-  bool divide_by_norm = false;
   // Multiply the score at each position of a block by these: the real parts of all slots, then the
   // imaginary parts. Empty: all are 1.
   std::vector<double> factors;

@@ -17,9 +17,8 @@
 namespace heft {
 
 // ImportSealSecretKey: creates the secret key file `out` (mode 0600) from SEAL's SecretKey in the
-// file `in`, sealed if `passphrase` is set and returns one. With two rings `in` is the matching
-// ring's key and `enrolment_in` the enrolment ring's. kInvalidArgument unless both are given for
-// two rings, and only `in` for one. kAlreadyExists if `out` exists; kFailedPrecondition if other
+// file `in`, sealed if `passphrase` is set and returns one. `in` is the matching ring's key and
+// `enrolment_in` the enrolment ring's. kInvalidArgument unless both are given. kAlreadyExists if `out` exists; kFailedPrecondition if other
 // users may read `in`, which holds the key unencrypted.
 HEFT_EXPORT absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id,
                                              const std::string& in, const std::string& out,

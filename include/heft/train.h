@@ -37,9 +37,9 @@ struct LearnOptions {
   int degree = 0;  // of the polynomial of the normalisation, 2 or 3; 0: the recipe's, 3 (paper 2)
   std::string fit =
       {};  // "minimax", "least_squares"; empty: the recipe's own, minimax (paper the other)
-  std::string profile = "thin";  // or "flooded", "compact"
-  double lambda = 0.25;          // weight of the pairs' term, in [0, 1]
-  double margin = 0.5;           // of the triplets' hinge, in [0, 2]
+  std::string profile = "standard";  // or "flooded"
+  double lambda = 0.25;              // weight of the pairs' term, in [0, 1]
+  double margin = 0.5;               // of the triplets' hinge, in [0, 2]
   bool grid_search = false;  // tries the published grid of lambda and margin; without a checkpoint
   int epochs = 0;            // 0: the recipe's, at most 60 (paper 1000)
   int patience = 0;          // epochs without a better validation AUROC; 0: the recipe's

@@ -155,7 +155,7 @@ class Model:
         recipe: Literal["generalising", "paper"] = "generalising",
         degree: int = 0,
         fit: str = "",
-        profile: str = "thin",
+        profile: str = "standard",
         weight_of_pairs: float = 0.25,
         margin: float = 0.5,
         grid_search: bool = False,
@@ -184,7 +184,7 @@ class Model:
         recipe: Literal["generalising", "paper"] = "generalising",
         degree: int = 0,
         fit: str = "",
-        profile: str = "thin",
+        profile: str = "standard",
         weight_of_pairs: float = 0.25,
         margin: float = 0.5,
         grid_search: bool = False,
@@ -643,7 +643,7 @@ def run_benchmark(
     dimensions: Sequence[int] = (512, 512),
     gammas: Sequence[int] = (),
     degree: int = 3,
-    profile: str = "thin",
+    profile: str = "standard",
     skip_large: bool = False,
     large_templates: int = 1000000,
     batch: int = 64,
@@ -656,7 +656,7 @@ def run_sweep(
     dimensions: Sequence[int] = (512, 512),
     gammas: Sequence[int] = (),
     degree: int = 3,
-    profile: str = "thin",
+    profile: str = "standard",
     skip_large: bool = False,
     large_templates: int = 1000000,
     batch: int = 64,
@@ -1675,8 +1675,6 @@ class SealScores:
     def squared_norm(self) -> bytes: ...
     @property
     def squared_norm_turned(self) -> bytes: ...
-    @property
-    def divide_by_norm(self) -> bool: ...
     @property
     def factors(self) -> NDArray[np.float64]: ...
     def to_dict(self) -> dict[str, Any]: ...

@@ -13,7 +13,7 @@ from conftest import World
 
 
 def test_profiles_and_plans(world: World) -> None:
-    thin = heft.describe_profile("thin")
+    thin = heft.describe_profile("standard")
     assert thin.ring_degree in (4096, 8192) and "128" in thin.security
     assert thin.total_bits <= thin.bound_2024_classical
     with pytest.raises(heft.InvalidArgument, match="flooded"):
@@ -21,10 +21,10 @@ def test_profiles_and_plans(world: World) -> None:
     known = heft.inspect(world.owner.evaluation_keys()).params_id
     assert known is not None
     found = heft.profile_of(known)
-    assert found is not None and found.name == "thin"
+    assert found is not None and found.name == "standard"
     assert heft.profile_of("00" * 16) is None and heft.inspect(world.model.to_bytes()).params_id is None
     with pytest.raises(heft.InvalidArgument):
-        heft.profile_of("thin")
+        heft.profile_of("standard")
     enrolment, matching = heft.describe_plan(world.model)["rings"]
     assert [enrolment["ring_degree"], matching["ring_degree"]] == [8192, 4096]
     assert enrolment["serves"] == "enrolment"

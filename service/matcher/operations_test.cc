@@ -181,7 +181,7 @@ TEST_F(OperationsTest, ACopyIsMadeWhileItServes) {
 
 // Two rings: small probes, and separate keys for enrolment and verification that can be replaced.
 TEST_F(OperationsTest, ThinProbesAndTheirKeys) {
-  const KeyMaterial thin(folder_->path() + "/thin", 3, "thin");
+  const KeyMaterial thin(folder_->path() + "/thin", 3, "standard");
   world_ = std::make_unique<MatcherWorld>(thin, records_);
   world_->Start();
   ASSERT_EQ(world_->Enrol("ann", 1).status, 201);

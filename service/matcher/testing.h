@@ -56,7 +56,7 @@ struct KeyMaterial {
     Must(MakeKeySet(model, folder + "/keys"));
     files.model = folder + "/model.heft";
     files.evaluation_keys = folder + "/keys/evaluation.keys";
-    if (profile == "thin") files.enrolment_keys = folder + "/keys/enrolment.keys";
+    if (profile == "standard") files.enrolment_keys = folder + "/keys/enrolment.keys";
     files.encryption_key = folder + "/keys/encryption.key";
     files.trust = folder + "/keys/trust.heft";
     secret_key = folder + "/keys/secret.key";

@@ -62,11 +62,11 @@ const specOf = (profile, encoding, use, row, names) => ({profile, encoding, use,
 const specs = [
   specOf('compact', 'compact', 'enrolment', 3, ['face']),
   specOf('compact', 'compact', 'enrolment', 5, ['voice']),
-  specOf('thin', 'compact', 'enrolment', 7, ['voice']),
-  specOf('thin', 'compact', 'identification', 2, ['face']),
-  specOf('thin', 'partial', 'identification', 4, ['voice']),
-  specOf('thin', 'fused', 'enrolment', 6, kModalities),
-  specOf('thin', 'fused', 'identification', 8, kModalities),
+  specOf('standard', 'compact', 'enrolment', 7, ['voice']),
+  specOf('standard', 'compact', 'identification', 2, ['face']),
+  specOf('standard', 'partial', 'identification', 4, ['voice']),
+  specOf('standard', 'fused', 'enrolment', 6, kModalities),
+  specOf('standard', 'fused', 'identification', 8, kModalities),
 ];
 // SHA-256 of that file when this test was written.
 const kKnownAnswer = 'dcb9fd33304c3e07b1521f0824863bbc4c70b0115b8b72cf9692a2e8f0eebd0f';
@@ -140,7 +140,7 @@ const tests = {
     for (const [name, stub] of Object.entries(bad)) {
       count = 0;
       const module = await open(wasm, (bytes) => (++count <= 4 ? random(bytes) : stub(bytes)));
-      const {client} = module.client(filesOf('thin'));
+      const {client} = module.client(filesOf('standard'));
       const encrypt = async () => module.encrypt(client, [['face', vector('face', 0)]]);
       await encrypt();
       if (name === 'repeats') await encrypt(); // no one can see that the first of them repeats
@@ -158,14 +158,14 @@ const tests = {
   },
 
   async 'errors have a kind, and say what is wrong'() {
-    const files = filesOf('thin');
+    const files = filesOf('standard');
     const damaged = Uint8Array.from(files.encryptionKey);
     damaged[damaged.length >> 1] ^= 1;
     await rejects(Heft.client({...files, encryptionKey: damaged}), 'DATA_LOSS', /encryption key/);
     await rejects(Heft.client({...files, model: files.model.subarray(0, 100)}), 'DATA_LOSS', /model/);
     await rejects(Heft.client({...files, model: 'model.heft'}), 'INVALID_ARGUMENT', /Uint8Array/);
     await rejects(Heft.client({...files, encryptionKey: filesOf('compact').encryptionKey}), 'DATA_LOSS', /version/);
-    await rejects(Heft.client({...files, model: readFileSync(golden('thin/model.heft')), encryptionKey: readFileSync(golden('encryption.key'))}), 'DATA_LOSS');
+    await rejects(Heft.client({...files, model: readFileSync(golden('standard/model.heft')), encryptionKey: readFileSync(golden('encryption.key'))}), 'DATA_LOSS');
     const client = await Heft.client(files);
     const face = vector('face', 0);
     await rejects(client.encrypt('iris', face), 'INVALID_ARGUMENT', /iris.*face/);
@@ -196,7 +196,7 @@ const tests = {
   },
 
   async 'a key or model that the trust file does not believe is refused'() {
-    const trusted = {...filesOf('thin'), trust: readFileSync(world('thin', 'trust.heft'), 'utf8')};
+    const trusted = {...filesOf('standard'), trust: readFileSync(world('standard', 'trust.heft'), 'utf8')};
     (await Heft.client(trusted)).close();
     await rejects(Heft.client({...trusted, trust: readFileSync(world('compact', 'trust.heft'), 'utf8')}), 'FAILED_PRECONDITION', /encryption key/);
     await rejects(Heft.client({...trusted, trust: 'nonsense'}), 'DATA_LOSS', /trust/);
@@ -207,14 +207,14 @@ const tests = {
 
   async 'memory does not grow, and what is under way ends when the client is closed'() {
     const module = await open(wasm);
-    const {client} = module.client(filesOf('thin'));
+    const {client} = module.client(filesOf('standard'));
     const encrypt = () => module.encrypt(client, [['face', vector('face', 0)]], {labels: ['ann']});
     for (let i = 0; i < 3; ++i) encrypt();
     const before = module.memory;
     for (let i = 0; i < 40; ++i) encrypt();
-    for (let i = 0; i < 5; ++i) module.releaseClient(module.client(filesOf('thin')).client);
+    for (let i = 0; i < 5; ++i) module.releaseClient(module.client(filesOf('standard')).client);
     assert.equal(module.memory, before);
-    const closing = await Heft.client(filesOf('thin'));
+    const closing = await Heft.client(filesOf('standard'));
     const pending = closing.encrypt('face', vector('face', 0));
     closing.close();
     await rejects(pending, 'FAILED_PRECONDITION', /closed/);
@@ -237,7 +237,7 @@ const tests = {
         }), 1);
       },
       end: () => clearInterval(tell),
-    }), filesOf('thin'));
+    }), filesOf('standard'));
     const zeros = (values) => values.every((value) => value === 0);
     const face = vector('face', 0), two = {face, voice: vector('voice', 0)};
     const {key} = await client.newSigningKey();
@@ -262,7 +262,7 @@ const tests = {
   },
 
   async 'vectors are left as they were, and rows keep their labels'() {
-    const client = await Heft.client(filesOf('thin'));
+    const client = await Heft.client(filesOf('standard'));
     const two = rows.face.values.slice(0, 2 * rows.face.dimension), copy = two.slice();
     const file = Buffer.from(await client.encrypt('face', two, {labels: ['ann', 'bob']}));
     assert.deepEqual(two, copy);
@@ -351,7 +351,7 @@ Object.assign(tests, {
   },
 
   async 'what is signed here the tools believe, and keys go both ways'() {
-    const client = await Heft.client(filesOf('thin'));
+    const client = await Heft.client(filesOf('standard'));
     const sample = await client.encrypt('face', vector('face', 0));
     const made = await client.newSigningKey();
     assert.match(made.publicKey, /^[0-9a-f]{64}$/);
@@ -392,7 +392,7 @@ Object.assign(tests, {
       const [status, body, headers] = answers.shift() ?? [200, '{}', {}];
       return new Response(body, {status, headers});
     }});
-    const client = await Heft.client(filesOf('thin'));
+    const client = await Heft.client(filesOf('standard'));
     await ask(client, service, 'visitors', {face: vector('face', 0), voice: vector('voice', 0)}, {audience: 'door 7', challenge: 'ä'});
     await service.verify('visitors', 'a/b', [new Uint8Array(3)]);
     await service.enrol('Zoë', [new Uint8Array(3)], {galleries: ['visitors'], wait: 5, metadata: {site: 'berlin'}});

@@ -45,7 +45,7 @@ def main():
     read = {"model.heft", "model-2.heft", "encryption.key", "evaluation.keys", "secret.key", "sealed.key", "face.ct",
             "finger-bulk.ct", "identification.ct", "verification.ct",
             "checkpoint.json", "encryption-2.key", "evaluation-2.keys", "renewed",
-            "thin", "signed", "journal", "audited", "means",
+            "standard", "signed", "journal", "audited", "means",
             "records"}
     audited(here / "audited", key_id, model_id, gamma)
     records(here / "records")
@@ -73,8 +73,8 @@ def main():
     others = {p.name for p in here.iterdir()} - read - {"README.md", "read_golden.py", "__pycache__"}
     assert not others, f"files that nobody reads: {others}"
     # Two rings: the matching ring has half the degree and the first four primes.
-    thin = here / "thin"
-    thin_id, _ = model(thin / "model.heft", of="thin")
+    thin = here / "standard"
+    thin_id, _ = model(thin / "model.heft", of="standard")
     large = primes_of(*THIN)
     ring.use(THIN[0], large)
     thin_key_id = secret_key(thin / "secret.key", None, 0, 2)

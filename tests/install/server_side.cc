@@ -11,7 +11,7 @@ int main() {
   std::cout << gallery.status().message() << "\n";
   const auto server = heft::Server::Create(heft::Model(), {});
   std::cout << server.status().message() << "\n";
-  std::cout << heft::DescribeProfile("compact")->security << "\n";
+  std::cout << heft::DescribeProfile("standard")->security << "\n";
   // A signing key decrypts nothing, so a server may have one.
   const auto key = heft::SigningKey::Generate();
   heft::Trust trust;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every operation of our evaluator under SEAL's keys, decrypted by SEAL; and SEAL's operations
 // under our keys, decrypted by us. N = 4096, with SEAL's primes and with those of the matching ring
-// of profile thin, 8192, 16384.
+// of profile standard, 8192, 16384.
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole route of profile thin between HEFT and SEAL. Samples are enrolled and verified at N =
-// 8192 and identified at N = 4096 with the four primes of the matching ring. First, a client with
-// only SEAL, and our programs; then our keys and thin probes, with projection, norm and match in
-// SEAL.
+// The whole route between HEFT and SEAL. Samples are enrolled and verified at N = 8192 and identified at N = 4096 with
+// the four primes of the matching ring. First, a client with only SEAL, and our programs; then our keys and thin
+// probes, with projection, norm and match in SEAL.
 import assert from 'node:assert/strict';
-import { chmodSync, existsSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
 import { admitWaiting, allowScores, assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';
 import { compactSlots, dot, fuse, project, trained, unit } from './model.mjs';
 import { contextOf, modes, Party, save, scoped } from './party.mjs';
@@ -26,7 +25,7 @@ function refuses(status, message, out, program, ...args) {
 }
 
 // --- A model, and vectors of people. 256 coordinates: run 2 at N = 4096, run 1 at N = 8192.
-const { model, names, data, vectorsOf } = trained(folder, 'thin', [256, 16]);
+const { model, names, data, vectorsOf } = trained(folder, 'standard', [256, 16]);
 const enrolled = [0, 4, 8, 12]; // the first sample of four people
 const people = ['ann', 'bob', 'cora', 'dan'];
 const probe = 5; // another sample of bob
@@ -68,6 +67,19 @@ const sameKey = ['--key-id-of', at('evaluation.keys')];
 suite.test('our server takes SEAL\'s evaluation keys of the matching ring', () =>
   assert.equal(evaluation.galois_keys, plans.matching.rotation_steps.length + 1));
 
+suite.test('Galois keys that lack a step are refused, by name', () => {
+  save(at('few.seal'), small.generator.createGaloisKeysSerializable(steps.slice(0, -1)));
+  refuses(3, new RegExp(`lacks the Galois keys of these steps.* ${steps.at(-1)} `), at('few.keys'), exchange, 'import',
+    'evaluation-keys', ...of, '--relin', at('relin.seal'), '--galois', at('few.seal'));
+});
+
+suite.test('heft and heft-server name heft-seal instead of its commands', () => {
+  for (const program of [heft, server]) {
+    refuses(2, /"seal" is no command: did you mean heft-seal\?/, null, program, 'seal', 'import', 'secret-key');
+    assert.equal(run(program, 'import', 'secret-key').status, 2);
+  }
+});
+
 suite.test('evaluation keys of the enrolment ring are refused, with what to do', () => {
   const { generator } = clients.enrolment;
   save(at('relin.large'), generator.createRelinKeysSerializable());
@@ -81,15 +93,21 @@ suite.test('evaluation keys of the enrolment ring are refused, with what to do',
 // --- The key owner takes both secret keys, and makes the enrolment keys.
 suite.test('a secret key of one ring alone, or of the other ring, is refused', () => {
   const args = ['import', 'secret-key', ...of, ...sameKey];
-  refuses(3, /two rings: give the secret key of the matching ring and, with --enrolment-in/, at('one.key'), exchange,
-    ...args, '--in', at('secret.matching'));
+  refuses(2, /--enrolment-in/, at('one.key'), exchange, ...args, '--in', at('secret.matching'));
   refuses(3, /needed: one of the matching ring, N = 4096/, at('one.key'), exchange, ...args, '--in',
     at('secret.enrolment'), '--enrolment-in', at('secret.matching'));
   refuses(3, /needed: one of the enrolment ring, N = 8192/, at('one.key'), exchange, ...args, '--in',
     at('secret.matching'), '--enrolment-in', at('secret.matching'));
 });
-must(exchange, 'import', 'secret-key', ...of, ...sameKey, '--in', at('secret.matching'), '--enrolment-in',
-  at('secret.enrolment'), '--out', at('secret.key'));
+const takeSecrets = ['import', 'secret-key', ...of, ...sameKey, '--in', at('secret.matching'), '--enrolment-in',
+  at('secret.enrolment')];
+suite.test('the secret keys are taken from files that only their owner can read', () => {
+  chmodSync(at('secret.enrolment'), 0o644);
+  refuses(3, /others may read this secret/, at('secret.key'), exchange, ...takeSecrets);
+  chmodSync(at('secret.enrolment'), 0o600);
+  must(exchange, ...takeSecrets, '--out', at('secret.key'));
+  assert.equal(statSync(at('secret.key')).mode & 0o777, 0o600);
+});
 suite.test('the secret keys go to HEFT and back', () => {
   for (const ring of rings) {
     must(exchange, 'export', 'secret-key', ...of, '--secret-key', at('secret.key'), '--ring', ring, '--out',
@@ -152,7 +170,6 @@ suite.test('ciphertexts at another level or scale are refused in the matching ri
 // openInSeal: SEAL decrypts exported scores to the cosines of the answers.
 function openInSeal(scores, out, slotsOf) {
   const reply = json(exchange, 'export', 'scores', ...of, '--in', at(scores), '--out', at(out));
-  assert.equal(reply.divide_by_norm, true);
   const decrypted = (file) => small.decrypt(small.load('CipherText', at(`${out}/${file}`)));
   const mean = (file) => decrypted(file).reduce((sum, x, _, all) => sum + x / all.length, 0);
   const factor = -mean(reply.squared_norm_turned);
@@ -324,4 +341,4 @@ suite.test('SEAL projects and matches our thin probes; SEAL and our engine decry
   assertClose([cosine(ours)], [expected], 2e-4);
 });
 
-suite.finish(17);
+suite.finish(20);
