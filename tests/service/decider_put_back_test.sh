@@ -14,8 +14,10 @@ heft="$2/cli/heft" server="$2/cli/heft-server"
 matcher="$2/service/matcher/heft-matcher" decider="$2/service/decider/heft-decider"
 
 make_workplace
-make_keys # shellcheck disable=SC2119
+# shellcheck disable=SC2119  # the model of synthetic people
+make_keys
 make_certificates matcher decider registrar client operator
+# shellcheck disable=SC2119  # the usual threshold
 write_configurations
 
 start_owner() {
