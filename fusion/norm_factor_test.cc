@@ -88,6 +88,22 @@ TEST(NormFactorTest, WhatWrapsPassesAtMostOnceInTenThousand) {
   EXPECT_LE(WrapsPass({16, 0.45 * 16, NormTolerance(ProofOf::kProbe, 256)}, 600), kGoal);
 }
 
+// One proof of a bulk batch is too weak, so an admission opens two, under independent factors.
+TEST(NormFactorTest, BulkNeedsBothProofs) {
+  const WrappedProof slot = {kRange, kLongestTemplate, NormTolerance(ProofOf::kBatchSlot, 32)};
+  const double one = WrapsPass(slot, 600);
+  EXPECT_LE(one, 3.5e-3);
+  EXPECT_GT(one, kGoal);
+  EXPECT_LE(one * one, 1.2e-5);
+  // A scan over factors finds no more.
+  double worst = 0;
+  for (double squared_norm = 7; squared_norm < 1500; squared_norm += 0.37) {
+    worst = std::max(worst, Share(squared_norm, slot));
+  }
+  EXPECT_GT(worst, 0.3 * one);
+  EXPECT_LT(worst, one + 4.6e-5);
+}
+
 // The sum over windows is what a scan over factors finds.
 TEST(NormFactorTest, AScanFindsTheBound) {
   const WrappedProof proof = Probe(128);

@@ -124,6 +124,7 @@ absl::StatusOr<double> NormOf(ckks::Complex multiples, double sigma, double agre
 
 double NormTolerance(ProofOf of, uint32_t gamma) {
   if (of == ProofOf::kProbe) return kMultiplesAgree;
+  if (of == ProofOf::kBatchSlot) return kSlotsAgree;
   // More dimensions have fewer copies in the slots, over which errors average: 2.6e-4 |z| rms at
   // 1,024 dimensions.
   constexpr double kOfManyDimensions = 9e-4, kWellAveraged = 256;
@@ -215,7 +216,7 @@ absl::StatusOr<double> ReadNorm(std::span<const ckks::Complex> slots, ProofOf of
 
 absl::StatusOr<double> ReadNormOf(ckks::Complex slot, double sigma) {
   if (!InRange(sigma)) return Refused(kNoFactor);
-  return NormOf(slot, sigma, kSlotsAgree);
+  return NormOf(slot, sigma, NormTolerance(ProofOf::kBatchSlot, 0));
 }
 
 }  // namespace heft

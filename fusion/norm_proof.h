@@ -73,8 +73,9 @@ absl::StatusOr<ckks::Ciphertext> RealPart(const Instance& matching, const ckks::
 
 // NormTolerance: by how much both multiples of an honest vector of length 1 may differ: at least
 // five deviations of their errors at 32 dimensions, more beyond. kProbe: of a reply. kTemplate: of
-// an enrolment; with few copies in the slots its errors average less.
-enum class ProofOf { kProbe, kTemplate };
+// an enrolment; with few copies in the slots its errors average less. kBatchSlot: of one slot of
+// ProveBatchNorms, whose errors do not average.
+enum class ProofOf { kProbe, kTemplate, kBatchSlot };
 double NormTolerance(ProofOf of, uint32_t gamma);
 
 // ReadNorm: |z|^2 of `gamma` coordinates from the slots of an opened proof. kFailedPrecondition,

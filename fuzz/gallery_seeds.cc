@@ -148,6 +148,7 @@ absl::Status WriteRenewal(const SeedWriter& seeds, const ckks::SecretKey& secret
   request.gallery = {1};
   request.generation = 3;
   request.exchange = {2};
+  request.head = JournalHead{secret.key_id(), 7, {1}, 2'000'000'000}.Serialize();
   request.sources.resize(2);
   for (PaddedBlock& source : request.sources) {
     source.ciphertexts.resize(kSmallGamma);

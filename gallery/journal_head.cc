@@ -139,6 +139,10 @@ absl::StatusOr<KeptHead> ReadKeptHead(const Gallery::Impl& gallery) {
   return ReadKept(*reader, gallery.number(), gallery.binding().key_id);
 }
 
+absl::StatusOr<KeptHead> ReadKeptHead(GalleryChange* change) {
+  return ReadKept(change->writer(), change->number(), change->head().binding.key_id);
+}
+
 absl::StatusOr<bool> KeepHead(const std::string& gallery, const SignedJournalHead& head) {
   HEFT_ASSIGN_OR_RETURN(Gallery::Impl impl, Gallery::Impl::Open(gallery));
   if (head.head.key_id != impl.binding().key_id) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // JournalHead: the newest end of the key owner's journal (kind HEAD, docs/formats.md). The key
 // owner signs it and gives it to its servers. A server keeps the newest one and puts it into its
-// replies, so a key owner whose journal was put back to an older state learns of it.
+// replies and requests, so a key owner whose journal was put back to an older state learns of it.
 #ifndef HEFT_GALLERY_JOURNAL_HEAD_H_
 #define HEFT_GALLERY_JOURNAL_HEAD_H_
 
@@ -18,6 +18,8 @@
 #include "heft/trust.h"
 
 namespace heft {
+
+class GalleryChange;
 
 inline constexpr std::string_view kHeadKind = "HEAD";
 // kMostHeadBytes: of a signed head, more than any has.
@@ -61,6 +63,8 @@ absl::StatusOr<KeptHead> ParseKeptHead(ByteSpan bytes, std::string_view what);
 // ReadKeptHead: of the gallery's own key, from the newest state of its store, which may be later
 // than the state that `gallery` shows. Empty if there is none.
 absl::StatusOr<KeptHead> ReadKeptHead(const Gallery::Impl& gallery);
+// The same of the state that a change began with.
+absl::StatusOr<KeptHead> ReadKeptHead(GalleryChange* change);
 
 // KeepHead: keeps a head in the gallery's store if it is newer than the kept one; returns whether
 // it is. The caller has checked its signature. An older one changes nothing. kFailedPrecondition

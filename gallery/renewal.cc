@@ -7,11 +7,12 @@
 #include "base/envelope.h"
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
+#include "gallery/journal_head.h"
 
 namespace heft {
 namespace {
 
-constexpr uint32_t kRenewalVersion = 1;
+constexpr uint32_t kRequestVersion = 2, kRenewalVersion = 1;
 
 // How the moves into a target are written: one bit a position of one source that stay where they
 // are, or one by one.
@@ -135,6 +136,8 @@ std::vector<uint8_t> SerializeRenewalRequest(const Instance& matching,
   const size_t source_bytes = RenewalSourceBytes(matching);
   writer.Reserve(request.sources.size() * source_bytes + source_bytes / matching.plan.gamma);
   WriteHead(writer, request.binding, request.gallery, request.generation, request.exchange);
+  writer.U64(request.head.size());
+  writer.Raw(request.head);
   writer.U64(request.sources.size());
   for (const PaddedBlock& source : request.sources) {
     for (const PaddedBlock::Parts& c : source.ciphertexts) {
@@ -147,16 +150,18 @@ std::vector<uint8_t> SerializeRenewalRequest(const Instance& matching,
   for (const std::vector<Move>& moves : request.targets) {
     WriteMoves(writer, Positions(matching), moves);
   }
-  return SealEnvelope(kRenewalRequestKind, kRenewalVersion, writer.bytes());
+  return SealEnvelope(kRenewalRequestKind, kRequestVersion, writer.bytes());
 }
 
 absl::StatusOr<RenewalRequest> ParseRenewalRequest(const Instance& matching, ByteSpan bytes,
                                                    std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kRenewalRequestKind, kRenewalVersion, what));
+                        OpenEnvelope(bytes, kRenewalRequestKind, kRequestVersion, what));
   ByteReader reader(payload, what);
   RenewalRequest request;
   HEFT_RETURN_IF_ERROR(ReadHead(reader, matching, what, &request));
+  const ByteSpan head = reader.Raw(reader.Count(1, kMostHeadBytes));
+  request.head.assign(head.begin(), head.end());
   const uint32_t gamma = matching.plan.gamma;
   const size_t limbs = MatchLimbs(matching.params());
   request.sources.resize(reader.Count(RenewalSourceBytes(matching), kMostRenewed));

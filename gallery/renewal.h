@@ -34,6 +34,9 @@ struct RenewalRequest {
   GalleryId gallery{};
   uint64_t generation = 0;
   ExchangeId exchange{};
+  // The signed end of the key owner's journal that the server holds (gallery/journal_head.h);
+  // empty: none.
+  std::vector<uint8_t> head;
   std::vector<PaddedBlock> sources;
   // For each target the moves into it, in any order. No position of a source moves twice.
   std::vector<std::vector<Move>> targets;

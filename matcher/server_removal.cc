@@ -10,6 +10,7 @@
 #include "base/progress.h"
 #include "gallery/authorisation.h"
 #include "gallery/change.h"
+#include "gallery/journal_head.h"
 #include "gallery/receipt.h"
 #include "gallery/removal.h"
 #include "heft/removal.h"
@@ -217,6 +218,8 @@ absl::StatusOr<std::vector<uint8_t>> AskRenewal(const Server& server, const std:
   RenewalRequest request;
   request.binding = change.head().binding;
   request.gallery = change.head().id;
+  HEFT_ASSIGN_OR_RETURN(KeptHead kept, ReadKeptHead(&change));
+  request.head = std::move(kept.newest);
   ExchangeRecord exchange;
   Csprng().Fill(request.exchange);
   Csprng().Fill(exchange.seed);

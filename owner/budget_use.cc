@@ -58,7 +58,7 @@ BudgetUse Summarise(const QueryJournal::Status& status, const Model& model) {
   const auto it = ledger.models.find(model.Id());
   const QueryLedger::ModelUse use =
       it == ledger.models.end() ? QueryLedger::ModelUse() : it->second;
-  out.limits = use.limits.value_or(DefaultLimits(model));
+  out.limits = use.LimitsFor(DefaultLimits(model));
   out.identifications = use.identifications;
   out.verifications = use.verifications;
   out.openings = ledger.Openings();

@@ -5,7 +5,9 @@
 #include <filesystem>
 
 #include "base/inside.h"
+#include "gallery/renewal.h"
 #include "heft/gallery_admin.h"
+#include "heft/removal.h"
 #include "heft/serving.h"
 #include "owner/testing.h"
 
@@ -66,6 +68,20 @@ class JournalHeadTest : public testing::GalleryTest {
       fs::remove_all(to);
       fs::copy(temporary_ / (std::string("saved/") + name), to);
     }
+  }
+  // A request to renew the block that bob leaves.
+  std::vector<uint8_t> RenewalOf(const Server& server) const {
+    EXPECT_TRUE(server.Fold(directory_).ok());
+    GalleryChange change =
+        *GalleryChange::Begin(*Gallery::Impl::Open(directory_), /*start=*/false);
+    for (const Retention& retention : {Retention{0, 0}, Retention{}}) {
+      change.head().retention = retention;
+      EXPECT_TRUE(change.Commit().ok());
+    }
+    EXPECT_EQ(Remove(server, directory_, {"bob"})->leaving, 1u);
+    const auto request = AskRenewal(server, directory_);
+    EXPECT_TRUE(request.ok()) << request.status();
+    return *request;
   }
   std::string State() const { return temporary_ / "state"; }
 
@@ -220,6 +236,28 @@ TEST_F(JournalHeadTest, AKeyOwnerThatWasPutBackOpensNothing) {
   EXPECT_EQ(Kept().empty() ? 0 : DescribeGallery(directory_)->owner_journal_entry,
             again.Budget()->entries)
       << "an admission brings the head along";
+}
+
+// A request for a renewal alone shows it, too.
+TEST_F(JournalHeadTest, AKeyOwnerThatWasPutBackRenewsNothing) {
+  Trust trust;
+  ASSERT_TRUE(trust.Add(Role::kKeyOwner, "owner", OnDisk().Signer()->public_key()).ok());
+  const TrustedServer served = {
+      *Server::Create(*model_, *evaluation_, "evaluation keys"), trust, {}};
+  Save();
+  ASSERT_TRUE(OnDisk().Decide(Reply(), "reply", 0.5).ok());
+  ASSERT_TRUE(*served.TakeHead(directory_, *OnDisk().SignedHead(), "head"));
+  const std::vector<uint8_t> renewal = RenewalOf(served.server);
+  EXPECT_EQ(ParseRenewalRequest(*instance_, renewal, "renewal")->head, Kept());
+  ASSERT_FALSE(Kept().empty());
+  EXPECT_EQ(OnDisk().Renew(renewal, "renewal")->templates, 1u);
+  PutBack();
+  KeyOwner owner = OnDisk();
+  const auto renewed = owner.Renew(renewal, "renewal");
+  EXPECT_EQ(Code(renewed), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(renewed.status().message(), HasSubstr("put back to an older state"));
+  ASSERT_TRUE(owner.RestartJournal("restored from the backup").ok());
+  EXPECT_TRUE(owner.Renew(renewal, "renewal").ok());
 }
 
 // A head that the key owner has not signed is no reason to refuse everything from then on.

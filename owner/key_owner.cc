@@ -271,7 +271,8 @@ absl::StatusOr<BudgetUse> KeyOwner::Budget() const {
 }
 
 absl::Status KeyOwner::SetBudget(const BudgetLimits& limits) {
-  return impl_->journal().SetLimits(impl_->model().Id(), limits);
+  const Model& model = impl_->model();
+  return impl_->journal().SetLimits(model.Id(), limits, DefaultLimits(model).scores);
 }
 
 absl::Status KeyOwner::RestartJournal(const std::string& reason) {

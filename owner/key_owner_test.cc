@@ -423,6 +423,42 @@ TEST_F(KeyOwnerTest, TheDefaultBudgetOfScoresIsWhatWasMeasured) {
   }
 }
 
+// The model is calibrated again, which measures anew, and the key stays in use.
+TEST_F(KeyOwnerTest, AModelThatAllowsFewerScoresLimitsAKeyInUse) {
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1}, {"ann"})).ok());
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const auto open = [&](const KeyOwner& owner) {
+    const auto reply =
+        SerializeScores(*instance_->context, *server_->Verify(gallery, Set({1}, {"x"}), "ann", {}));
+    return owner.Open(reply, "reply").status().code();
+  };
+  const auto measured = [&](uint64_t scores) {
+    Model model = *model_;
+    RecoveryFigures figures = {.people = 1000, .scores = {{0, 0}}, .decisions = {}};
+    if (scores > 0) figures.scores.push_back({scores, 0});
+    model.training_summary = Json::object({{"recovery", figures.ToJson()}}).dump();
+    EXPECT_EQ(model.Id(), model_->Id());
+    SecretKeys keys = *ckks::SecretKey::FromCoefficients(*instance_->context, secret_->key_id(),
+                                                         secret_->coefficients());
+    auto journal = QueryJournal::OnDisk(temporary_ / "journal", *JournalKeys::Derive(keys));
+    const absl::Status begun = journal->Start("for a test");
+    EXPECT_TRUE(begun.ok() || absl::IsAlreadyExists(begun)) << begun;
+    return *KeyOwner::Impl::Own(model, std::move(keys), std::move(journal));
+  };
+  constexpr auto kOk = absl::StatusCode::kOk, kSpent = absl::StatusCode::kResourceExhausted;
+  EXPECT_EQ(open(measured(8)), kOk);
+  EXPECT_EQ(measured(4).Budget()->limits.scores, 4u);
+  EXPECT_EQ(open(measured(4)), kOk) << "the second of four, half of which one client gets";
+  EXPECT_EQ(open(measured(4)), kSpent);
+  EXPECT_EQ(open(measured(8)), kSpent) << "more only by hand";
+  EXPECT_EQ(measured(8).Budget()->limits.scores, 4u);
+  EXPECT_EQ(open(measured(0)), kSpent);
+  ASSERT_TRUE(measured(8).SetBudget({.scores = 6}).ok());
+  EXPECT_EQ(open(measured(8)), kOk);
+  EXPECT_EQ(measured(8).Budget()->scores, 3u) << "what was opened stays counted";
+  EXPECT_EQ(measured(0).Budget()->limits.scores, 0u);
+}
+
 TEST_F(KeyOwnerTest, NoMoreIsPublishedThanAskedFor) {
   std::vector<uint64_t> people(12);
   std::vector<std::string> names;

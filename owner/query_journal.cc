@@ -234,18 +234,20 @@ void QueryJournal::Compact() {
 BudgetLimits QueryJournal::LimitsOf(const ModelId& model, const BudgetLimits& defaults) const {
   const auto it = ledger_.models.find(model);
   const bool known = it != ledger_.models.end() && it->second.limits;
-  return known ? *it->second.limits : limits_.value_or(defaults);
+  return known ? it->second.LimitsFor(defaults) : limits_.value_or(defaults);
 }
 
 absl::Status QueryJournal::EnsureLimits(const ModelId& model, const BudgetLimits& defaults) {
-  if (const auto it = ledger_.models.find(model); it != ledger_.models.end() && it->second.limits) {
-    return absl::OkStatus();
-  }
+  const auto it = ledger_.models.find(model);
+  const bool known = it != ledger_.models.end() && it->second.limits;
+  // Fewer scores count at once; more, only when they are set by hand.
+  if (known && defaults.scores >= it->second.measured) return absl::OkStatus();
   Entry entry;
   entry.act = Entry::Act::kLimits;
   entry.time = Now();
   entry.model = model;
   entry.limits = LimitsOf(model, defaults);
+  entry.measured = defaults.scores;
   return Add(std::move(entry));
 }
 
@@ -370,7 +372,8 @@ absl::StatusOr<std::string> QueryJournal::KeyWarning(const Opening& opening) {
   return warning;
 }
 
-absl::Status QueryJournal::SetLimits(const ModelId& model, const BudgetLimits& limits) {
+absl::Status QueryJournal::SetLimits(const ModelId& model, const BudgetLimits& limits,
+                                     uint64_t measured) {
   return Update([&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
     Entry entry;
@@ -378,6 +381,7 @@ absl::Status QueryJournal::SetLimits(const ModelId& model, const BudgetLimits& l
     entry.time = Now();
     entry.model = model;
     entry.limits = limits;
+    entry.measured = measured;
     return Add(std::move(entry));
   });
 }

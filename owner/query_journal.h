@@ -47,7 +47,7 @@ struct Opening {
   uint64_t most_told = 0;           // of the key, by all openings; 0: any number
   uint32_t slots = 1;               // that are published at most; a decision: of so many bits
   std::vector<Hash> replies;        // of all bytes of each: one at least, all different
-  BudgetLimits defaults;            // where the model has none yet
+  BudgetLimits defaults;            // where the model has none yet; its scores as measured
   std::string no_scores;            // the refusal where the model's limit of scores is 0
   std::vector<SignedState> states;  // that they were made from, as those say that do
   bool strict = false;              // takes none but states that were signed
@@ -99,7 +99,9 @@ class QueryJournal {
   // KeyWarning: where half of what may be opened under the key has been; otherwise empty.
   absl::StatusOr<std::string> KeyWarning(const Opening& opening);
 
-  absl::Status SetLimits(const ModelId& model, const BudgetLimits& limits);
+  // SetLimits: by hand. `measured`: the scores that the model's training allows. They hold until
+  // training of the model in use allows fewer; then the smaller number of scores does.
+  absl::Status SetLimits(const ModelId& model, const BudgetLimits& limits, uint64_t measured);
   // CheckInUse: kFailedPrecondition for a revoked key, and if this journal is behind one of `heads`
   // or has another entry in its place.
   absl::Status CheckInUse(std::span<const SignedJournalHead> heads = {});
@@ -162,7 +164,7 @@ class QueryJournal {
   uint64_t SeenFromOutside() const;
   // Makes a gallery the key's own where it has none.
   absl::Status Adopt(const GalleryId& gallery);
-  // LimitsOf: as the journal has them, else those that EnsureLimits writes down.
+  // LimitsOf: those in force, which EnsureLimits writes down where the journal has others.
   BudgetLimits LimitsOf(const ModelId& model, const BudgetLimits& defaults) const;
   absl::Status EnsureLimits(const ModelId& model, const BudgetLimits& defaults);
   Entry EntryOf(const Opening& opening, Entry::Act act) const;

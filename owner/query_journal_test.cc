@@ -30,8 +30,40 @@ TEST_F(QueryJournalTest, TheRecordOutlivesTheProcess) {
   EXPECT_EQ(Granted(*Open(), "ann"), 5) << "ten of twenty for one client";
   EXPECT_EQ(Granted(*Open(), "ann"), 0) << "a refusal stays one";
   EXPECT_EQ(Granted(*Open(), "bob"), 10);
-  ASSERT_TRUE(Open()->SetLimits(kModel, {.scores = 30, .decisions = 8, .client_bits = 9999}).ok());
+  ASSERT_TRUE(Open()->SetLimits(kModel, {.scores = 30, .decisions = 8, .client_bits = 9999}, 20).ok());
   EXPECT_EQ(Granted(*Open(), "ann"), 5);
+}
+
+// A model is calibrated again while its key is in use: fewer scores hold at once, for processes with
+// an older model file too, and more only when they are set by hand. Counts stay.
+TEST_F(QueryJournalTest, AMeasurementMakesTheLimitSmallerAtOnceAndLargerByHandAlone) {
+  const auto charge = [&](const std::string& who, uint64_t measured) {
+    Opening opening = Of(who);
+    opening.defaults.scores = measured;
+    opening.no_scores = "none";
+    return Open()->Charge(opening);
+  };
+  const auto limit = [&] { return Open()->Read()->ledger.models.at(kModel).limits->scores; };
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(charge("ann", 20).ok());
+  ASSERT_TRUE(charge("bob", 6).ok());
+  EXPECT_EQ(limit(), 6u) << "and the journal says so";
+  EXPECT_FALSE(charge("ann", 6).ok()) << "three of six, for one client";
+  EXPECT_FALSE(charge("ann", 20).ok()) << "also with the model file of before";
+  EXPECT_EQ(limit(), 6u);
+  ASSERT_TRUE(Open()->SetLimits(kModel, {.scores = 10}, 20).ok());
+  EXPECT_TRUE(charge("ann", 20).ok());
+  EXPECT_FALSE(charge("ann", 6).ok()) << "set by hand, but for another measurement";
+  EXPECT_EQ(charge("eve", 0).message(), "none") << "none at all is measured";
+  ASSERT_TRUE(Open()->SetLimits(kModel, {.scores = 10}, 0).ok());
+  EXPECT_TRUE(charge("ann", 0).ok()) << "on purpose, as heft budget --set does";
+  EXPECT_EQ(Open()->Read()->ledger.models.at(kModel).verifications, 6u);
+  // A sum keeps what the limits were set against, and so does another key's journal.
+  entries_per_file_ = 1;
+  ASSERT_TRUE(Open()->SetLimits(kModel, {.scores = 30}, 20).ok());
+  EXPECT_EQ(Open()->Read()->ledger.models.at(kModel).measured, 20u);
+  EXPECT_FALSE(charge("ann", 8).ok());
+  EXPECT_TRUE(charge("eve", 8).ok());
+  EXPECT_EQ(limit(), 8u);
 }
 
 TEST_F(QueryJournalTest, ProcessesShareOneBudget) {
@@ -69,7 +101,7 @@ TEST_F(QueryJournalTest, AClockThatIsSetBackFillsNoBucket) {
   EXPECT_EQ(Granted(*Open(), "ann", true), 4);
   now_ -= 500000;
   EXPECT_EQ(Granted(*Open(), "ann", true), 0);
-  ASSERT_TRUE(Open()->SetLimits(kOther, {}).ok()) << "an entry at that time";
+  ASSERT_TRUE(Open()->SetLimits(kOther, {}, 0).ok()) << "an entry at that time";
   EXPECT_EQ(Granted(*Open(), "ann", true), 0);
   now_ += 500000;
   EXPECT_EQ(Granted(*Open(), "ann", true), 0) << "nor forward again";
@@ -305,7 +337,7 @@ TEST_F(QueryJournalTest, ARenewedKeyTakesTheCountsAndTheOldOneIsRevoked) {
   ASSERT_TRUE(old->PassOn(next, heir()).ok());
   ExpectRefused(*old, "revoked");
   ExpectRefused(*Open(), "revoked");
-  EXPECT_FALSE(old->SetLimits(kModel, {}).ok());
+  EXPECT_FALSE(old->SetLimits(kModel, {}, 0).ok());
   // Whatever is put back, and wherever the key lies: the anchor knows.
   EXPECT_FALSE(Open(copy)->Charge(Of("ann")).ok());
   Spill(before);

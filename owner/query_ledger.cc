@@ -105,6 +105,13 @@ std::optional<uint64_t> RefillingBucket<kDays>::ReadyAt(uint64_t now, uint64_t s
 template struct RefillingBucket<1>;
 template struct RefillingBucket<kRejectionDays>;
 
+BudgetLimits QueryLedger::ModelUse::LimitsFor(const BudgetLimits& defaults) const {
+  if (!limits) return defaults;
+  BudgetLimits out = *limits;
+  if (defaults.scores < measured) out.scores = std::min(out.scores, defaults.scores);
+  return out;
+}
+
 absl::Status QueryLedger::CheckInUse() const {
   if (successor == KeyId{}) return absl::OkStatus();
   return absl::FailedPreconditionError(
@@ -345,7 +352,9 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
       break;
     }
     case Entry::Act::kLimits:
-      if (use != nullptr) use->limits = entry.limits;
+      if (use == nullptr) break;
+      use->limits = entry.limits;
+      use->measured = entry.measured;
       break;
     case Entry::Act::kRevocation:
       successor = entry.successor;

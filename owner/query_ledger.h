@@ -71,6 +71,7 @@ struct Entry {
   ReplyTag reply{};
   std::vector<IdentityTag> identities;
   BudgetLimits limits;
+  uint64_t measured = 0;  // of kLimits alone: scores that training allowed when they were set
   KeyId successor{};
   std::string text;
   std::vector<uint8_t> state;  // QueryLedger::Serialize
@@ -137,10 +138,15 @@ class QueryLedger {
   };
   struct ModelUse {
     std::optional<BudgetLimits> limits;
+    uint64_t measured = 0;  // scores that training allowed when `limits` were set
     uint64_t identifications = 0, verifications = 0;
     std::map<IdentityTag, Use> identities;
     std::map<std::pair<IdentityTag, ClientId>, ShareUse> shares;
     std::map<ClientId, ClientUse> clients;
+
+    // LimitsFor: those in force. `defaults`: of the model file in use, with the scores that its
+    // training allows. If these are fewer than when `limits` were set, the smaller number holds.
+    BudgetLimits LimitsFor(const BudgetLimits& defaults) const;
   };
   struct Restart {
     uint64_t time = 0;

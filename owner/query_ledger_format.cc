@@ -74,6 +74,7 @@ void ReadMap(ByteReader& reader, size_t entry_size, Map* map, ReadKey&& read_key
 void WriteModel(ByteWriter& writer, const QueryLedger::ModelUse& use) {
   writer.U8(use.limits ? 1 : 0);
   WriteLimits(writer, use.limits.value_or(BudgetLimits()));
+  writer.U64(use.measured);
   writer.U64(use.identifications);
   writer.U64(use.verifications);
   writer.U64(use.identities.size());
@@ -115,6 +116,8 @@ QueryLedger::ModelUse ReadModel(ByteReader& reader) {
   const bool limited = ReadBool(reader);
   const BudgetLimits limits = ReadLimits(reader);
   if (limited) use.limits = limits;
+  use.measured = reader.U64();
+  if (!limited && use.measured > 0) reader.Fail("a measurement without limits");
   use.identifications = reader.U64();
   use.verifications = reader.U64();
   const auto tag = [&] { return Read<16>(reader); };
@@ -188,7 +191,7 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
     ledger.restarts.push_back({when, reader.String(kMaxText)});
   }
   ReadMap(
-      reader, 16 + 1 + kLimitsSize + 40, &ledger.models, [&] { return ModelId(Read<16>(reader)); },
+      reader, 16 + 1 + kLimitsSize + 48, &ledger.models, [&] { return ModelId(Read<16>(reader)); },
       [&] { return ReadModel(reader); });
   const uint64_t replies = reader.Count(24, kMostReplies);
   for (uint64_t i = 0; i < replies && reader.ok(); ++i) {
@@ -249,6 +252,7 @@ std::vector<uint8_t> Entry::Serialize() const {
   writer.String(text);
   writer.U64(state.size());
   writer.Raw(state);
+  if (act == Act::kLimits) writer.U64(measured);
   if (act == Act::kState) WriteState(writer, signed_state);
   if (act == Act::kGallery) writer.Raw(gallery);
   if (act == Act::kOpening && told > 0) writer.U64(told);
@@ -281,6 +285,7 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   const uint64_t state = reader.Count(1, uint64_t{1} << 34);
   const ByteSpan raw = reader.Raw(state);
   entry.state.assign(raw.begin(), raw.end());
+  if (entry.act == Act::kLimits) entry.measured = reader.U64();
   if (entry.act == Act::kState) entry.signed_state = ReadState(reader);
   if (entry.act == Act::kGallery) entry.gallery = Read<16>(reader);
   if (entry.act == Act::kOpening && reader.remaining() > 0) {

@@ -126,11 +126,13 @@ TEST_P(RenewTest, MessagesReadAsTheyWereWritten) {
   for (uint32_t p = 0; p <= last; ++p) all.push_back({1, p, p});
   RenewalRequest request =
       Request({empty, empty}, {{{0, 5, 0}, {0, last, 5}, {0, 0, last}}, all, {}});
+  request.head = {1, 2, 3};
   const Bytes bytes = Serialize(request);
   const auto read = ParseRenewalRequest(matching_, bytes, "request");
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_EQ(read->targets, request.targets);
   EXPECT_EQ(read->exchange, request.exchange);
+  EXPECT_EQ(read->head, request.head);
   EXPECT_EQ(read->binding, request.binding);
   EXPECT_TRUE(std::ranges::equal(read->sources[1].ciphertexts[3].part[1].values(),
                                  request.sources[1].ciphertexts[3].part[1].values()));
@@ -170,6 +172,9 @@ TEST_P(RenewTest, RefusesWhatIsNoRequest) {
   other = good;
   other.binding.params_id[0] ^= 1;
   EXPECT_EQ(code(other), StatusCode::kFailedPrecondition);
+  other = good;
+  other.head = {1, 2, 3};
+  EXPECT_EQ(code(other), StatusCode::kDataLoss) << "no end of a journal";
   other = good;
   other.binding.gamma *= 2;
   EXPECT_EQ(code(other), StatusCode::kDataLoss);

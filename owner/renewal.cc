@@ -25,6 +25,8 @@ absl::StatusOr<RenewedBlocks> KeyOwner::Impl::Renew(ByteSpan bytes, std::string_
   HEFT_ASSIGN_OR_RETURN(const RenewalRequest request,
                         ParseRenewalRequest(instance(), trusted.file, what));
   HEFT_RETURN_IF_ERROR(CheckKeyId(key_id(), request.binding.key_id, what));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<SignedJournalHead> heads, OpenHeads(request.head, what));
+  HEFT_RETURN_IF_ERROR(journal_->CheckInUse(heads));
   if (request.binding.model_id != model_.Id()) {
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": blocks of another model"));

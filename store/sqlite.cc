@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -156,9 +157,11 @@ absl::StatusOr<std::shared_ptr<Store>> OpenFolderStore(const std::string& folder
     NoteInput(folder + name);
   }
   if (mode != StoreMode::kRead && !environment->writable()) {
-    return absl::UnavailableError(
-        absl::StrCat("the store in ", folder,
-                     " cannot be written: give this user the permission, or open it for reading"));
+    const bool frozen = access(StorePath(folder).c_str(), W_OK) != 0 && errno == EROFS;
+    return absl::UnavailableError(absl::StrCat(
+        "the store in ", folder,
+        frozen ? " is on a read-only file system: mount it for writing, or open it for reading"
+               : " cannot be written: give this user the permission, or open it for reading"));
   }
   return std::make_shared<SqliteStore>(std::move(environment), mode);
 }

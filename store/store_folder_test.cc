@@ -2,6 +2,7 @@
 // The store in a folder: tests that apply only to it.
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "store/testing.h"
@@ -20,6 +22,7 @@ namespace heft {
 namespace {
 
 using namespace store_testing;
+namespace fs = std::filesystem;
 
 TEST_F(FolderStoreTest, IsThereWhenOpenedAgain) {
   EXPECT_FALSE(StoreExists(Folder()));
@@ -144,6 +147,55 @@ TEST_F(FolderStoreTest, ProcessesWithTheSameNumber) {
   EXPECT_EQ(Get(*store, Table::kHead, "n"), "100");
   EXPECT_TRUE(store->Check().ok());
   EXPECT_EQ(store->Statistics()->readers, 0);
+}
+
+// A store on a read-only file system, as an archive, can be read and copied. What would change it
+// is refused, and the error says why.
+TEST_F(FolderStoreTest, InAReadOnlyFileSystem) {
+  const std::vector<uint8_t> value = Long(9000, 1);
+  {
+    const auto store = Make();
+    ASSERT_TRUE(Put(*store, Table::kBlocks, "a", value).ok());
+    ASSERT_TRUE(Put(*store, Table::kHead, "n", AsBytes("1")).ok());
+    ASSERT_TRUE(store->Copy(folder_ / "copy", nullptr).ok());
+  }
+  // One whose log has entries, one that was just copied, and one without the index of its log.
+  fs::copy(Folder(), folder_ / "no-index");
+  fs::remove(folder_ / "no-index/store.sqlite-shm");
+  const auto frozen = [](const std::string& path) {
+    const bool own = unshare(CLONE_NEWNS) == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
+    return own && mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0 &&
+           mount(nullptr, path.c_str(), nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY, nullptr) == 0;
+  };
+  if (InChild([&] { return frozen(Folder()); }) != 0) {
+    GTEST_SKIP() << "this system does not let this user make a mount read-only";
+  }
+  for (const std::string& path : {Folder(), folder_ / "copy", folder_ / "no-index"}) {
+    const std::string out = path + "-out";
+    const auto look = [&] {
+      EXPECT_TRUE(frozen(path));
+      const auto store = OpenStore(path, StoreMode::kRead);
+      EXPECT_TRUE(store.ok()) << store.status();
+      if (!store.ok()) return false;
+      const auto reader = (*store)->Read();
+      EXPECT_EQ(Get(**store, Table::kBlocks, "a"), Text(value));
+      EXPECT_EQ(Get(**store, Table::kHead, "n"), "1");
+      EXPECT_EQ(Keys(**reader, Table::kHead).size(), 1u);
+      EXPECT_TRUE((*store)->Check().ok()) << (*store)->Check();
+      EXPECT_TRUE((*store)->Copy(out, nullptr).ok());
+      for (const StoreMode mode : {StoreMode::kWrite, StoreMode::kCreate}) {
+        const absl::Status refused = OpenStore(path, mode).status();
+        EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+        EXPECT_TRUE(absl::StrContains(refused.message(), path + " is on a read-only file system"))
+            << refused;
+      }
+      return !HasFailure();
+    };
+    const int looked = InChild(look);
+    EXPECT_EQ(looked, 0) << path;
+    EXPECT_EQ(Get(**OpenStore(out, StoreMode::kRead), Table::kBlocks, "a"), Text(value));
+  }
 }
 
 TEST_F(FolderStoreTest, AChildOpensItAnew) {
