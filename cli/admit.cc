@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // admit, of the key owner; authorise, of the registrar.
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -27,8 +26,8 @@ struct AdmitOptions : AnswerOptions {
 // TakeRejected: identities, and entry=DIGITS for one pending enrolment.
 absl::Status TakeRejected(const std::vector<std::string>& rejected, AdmissionPolicy* policy) {
   std::vector<std::string> entries;
-  for (std::string_view one : rejected) {
-    (absl::ConsumePrefix(&one, "entry=") ? entries : policy->reject).emplace_back(one);
+  for (absl::string_view one : rejected) {
+    (absl::ConsumePrefix(&one, "entry=") ? entries : policy->reject).push_back(std::string(one));
   }
   HEFT_ASSIGN_OR_RETURN(policy->reject_entries, ParseEntries("--reject", entries));
   return absl::OkStatus();

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,13 +25,13 @@ struct Options {
 absl::Status ReadLists(std::vector<std::string>* files, std::vector<NamedScores>* systems) {
   ScoreLists lists;
   bool histogram = false;
-  std::erase_if(*files, [&](std::string_view file) {
+  std::erase_if(*files, [&](absl::string_view file) {
     if (absl::ConsumePrefix(&file, "genuine=")) {
-      lists.genuine = file;
+      lists.genuine = std::string(file);
     } else if (absl::ConsumePrefix(&file, "impostor=")) {
-      lists.impostor = file;
+      lists.impostor = std::string(file);
     } else if (absl::ConsumePrefix(&file, "impostor-counts=")) {
-      lists.impostor = file;
+      lists.impostor = std::string(file);
       histogram = true;
     } else {
       return false;

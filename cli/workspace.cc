@@ -6,7 +6,6 @@
 #include <iostream>
 #include <optional>
 #include <span>
-#include <string_view>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -110,7 +109,7 @@ struct Rows {
 
 // AtFilesRow: an error that names a row, with the row's number in the files.
 absl::Status AtFilesRow(const Rows& rows, const absl::Status& status) {
-  std::string_view text = status.message();
+  absl::string_view text = status.message();
   size_t row = 0;
   const size_t colon = text.find(": ");
   if (status.ok() || colon == text.npos || !absl::ConsumePrefix(&text, "row ") ||

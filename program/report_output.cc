@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program/report_output.h"
 
-#include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -18,7 +17,7 @@ struct ScoresPlace {
 };
 ScoresPlace PlaceOf(const std::string& given) {
   for (const char* form : {"bob4", "bob5", "pyeer"}) {
-    std::string_view file = given;
+    absl::string_view file = given;
     if (absl::ConsumePrefix(&file, absl::StrCat(form, "="))) return {form, std::string(file)};
   }
   return {.file = given};
