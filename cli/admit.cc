@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "cli/commands.h"
 #include "heft/authorisation.h"
 #include "heft/openings.h"
@@ -16,18 +17,27 @@ namespace {
 
 struct AdmitOptions : AnswerOptions {
   AdmissionPolicy policy;
-  std::vector<std::string> entries, reject_entries;
+  std::vector<std::string> reject, entries;
   std::string shards;
   std::vector<uint32_t> owners;    // gives a part, for the others of these
   std::vector<std::string> parts;  // of other owners
 };
 
+// TakeRejected: identities, and entry=DIGITS for one pending enrolment.
+absl::Status TakeRejected(const std::vector<std::string>& rejected, AdmissionPolicy* policy) {
+  std::vector<std::string> entries;
+  for (absl::string_view one : rejected) {
+    (absl::ConsumePrefix(&one, "entry=") ? entries : policy->reject).push_back(std::string(one));
+  }
+  HEFT_ASSIGN_OR_RETURN(policy->reject_entries, ParseEntries("--reject", entries));
+  return absl::OkStatus();
+}
+
 absl::Status RunAdmit(const Common& common, const AdmitOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const Asked asked, LoadAsked(options));
   AdmissionPolicy policy = options.policy;
   HEFT_ASSIGN_OR_RETURN(policy.entries, ParseEntries("--entry", options.entries));
-  HEFT_ASSIGN_OR_RETURN(policy.reject_entries,
-                        ParseEntries("--reject-entry", options.reject_entries));
+  HEFT_RETURN_IF_ERROR(TakeRejected(options.reject, &policy));
   if (!options.shards.empty()) {
     HEFT_ASSIGN_OR_RETURN(policy.shards, ShardList::Load(options.shards));
   }
@@ -86,12 +96,12 @@ void AddAdmit(Command app) {
                    "signed admission, for heft-server release");
   command.Add("--only", &options->policy.only,
               "admit only these identities; the others stay pending");
-  command.Add("--reject", &options->policy.reject,
-              "reject these identities: their templates are removed");
+  command.Add("--reject", &options->reject,
+              "reject these identities, or entry=ENTRY, pending enrolments: their templates are "
+              "removed");
   command.Add("--entry", &options->entries,
               "decide only these pending enrolments, of which heft-server pending shows the "
               "entries; chooses between several of one new identity");
-  command.Add("--reject-entry", &options->reject_entries, "reject these pending enrolments");
   command.Add(
       "--put-back", &options->policy.put_back,
       "the gallery was restored from a copy: sign its state although a later one was signed");
@@ -103,8 +113,6 @@ void AddAdmit(Command app) {
       "shared key: give a partial opening to one of these owners, this one among them, instead");
   command.Add("--part", &options->parts, "shared key: the partial openings of the other owners")
       .Excludes(owners);
-  command.Add("--new-only", &options->policy.new_identities_only,
-              "reject further templates of enrolled people, even with an authorisation");
 }
 
 void AddAuthorise(Command app) {

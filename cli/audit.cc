@@ -10,14 +10,12 @@ namespace heft::cli {
 namespace {
 
 struct RevealOptions {
-  std::string gallery, in, out, server_key;
+  std::string gallery, in, out;
 };
 
 absl::Status RunReveal(const Common& common, const RevealOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply, ReadFile(options.in, kMaxReplySize));
-  HEFT_ASSIGN_OR_RETURN(const SigningKey key, options.server_key.empty()
-                                                  ? GallerySigner(options.gallery)
-                                                  : LoadSigner(options.server_key));
+  HEFT_ASSIGN_OR_RETURN(const SigningKey key, GallerySigner(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> seed,
                         RevealSeed(options.gallery, key.public_key(), reply, options.in));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, seed));
@@ -28,7 +26,6 @@ absl::Status RunReveal(const Common& common, const RevealOptions& options) {
 
 struct AuditOptions : ServerOptions {
   AuditFiles files;
-  bool without_state = false;
 };
 
 // Without seeds: says which replies to ask the server about.
@@ -52,7 +49,6 @@ absl::Status RunAudit(const Common& common, const AuditOptions& options) {
         "an audit needs --model, --keys and --gallery; to choose replies give only --reply");
   }
   files.copy = options.gallery;
-  files.with_state = !options.without_state;
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/true));
   HEFT_ASSIGN_OR_RETURN(const std::vector<NamedFinding> findings, AuditAll(loaded, files));
   const Described found = DescribeFindings(findings);
@@ -71,8 +67,6 @@ void AddReveal(Command app) {
   command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
   command.Add("-i,--in", &options->in, "a reply of this server").Required();
   command.Add("-o,--out", &options->out, "file to write, for the auditor of the reply").Required();
-  command.Add("--server-key", &options->server_key,
-              "key that signed the reply (default: server.key in the gallery's folder)");
 }
 
 void AddAudit(Command app) {
@@ -99,13 +93,6 @@ void AddAudit(Command app) {
   command.Add("--one-in", &options->files.one_in, "audit one reply in this many, chosen at random")
       .Range(1, 1e9)
       .ShowDefault();
-  const Option state = command.Add("--state", &options->files.state,
-                                   "the key owner's signature on the gallery's state (default: "
-                                   "state.heft in its folder)");
-  command
-      .Add("--without-state", &options->without_state,
-           "do not check that the key owner has signed this gallery")
-      .Excludes(state);
 }
 
 }  // namespace heft::cli

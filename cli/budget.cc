@@ -12,13 +12,12 @@ namespace {
 struct Options {
   KeyOptions key;
   std::optional<uint64_t> scores, decisions, rejections, client_bits;
-  bool restart = false;
-  std::string reason;
+  std::string restart;  // the reason
 };
 
 // Restarts the journal and sets limits, if the options say so.
 absl::Status Change(const Options& options, KeyOwner* owner) {
-  if (options.restart) HEFT_RETURN_IF_ERROR(owner->RestartJournal(options.reason));
+  if (!options.restart.empty()) HEFT_RETURN_IF_ERROR(owner->RestartJournal(options.restart));
   if (!options.scores && !options.decisions && !options.rejections && !options.client_bits) {
     return absl::OkStatus();
   }
@@ -46,28 +45,22 @@ void AddBudget(Command app) {
   const auto [command, options] =
       AddCommand(app, "budget",
                  "show or set the query budget: what was opened and what may still be (key owner)",
-                 "heft budget --model m.heft --secret-key secret.key --set 16", Run);
+                 "heft budget --model m.heft --secret-key secret.key --set scores=16", Run);
   AddKeyOptions(command, &options->key, "secret key");
-  command.Add("--set", &options->scores,
-              "allow this many scores of an identity, ever (default: what training measured, 0 "
-              "without a measurement); SECURITY.md says what they reveal");
-  command.Add(
-      "--set-decisions", &options->decisions,
-      "allow this many decisions a day that accept an identity, half of them for one client");
-  command.Add("--set-rejections", &options->rejections,
-              "allow one client this many rejected claims of an identity; each accepted one gives "
-              "one back, each day a sixteenth");
-  command.Add(
-      "--set-client-bits", &options->client_bits,
-      "allow one client this many bits a day, all unlisted clients together a tenth: a score "
-      "counts 10, a decision 1");
-  const Option restart = command.Add("--restart", &options->restart,
-                                     "start a new journal of the key, if it is lost or damaged or "
-                                     "the key has moved; readable entries stay counted");
-  const Option reason =
-      command.Add("--reason", &options->reason, "reason for --restart, kept in the journal")
-          .Needs(restart);
-  restart.Needs(reason);
+  command.AddNumbers(
+      "--set",
+      {{"scores", &options->scores},
+       {"decisions", &options->decisions},
+       {"rejections", &options->rejections},
+       {"client-bits", &options->client_bits}},
+      "limits: scores=N of an identity, ever (default: what training measured, 0 without a "
+      "measurement; SECURITY.md says what they reveal); decisions=N a day that accept an identity, "
+      "half of them for one client; rejections=N: rejected claims of an identity by one client, of "
+      "which each accepted one gives one back, each day a sixteenth; client-bits=N of one client a "
+      "day, all unlisted clients together a tenth: a score counts 10, a decision 1");
+  command.Add("--restart", &options->restart,
+              "start a new journal of the key, if it is lost or damaged or the key has moved; "
+              "readable entries stay counted. The text, the reason, is kept in the journal");
 }
 
 }  // namespace heft::cli

@@ -9,10 +9,11 @@
 namespace heft::cli {
 namespace {
 
+constexpr size_t kTriples = 3;  // sets of three canaries
+
 struct Options {
   KeyOptions key;
   std::string out, names, require;
-  size_t triples = 3;
 };
 
 // Encrypted as a client would, a file a modality: NAME-MODALITY.ct.
@@ -41,7 +42,7 @@ absl::StatusOr<std::vector<std::string>> ReadNames(const std::string& path) {
 absl::Status RunMake(const Common& common, const Options& options, const Model& model,
                      const KeyOwner& owner) {
   HEFT_ASSIGN_OR_RETURN(std::vector<std::string> names, ReadNames(options.names));
-  HEFT_ASSIGN_OR_RETURN(const CanarySet set, owner.MakeCanaries(options.triples, std::move(names)));
+  HEFT_ASSIGN_OR_RETURN(const CanarySet set, owner.MakeCanaries(kTriples, std::move(names)));
   HEFT_ASSIGN_OR_RETURN(const Client client, Client::Create(model, owner.EncryptionKey()));
   HEFT_ASSIGN_OR_RETURN(NewFolder folder, NewFolder::Create(options.out));
   Json people = Json::array(), probes = Json::array();
@@ -95,10 +96,6 @@ void AddCanary(Command app) {
   AddKeyOptions(command, &options->key, "secret key");
   const Option out = command.Add("-o,--out", &options->out,
                                  "new folder for encrypted samples and their encrypted list");
-  command.Add("--triples", &options->triples, "sets of three canaries")
-      .Range(1, 1000)
-      .ShowDefault()
-      .Needs(out);
   command
       .Add("--names", &options->names,
            "names for them, one per line, that look like those of others (default: random)")

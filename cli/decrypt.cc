@@ -20,8 +20,6 @@ struct Options {
   bool beyond_cap = false;
   DecisionRule rule;
   bool scores = false;
-  std::optional<int> flood_bits;
-  Flooding flooding;
   TrustOptions trust;
   std::vector<std::string> request;
   uint64_t row = 0;
@@ -75,22 +73,15 @@ absl::Status Check(const Options& options) {
                    "--beyond-cap allows more"));
 }
 
-std::optional<Flooding> FloodingOf(const Options& options) {
-  if (!options.flood_bits) return std::nullopt;
-  return Flooding{*options.flood_bits, options.flooding.openings};
-}
-
 // GivePart: this owner's part of what Open would open, for another owner.
 absl::Status GivePart(const Common& common, const Options& options, const KeyOwner& owner,
                       const Replies& replies) {
   if (options.out.empty()) {
     return absl::InvalidArgumentError("--owners makes a partial opening: give --out, its file");
   }
-  const std::optional<Flooding> flooding = FloodingOf(options);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> part,
-                        options.scores
-                            ? owner.OpenPart(replies, options.owners, options.top, flooding)
-                            : owner.OpenPart(replies, options.owners, options.rule, flooding));
+                        options.scores ? owner.OpenPart(replies, options.owners, options.top)
+                                       : owner.OpenPart(replies, options.owners, options.rule));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, part));
   Print(common, {{"out", options.out}, {"bytes", part.size()}, {"owners", options.owners}},
         absl::StrCat("partial opening, for the owner who combines: ", options.out));
@@ -99,9 +90,8 @@ absl::Status GivePart(const Common& common, const Options& options, const KeyOwn
 
 absl::StatusOr<Described> Open(const Common& common, const Options& options, const KeyOwner& owner,
                                const Replies& replies) {
-  const std::optional<Flooding> flooding = FloodingOf(options);
   if (!options.scores) {
-    HEFT_ASSIGN_OR_RETURN(const Decision decision, owner.Decide(replies, options.rule, flooding));
+    HEFT_ASSIGN_OR_RETURN(const Decision decision, owner.Decide(replies, options.rule));
     return DescribeDecision(decision);
   }
   std::optional<ChosenThreshold> threshold;
@@ -110,7 +100,7 @@ absl::StatusOr<Described> Open(const Common& common, const Options& options, con
   }
   HEFT_ASSIGN_OR_RETURN(const BudgetUse use, owner.Budget());
   if (use.limits.scores > 0) Warn(common, DescribeCost(use, options.top));
-  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, owner.Open(replies, flooding, options.top));
+  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, owner.Open(replies, {}, options.top));
   return DescribeScores(opened, threshold);
 }
 
@@ -171,22 +161,6 @@ void AddParts(Command command, Options* options) {
       .Excludes(owners);
 }
 
-// AddFlooding: how many openings noise is to hide, and how well.
-void AddFlooding(Command command, Options* options) {
-  const Option flood =
-      command
-          .Add("--flood-bits", &options->flood_bits,
-               "decrypt with noise flooding for this statistical security, in bits (with profile "
-               "flooded: always, at least 30); refused without room for the noise")
-          .Range(30, 256);
-  command
-      .Add("--flood-openings", &options->flooding.openings,
-           "number of replies that may be opened under this key with --flood-bits")
-      .Range(1, std::numeric_limits<uint32_t>::max())
-      .ShowDefault()
-      .Needs(flood);
-}
-
 }  // namespace
 
 void AddDecrypt(Command app) {
@@ -234,7 +208,6 @@ void AddDecrypt(Command app) {
       .Add("--beyond-cap", &options->beyond_cap,
            absl::StrCat("publish more than ", kPublishedCandidates, " candidates"))
       .Needs(scores);
-  AddFlooding(command, options.get());
   AddParts(command, options.get());
 }
 

@@ -24,15 +24,14 @@ struct Options {
   std::optional<size_t> row;
   bool bulk = false, average = false;
   TrustOptions trust;
-  std::string sign, sign_as = "client", to;
+  std::string sign, to;
   uint64_t life = kLife;
 };
 
 // The request, signed by its sender.
 absl::StatusOr<std::vector<uint8_t>> Sign(const Options& options, std::vector<uint8_t> bytes) {
   if (options.sign.empty()) return bytes;
-  HEFT_ASSIGN_OR_RETURN(const Statement statement,
-                        StatementOf(options.sign_as, options.to, options.life));
+  HEFT_ASSIGN_OR_RETURN(const Statement statement, StatementOf("client", options.to, options.life));
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, LoadSigner(options.sign));
   return key.Sign(statement, bytes);
 }
@@ -214,12 +213,8 @@ void AddEncrypt(Command app) {
       .Excludes(row);
   command.RequireOneOf(key, secret);
   AddTrustOptions(command, &options->trust, "the encryption key");
-  const Option sign =
-      command.Add("--sign", &options->sign, "sign the output with this key (heft trust new-key)");
-  command.Add("--sign-as", &options->sign_as, "role of the signer")
-      .Choices({"client", "registrar"})
-      .Needs(sign)
-      .ShowDefault();
+  const Option sign = command.Add(
+      "--sign", &options->sign, "sign the output as a client, with this key (heft trust new-key)");
   command.Add("--to", &options->to, "server.pub of the only server that may accept it").Needs(sign);
   AddLife(command, &options->life);
 }

@@ -40,8 +40,6 @@ void AddModel(Command command, StudyOptions* study, const std::string& help) {
 }
 
 Option AddFolds(Command command, StudyOptions* study, const std::string& help) {
-  command.Add("--fold-seed", &study->fold_seed, "the value given to heft train --folds")
-      .ShowDefault();
   return command.Add("--folds", &study->folds, help).Range(3, 1000);
 }
 
@@ -90,7 +88,7 @@ void AddSearches(Command group) {
   AddModel(command, &study, "model file, or with --folds a folder made by heft train --folds");
   AddFolds(command, &study, "take the statistics of all people, each by a model without them");
   AddSplit(command, &study, "people whose statistics are taken, without --folds");
-  command.Add("--draws", &study.searched_by.draws, "number of simulations")
+  command.Add("--replicates", &study.searched_by.draws, "number of simulations")
       .Range(1, 10000)
       .ShowDefault();
   AddReportOptions(command, &options->output);
@@ -120,10 +118,6 @@ void AddSamples(Command group) {
   AddModel(command, &study, "folder made by heft train --folds");
   AddFolds(command, &study, "number of folds").Required();
   command.Add("--samples", &study.samples, "numbers of samples at enrolment, 1 first")
-      .ShowDefault();
-  command.Add("--probe-samples", &study.sampled_by.probes, "the same for probes").ShowDefault();
-  command.Add("--draws", &study.sampled_by.draws, "random choices of each person's samples")
-      .Range(1, 1000)
       .ShowDefault();
   AddPlain(command, &study);
   AddReportOptions(command, &options->output);

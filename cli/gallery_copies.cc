@@ -11,7 +11,7 @@ namespace {
 struct Options : ServerOptions {
   std::string out, from;
   std::vector<std::string> receipts;
-  bool with_keys = false, accept_older = false, without_receipts = false;
+  bool with_keys = false, accept_older = false;
 };
 
 absl::Status RunSnapshot(const Common& common, const Options& options) {
@@ -29,8 +29,10 @@ absl::Status RunRestore(const Common& common, const Options& options) {
   SetWriterWait(options.wait);
   RestoreOptions restore;
   restore.accept_older = options.accept_older;
-  restore.without_receipts = options.without_receipts;
-  HEFT_ASSIGN_OR_RETURN(restore.receipts, ReadFiles(options.receipts));
+  restore.without_receipts = options.receipts == std::vector<std::string>{"none"};
+  if (!restore.without_receipts) {
+    HEFT_ASSIGN_OR_RETURN(restore.receipts, ReadFiles(options.receipts));
+  }
   std::optional<TrustedServer> loaded;
   if (!options.model.empty()) {
     HEFT_ASSIGN_OR_RETURN(loaded, LoadServer(common, options, /*enrols=*/false));
@@ -117,12 +119,12 @@ void AddGalleryRestore(Command group) {
   command.Add("--accept-older", &options->accept_older,
               "accept a copy that is older than the gallery or its recorded generation; people "
               "erased since are removed again, which needs --model and --keys");
-  command.Add("--receipts", &options->receipts,
-              "receipts of erasure that the folder lacks, signed by its server, the snapshot's, or "
-              "one in the trust file");
-  command.Add("--without-receipts", &options->without_receipts,
-              "accept an older copy although some receipts of the replaced gallery cannot be read "
-              "or, for a database, do not exist here: people erased since may be in it again");
+  command.Add(
+      "--receipts", &options->receipts,
+      "receipts of erasure that the folder lacks, signed by its server, the snapshot's, or "
+      "one in the trust file. none: accept an older copy although some receipts of the "
+      "replaced gallery cannot be read or, for a database, do not exist here; people erased "
+      "since may be in it again");
   const Option model = command.Add("-m,--model", &options->model, "model file");
   const Option keys = command.Add("-k,--keys", &options->keys, "evaluation keys");
   model.Needs(keys);

@@ -15,15 +15,17 @@ namespace heft::cli {
 namespace {
 
 struct CreateOptions : ServerOptions {
-  Retained retained;
+  uint64_t retention = Retained().seconds;
   uint32_t buckets = 0;
+
+  Retained Kept() const { return {.seconds = retention}; }
 };
 
 // A gallery in buckets, and its shard list, which every client of the buckets needs.
 absl::Status CreateInBuckets(const Common& common, const CreateOptions& options,
                              const Server& server) {
   HEFT_ASSIGN_OR_RETURN(const ShardList shards,
-                        CreateShards(server, options.gallery, options.buckets, options.retained));
+                        CreateShards(server, options.gallery, options.buckets, options.Kept()));
   SayNevertheless("the buckets exist: repeat the command, and it uses them");
   HEFT_RETURN_IF_ERROR(EquipGallery(BucketAddress(options.gallery, 0)).status());
   HEFT_RETURN_IF_ERROR(WriteResult(options.shards, shards.Serialize()));
@@ -42,7 +44,7 @@ absl::Status RunCreate(const Common& common, const CreateOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   if (options.buckets > 0) return CreateInBuckets(common, options, loaded.server);
   HEFT_ASSIGN_OR_RETURN(const GalleryId id,
-                        CreateGallery(loaded.server, options.gallery, options.retained));
+                        CreateGallery(loaded.server, options.gallery, options.Kept()));
   SayNevertheless("the gallery itself was made");
   HEFT_RETURN_IF_ERROR(EquipGallery(options.gallery).status());
   Print(common, {{"gallery", options.gallery}, {"gallery_id", HexString(id)}},
@@ -182,12 +184,8 @@ void AddGalleryCreate(Command group) {
   shards.Needs(buckets);
   buckets.Needs(shards);
   command
-      .Add("--retention", &options->retained.seconds,
+      .Add("--retention", &options->retention,
            "seconds for which enrolments can be rolled back, or removed without the key owner")
-      .ShowDefault();
-  command
-      .Add("--retention-bytes", &options->retained.bytes,
-           "maximum size of these enrolments in bytes")
       .ShowDefault();
 }
 

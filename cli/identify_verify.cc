@@ -23,7 +23,6 @@ struct Options : ServerOptions {
   bool all = false;
   ProbeOptions probe;
   std::vector<std::string> where;  // identify only
-  std::string server_key;
   uint64_t life = kLife;
 };
 
@@ -45,9 +44,6 @@ absl::StatusOr<Question> QuestionOf(const Options& options) {
     }
   }
   question.probe.row = options.row.value_or(0);
-  if (options.server_key.empty()) return question;
-  HEFT_ASSIGN_OR_RETURN(SigningKey key, LoadSigner(options.server_key));
-  question.key = std::make_shared<const SigningKey>(std::move(key));
   return question;
 }
 
@@ -113,8 +109,6 @@ Command Add(Command app, bool verify) {
   AddServerOptions(command, options.get());
   command.Add("-o,--out", &options->out, "file for the encrypted scores").Required();
   AddLife(command, &options->life);
-  command.Add("--server-key", &options->server_key,
-              "signing key (default: server.key in the gallery's folder, made with it)");
   const Option row = command.Add("--row", &options->row,
                                  "index of the sample in the files, from 0 (needed if they "
                                  "hold several)");

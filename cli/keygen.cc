@@ -12,14 +12,14 @@ namespace {
 struct Options {
   std::string model, out, secret_key;
   SealOptions seal;
+  std::vector<std::string> passphrase_files;  // one, or one for each owner
   uint32_t owners = 1, threshold = 0;
-  std::vector<std::string> owner_passphrases;
 };
 
 // Passphrases of the owners' shares: from their files, or asked for one after another.
 std::vector<PassphraseSource> OwnerPassphrases(const Options& options) {
   std::vector<PassphraseSource> out;
-  for (const std::string& file : options.owner_passphrases) {
+  for (const std::string& file : options.passphrase_files) {
     out.push_back([file] { return ReadPassphrase(file, /*confirm=*/true); });
   }
   if (options.seal.ask) out.resize(options.owners, NewPassphrase(options.seal));
@@ -27,11 +27,6 @@ std::vector<PassphraseSource> OwnerPassphrases(const Options& options) {
 }
 
 absl::Status RunCeremony(const Common& common, const Options& options, const Model& model) {
-  if (!options.seal.file.empty()) {
-    return absl::InvalidArgumentError(
-        "each owner has a passphrase of its own: give --owner-passphrase-file for each, not "
-        "--passphrase-file");
-  }
   const std::vector<PassphraseSource> passphrases = OwnerPassphrases(options);
   HEFT_ASSIGN_OR_RETURN(const SharedKeySet set,
                         MakeSharedKeySet(model, options.out, options.owners, options.threshold,
@@ -58,9 +53,14 @@ absl::StatusOr<KeySet> MakeForExisting(const Common& common, const Options& opti
   return MakePublicKeys(owner, options.out, common.monitor);
 }
 
-absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
-  if (options.owners > 1) return RunCeremony(common, options, model);
+absl::Status Run(const Common& common, const Options& given) {
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.model));
+  if (given.owners > 1) return RunCeremony(common, given, model);
+  Options options = given;
+  if (options.passphrase_files.size() > 1) {
+    return absl::InvalidArgumentError("one key has one --passphrase-file");
+  }
+  if (!options.passphrase_files.empty()) options.seal.file = options.passphrase_files[0];
   HEFT_ASSIGN_OR_RETURN(
       const KeySet set,
       options.secret_key.empty()
@@ -83,7 +83,7 @@ void AddKeygen(Command app) {
            "folder for secret.key, encryption.key, evaluation.keys and "
            "enrolment.keys")
       .Required();
-  AddSealOptions(command, "", &options->seal);
+  AddSealOptions(command, "", &options->seal, &options->passphrase_files);
   const Option secret = command.Add(
       "--secret-key", &options->secret_key,
       "make new encryption and evaluation keys for this secret key, for a model with other "
@@ -97,10 +97,6 @@ void AddKeygen(Command app) {
           .Excludes(secret);
   command.Add("--threshold", &options->threshold, "how many owners an opening takes")
       .Range(2, 3)
-      .Needs(owners);
-  command
-      .Add("--owner-passphrase-file", &options->owner_passphrases,
-           "first line: passphrase of an owner's share; one file for each owner")
       .Needs(owners);
 }
 

@@ -57,7 +57,7 @@ absl::Status Begin(const Common& common, const Options& options) {
   WarnOfUnsealed(common, options.seal);
   Print(common, {{"out", options.out}, {"signer", HexString(signer)}},
         absl::StrCat("share of nothing yet: ", options.out, "\nfor the other owners: --replace ",
-                     options.replace, " --newcomer ", HexString(signer)));
+                     options.replace, " --key ", HexString(signer)));
   return absl::OkStatus();
 }
 
@@ -74,7 +74,7 @@ absl::Status Run(const Common& common, const Options& options) {
   if (!options.owners.empty()) return Give(common, options);
   if (!options.messages.empty()) return Take(common, options);
   return absl::InvalidArgumentError(
-      "give --owners to make a message, --message to make a new share of all messages, or --record "
+      "give --owners to make a message, --in to make a new share of all messages, or --record "
       "to begin in the place of another owner");
 }
 
@@ -87,14 +87,13 @@ void AddReshare(Command app) {
   command.Add("-m,--model", &options->key.model, "model file").Required();
   const Option secret =
       command.Add("--secret-key", &options->key.secret_key, "the owner's present share");
-  command.Add("--old-passphrase-file", &options->key.passphrase_file,
+  command.Add("--passphrase-file", &options->key.passphrase_file,
               "first line: passphrase of the present share");
   const Option owners =
       command.Add("--owners", &options->owners,
                   "give a message: these owners do so, this one among them, as many as open");
   const Option messages =
-      command
-          .Add("--message", &options->messages, "make the new share: the messages of those owners")
+      command.Add("-i,--in", &options->messages, "make the new share: the messages of those owners")
           .Excludes(owners);
   const Option record = command
                             .Add("--record", &options->record,
@@ -104,11 +103,11 @@ void AddReshare(Command app) {
                             .Excludes(secret);
   const Option replace =
       command.Add("--replace", &options->replace, "the owner whose place is taken").Range(1, 5);
-  command.Add("--newcomer", &options->newcomer, "the signing key of who takes it (64 digits)")
+  command.Add("-k,--key", &options->newcomer, "the signing key of who takes it (64 digits)")
       .Needs(replace)
       .Excludes(record);
   command.Add("-o,--out", &options->out, "the message, or the new share").Required();
-  AddSealOptions(command, "", &options->seal);
+  AddSealOptions(command, "new-", &options->seal);
 }
 
 }  // namespace heft::cli

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "cli/commands.h"
 #include "heft/evaluate.h"
 #include "heft/score_files.h"
@@ -14,22 +15,44 @@ namespace heft::cli {
 namespace {
 
 struct Options {
-  std::vector<std::string> files;
-  std::string genuine, impostor;
-  bool histogram = false;
+  std::vector<std::string> files;  // or genuine=FILE and impostor=FILE
   std::string split;
   ScoreOptions how;
   ReportFlags output;
 };
 
+// ReadLists: PyEER's two files, if they are given; they are one system, and leave `files`.
+absl::Status ReadLists(std::vector<std::string>* files, std::vector<NamedScores>* systems) {
+  ScoreLists lists;
+  bool histogram = false;
+  std::erase_if(*files, [&](absl::string_view file) {
+    if (absl::ConsumePrefix(&file, "genuine=")) {
+      lists.genuine = std::string(file);
+    } else if (absl::ConsumePrefix(&file, "impostor=")) {
+      lists.impostor = std::string(file);
+    } else if (absl::ConsumePrefix(&file, "impostor-counts=")) {
+      lists.impostor = std::string(file);
+      histogram = true;
+    } else {
+      return false;
+    }
+    return true;
+  });
+  if (lists.genuine.empty() && lists.impostor.empty()) return absl::OkStatus();
+  if (lists.genuine.empty() || lists.impostor.empty()) {
+    return absl::InvalidArgumentError(
+        "PyEER's lists come in pairs: give genuine=FILE and impostor=FILE");
+  }
+  HEFT_ASSIGN_OR_RETURN(ScoreTable table, ReadScoreLists(lists, histogram));
+  systems->push_back({lists.genuine, std::move(table)});
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<NamedScores>> ReadAll(const Options& options) {
   std::vector<NamedScores> systems;
-  if (!options.genuine.empty()) {
-    HEFT_ASSIGN_OR_RETURN(ScoreTable table,
-                          ReadScoreLists({options.genuine, options.impostor}, options.histogram));
-    systems.push_back({options.genuine, std::move(table)});
-  }
-  for (const std::string& file : options.files) {
+  std::vector<std::string> files = options.files;
+  HEFT_RETURN_IF_ERROR(ReadLists(&files, &systems));
+  for (const std::string& file : files) {
     HEFT_ASSIGN_OR_RETURN(ScoreTable table, ReadScores(file));
     if (!options.split.empty()) {
       absl::StatusOr<ScoreTable> part = SelectSplit(table, options.split);
@@ -65,21 +88,12 @@ void AddRoc(Command app) {
   const auto [command, options] =
       AddCommand(app, "roc", "measure error rates of score files: HEFT's, bob.bio's or PyEER's",
                  "heft roc scores.csv --report roc.html", Run);
-  const Option files =
-      command.Add("FILE", &options->files,
-                  "scores: CSV of heft evaluate --scores or bob.bio, or bob.bio's four or five "
-                  "columns; each file is a system");
-  const Option genuine =
-      command.Add("--genuine", &options->genuine, "PyEER: genuine scores, in the last column");
-  const Option impostor =
-      command.Add("--impostor", &options->impostor, "PyEER: impostor scores, in the last column");
-  command.RequireOneOf(files, genuine);
-  genuine.Needs(impostor);
-  impostor.Needs(genuine);
   command
-      .Add("--histogram", &options->histogram,
-           "PyEER: line k of the impostor file, from 0, is the number of scores k")
-      .Needs(impostor);
+      .Add("FILE", &options->files,
+           "scores: CSV of heft evaluate --scores or bob.bio, or bob.bio's four or five columns; "
+           "each file is a system. PyEER: genuine=FILE and impostor=FILE, scores in the last "
+           "column, or impostor-counts=FILE, whose line k, from 0, is the number of scores k")
+      .Required();
   command.Add("--split", &options->split,
               "use only the comparisons of this split, if files have splits");
   command.Add("--fmr", &options->how.fmrs, "false match rates for which to find thresholds")

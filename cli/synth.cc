@@ -15,20 +15,14 @@ struct Options {
   std::string out;
   SyntheticOptions synthetic;
   std::vector<double> jitter, within, noise;
-  std::optional<int> rank_identity, rank_within;
-  bool paper = false;
 
   // Each option of the factor model chooses it.
   std::optional<FactorModel> Factors() const {
-    if (jitter.empty() && within.empty() && noise.empty() && !rank_identity && !rank_within) {
-      return std::nullopt;
-    }
+    if (jitter.empty() && within.empty() && noise.empty()) return std::nullopt;
     FactorModel model;
     if (!jitter.empty()) model.jitter = jitter;
     if (!within.empty()) model.within = within;
     if (!noise.empty()) model.noise = noise;
-    model.rank_identity = rank_identity.value_or(model.rank_identity);
-    model.rank_within = rank_within.value_or(model.rank_within);
     return model;
   }
 };
@@ -41,10 +35,6 @@ absl::Status Run(const Common& common, const Options& options) {
   }
   SyntheticOptions synthetic = options.synthetic;
   synthetic.factors = options.Factors();
-  if (options.paper) {
-    synthetic = PaperSize();
-    synthetic.seed = options.synthetic.seed;
-  }
   HEFT_ASSIGN_OR_RETURN(const TrainingData data, TrainingData::Synthesise(synthetic));
   HEFT_RETURN_IF_ERROR(data.Write(options.out));
   // Reports show this line, so that the numbers are not taken for those of real people.
@@ -69,46 +59,27 @@ void AddSynth(Command app) {
                  "heft synth --out data --identities 190 --samples 6 --dimensions 512 128", Run);
   SyntheticOptions& s = options->synthetic;
   command.Add("-o,--out", &options->out, "folder to write").Required();
-  const Option identities = command.Add("--identities", &s.identities, "number of identities")
-                                .Range(3, 1e6)
-                                .ShowDefault();
-  const Option samples =
-      command.Add("--samples", &s.samples_per_identity, "samples of each identity")
-          .Range(1, 1e6)
-          .ShowDefault();
-  const Option dimensions = command.Add("--dimensions", &s.dimensions, "dimension of each modality")
-                                .Range(1, 4096)
-                                .ShowDefault();
-  const Option paper =
-      command
-          .Add("--paper", &options->paper,
-               "the paper's size: 188 identities, 376 faces with 5380 voices in 10760 pairs")
-          .Excludes(identities)
-          .Excludes(samples)
-          .Excludes(dimensions);
-  const auto strength = [&command = command, &paper](const char* flag, std::vector<double>* values,
-                                                     const char* what) {
-    command.Add(flag, values, what).Range(0, 1000).Excludes(paper);
-  };
-  strength(
-      "--jitter", &options->jitter,
-      "factor model instead of the statistics of real embeddings: variation of samples along "
-      "the directions that separate people, one per modality: 0.3 for a strong modality, 3 for "
-      "a weak one (1)");
-  strength("--within", &options->within,
-           "factor model: variation along other directions, one per modality (1.15 1.07)");
-  strength("--noise", &options->noise,
-           "factor model: variation in all directions, one per modality (1.5)");
-  command
-      .Add("--rank-identity", &options->rank_identity,
-           "factor model: number of directions of a modality that separate people (16)")
+  command.Add("--identities", &s.identities, "number of identities").Range(3, 1e6).ShowDefault();
+  command.Add("--samples", &s.samples_per_identity, "samples of each identity")
+      .Range(1, 1e6)
+      .ShowDefault();
+  command.Add("--dimensions", &s.dimensions, "dimension of each modality")
       .Range(1, 4096)
-      .Excludes(paper);
+      .ShowDefault();
   command
-      .Add("--rank-within", &options->rank_within,
-           "factor model: number of directions in which samples of a modality vary (32)")
-      .Range(1, 4096)
-      .Excludes(paper);
+      .Add("--jitter", &options->jitter,
+           "factor model instead of the statistics of real embeddings: variation of samples along "
+           "the directions that separate people, one per modality: 0.3 for a strong modality, 3 "
+           "for a weak one (1)")
+      .Range(0, 1000);
+  command
+      .Add("--within", &options->within,
+           "factor model: variation along other directions, one per modality (1.15 1.07)")
+      .Range(0, 1000);
+  command
+      .Add("--noise", &options->noise,
+           "factor model: variation in all directions, one per modality (1.5)")
+      .Range(0, 1000);
   command.Add("--seed", &s.seed, "random seed").ShowDefault();
 }
 

@@ -14,9 +14,8 @@ namespace heft::cli {
 namespace {
 
 struct Options {
-  std::string data, out, curve, sign;
+  std::string data, out, pictures, sign;
   int folds = 0;
-  uint64_t fold_seed = 1;
   bool no_exact = false;
   LearnOptions learn;
 };
@@ -35,7 +34,7 @@ absl::Status RunOnce(const Common& common, const Options& options, const Trainin
   }
   LearnOptions learn = LearnOf(options);
   std::vector<LearnEpoch> curve;
-  if (!options.curve.empty()) learn.curve = &curve;
+  if (!options.pictures.empty()) learn.curve = &curve;
   HEFT_ASSIGN_OR_RETURN(const Model model, Learn(data, learn, common.monitor));
   HEFT_ASSIGN_OR_RETURN(Described told, DescribeTraining(model));
   std::vector<uint8_t> bytes = model.Serialize();
@@ -43,10 +42,11 @@ absl::Status RunOnce(const Common& common, const Options& options, const Trainin
     HEFT_ASSIGN_OR_RETURN(bytes, signer->Sign({.role = Role::kTrainer}, bytes));
   }
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
-  if (!options.curve.empty()) {
+  if (!options.pictures.empty()) {
     HEFT_ASSIGN_OR_RETURN(const std::string picture,
                           DrawLearningCurve(curve, told.json["best_epoch"].get<int>()));
-    HEFT_RETURN_IF_ERROR(WriteResult(options.curve, picture));
+    HEFT_RETURN_IF_ERROR(MakeDirectories(options.pictures));
+    HEFT_RETURN_IF_ERROR(WriteResult(options.pictures + "/learning.svg", picture));
   }
   Json json = {{"out", options.out}, {"bytes", bytes.size()}};
   json.update(told.json);
@@ -57,14 +57,12 @@ absl::Status RunOnce(const Common& common, const Options& options, const Trainin
 }
 
 absl::Status RunFolds(const Common& common, const Options& options, const TrainingData& data) {
+  const FoldOptions how = {.folds = options.folds, .encrypted = false};
   HEFT_ASSIGN_OR_RETURN(std::vector<Model> models, LearnFolds(data, LearnOf(options), options.folds,
-                                                              options.fold_seed, common.monitor));
+                                                              how.fold_seed, common.monitor));
   const FoldModels set{"", std::move(models)};
-  HEFT_ASSIGN_OR_RETURN(
-      const Report report,
-      EvaluateFolds(data, std::span(&set, 1),
-                    {.folds = options.folds, .fold_seed = options.fold_seed, .encrypted = false},
-                    common.monitor));
+  HEFT_ASSIGN_OR_RETURN(const Report report,
+                        EvaluateFolds(data, std::span(&set, 1), how, common.monitor));
   Described told;
   for (int fold = 0; fold < options.folds; ++fold) {
     HEFT_ASSIGN_OR_RETURN(const Described training, DescribeTraining(set.models[fold]));
@@ -90,12 +88,13 @@ absl::Status Run(const Common& common, const Options& options) {
   const bool folds = options.folds > 0;
   HEFT_RETURN_IF_ERROR(folds ? CheckNewFolderPlace(options.out, "models of folds")
                              : CheckFilePlace(options.out, "model"));
-  if (!options.curve.empty()) HEFT_RETURN_IF_ERROR(CheckDrawing());
+  if (!options.pictures.empty()) {
+    HEFT_RETURN_IF_ERROR(CheckFolderPlace(options.pictures, "pictures"));
+    HEFT_RETURN_IF_ERROR(CheckDrawing());
+  }
   HEFT_ASSIGN_OR_RETURN(const TrainingData data,
                         LoadTrainingData(common, options.data, options.learn));
-  for (const std::string& output : {options.out, options.curve, options.learn.checkpoint}) {
-    HEFT_RETURN_IF_ERROR(CheckOutput(output));
-  }
+  HEFT_RETURN_IF_ERROR(CheckOutput(options.out));
   return folds ? RunFolds(common, options, data) : RunOnce(common, options, data);
 }
 
@@ -116,19 +115,10 @@ void AddLearning(Command command, LearnOptions* learn) {
   command.Add("--profile", &t.profile, "parameters: standard or flooded").ShowDefault();
   command.Add("--epochs", &t.epochs, "0: from the recipe").Range(0, 1e6).ShowDefault();
   command
-      .Add("--shrinkage", &t.shrinkage,
-           "shrinkage of the within-class covariance (default: chosen on people left out)")
-      .Range(0, 1);
-  command
       .Add("--drop-modality", &t.drop_modality,
            "probability of training without a modality, for probes that lack one")
       .Range(0, 0.9)
       .ShowDefault();
-  command
-      .Add("--modality-weights", &t.modality_weights,
-           "weights of the modalities at the start, one each (default: chosen on people left out; "
-           "equal with none)")
-      .Range(1e-3, 1e3);
   command.Add(
       "--against-wolves", &t.against_wolves,
       "set thresholds so that a probe chosen to match many people is accepted no more often "
@@ -166,23 +156,14 @@ void AddTrain(Command app) {
           .Add("--folds", &options->folds,
                "train a model for each of this many identity folds, and compare on them")
           .Range(3, 1000);
-  command.Add("--fold-seed", &options->fold_seed, "random seed of the folds").ShowDefault();
   AddLearning(command, &t);
   command.Add("--sign", &options->sign, "sign the model as its trainer, with this key (heft trust)")
       .Excludes(folds);
   command
-      .Add("--checkpoint", &t.checkpoint,
-           "file to save the state to after every epoch and to resume from")
+      .Add("--pictures", &options->pictures,
+           "write a picture of training and validation AUROC by epoch into this folder "
+           "(learning.svg)")
       .Excludes(folds);
-  command
-      .Add("--curve", &options->curve,
-           "write a picture (SVG) of training and validation AUROC by epoch to this file")
-      .Excludes(folds);
-  command
-      .Add("--patience", &t.patience,
-           "epochs without a better validation AUROC; 0: from the recipe")
-      .Range(0, 1e6)
-      .ShowDefault();
   command.Add(
       "--no-exact", &options->no_exact,
       "do not train a second model with exact normalisation, which reports use for comparison");

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <iostream>
 #include <optional>
+#include <span>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "cli/commands.h"
 #include "cli/training.h"
 #include "heft/inspect.h"
@@ -25,6 +28,7 @@ namespace {
 struct Options {
   std::string workspace, passphrase_file;
   std::vector<std::string> files;
+  std::vector<uint32_t> rows;  // of the files; all if empty
   std::string labels, label;
   std::vector<std::string> identities;
   DecisionRule rule;
@@ -91,16 +95,64 @@ absl::StatusOr<std::vector<FileOf>> FilesOf(const Model& model,
   return files;
 }
 
-// Rows: vectors of the files and labels, for a workspace.
+// Rows: vectors of the files and labels, for a workspace. `numbers`: with --row, those of the rows
+// in the files.
 struct Rows {
   std::vector<FileOf> files;
   std::vector<FeatureRows> vectors;
   std::vector<std::string> labels;
   std::vector<Samples> samples;
+  std::vector<uint32_t> numbers;
+
+  size_t Number(size_t row) const { return numbers.empty() ? row : numbers.at(row); }
 };
+
+// AtFilesRow: an error that names a row, with the row's number in the files.
+absl::Status AtFilesRow(const Rows& rows, const absl::Status& status) {
+  absl::string_view text = status.message();
+  size_t row = 0;
+  const size_t colon = text.find(": ");
+  if (status.ok() || colon == text.npos || !absl::ConsumePrefix(&text, "row ") ||
+      !absl::SimpleAtoi(text.substr(0, colon - 4), &row) || row >= rows.numbers.size()) {
+    return status;
+  }
+  return absl::Status(status.code(),
+                      absl::StrCat("row ", rows.Number(row), status.message().substr(colon)));
+}
+
+// Select: the vectors of these rows.
+absl::StatusOr<FeatureRows> Select(const std::string& path, FeatureRows all,
+                                   const std::vector<uint32_t>& rows) {
+  if (rows.empty()) return all;
+  FeatureRows some = {.dimension = all.dimension};
+  for (const uint32_t row : rows) {
+    if (row >= all.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": row ", row, " asked for, the file has ", all.size()));
+    }
+    const std::span<const float> vector = all.row(row);
+    some.values.insert(some.values.end(), vector.begin(), vector.end());
+  }
+  return some;
+}
+
+// SelectLabels: those of the rows, of a label for each row of the files.
+absl::Status SelectLabels(const Options& options, size_t in_file,
+                          std::vector<std::string>* labels) {
+  if (labels->size() != in_file) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.labels, ": ", labels->size(), " labels for ", in_file, " rows"));
+  }
+  std::vector<std::string> some;
+  for (const uint32_t row : options.rows) some.push_back((*labels)[row]);
+  *labels = std::move(some);
+  return absl::OkStatus();
+}
 
 absl::StatusOr<Rows> ReadRows(const Model& model, const Options& options) {
   Rows rows;
+  rows.numbers = options.rows;
+  size_t in_file = 0;
   HEFT_ASSIGN_OR_RETURN(rows.files, FilesOf(model, options.files));
   for (const FileOf& file : rows.files) {
     HEFT_ASSIGN_OR_RETURN(FeatureRows read, ReadVectors(file.path));
@@ -110,10 +162,15 @@ absl::StatusOr<Rows> ReadRows(const Model& model, const Options& options) {
           absl::StrCat(file.path, ": vectors of dimension ", read.dimension,
                        ", the modalities of this workspace are ", NamesOf(model)));
     }
+    in_file = read.size();
+    HEFT_ASSIGN_OR_RETURN(read, Select(file.path, std::move(read), options.rows));
     rows.vectors.push_back(std::move(read));
   }
   if (!options.labels.empty()) {
     HEFT_ASSIGN_OR_RETURN(rows.labels, ReadLabels(options.labels));
+    if (!options.rows.empty()) {
+      HEFT_RETURN_IF_ERROR(SelectLabels(options, in_file, &rows.labels));
+    }
   } else if (!options.label.empty()) {
     rows.labels.assign(rows.vectors[0].size(), options.label);
   }
@@ -166,7 +223,9 @@ absl::Status RunInit(const Common& common, const InitOptions& options) {
 absl::Status RunAdd(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(Workspace workspace, OpenWorkspace(options));
   HEFT_ASSIGN_OR_RETURN(const Rows rows, ReadRows(workspace.model(), options));
-  HEFT_ASSIGN_OR_RETURN(const WorkspaceAdded done, workspace.Add(rows.samples, common.monitor));
+  const auto added = workspace.Add(rows.samples, common.monitor);
+  if (!added.ok()) return AtFilesRow(rows, added.status());
+  const WorkspaceAdded& done = *added;
   Described told{{{"added", done.added}, {"templates", done.templates}}};
   told.text = absl::StrCat("added ", done.added, " templates (");
   for (size_t i = 0; i < rows.files.size(); ++i) {
@@ -213,10 +272,10 @@ absl::Status Ask(const Common& common, const Options& options, bool verify) {
   Described told{{{"decisions", Json::array()}}};
   const auto take = [&](size_t row, const Decision& decision) {
     Described one = DescribeDecision(decision);
-    Json json = {{"row", row}};
+    Json json = {{"row", rows.Number(row)}};
     json.update(one.json);
     told.json["decisions"].push_back(std::move(json));
-    told.text += DecisionText(row, rule, decision);
+    told.text += DecisionText(rows.Number(row), rule, decision);
     if (told.warnings.empty()) told.warnings = std::move(one.warnings);
     return absl::OkStatus();
   };
@@ -225,7 +284,7 @@ absl::Status Ask(const Common& common, const Options& options, bool verify) {
              : workspace.Search(rows.samples, rule, take, common.monitor);
   // Rows before an error were decided and charged: they are shown all the same.
   if (asked.ok() || !told.text.empty()) Print(common, told);
-  return asked;
+  return AtFilesRow(rows, asked);
 }
 
 absl::Status RunSearch(const Common& common, const Options& options) {
@@ -285,6 +344,7 @@ void AddFiles(Command command, Options* options) {
            "vectors, a file for each modality (.npy, or rows of text); which is which, their names "
            "say (face.npy, probe-face.npy), or face=FILE")
       .Required();
+  command.Add("--row", &options->rows, "only these rows of the files, from 0");
 }
 
 Command AddAsking(Command app, bool verify) {
@@ -293,7 +353,7 @@ Command AddAsking(Command app, bool verify) {
                  verify ? "hold vectors against a claimed identity of a workspace, and decide"
                         : "search a workspace for the people of vectors, and decide",
                  verify ? "heft verify people face.npy voice.npy --identity ann"
-                        : "heft search people probe-face.npy probe-voice.npy",
+                        : "heft search people face.npy voice.npy --row 1",
                  verify ? RunVerify : RunSearch);
   AddWorkspace(command, &options->workspace);
   AddFiles(command, options.get());

@@ -244,7 +244,8 @@ absl::StatusOr<ScoreTable> ParseScores(std::string_view text, std::string_view w
   if (columns == 4 || columns == 5) return ParseColumns(lines, columns);
   return lines.Bad(
       "neither a CSV whose header has bio_ref_subject_id, probe_subject_id and score, nor "
-      "bob.bio's four or five columns (PyEER's lists come in pairs: --genuine and --impostor)");
+      "bob.bio's four or five columns (PyEER's lists come in pairs: genuine=FILE and "
+      "impostor=FILE)");
 }
 
 absl::StatusOr<ScoreTable> ReadScores(const std::string& path) {

@@ -86,7 +86,7 @@ absl::Status CheckReceiptsKnown(const std::vector<Age>& ages,
         absl::StrCat("the receipts of gallery ", copies[i].address().name,
                      " cannot all be read in the replaced store (", std::string(unread.message()),
                      "), so it is unknown who must stay erased: give the receipts (--receipts), or "
-                     "accept the copy without them (--without-receipts)"));
+                     "accept the copy without them (--receipts none)"));
   }
   return absl::OkStatus();
 }

@@ -53,7 +53,7 @@ absl::Status CheckAccepted(const std::vector<InPlace>& galleries, const RestoreO
     return absl::FailedPreconditionError(
         absl::StrCat("the receipts of people who were erased from ", gallery.address,
                      " since are not here: give them (--receipts), or accept the database without "
-                     "them (--without-receipts)"));
+                     "them (--receipts none)"));
   }
   return absl::OkStatus();
 }

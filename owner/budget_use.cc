@@ -49,7 +49,7 @@ std::string WhyNoScores(const Model& model) {
           : "the budget is set to no score of a person";
   return absl::StrCat(why,
                       "; decisions go on (without --scores). To publish scores on purpose, allow N "
-                      "of each person: heft budget --set N");
+                      "of each person: heft budget --set scores=N");
 }
 
 BudgetUse Summarise(const QueryJournal::Status& status, const Model& model) {

@@ -410,7 +410,7 @@ TEST_F(KeyOwnerTest, TheDefaultBudgetOfScoresIsWhatWasMeasured) {
     const std::string why(refused.status().message());
     EXPECT_THAT(why,
                 ::testing::HasSubstr(unmeasured ? "holds no measurement" : "measured that no"));
-    EXPECT_THAT(why, ::testing::HasSubstr("heft budget --set N"));
+    EXPECT_THAT(why, ::testing::HasSubstr("heft budget --set scores=N"));
     EXPECT_THAT(DescribeBudget(none, *none.Budget()).text, ::testing::HasSubstr(why));
     EXPECT_EQ(none.Budget()->entries, 0u);
     EXPECT_EQ(Code(Inside::Of(none).OpenRawSlotsUnsafe(once, "reply")),

@@ -78,7 +78,7 @@ absl::Status QueryJournal::Lost(std::string_view why) const {
       why.starts_with(path_) ? "" : path_ + ": ", std::string(why),
       ". Nothing is opened without a key's latest journal: put that back beside the key, or, if it "
       "is lost or you moved the key yourself, begin another one, which is recorded: "
-      "heft budget --restart --reason TEXT"));
+      "heft budget --restart REASON"));
 }
 
 absl::Status QueryJournal::Take(const Entry& entry, const Link& link, const Anchor& anchor,

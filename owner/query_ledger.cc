@@ -234,7 +234,7 @@ absl::Status QueryLedger::CheckClaim(const Entry& entry, const IdentityTag& iden
   return absl::ResourceExhaustedError(absl::StrCat(
       ClientName(entry.client), " was rejected ", size, " times about ",
       entry.verification ? Named(who) : std::string("one of the few people who answer"), "; it ",
-      when, ". Other clients are not affected (heft budget --set-rejections)"));
+      when, ". Other clients are not affected (heft budget --set rejections=N)"));
 }
 
 uint64_t QueryLedger::ScoresLeft(const ModelId& model, const ClientId& client,

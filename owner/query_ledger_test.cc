@@ -157,7 +157,7 @@ TEST_F(QueryLedgerTest, RejectionsAreOfOneClientAndOnePerson) {
   EXPECT_EQ(Refusal(),
             "this client (0100000000000000) was rejected 3 times about \"ann\"; it may ask again "
             "from 1970-01-06T08:00:00Z. Other clients are not affected (heft budget "
-            "--set-rejections)");
+            "--set rejections=N)");
   EXPECT_EQ(Granted(kShop, kAnn, true), 0) << "and is not accepted either";
   EXPECT_EQ(Rejected(kShop, kBob), 3);
   EXPECT_EQ(Rejected(kBank, kAnn), 3);

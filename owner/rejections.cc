@@ -170,7 +170,7 @@ Described DescribeAdmissions(const Admissions& admissions) {
     absl::StrAppend(
         &out.text,
         "  Find out which enrolment is the person's. Admit it (heft admit --entry ENTRY) "
-        "or reject the others (--reject-entry ENTRY).\n");
+        "or reject the others (--reject entry=ENTRY).\n");
   }
   absl::StrAppend(&out.text, "admitted ", admitted, " templates\n");
   out.json = {{"admitted", admitted},

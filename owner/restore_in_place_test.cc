@@ -124,7 +124,7 @@ TEST_F(RestoreInPlaceTest, WhoWasErasedHasToBeKnown) {
   fs::remove_all(FolderOf(gallery_) + "/receipts");
   const auto refused = Restore("", gallery_, Older());
   EXPECT_EQ(Code(refused), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("--without-receipts"));
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("--receipts none"));
   RestoreOptions options = Older();
   options.receipts = receipts;
   ASSERT_TRUE(Restore("", gallery_, options).ok());

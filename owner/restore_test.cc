@@ -100,7 +100,7 @@ TEST_F(RestoreTest, ReceiptsThatCannotBeReadAreMissed) {
   RestoreOptions options = Older();
   const auto refused = Restore(snapshot_, directory_, options);
   EXPECT_EQ(Code(refused), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("--without-receipts"));
+  EXPECT_THAT(std::string(refused.status().message()), HasSubstr("--receipts none"));
   EXPECT_THAT(Names(), ElementsAre("bob"));
   options.receipts = {receipt};
   ASSERT_TRUE(Restore(snapshot_, directory_, options).ok());

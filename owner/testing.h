@@ -168,7 +168,7 @@ class JournalTest : public ::testing::Test {
     EXPECT_THAT(std::string(status.message()), ::testing::HasSubstr(why));
     if (why != "revoked") {
       EXPECT_THAT(std::string(status.message()),
-                  ::testing::HasSubstr("heft budget --restart --reason"));
+                  ::testing::HasSubstr("heft budget --restart REASON"));
     }
   }
   std::string Slurp() const { return *ReadTextFile(path_); }

@@ -188,6 +188,30 @@ Option Command::Add(const std::string& names, std::function<void(const std::stri
   return Option(option);
 }
 
+Option Command::AddNumbers(const std::string& names, std::vector<Named> numbers,
+                           const std::string& help) const {
+  const std::string list = absl::StrJoin(numbers, ", ", [](std::string* out, const Named& one) {
+    absl::StrAppend(out, one.name, "=");
+  });
+  // Sets the number that `text` names; returns an error message, or empty.
+  const auto take = [numbers, list](const std::string& text) -> std::string {
+    const size_t sign = text.find('=');
+    for (const Named& one : numbers) {
+      if (sign == std::string::npos || text.substr(0, sign) != one.name) continue;
+      uint64_t number = 0;
+      std::string why = Read(text.substr(sign + 1), &number);
+      if (why.empty()) *one.number = number;
+      return why;
+    }
+    return absl::StrCat(Quoted(text), " begins with none of ", list);
+  };
+  CLI::Option* option = app_->add_option(
+      names, [](const CLI::results_t&) { return true; }, help);
+  option->type_name("NAME=UINT")->type_size(1)->expected(CLI::detail::expected_max_vector_size);
+  option->check(take);
+  return Option(option);
+}
+
 void Command::RequireAny(std::vector<Option> options) const {
   app_->parse_complete_callback([options = std::move(options)] {
     std::string names;

@@ -57,6 +57,14 @@ class Command {
   Option Add(const std::string& names, std::function<void(const std::string&)> take,
              const std::string& help) const;
 
+  // The same for an option that takes one or more NAME=NUMBER, whole numbers from 0 on.
+  struct Named {
+    const char* name;
+    std::optional<uint64_t>* number;
+  };
+  Option AddNumbers(const std::string& names, std::vector<Named> numbers,
+                    const std::string& help) const;
+
   // One of them must be given.
   template <typename... Options>
   void RequireOneOf(Options... options) const {

@@ -35,7 +35,7 @@ std::string Place(const std::string& path) {
 
 absl::Status CheckOutputsDiffer(const Command& command) {
   std::map<std::string, std::string> seen;  // place -> option
-  for (const char* option : {"--out", "--report", "--scores", "--curve", "--checkpoint"}) {
+  for (const char* option : {"--out", "--report", "--scores"}) {
     const std::string path = command.Given(option);
     std::error_code ignored;
     if (path.empty() || std::filesystem::is_other(path, ignored)) continue;  // such as /dev/null

@@ -17,7 +17,7 @@
 namespace heft::cli {
 
 // CheckOutputsDiffer: kInvalidArgument where two outputs given to a command (--out, --report,
-// --scores, --curve, --checkpoint) are one file. For commands that were parsed.
+// --scores) are one file. For commands that were parsed.
 absl::Status CheckOutputsDiffer(const Command& command);
 
 // CheckFilePlace: checks that `path` can be a file for `what`, in an existing folder.

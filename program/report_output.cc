@@ -4,24 +4,37 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "heft/score_files.h"
 #include "program/outputs.h"
 
 namespace heft::cli {
 namespace {
 
-// Writes the scores in the form asked for; PyEER's are two files.
-absl::Status WriteScores(const ReportFlags& flags, const ScoreTable& table) {
-  if (flags.scores_format == "pyeer") {
-    const ScoreLists lists = FormatScoreLists(table);
-    HEFT_RETURN_IF_ERROR(WriteResult(flags.scores + "-genuine.txt", lists.genuine));
-    return WriteResult(flags.scores + "-impostor.txt", lists.impostor);
+// A file, and the form of its scores: FILE (csv), bob4=FILE, bob5=FILE or pyeer=FILE.
+struct ScoresPlace {
+  std::string form = "csv", file;
+};
+ScoresPlace PlaceOf(const std::string& given) {
+  for (const char* form : {"bob4", "bob5", "pyeer"}) {
+    absl::string_view file = given;
+    if (absl::ConsumePrefix(&file, absl::StrCat(form, "="))) return {form, std::string(file)};
   }
-  const ScoreForm form = flags.scores_format == "bob4"   ? ScoreForm::kBob4
-                         : flags.scores_format == "bob5" ? ScoreForm::kBob5
-                                                         : ScoreForm::kCsv;
+  return {.file = given};
+}
+
+// Writes the scores in the form asked for; PyEER's are two files.
+absl::Status WriteScores(const ScoresPlace& place, const ScoreTable& table) {
+  if (place.form == "pyeer") {
+    const ScoreLists lists = FormatScoreLists(table);
+    HEFT_RETURN_IF_ERROR(WriteResult(place.file + "-genuine.txt", lists.genuine));
+    return WriteResult(place.file + "-impostor.txt", lists.impostor);
+  }
+  const ScoreForm form = place.form == "bob4"   ? ScoreForm::kBob4
+                         : place.form == "bob5" ? ScoreForm::kBob5
+                                                : ScoreForm::kCsv;
   HEFT_ASSIGN_OR_RETURN(const std::string text, FormatScores(table, form));
-  return WriteResult(flags.scores, text);
+  return WriteResult(place.file, text);
 }
 
 }  // namespace
@@ -33,15 +46,11 @@ void AddReportOptions(Command command, ReportFlags* flags) {
 }
 
 void AddScoreOptions(Command command, const std::string& of, ReportFlags* flags) {
-  const Option scores = command.Add("--scores", &flags->scores,
-                                    absl::StrCat("write ", of, " to this file, one per line"));
-  command
-      .Add("--scores-format", &flags->scores_format,
-           "csv (bob.bio's too), bob4 and bob5 (bob.bio's columns), or pyeer (two lists, "
-           "FILE-genuine.txt and FILE-impostor.txt)")
-      .Choices({"csv", "bob4", "bob5", "pyeer"})
-      .ShowDefault()
-      .Needs(scores);
+  command.Add("--scores", &flags->scores,
+              absl::StrCat("write ", of,
+                           " to this file, one per line: FILE (CSV, bob.bio's too), bob4=FILE or "
+                           "bob5=FILE (bob.bio's columns), or pyeer=FILE (two lists, "
+                           "FILE-genuine.txt and FILE-impostor.txt)"));
 }
 
 absl::Status CheckReport(const ReportFlags& flags) {
@@ -53,7 +62,7 @@ absl::Status CheckReport(const ReportFlags& flags) {
         "PAGE.html PAGE.pdf (Debian's chromium)"));
   }
   HEFT_RETURN_IF_ERROR(CheckFilePlace(flags.page, "report"));
-  return CheckFilePlace(flags.scores, "scores");
+  return CheckFilePlace(PlaceOf(flags.scores).file, "scores");
 }
 
 absl::Status FinishReport(const Common& common, const ReportFlags& flags, Report report) {
@@ -67,9 +76,10 @@ absl::Status FinishReport(const Common& common, const ReportFlags& flags, Report
     report.json["pictures"] = flags.pictures;
   }
   if (!flags.scores.empty()) {
-    HEFT_RETURN_IF_ERROR(WriteScores(flags, report.scores));
-    report.json["scores"] = flags.scores;
-    absl::StrAppend(&report.text, "scores: ", flags.scores, "\n");
+    const ScoresPlace place = PlaceOf(flags.scores);
+    HEFT_RETURN_IF_ERROR(WriteScores(place, report.scores));
+    report.json["scores"] = place.file;
+    absl::StrAppend(&report.text, "scores: ", place.file, "\n");
   }
   for (const std::string& warning : report.warnings) Warn(common, warning);
   Print(common, report.json, report.text);

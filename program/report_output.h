@@ -15,7 +15,7 @@ namespace heft::cli {
 // ReportFlags: empty ones were not asked for.
 struct ReportFlags {
   std::string page, pictures;
-  std::string scores, scores_format = "csv";
+  std::string scores;  // FILE or FORM=FILE
   bool Drawn() const { return !page.empty() || !pictures.empty(); }
 };
 

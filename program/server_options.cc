@@ -17,11 +17,6 @@ void AddGalleryOptions(Command command, ServerOptions* options) {
 void AddServerOptions(Command command, ServerOptions* options) {
   AddGalleryOptions(command, options);
   command.Add("-i,--in", &options->inputs, "encrypted samples, one file per modality").Required();
-  command
-      .Add("--max-sample-file", &options->max_sample_mib,
-           "maximum size of a file of samples, in MiB")
-      .Range(1, static_cast<double>(kMaxFileSize >> 20))
-      .ShowDefault();
 }
 
 absl::StatusOr<std::vector<SampleFile>> ReadSampleFiles(const std::vector<std::string>& paths,

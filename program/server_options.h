@@ -26,7 +26,6 @@ struct ServerOptions {
   std::string model, keys, enrolment_keys, key_cache, gallery, shards;
   TrustOptions trust;
   std::vector<std::string> inputs;
-  size_t max_sample_mib = kMaxSamplesSize >> 20;
   int wait = kWriterWait;
 };
 
@@ -37,7 +36,7 @@ void AddServerOptions(Command command, ServerOptions* options);
 absl::StatusOr<std::vector<SampleFile>> ReadSampleFiles(const std::vector<std::string>& paths,
                                                         uint64_t max_size = kMaxSamplesSize);
 inline absl::StatusOr<std::vector<SampleFile>> ReadSamples(const ServerOptions& options) {
-  return ReadSampleFiles(options.inputs, options.max_sample_mib << 20);
+  return ReadSampleFiles(options.inputs, kMaxSamplesSize);
 }
 // AddEnrolmentKeys: for commands that enrol or verify.
 void AddEnrolmentKeys(Command command, ServerOptions* options);

@@ -35,7 +35,7 @@ class BudgetTest : public ::testing::Test {
     for (const char* row : {"0", "3"}) Enrol(row);
     Believe(K("trust.heft"), K("gallery"));
     Unpin(K("trust.heft"));
-    Must(kHeft, Budget({"--set", "2"}));  // by default there is no score to spend
+    Must(kHeft, Budget({"--set", "scores=2"}));  // by default there is no score to spend
   }
 
   static std::string W(const std::string& path) { return (*work_)(path); }
@@ -127,7 +127,7 @@ class BudgetTest : public ::testing::Test {
 Workplace* BudgetTest::work_;
 
 TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
-  EXPECT_EQ(Must(kHeft, Budget({"--set", "4"}))["limits"]["scores"], 4);
+  EXPECT_EQ(Must(kHeft, Budget({"--set", "scores=4"}))["limits"]["scores"], 4);
   for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("1")));
   const std::string journal = Slurp(K("secret.key.journal"));
   const std::string third = Verify("1");
@@ -137,7 +137,7 @@ TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
   // Whom nobody knows is charged alike.
   for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("nobody")));
   ExpectRefused(Decrypt(Verify("nobody")), kBudget, "one client may get 2");
-  EXPECT_EQ(Must(kHeft, Budget({"--set", "6"}))["scores"], 2);
+  EXPECT_EQ(Must(kHeft, Budget({"--set", "scores=6"}))["scores"], 2);
   Must(kHeft, Decrypt(third));
   ExpectRefused(Decrypt(Verify("1")), kBudget, "one client may get 3");
   Must(kHeft, Decrypt(Verify("1"), {"--threshold", "-1"}));
@@ -152,7 +152,7 @@ TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
 }
 
 TEST_F(BudgetTest, ScoresAreAskedForAndSayWhatTheyCost) {
-  Must(kHeft, Budget({"--set", "4"}));
+  Must(kHeft, Budget({"--set", "scores=4"}));
   const std::string reply = Verify("1"),
                     gallery = Must(kHeft, {"inspect", K("gallery")})["gallery_id"];
   ExpectRefused(Decrypt(reply, {}), kInput, "a decision needs a rate");
@@ -225,12 +225,12 @@ TEST_F(BudgetTest, EveryReplyIsOpenedOnce) {
 
 // One program that runs 400 days ahead: what limits stops for a day, and not until then.
 TEST_F(BudgetTest, AClockThatIsWrongOnceStopsNothingForLong) {
-  Must(kHeft, Budget({"--set-decisions", "4"}));
+  Must(kHeft, Budget({"--set", "decisions=4"}));
   const Args rule = {"--threshold", "-1"};
   for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("1"), rule));
   setenv("LD_PRELOAD", HEFT_CLOCK_AHEAD, 1);
   setenv("HEFT_TEST_AHEAD", std::to_string(400 * 86400).c_str(), 1);
-  const auto ahead = Must(kHeft, Budget({"--set-client-bits", "9999"}));
+  const auto ahead = Must(kHeft, Budget({"--set", "client-bits=9999"}));
   unsetenv("HEFT_TEST_AHEAD");
   unsetenv("LD_PRELOAD");
   const auto after = Must(kHeft, Budget());
@@ -280,7 +280,7 @@ TEST_F(BudgetTest, GarbageUnderANameCostsItsSender) {
     EXPECT_EQ(client["openings"], door ? 1 : 16);
   }
   // By hand; and a key that is no longer listed is one of all unlisted ones.
-  EXPECT_EQ(Must(kHeft, Budget({"--set-rejections", "17"}))["limits"]["rejections"], 17);
+  EXPECT_EQ(Must(kHeft, Budget({"--set", "rejections=17"}))["limits"]["rejections"], 17);
   Must(kHeft, Decrypt(more, rule));
   const std::string late = claim("mallory", 37);
   Must(kHeft, {"trust", "revoke", "--trust", K("trust.heft"), "--key", K("mallory.pub")});
@@ -306,7 +306,7 @@ TEST_F(BudgetTest, AnHonestPersonPassesAHundredTimes) {
 TEST_F(BudgetTest, TwoProcessesAtOnceShareIt) {
   std::vector<std::string> replies;
   for (int i = 0; i < 6; ++i) replies.push_back(Verify("1"));
-  Must(kHeft, Budget({"--set", "6"}));
+  Must(kHeft, Budget({"--set", "scores=6"}));
   std::vector<std::unique_ptr<Process>> running;
   for (const std::string& reply : replies) {
     running.push_back(std::make_unique<Process>(kHeft, Decrypt(reply)));
@@ -388,7 +388,7 @@ TEST_F(BudgetTest, AJournalPutBackWithItsStateFolderIsRefused) {
   ExpectRefused(Decrypt(Verify("1"), {"--threshold", "0.5"}), kInput, "heft budget --restart");
   EXPECT_EQ(Must(kHeft, Budget())["verifications"], 0) << "nothing is charged";
   // By hand it goes on, and that is recorded.
-  const auto begun = Must(kHeft, Budget({"--restart", "--reason", "restored from the backup"}));
+  const auto begun = Must(kHeft, Budget({"--restart", "restored from the backup"}));
   EXPECT_EQ(begun["restart_count"], 1);
   Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.5"}));
   setenv("HEFT_STATE_DIR", state.c_str(), 1);
@@ -426,7 +426,7 @@ TEST_F(BudgetTest, BeginningAnewIsAnActThatIsRecorded) {
   Must(kHeft, Decrypt(Verify("1")));
   fs::remove(K("secret.key.journal"));
   ExpectRefused(Budget({"--restart"}), kUsage, "--reason");
-  const auto begun = Must(kHeft, Budget({"--restart", "--reason", "the disk died", "--set", "2"}));
+  const auto begun = Must(kHeft, Budget({"--restart", "the disk died", "--set", "scores=2"}));
   ASSERT_EQ(begun["restarts"].size(), 1u);
   EXPECT_EQ(begun["restarts"][0]["reason"], "the disk died");
   EXPECT_EQ(begun["restart_count"], 1);
@@ -437,7 +437,7 @@ TEST_F(BudgetTest, BeginningAnewIsAnActThatIsRecorded) {
   // On another machine: what was counted goes along.
   const std::string state = std::getenv("HEFT_STATE_DIR");
   setenv("HEFT_STATE_DIR", K("moved").c_str(), 1);
-  Must(kHeft, Budget({"--restart", "--reason", "moved"}));
+  Must(kHeft, Budget({"--restart", "moved"}));
   EXPECT_EQ(Open(Verify("1")), kBudget);
   setenv("HEFT_STATE_DIR", state.c_str(), 1);
 }
@@ -493,7 +493,7 @@ TEST_F(BudgetTest, ARevokedKeyOpensNothingWhereverACopyLies) {
   EXPECT_EQ(copied.exit_code, kInput);
   EXPECT_EQ(copied.out, "");
   for (const std::string& key : {K("secret.key"), copy + "/secret.key"}) {
-    ExpectRefused(Budget({"--restart", "--reason", "please"}, key), kInput, "revoked");
+    ExpectRefused(Budget({"--restart", "please"}, key), kInput, "revoked");
   }
 }
 

@@ -252,7 +252,7 @@ TEST_F(CheckingTest, AStateThatNobodyHasSigned) {
 // Once canaries are required, default flags refuse any gallery without them.
 TEST_F(CheckingTest, Canaries) {
   const auto made = Must(kHeft, {"canary", "--model", W("model.heft"), "--secret-key",
-                                 W("keys/secret.key"), "--triples", "2", "--out", W("canaries")});
+                                 W("keys/secret.key"), "--out", W("canaries")});
   ASSERT_EQ(made["people"].size(), 6u);
   auto both = [](const std::string& name) {
     const std::string stem = W("canaries/" + name);

@@ -154,13 +154,13 @@ TEST_F(EvaluateTest, RocRefusesWithOneLine) {
     const char* message;
   };
   for (const Case& c :
-       {Case{{}, kUsageError, "FILE or --genuine"},
+       {Case{{}, kUsageError, "FILE is required"},
         Case{{w("columns.txt")}, kInputError, "columns.txt, line 2: 5 columns"},
         Case{{w("one-kind.txt")}, kInputError, "1 genuine and 0 impostor"},
         Case{{w("one-kind.txt"), "--split", "dev"}, kInputError, "no comparison is in split"},
         Case{{w("one-kind.txt"), "--fmr", "2"}, kInputError, "between 0 and 1"},
         Case{{w("nothing.csv")}, kInputError, "nothing.csv"},
-        Case{{"--genuine", w("columns.txt")}, kUsageError, "--impostor"}}) {
+        Case{{"genuine=" + w("columns.txt")}, kInputError, "impostor=FILE"}}) {
     Args args = {"roc", "--quiet"};
     args.insert(args.end(), c.args.begin(), c.args.end());
     const Finished run = RunProgram(kHeft, args);
@@ -174,9 +174,9 @@ TEST_F(EvaluateTest, RocRefusesWithOneLine) {
 TEST_F(EvaluateTest, SearchesOfPeopleLikeThese) {
   const Workplace& w = *work_;
   const nlohmann::json result =
-      Must(kHeft,
-           {"study", "searches", "--data", w("data"), "--model", w("model.heft"), "--split",
-            "train", "--draws", "1", "--report", w("searches.html"), "--pictures", w("searches")});
+      Must(kHeft, {"study", "searches", "--data", w("data"), "--model", w("model.heft"), "--split",
+                   "train", "--replicates", "1", "--report", w("searches.html"), "--pictures",
+                   w("searches")});
   EXPECT_EQ(result.at("searches").size(), 28u) << "two rates, two calibrations, seven galleries";
   EXPECT_EQ(result.at("law_checks").size(), 3u);
   EXPECT_THAT(Slurp(w("searches.html")), HasSubstr("Do FPIR thresholds hold?"));
@@ -306,9 +306,8 @@ TEST_F(EvaluateTest, WrongInputIsRefusedWithOneLine) {
 
 // Whole jobs. One runs in a process of its own, which takes files in the ordinary way.
 TEST(Bench, RunsEveryJob) {
-  const nlohmann::json result =
-      Must(kHeft, {"bench", "--iterations", "1", "--templates", "16", "--dimensions", "16", "12",
-                   "--gamma", "8", "16", "--no-large"});
+  const nlohmann::json result = Must(kHeft, {"bench", "--iterations", "1", "--templates", "16",
+                                             "--dimensions", "16", "12", "--gamma", "8", "16"});
   ASSERT_EQ(result["dimensions"].size(), 2u) << result;
   for (const auto& [gamma, of] : result["dimensions"].items()) {
     for (const char* key : {"fuse_ms", "client_fused_match_16_ms", "identify_cold_ms",

@@ -108,8 +108,8 @@ void World::MakeKeys() {
   Run(kHeft, {"trust", "add", "--trust", (*this)("keys/trust.heft"), "--role", "client", "--key",
               (*this)("client.pub")});
   Run(kHeft, {"budget", "--model", (*this)("model.heft"), "--secret-key",
-              (*this)("keys/secret.key"), "--set", "1000000", "--set-decisions", "1000000",
-              "--set-rejections", "1000000", "--set-client-bits", "1000000000"});
+              (*this)("keys/secret.key"), "--set", "scores=1000000", "--set", "decisions=1000000",
+              "--set", "rejections=1000000", "--set", "client-bits=1000000000"});
   std::filesystem::create_directory((*this)("files"));
 }
 

@@ -71,12 +71,7 @@ TEST_F(HugeFilesTest, AClientsSamples) {
       Refused(kServer, Serve(subcommand, W("model.heft"), W("keys/evaluation.keys"), file), file);
     }
   }
-  // A limit that the operator sets.
   const std::string two = Huge("two.ct", 2);
-  Refused(kServer,
-          Serve("identify", W("model.heft"), W("keys/evaluation.keys"), two,
-                {"--max-sample-file", "1"}),
-          two);
   const Finished read =
       RunProgram(kServer, Serve("identify", W("model.heft"), W("keys/evaluation.keys"), two));
   EXPECT_THAT(read.err, HasSubstr("not a HEFT file"));

@@ -115,31 +115,13 @@ TEST_F(LimitsTest, InputsAreNoOutputs) {
   for (const char* input : {"data/labels.txt", "data/face.npy"}) {
     all.push_back({kHeft, TrainArgs(W("data"), W(input))});
   }
-  all.push_back({kHeft, TrainArgs(W("data"), W("new.heft"), {"--curve", W("data/split.txt")})});
+  all.push_back({kHeft, TrainArgs(W("data"), W("data/split.txt"))});
   for (const auto& [program, args] : all) {
     const Finished run = RunProgram(program, args);
     EXPECT_EQ(run.exit_code, kInput) << ::testing::PrintToString(args);
     EXPECT_THAT(run.err, HasSubstr("choose another for its output"));
     EXPECT_EQ(Lines(run.err), 1u) << run.err;
     EXPECT_EQ(Snapshot(work_->root()), before) << ::testing::PrintToString(args);
-  }
-}
-
-TEST_F(LimitsTest, CheckpointsKeepLinksAndAreFiles) {
-  fs::create_symlink("state.json", W("state-link"));
-  for (int run = 0; run < 2; ++run) {  // the second goes on from the first's
-    Must(kHeft, TrainArgs(W("data"), W("resumed.heft"), {"--checkpoint", W("state-link")}));
-    EXPECT_TRUE(fs::is_symlink(W("state-link")));
-    EXPECT_TRUE(fs::is_regular_file(W("state.json")));
-  }
-  for (const std::string& path : {Fifo("state-fifo"), std::string("/dev/null")}) {
-    const Finished run = RunProgram(
-        kHeft, TrainArgs(W("data"), W("refused.heft"), {"--quiet", "--checkpoint", path}));
-    EXPECT_EQ(run.exit_code, kInput);
-    EXPECT_EQ(run.err, "heft: " + path +
-                           ": give a file for the checkpoint, because training reads it again\n");
-    EXPECT_FALSE(fs::exists(W("refused.heft")));
-    EXPECT_TRUE(fs::is_other(path));
   }
 }
 
@@ -187,10 +169,11 @@ TEST_F(LimitsTest, FoldersOfRepliesAreWholeOrGone) {
 
 TEST_F(LimitsTest, OutputsOfOneCommandDiffer) {
   const std::string out = W("both");
-  for (const Args& more : {Args{"--curve", W("data/../both")}, Args{"--checkpoint", out}}) {
-    const Finished run = RunProgram(kHeft, TrainArgs(W("data"), out, more));
+  for (const std::string& other : {W("data/../both"), out}) {
+    const Finished run = RunProgram(kHeft, {"evaluate", "--data", W("data"), "--model",
+                                            W("model.heft"), "--report", out, "--scores", other});
     EXPECT_EQ(run.exit_code, kInput);
-    EXPECT_THAT(run.err, HasSubstr("--out and " + more[0] + " name the same file"));
+    EXPECT_THAT(run.err, HasSubstr("--report and --scores name the same file"));
     EXPECT_EQ(Lines(run.err), 1u) << run.err;
     EXPECT_FALSE(fs::exists(out));
   }
@@ -292,28 +275,27 @@ TEST_F(LimitsTest, ValuesThatOptionsRefuse) {
       "-1", "1e30", "0x2", "1.5", "", "many", "99999999999999999999"};
   const std::vector<std::string> numbers = {"1e30", "0x2",  "1.5",
                                             "",     "many", "99999999999999999999"};
-  const std::vector<std::string> empty = {""}, reals = {"-1", "1e4", "nan", "inf", "", "many"},
-                                 counts = {"-1", "0", "1e30", "1.5", ""};
+  const std::vector<std::string>
+      empty = {""},
+      reals = {"-1", "1e4", "nan", "inf", "", "many"}, counts = {"-1", "0", "1e30", "1.5", ""},
+      limits = {"16",          "scores=", "scores=-1", "decisions=1e30", "rejections=many",
+                "client-bits", ""};
   const Args evaluate = {"evaluate", "--data", W("data"), "--model", W("model.heft")};
   const std::vector<std::tuple<Args, std::string, std::vector<std::string>>> all = {
       {train, "--epochs", signs},
       {train, "--gamma", {"-1", "0", "1", "1025", ""}},
-      {train, "--shrinkage", reals},
       {train, "--drop-modality", reals},
-      {train, "--modality-weights", reals},
       {train, "--degree", {"-1", "0", "1", "4"}},
-      {train, "--patience", signs},
       {synth, "--identities", {"-1", "0", "2"}},
       {synth, "--samples", counts},
       {synth, "--dimensions", counts},
       {bench, "--dimensions", counts},
       {bench, "--gamma", counts},
       {bench, "--degree", counts},
-      {bench, "--large", counts},
+      {bench, "--templates", counts},
       {decrypt, "--threshold", {"nan", "inf", "-3", "3"}},
       {decrypt, "--fmr", {"-1", "2", "nan"}},
       {decrypt, "--fpir", {"-1", "2", "nan"}},
-      {decrypt, "--flood-bits", {"-1", "0", "29", "257"}},
       {evaluate, "--folds", counts},
       {evaluate, "--replicates", counts},
       {evaluate, "--seed", signs},
@@ -321,16 +303,10 @@ TEST_F(LimitsTest, ValuesThatOptionsRefuse) {
       {identify, "--row", signs},
       {verify, "--row", signs},
       {decrypt, "--top", signs},
-      {decrypt, "--flood-bits", numbers},
       {decrypt, "--threads", signs},
-      {budget, "--set", signs},
-      {budget, "--set-decisions", signs},
-      {budget, "--set-rejections", signs},
-      {budget, "--set-client-bits", signs},
+      {budget, "--set", limits},
       {train, "--seed", signs},
       {train, "--folds", signs},
-      {train, "--fold-seed", signs},
-      {train, "--patience", numbers},
       {train, "--degree", numbers},
       {synth, "--identities", numbers},
       {synth, "--seed", signs},
@@ -343,7 +319,7 @@ TEST_F(LimitsTest, ValuesThatOptionsRefuse) {
       {encrypt, "--label", empty},
       {encrypt, "--labels", empty},
       {decrypt, "--passphrase-file", empty},
-      {budget, "--reason", empty}};
+      {budget, "--restart", empty}};
   const auto before = Snapshot(work_->root());
   for (const auto& [args, option, values] : all) {
     for (const std::string& value : values) {

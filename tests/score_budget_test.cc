@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "heft/dataset.h"
 #include "tests/workplace.h"
 
 namespace heft::e2e {
@@ -17,8 +18,14 @@ class ScoreBudgetTest : public ::testing::Test {
  protected:
   // People differ along three directions only, so one score tells much of a template.
   void SetUp() override {
-    Must(kHeft, {"synth", "--out", w_("data"), "--jitter", "0.1", "--rank-identity", "3",
-                 "--identities", "150", "--samples", "4", "--dimensions", "24", "16"});
+    SyntheticOptions people;
+    people.identities = 150;
+    people.samples_per_identity = 4;
+    people.dimensions = {24, 16};
+    people.factors = FactorModel();
+    people.factors->jitter = {0.1, 0.1};
+    people.factors->rank_identity = 3;
+    ASSERT_TRUE(TrainingData::Synthesise(people)->Write(w_("data")).ok());
     trained_ = Must(kHeft, TrainArgs(w_("data"), w_("model.heft")));
     Must(kHeft, {"keygen", "--model", w_("model.heft"), "--out", w_("keys")});
   }
@@ -70,12 +77,13 @@ TEST_F(ScoreBudgetTest, NoScoreIsOpenedUntilItIsAllowedOnPurpose) {
     EXPECT_EQ(Lines(refused.err), 1u) << refused.err;
     EXPECT_THAT(refused.err, HasSubstr("training measured that no score of a person may be opened "
                                        "without giving the template away; decisions go on"));
-    EXPECT_THAT(refused.err, HasSubstr("heft budget --set N"));
+    EXPECT_THAT(refused.err, HasSubstr("heft budget --set scores=N"));
     EXPECT_EQ(Slurp(w_("keys/secret.key.journal")), journal) << "nothing was spent";
     // The same reply is good for a decision.
-    EXPECT_EQ(Must(kHeft, Owner("decrypt", {"--in", reply, "--threshold", "0.5"}))["decision"], "accept");
+    EXPECT_EQ(Must(kHeft, Owner("decrypt", {"--in", reply, "--threshold", "0.5"}))["decision"],
+              "accept");
   }
-  EXPECT_EQ(Must(kHeft, Owner("budget", {"--set", "4"}))["limits"]["scores"], 4);
+  EXPECT_EQ(Must(kHeft, Owner("budget", {"--set", "scores=4"}))["limits"]["scores"], 4);
   Must(kServer, Serve({"verify", "--identity", "0", "--out", w_("again.ct")}, "0"));
   const auto opened = Must(kHeft, Owner("decrypt", {"--in", w_("again.ct"), "--scores"}));
   EXPECT_EQ(opened["candidates"][0]["scores_left"], 1) << "one client gets half of four";

@@ -123,16 +123,6 @@ TEST_F(SecretsTest, ADecisionShowsNoScore) {
   EXPECT_EQ(RunProgram(kHeft, Decrypt("keys", "scores.ct", {})).exit_code, kInput);
 }
 
-TEST_F(SecretsTest, NoiseFloodingIsRefusedWithoutRoom) {
-  const auto before = Snapshot(work_->root());
-  const Finished refused =
-      RunProgram(kHeft, Decrypt("keys", "scores.ct", {"--scores", "--flood-bits", "30"}));
-  EXPECT_EQ(refused.exit_code, kInput);
-  EXPECT_EQ(refused.out, "");
-  EXPECT_THAT(refused.err, HasSubstr("no room for noise flooding"));
-  EXPECT_EQ(Snapshot(work_->root()), before) << "what is refused is not charged";
-}
-
 TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {
   Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("mortal")});
   Encrypt("mortal", "all", {});

@@ -164,12 +164,9 @@ TEST_F(SeveralSamplesTest, TheClientTakesTheMean) {
 
 TEST_F(SeveralSamplesTest, WhatTheyAreWorthIsMeasured) {
   Must(kHeft, TrainArgs(W("data"), W("folds"), {"--profile", "standard", "--folds", "3"}));
-  const auto found =
-      Must(kHeft, {"study",      "samples",         "--data", W("data"),   "--model",
-                   W("folds"),   "--folds",         "3",      "--samples", "1",
-                   "2",          "--probe-samples", "1",      "2",         "--draws",
-                   "1",          "--replicates",    "20",     "--report",  W("samples.html"),
-                   "--pictures", W("pictures")});
+  const auto found = Must(kHeft, {"study", "samples", "--data", W("data"), "--model", W("folds"),
+                                  "--folds", "3", "--samples", "1", "2", "--replicates", "20",
+                                  "--report", W("samples.html"), "--pictures", W("pictures")});
   EXPECT_THAT(Slurp(W("pictures/samples.svg")), HasSubstr("<svg"));
   EXPECT_EQ(found["people"], 30);
   ASSERT_EQ(found["samples"].size(), 5u);  // 1 and 2 against 1 and 2, and 2 separate ones

@@ -66,8 +66,8 @@ samples() { printf -- '--in\n%s\n' "$1"/*.ct; }
 "$heft" synth --quiet --out data --identities 80 --samples 4 --dimensions 48 32 --jitter 0.2 0.2 >/dev/null
 "$heft" train --quiet --data data --gamma 16 --no-exact --epochs 5 --out model.heft >/dev/null
 "$heft" keygen --quiet --model model.heft --no-passphrase --out keys >/dev/null
-"$heft" budget --model model.heft --secret-key keys/secret.key --set 1000 \
-  --set-decisions 100000 --set-rejections 100000 --set-client-bits 1000000 >/dev/null
+"$heft" budget --model model.heft --secret-key keys/secret.key --set scores=1000 \
+  --set decisions=100000 rejections=100000 client-bits=1000000 >/dev/null
 mapfile -t name < <(awk 'NR % 4 == 1' data/labels.txt) # of person i, whose rows are 4 i to 4 i + 3
 matcher=(--quiet --model model.heft --keys keys/evaluation.keys)
 all=("${matcher[@]}" --gallery store:people --shards people.shards)

@@ -27,7 +27,7 @@ class SharedKeyProgramsTest : public ::testing::Test {
                    "--owners", "3",       "--threshold",   "2"};
     for (const char* owner : {"1", "2", "3"}) {
       Spill(Passphrase(owner), std::string("passphrase of ") + owner + "\n");
-      keygen.insert(keygen.end(), {"--owner-passphrase-file", Passphrase(owner)});
+      keygen.insert(keygen.end(), {"--passphrase-file", Passphrase(owner)});
     }
     made_ = new nlohmann::json(Must(kHeft, keygen));
     Encrypt("enrol", {"--row", "0"});
@@ -135,24 +135,23 @@ TEST_F(SharedKeyProgramsTest, NoOwnerOpensAlone) {
 TEST_F(SharedKeyProgramsTest, ALostShareIsReplaced) {
   Spill(Passphrase("new"), "a new one\n");
   const std::string blank = Folder("2") + "/blank.key";
-  const std::string signer = Must(
-      kHeft, {"reshare", "--model", W("model.heft"), "--record", W("keys/ceremony.heft"),
-              "--replace", "2", "--out", blank, "--passphrase-file", Passphrase("new")})["signer"];
+  const std::string signer = Must(kHeft, {"reshare", "--model", W("model.heft"), "--record",
+                                          W("keys/ceremony.heft"), "--replace", "2", "--out", blank,
+                                          "--new-passphrase-file", Passphrase("new")})["signer"];
   const auto reshare = [&](const std::string& key, const std::string& passphrase,
                            const Args& more) {
     return Must(kHeft, Join({"reshare", "--model", W("model.heft"), "--secret-key", key,
-                             "--old-passphrase-file", Passphrase(passphrase)},
+                             "--passphrase-file", Passphrase(passphrase)},
                             more));
   };
   for (const std::string owner : {"1", "3"}) {
-    reshare(
-        Folder(owner) + "/share.key", owner,
-        {"--owners", "1", "3", "--replace", "2", "--newcomer", signer, "--out", W(owner + ".msg")});
+    reshare(Folder(owner) + "/share.key", owner,
+            {"--owners", "1", "3", "--replace", "2", "--key", signer, "--out", W(owner + ".msg")});
   }
-  const Args messages = {"--message", W("1.msg"), W("3.msg")};
+  const Args messages = {"--in", W("1.msg"), W("3.msg")};
   reshare(blank, "new", Join(messages, {"--out", W("new-2.key"), "--no-passphrase"}));
   reshare(Folder("1") + "/share.key", "1",
-          Join(messages, {"--out", W("new-1.key"), "--passphrase-file", Passphrase("1")}));
+          Join(messages, {"--out", W("new-1.key"), "--new-passphrase-file", Passphrase("1")}));
   // Each takes the old one's place, beside the journal.
   std::filesystem::rename(W("new-2.key"), blank);
   std::filesystem::rename(W("new-1.key"), Folder("1") + "/share.key");

@@ -66,8 +66,8 @@ Args WithRow(Args args) {
 
 void RaiseBudget(const std::string& model, const std::string& secret_key, Args more) {
   more.insert(more.begin(), {"budget", "--model", model, "--secret-key", secret_key, "--set",
-                             "1000000", "--set-decisions", "1000000", "--set-rejections", "1000000",
-                             "--set-client-bits", "1000000000"});
+                             "scores=1000000", "--set", "decisions=1000000", "--set",
+                             "rejections=1000000", "--set", "client-bits=1000000000"});
   Must(kHeft, more);
 }
 

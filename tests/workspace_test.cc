@@ -20,6 +20,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr int kInput = 3;
+
+Args Join(Args args, const Args& more) {
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
 constexpr int kSamples = 4, kPeople = 8;
 
 class WorkspaceTest : public ::testing::Test {
@@ -90,6 +95,41 @@ class WorkspaceTest : public ::testing::Test {
 Workplace* WorkspaceTest::work_;
 Dataset* WorkspaceTest::data_;
 
+// From one's own vectors to the first identification: three commands and three files, a face, a
+// voice and labels, whose first samples are enrolled and whose second are searched for.
+TEST_F(WorkspaceTest, ThreeCommandsAndThreeFilesToTheFirstIdentification) {
+  namespace fs = std::filesystem;
+  fs::create_directory(W("own"));
+  for (const char* name : {"face.npy", "voice.npy", "labels.txt"}) {
+    fs::copy(W(std::string("data/") + name), W(std::string("own/") + name));
+  }
+  Args enrolled = {"--row"}, searched = {"--row"};
+  for (int person = 0; person < kPeople; ++person) {
+    enrolled.push_back(std::to_string(person * kSamples));
+    searched.push_back(std::to_string(person * kSamples + 1));
+  }
+  const Args vectors = {W("own/face.npy"), W("own/voice.npy")};
+  Must(kHeft, {"init", W("three"), "--data", W("data"), "--method", "none", "--no-passphrase"});
+  EXPECT_EQ(Must(kHeft, Join(Join(Join({"add", W("three")}, vectors), enrolled),
+                             {"--labels", W("own/labels.txt")}))["added"],
+            kPeople);
+  const json found = Must(kHeft, Join(Join({"search", W("three")}, vectors), searched));
+  ASSERT_EQ(found["decisions"].size(), size_t{kPeople});
+  int right = 0;
+  for (int person = 0; person < kPeople; ++person) {
+    EXPECT_EQ(found["decisions"][person]["row"], person * kSamples + 1);
+    right += Found(found)[person] == Label(person);
+  }
+  EXPECT_GE(right, kPeople - 1);
+  const auto files = std::distance(fs::directory_iterator(W("own")), fs::directory_iterator());
+  EXPECT_LE(files, 4);
+  // A row that the files do not have, and labels that are not the files'.
+  Refused(Join(Join({"search", W("three")}, vectors), {"--row", "240"}),
+          {"own/face.npy: row 240 asked for, the file has 240"});
+  Refused(Join(Join({"add", W("three")}, vectors), {"--row", "2", "--labels", W("labels.txt")}),
+          {"labels.txt: 8 labels for 240 rows"});
+}
+
 // The server keeps the end of the key owner's journal, so a backup of all that is the key owner's
 // opens nothing.
 TEST_F(WorkspaceTest, AKeyOwnerThatWasPutBackOpensNothing) {
@@ -113,13 +153,13 @@ TEST_F(WorkspaceTest, AKeyOwnerThatWasPutBackOpensNothing) {
   Must(kHeft, Search("put-back"));
   Must(kHeft, Search("put-back"));
   put_back();
-  Refused(Search("put-back"), {"put back to an older state", "heft budget --restart --reason"});
+  Refused(Search("put-back"), {"put back to an older state", "heft budget --restart REASON"});
   Refused({"remove", W("put-back"), "--identity", Label(0)}, {"put back to an older state"});
   const Args budget = {"budget", "--model", W("put-back/owner/model.heft"), "--secret-key",
                        W("put-back/owner/secret.key")};
   EXPECT_EQ(Must(kHeft, budget)["identifications"], 0) << "nothing is charged";
   Args restart = budget;
-  restart.insert(restart.end(), {"--restart", "--reason", "restored from the backup"});
+  restart.insert(restart.end(), {"--restart", "restored from the backup"});
   EXPECT_EQ(Must(kHeft, restart)["restart_count"], 1);
   EXPECT_EQ(Found(Must(kHeft, Search("put-back")))[1], Label(1)) << "and goes on";
   Must(kHeft, Search("put-back"));

@@ -182,10 +182,10 @@ class ManualTest(unittest.TestCase):
             os.chdir(folder)
             try:
                 pathlib.Path("face.ct").touch()
-                lines = {"heft trust rev": ["revoke"], "heft roc --scores-format bo": ["bob4", "bob5"],
-                         "heft roc --scores-format = p": ["pyeer"], "heft train --seed ": [],
+                lines = {"heft trust rev": ["revoke"], "heft evaluate --split t": ["train", "test"],
+                         "heft evaluate --split = v": ["val"], "heft train --seed ": [],
                          "heft train --data fa": ["face.ct"], "heft encrypt --in face.ct fa": ["face.ct"],
-                         "heft train --grid --thr": ["--threads"], "heft nothing": []}
+                         "heft train --no-exact --thr": ["--threads"], "heft nothing": []}
                 self.assertEqual(dict(zip(lines, bash_completions("heft", list(lines)))), lines)
             finally:
                 os.chdir(here)
@@ -202,7 +202,7 @@ class ManualTest(unittest.TestCase):
         start = f"PROMPT='> '; fpath=({FOLDER}/zsh $fpath); autoload -U compinit; compinit -u -D"
         for keys, wanted in [("heft trai\t--recip\tx", ["heft train", "--recipe x"]),
                              ("heft trust rev\t--tru\tx", ["heft trust revoke", "--trust x"]),
-                             ("heft roc --scores-format p\tx", ["--scores-format pyeer x"]),
+                             ("heft evaluate --split v\tx", ["--split val x"]),
                              ("heft re\t\t", ["rekey", "remove", "renew blocks"])]:
             self.assertEqual(typed(["zsh", "-f", "-i"], start, keys, wanted), [])
 

@@ -23,14 +23,20 @@ absl::StatusOr<KeyOwner> LoadKeyOwner(const KeyOptions& options) {
   return LoadKeyOwner(model, options);
 }
 
-void AddSealOptions(Command command, const std::string& prefix, SealOptions* options) {
+void AddSealOptions(Command command, const std::string& prefix, SealOptions* options,
+                    std::vector<std::string>* files) {
   const Option ask = command.Add(
-      "--" + prefix + "passphrase", &options->ask,
+      "--passphrase", &options->ask,
       "encrypt the new secret key under a passphrase, which is asked for on the terminal");
-  const Option file = command.Add("--" + prefix + "passphrase-file", &options->file,
-                                  "the passphrase is the first line of this file");
+  const std::string name = "--" + prefix + "passphrase-file";
+  const Option file =
+      files == nullptr
+          ? command.Add(name, &options->file, "the passphrase is the first line of this file")
+          : command.Add(name, files,
+                        "the passphrase is the first line of this file; with --owners a file for "
+                        "each owner");
   command
-      .Add("--no-" + prefix + "passphrase", &options->unsealed,
+      .Add("--no-passphrase", &options->unsealed,
            "do not encrypt the new secret key, and do not warn")
       .Excludes(ask)
       .Excludes(file);

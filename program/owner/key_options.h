@@ -4,6 +4,7 @@
 #define HEFT_PROGRAM_OWNER_KEY_OPTIONS_H_
 
 #include <string>
+#include <vector>
 
 #include "heft/key_owner.h"
 #include "heft/key_set.h"
@@ -27,8 +28,10 @@ struct SealOptions {
   std::string file;       // or take its first line
   bool unsealed = false;  // or none, and say nothing about it
 };
-// `prefix` comes before "passphrase" in the options' names.
-void AddSealOptions(Command command, const std::string& prefix, SealOptions* options);
+// `prefix`: of the name of --passphrase-file, "new-" where that is of another key.
+// `files`: for the passphrases of several keys, instead of SealOptions::file.
+void AddSealOptions(Command command, const std::string& prefix, SealOptions* options,
+                    std::vector<std::string>* files = nullptr);
 // The passphrase's source; empty if the key is not to be sealed.
 PassphraseSource NewPassphrase(const SealOptions& options);
 // Warns on stderr of a key that was written unsealed, unless that was asked for.

@@ -236,7 +236,7 @@ def test_the_command_line_takes_our_canaries_and_we_theirs(
         assert done.returncode == 0, done.stderr
         return dict(json.loads(done.stdout))
 
-    said = run("--out", tmp_path / "canaries", "--triples", 2)
+    said = run("--out", tmp_path / "canaries")
     assert len(said["people"]) == 6
     owner.require_canaries(tmp_path / "canaries/canaries.heft")
     owner.register_canaries(tmp_path / "canaries/canaries.heft")

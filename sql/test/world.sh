@@ -28,7 +28,7 @@ make_owner() {
   "$heft" keygen --quiet --model "$work/owner/model.heft" --out "$work/owner/keys" --no-passphrase \
     >/dev/null
   "$heft" budget --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
-    --set 1000000 --set-decisions 1000000 --set-rejections 1000000 --set-client-bits 1000000000 >/dev/null
+    --set scores=1000000 decisions=1000000 rejections=1000000 client-bits=1000000000 >/dev/null
 }
 
 make_model() {

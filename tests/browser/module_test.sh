@@ -45,7 +45,7 @@ tool_files tool-enrol 0 enrolment
 tool_files tool-probe 1 identification
 node "$here/make_files.mjs" "$package" "$world" "$work" "$work/browser-enrol" 0 enrolment
 node "$here/make_files.mjs" "$package" "$world" "$work" "$work/browser-probe" 1 identification
-"$heft" budget --quiet --model "$world/model.heft" --secret-key "$world/secret.key" --set 16 >/dev/null
+"$heft" budget --quiet --model "$world/model.heft" --secret-key "$world/secret.key" --set scores=16 >/dev/null
 scores=()
 for enrolled in tool browser; do
   gallery=(--model "$world/model.heft" --keys "$world/evaluation.keys" --gallery "$work/gallery-$enrolled")

@@ -126,18 +126,18 @@ def check_forms(check, rows):
     check.equal("change", value(change["auroc"]),
                 auroc(*by_kind(rows, 6)) - auroc(*by_kind(rows, 5)))
     for form, columns in (("bob4", 4), ("bob5", 5)):
-        check.run(folder / "s.csv", "--scores", folder / form, "--scores-format", form)
+        check.run(folder / "s.csv", "--scores", f"{form}={folder / form}")
         lines = [line.split() for line in open(folder / form)]
         assert all(len(line) == columns for line in lines) and len(lines) == len(rows)
         same = np.array([line[0] == line[columns - 3] for line in lines])
         scores = np.array([float(line[-1]) for line in lines])
         check.equal(form, scores, np.array([row[6] for row in rows]), 0)
         check.system(check.run(folder / form)["systems"][0], scores[same], scores[~same])
-    check.run(folder / "s.csv", "--scores", folder / "lists", "--scores-format", "pyeer")
+    check.run(folder / "s.csv", "--scores", f"pyeer={folder / 'lists'}")
     lists = folder / "lists-genuine.txt", folder / "lists-impostor.txt"
     genuine, impostor = (np.loadtxt(path) for path in lists)
     check.equal("lists", np.sort(impostor), np.sort(by_kind(rows, 6)[1]), 0)
-    check.system(check.run("--genuine", lists[0], "--impostor", lists[1])["systems"][0],
+    check.system(check.run(f"genuine={lists[0]}", f"impostor={lists[1]}")["systems"][0],
                  genuine, impostor)
 
 
@@ -146,8 +146,8 @@ def check_histogram(check, random):
     counts = random.integers(0, 30, 8)
     np.savetxt(check.folder / "g.txt", genuine)
     np.savetxt(check.folder / "i.txt", counts, fmt="%d")
-    result = check.run("--genuine", check.folder / "g.txt", "--impostor", check.folder / "i.txt",
-                       "--histogram")
+    result = check.run(f"genuine={check.folder / 'g.txt'}",
+                       f"impostor-counts={check.folder / 'i.txt'}")
     check.system(result["systems"][0], genuine, np.repeat(np.arange(8.0), counts))
 
 
@@ -160,8 +160,8 @@ def main():
         np.savetxt(check.folder / "high", [3, 4, 5, 5])
         np.savetxt(check.folder / "low", [1, 2, 2])
         for genuine, impostor in (("high", "low"), ("low", "high"), ("low", "low")):
-            result = check.run("--genuine", check.folder / genuine,
-                               "--impostor", check.folder / impostor)
+            result = check.run(f"genuine={check.folder / genuine}",
+                               f"impostor={check.folder / impostor}")
             check.system(result["systems"][0], np.loadtxt(check.folder / genuine),
                          np.loadtxt(check.folder / impostor))
         check_histogram(check, random)

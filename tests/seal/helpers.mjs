@@ -67,7 +67,7 @@ export class Suite {
 
 // allowScores: a budget for tests that compare scores; by default none may be opened.
 export function allowScores(model, secretKey) {
-  must(programs.heft, 'budget', '--model', model, '--secret-key', secretKey, '--set', '1000');
+  must(programs.heft, 'budget', '--model', model, '--secret-key', secretKey, '--set', 'scores=1000');
 }
 
 // admitWaiting: the key owner admits all pending templates of a gallery. `of`: the server's options
