@@ -58,7 +58,7 @@ heft_status heft_gallery_open(const char* name, heft_gallery** gallery, heft_err
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(name, "name", gallery, "gallery"));
     HEFT_ASSIGN_OR_RETURN(heft::Gallery opened, heft::Gallery::Open(name));
-    *gallery = new heft_gallery(std::move(opened));
+    *gallery = new heft_gallery(std::move(opened), name);
     return absl::OkStatus();
   });
 }
@@ -68,7 +68,7 @@ heft_status heft_gallery_newest(const heft_gallery* gallery, heft_gallery** newe
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(gallery, "gallery", newest, "newest"));
     HEFT_ASSIGN_OR_RETURN(heft::Gallery opened, gallery->gallery.Newest());
-    *newest = new heft_gallery(std::move(opened));
+    *newest = new heft_gallery(std::move(opened), gallery->name);
     return absl::OkStatus();
   });
 }
@@ -108,7 +108,7 @@ heft_status heft_gallery_create(const heft_matcher* matcher, const char* name,
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const heft::Retained retained, heft::c::ReadRetained(options));
     HEFT_ASSIGN_OR_RETURN(const heft::GalleryId id,
-                          heft::CreateGallery(matcher->server, name, retained));
+                          heft::c::DeskOf(matcher, nullptr).Create(name, retained));
     *result = new heft_result(Json::object({{"gallery_id", heft::c::Hex(id)}}));
     return absl::OkStatus();
   });

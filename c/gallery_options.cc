@@ -18,8 +18,7 @@ absl::StatusOr<Retained> ReadRetained(const heft_options* options) {
   return retained;
 }
 
-absl::StatusOr<EnrolOptions> ReadEnrolOptions(const heft_options* options,
-                                              const heft_trust* trust) {
+absl::StatusOr<EnrolOptions> ReadEnrolOptions(const heft_options* options) {
   EnrolOptions enrol;
   std::vector<std::string> metadata;
   std::string client;
@@ -33,7 +32,6 @@ absl::StatusOr<EnrolOptions> ReadEnrolOptions(const heft_options* options,
     HEFT_ASSIGN_OR_RETURN(enrol.client, ParseSignerKey(client));
   }
   HEFT_ASSIGN_OR_RETURN(enrol.metadata, ParseMetadata(metadata));
-  if (trust != nullptr) enrol.trust = &trust->trust;
   return enrol;
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "c/options.h"
+#include "heft/desk.h"
 #include "heft/gallery_admin.h"
 #include "heft/server.h"
 
@@ -12,8 +13,12 @@ namespace heft::c {
 
 // ReadRetained: "retention_seconds", "retention_bytes".
 absl::StatusOr<Retained> ReadRetained(const heft_options* options);
-// ReadEnrolOptions: of heft_matcher_enrol. `trust` may be null; the caller keeps it.
-absl::StatusOr<EnrolOptions> ReadEnrolOptions(const heft_options* options, const heft_trust* trust);
+// ReadEnrolOptions: of heft_matcher_enrol.
+absl::StatusOr<EnrolOptions> ReadEnrolOptions(const heft_options* options);
+// DeskOf: `trust` may be null.
+inline Desk DeskOf(const heft_matcher* matcher, const heft_trust* trust) {
+  return {matcher->server, trust == nullptr ? nullptr : &trust->trust, SignerKey{}};
+}
 
 }  // namespace heft::c
 

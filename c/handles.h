@@ -86,12 +86,6 @@ struct heft_files : heft::c::Handle<heft_files> {
   std::vector<heft::SampleFile> files;
 };
 
-struct heft_request : heft::c::Handle<heft_request> {
-  HEFT_C_HANDLE(heft_request, 'requ');
-  explicit heft_request(heft::Request r) : request(std::move(r)) {}
-  const heft::Request request;
-};
-
 struct heft_matcher : heft::c::Handle<heft_matcher> {
   HEFT_C_HANDLE(heft_matcher, 'matc');
   explicit heft_matcher(heft::Server s) : server(std::move(s)) {}
@@ -106,8 +100,9 @@ struct heft_shards : heft::c::Handle<heft_shards> {
 
 struct heft_gallery : heft::c::Handle<heft_gallery> {
   HEFT_C_HANDLE(heft_gallery, 'gall');
-  explicit heft_gallery(heft::Gallery g) : gallery(std::move(g)) {}
+  heft_gallery(heft::Gallery g, std::string n) : gallery(std::move(g)), name(std::move(n)) {}
   heft::Gallery gallery;
+  const std::string name;  // its address
 };
 
 #endif  // HEFT_C_HANDLES_H_

@@ -5,9 +5,9 @@
 #include "c/gallery_options.h"
 #include "c/handles.h"
 #include "c/result.h"
+#include "heft/desk.h"
 #include "heft/expanded_keys.h"
 #include "heft/loaded_keys.h"
-#include "heft/pending.h"
 #include "heft/results.h"
 #include "heft/server.h"
 
@@ -15,6 +15,7 @@ using heft::Json;
 using heft::c::Allowed;
 using heft::c::AsMonitor;
 using heft::c::Call;
+using heft::c::DeskOf;
 using heft::c::Given;
 using heft::c::Span;
 
@@ -87,10 +88,11 @@ heft_status heft_matcher_enrol(const heft_matcher* matcher, const char* gallery,
     HEFT_RETURN_IF_ERROR(
         Given(matcher, "matcher", gallery, "gallery", files, "files", result, "result"));
     HEFT_RETURN_IF_ERROR(Allowed(trust, "trust"));
-    HEFT_ASSIGN_OR_RETURN(const auto enrol, heft::c::ReadEnrolOptions(options, trust));
+    heft::EnrolRequest request = {.gallery = gallery, .files = files->files};
+    HEFT_ASSIGN_OR_RETURN(request.options, heft::c::ReadEnrolOptions(options));
     HEFT_ASSIGN_OR_RETURN(
         const heft::EnrolResult done,
-        matcher->server.Enrol(gallery, files->files, enrol, AsMonitor(monitor, user)));
+        DeskOf(matcher, trust).Enrol(std::move(request), AsMonitor(monitor, user)));
     *result = new heft_result(heft::EnrolJson(done));
     return absl::OkStatus();
   });
@@ -103,7 +105,9 @@ heft_status heft_matcher_pending(const heft_matcher* matcher, const heft_gallery
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", gallery, "gallery", request, "request"));
     const heft::PendingLimit limit = {.templates = templates == 0 ? UINT64_MAX : templates,
                                       .bytes = bytes == 0 ? UINT64_MAX : bytes};
-    HEFT_ASSIGN_OR_RETURN(auto made, heft::PendingUpTo(matcher->server, gallery->gallery, limit));
+    heft::Desk desk = DeskOf(matcher, nullptr);
+    desk.open = [gallery](const std::string&) { return gallery->gallery.Newest(); };
+    HEFT_ASSIGN_OR_RETURN(auto made, desk.Pending(gallery->name, limit));
     *request = new heft_buffer(std::move(made));
     return absl::OkStatus();
   });
@@ -115,9 +119,10 @@ heft_status heft_matcher_admit(const heft_matcher* matcher, const char* gallery,
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", gallery, "gallery", admission, "admission",
                                trust, "trust", result, "result"));
-    HEFT_ASSIGN_OR_RETURN(const heft::AdmitResult done,
-                          matcher->server.Admit(gallery, Span(admission), "admission", trust->trust,
-                                                AsMonitor(monitor, user)));
+    HEFT_ASSIGN_OR_RETURN(
+        const heft::AdmitResult done,
+        DeskOf(matcher, trust)
+            .Activate(gallery, Span(admission), "admission", AsMonitor(monitor, user)));
     *result = new heft_result(heft::AdmitJson(done));
     return absl::OkStatus();
   });

@@ -2,6 +2,7 @@
 // Removal from galleries, and renewal of their blocks.
 #include "heft/removal.h"
 
+#include "c/gallery_options.h"
 #include "c/handles.h"
 #include "c/options.h"
 #include "c/result.h"
@@ -39,6 +40,7 @@ using heft::Json;
 using heft::c::Allowed;
 using heft::c::AsMonitor;
 using heft::c::Call;
+using heft::c::DeskOf;
 using heft::c::Given;
 using heft::c::Span;
 
@@ -50,13 +52,12 @@ heft_status heft_gallery_remove(const heft_matcher* matcher, const char* name,
     HEFT_RETURN_IF_ERROR(
         Given(matcher, "matcher", name, "name", identities, "identities", result, "result"));
     HEFT_RETURN_IF_ERROR(Allowed(trust, "trust"));
-    heft::RemoveOptions remove;
+    std::vector<uint8_t> authorisation;
     heft::c::OptionReader read(options);
-    read.Bytes("authorisation", &remove.authorisation);
+    read.Bytes("authorisation", &authorisation);
     HEFT_RETURN_IF_ERROR(read.Finish());
-    if (trust != nullptr) remove.trust = &trust->trust;
     HEFT_ASSIGN_OR_RETURN(const auto who, heft::c::Strings(identities, count, "identities"));
-    HEFT_ASSIGN_OR_RETURN(const auto done, heft::Remove(matcher->server, name, who, remove));
+    HEFT_ASSIGN_OR_RETURN(const auto done, DeskOf(matcher, trust).Remove(name, who, authorisation));
     *result = heft::c::Erasure(done, heft::RemoveJson(done));
     return absl::OkStatus();
   });
@@ -99,9 +100,9 @@ heft_status heft_gallery_ask_renewal(const heft_matcher* matcher, const char* na
                                      heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", request, "request"));
-    HEFT_ASSIGN_OR_RETURN(auto bytes,
-                          heft::AskRenewal(matcher->server, name, {.compact = compact != 0},
-                                           AsMonitor(monitor, user)));
+    HEFT_ASSIGN_OR_RETURN(
+        auto bytes, DeskOf(matcher, nullptr)
+                        .AskRenewal(name, {.compact = compact != 0}, {}, AsMonitor(monitor, user)));
     *request = new heft_buffer(std::move(bytes));
     return absl::OkStatus();
   });
@@ -112,8 +113,8 @@ heft_status heft_gallery_renew(const heft_matcher* matcher, const char* name, he
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", answer, "answer", trust, "trust",
                                result, "result"));
-    HEFT_ASSIGN_OR_RETURN(
-        const auto done, heft::Renew(matcher->server, name, Span(answer), "renewal", trust->trust));
+    HEFT_ASSIGN_OR_RETURN(const auto done,
+                          DeskOf(matcher, trust).Renew(name, Span(answer), "renewal"));
     *result = heft::c::Erasure(done, heft::RenewJson(done));
     return absl::OkStatus();
   });

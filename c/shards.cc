@@ -93,8 +93,9 @@ heft_status heft_shards_create(const heft_matcher* matcher, const char* gallery,
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", gallery, "gallery", shards, "shards"));
     HEFT_ASSIGN_OR_RETURN(const heft::Retained retained, heft::c::ReadRetained(options));
-    HEFT_ASSIGN_OR_RETURN(ShardList list,
-                          heft::CreateShards(matcher->server, gallery, buckets, retained));
+    HEFT_ASSIGN_OR_RETURN(
+        ShardList list,
+        heft::c::DeskOf(matcher, nullptr).CreateInBuckets(gallery, buckets, retained));
     *shards = new heft_shards(std::move(list));
     return absl::OkStatus();
   });
@@ -105,7 +106,7 @@ heft_status heft_shards_open(const heft_shards* shards, const char* gallery, uin
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(shards, "shards", gallery, "gallery", opened, "opened"));
     HEFT_ASSIGN_OR_RETURN(heft::Gallery one, heft::OpenBucket(gallery, shards->list, bucket));
-    *opened = new heft_gallery(std::move(one));
+    *opened = new heft_gallery(std::move(one), heft::BucketAddress(gallery, bucket));
     return absl::OkStatus();
   });
 }
@@ -119,10 +120,11 @@ heft_status heft_shards_enrol(const heft_shards* shards, const heft_matcher* mat
     HEFT_RETURN_IF_ERROR(Given(shards, "shards", matcher, "matcher", gallery, "gallery", files,
                                "files", result, "result"));
     HEFT_RETURN_IF_ERROR(Allowed(trust, "trust"));
-    HEFT_ASSIGN_OR_RETURN(const auto enrol, heft::c::ReadEnrolOptions(options, trust));
-    HEFT_ASSIGN_OR_RETURN(const heft::EnrolResult done,
-                          heft::EnrolInShards(matcher->server, gallery, shards->list, files->files,
-                                              enrol, AsMonitor(monitor, user)));
+    heft::EnrolRequest request = {gallery, shards->list, files->files};
+    HEFT_ASSIGN_OR_RETURN(request.options, heft::c::ReadEnrolOptions(options));
+    HEFT_ASSIGN_OR_RETURN(
+        const heft::EnrolResult done,
+        heft::c::DeskOf(matcher, trust).Enrol(std::move(request), AsMonitor(monitor, user)));
     *result = new heft_result(heft::EnrolJson(done));
     return absl::OkStatus();
   });

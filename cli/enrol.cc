@@ -3,8 +3,8 @@
 #include "absl/strings/str_join.h"
 #include "cli/commands.h"
 #include "heft/client.h"
+#include "heft/desk.h"
 #include "heft/results.h"
-#include "heft/sharded_gallery.h"
 #include "program/metadata_options.h"
 #include "program/server_options.h"
 
@@ -50,40 +50,18 @@ void Tell(const Common& common, const EnrolResult& done) {
   Print(common, told);
 }
 
-// Equip: adds the server's keys and the record of taken requests to a new gallery.
-absl::Status Equip(const std::string& gallery, const IncomingRequest& asked) {
-  HEFT_RETURN_IF_ERROR(EquipGallery(gallery).status());
-  return asked.key == nullptr ? RememberRequest(gallery, asked.request, asked.row)
-                              : absl::OkStatus();
-}
-
 absl::Status Run(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(EnrolOptions enrol, WithMetadata(options));
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> files, ReadSamples(options));
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/true));
   HEFT_ASSIGN_OR_RETURN(const auto shards, LoadShards(options));
-  const std::string gallery = shards ? BucketAddress(options.gallery, 0) : options.gallery;
-  HEFT_ASSIGN_OR_RETURN(auto signer, FindSigner(gallery));
-  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked,
-                        IncomingRequest::Read(loaded, std::move(signer), files, kAllRows));
-  enrol.trust = loaded.trusted();
-  enrol.client = asked.request.client;
   if (!options.authorisation.empty()) {
     HEFT_ASSIGN_OR_RETURN(enrol.authorisation, ReadFile(options.authorisation));
   }
-  // Each bucket remembers its finished enrolments, so a repetition only enrols the missing ones.
   HEFT_ASSIGN_OR_RETURN(
       const EnrolResult done,
-      shards ? EnrolInShards(loaded.server, options.gallery, *shards, files, enrol, common.monitor)
-             : EnrolOnce(loaded, gallery, asked, std::move(files), enrol, common.monitor));
-  if (shards || !done.repeated) {
-    SayNevertheless(Nevertheless(enrol, done));
-    const absl::Status equipped = Equip(gallery, asked);
-    if (!equipped.ok()) {
-      return absl::Status(equipped.code(),
-                          absl::StrCat(equipped.message(), "; ", Nevertheless(enrol, done)));
-    }
-  }
+      Desk(loaded).Enrol({options.gallery, shards, std::move(files), enrol}, common.monitor));
+  if (!done.repeated) SayNevertheless(Nevertheless(enrol, done));
   Tell(common, done);
   return absl::OkStatus();
 }

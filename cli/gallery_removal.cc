@@ -3,7 +3,7 @@
 // remains. receipts: the people that it has erased. The key owner's part in a renewal is heft
 // renew.
 #include "cli/gallery_commands.h"
-#include "heft/removal.h"
+#include "heft/desk.h"
 #include "heft/results.h"
 
 namespace heft::cli {
@@ -86,12 +86,13 @@ absl::Status RunRemove(const Common& common, const Options& options) {
                           RejectPending(loaded.server, options.gallery, entries));
     return TellRemoved(common, options, done);
   }
-  RemoveOptions remove = {.authorisation = {}, .trust = loaded.trusted()};
+  std::vector<uint8_t> authorisation;
   if (!options.authorisation.empty()) {
-    HEFT_ASSIGN_OR_RETURN(remove.authorisation, ReadFile(options.authorisation));
+    HEFT_ASSIGN_OR_RETURN(authorisation, ReadFile(options.authorisation));
   }
-  HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
-                        Remove(loaded.server, options.gallery, options.identities, remove));
+  HEFT_ASSIGN_OR_RETURN(
+      const RemoveResult done,
+      Desk(loaded).Remove(options.gallery, options.identities, std::move(authorisation)));
   return TellRemoved(common, options, done);
 }
 
@@ -124,14 +125,9 @@ absl::Status RunCompact(const Common& common, const Options& options) {
 
 absl::Status RunRenew(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
-  RenewalOptions renewal;
-  renewal.compact = options.compact;
-  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(options.gallery));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request,
-                        AskRenewal(loaded.server, options.gallery, renewal, common.monitor));
-  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
-                        loaded.SignFor(signer, gallery, request, options.life));
+                        Desk(loaded).AskRenewal(options.gallery, {.compact = options.compact},
+                                                {.life = options.life}, common.monitor));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Print(common, {{"out", options.out}, {"bytes", bytes.size()}},
         absl::StrCat("for the key owner (heft renew): ", options.out));
@@ -143,7 +139,7 @@ absl::Status RunFinish(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   HEFT_RETURN_IF_ERROR(CheckBelieves(loaded, "an answer"));
   HEFT_ASSIGN_OR_RETURN(const RenewResult done,
-                        Renew(loaded.server, options.gallery, answer, options.in, *loaded.trust));
+                        Desk(loaded).Renew(options.gallery, answer, options.in));
   SayNevertheless("the renewal itself is complete");
   return Tell(common, options, done, RenewJson(done),
               absl::StrCat("renewed ", done.blocks, " blocks, freed ", done.freed, "; erased ",

@@ -7,8 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "cli/gallery_commands.h"
+#include "heft/desk.h"
 #include "heft/results.h"
-#include "heft/sharded_gallery.h"
 #include "program/metadata_options.h"
 
 namespace heft::cli {
@@ -22,12 +22,10 @@ struct CreateOptions : ServerOptions {
 };
 
 // A gallery in buckets, and its shard list, which every client of the buckets needs.
-absl::Status CreateInBuckets(const Common& common, const CreateOptions& options,
-                             const Server& server) {
+absl::Status CreateInBuckets(const Common& common, const CreateOptions& options, const Desk& desk) {
   HEFT_ASSIGN_OR_RETURN(const ShardList shards,
-                        CreateShards(server, options.gallery, options.buckets, options.Kept()));
+                        desk.CreateInBuckets(options.gallery, options.buckets, options.Kept()));
   SayNevertheless("the buckets exist: repeat the command, and it uses them");
-  HEFT_RETURN_IF_ERROR(EquipGallery(BucketAddress(options.gallery, 0)).status());
   HEFT_RETURN_IF_ERROR(WriteResult(options.shards, shards.Serialize()));
   Json json = {{"gallery", options.gallery}, {"shards", options.shards}};
   json["buckets"] = Json::array();
@@ -42,11 +40,9 @@ absl::Status CreateInBuckets(const Common& common, const CreateOptions& options,
 
 absl::Status RunCreate(const Common& common, const CreateOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
-  if (options.buckets > 0) return CreateInBuckets(common, options, loaded.server);
-  HEFT_ASSIGN_OR_RETURN(const GalleryId id,
-                        CreateGallery(loaded.server, options.gallery, options.Kept()));
+  if (options.buckets > 0) return CreateInBuckets(common, options, loaded);
+  HEFT_ASSIGN_OR_RETURN(const GalleryId id, Desk(loaded).Create(options.gallery, options.Kept()));
   SayNevertheless("the gallery itself was made");
-  HEFT_RETURN_IF_ERROR(EquipGallery(options.gallery).status());
   Print(common, {{"gallery", options.gallery}, {"gallery_id", HexString(id)}},
         absl::StrCat("made gallery ", options.gallery, ", id ", HexString(id)));
   return absl::OkStatus();

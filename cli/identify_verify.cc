@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <optional>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "cli/commands.h"
-#include "heft/answering.h"
 #include "heft/client.h"
+#include "heft/desk.h"
 #include "heft/inspect.h"
 #include "program/metadata_options.h"
 #include "program/server_options.h"
@@ -14,7 +15,7 @@ namespace heft::cli {
 namespace {
 
 struct Options : ServerOptions {
-  std::optional<size_t> row;
+  std::optional<uint64_t> row;
   std::string out;
   std::string identity;  // verify only
   bool verify = false;
@@ -26,25 +27,20 @@ struct Options : ServerOptions {
   uint64_t life = kLife;
 };
 
-// The question and its gallery: `life` and key are those of the replies.
-absl::StatusOr<Question> QuestionOf(const Options& options) {
-  Question question = {.gallery = options.gallery, .probe = options.probe, .all = options.all};
-  HEFT_ASSIGN_OR_RETURN(question.shards, LoadShards(options));
-  HEFT_ASSIGN_OR_RETURN(question.probe.where, ParseConditions(options.where));
-  question.probe.with_identities = !options.no_identities;
-  question.probe.relinearise = !options.degree_two;
-  question.life = options.life;
-  if (options.verify) question.claimed = options.identity;
-  HEFT_ASSIGN_OR_RETURN(question.files, ReadSamples(options));
-  if (!options.row && !options.all && !options.probe.average) {
-    const absl::Status one = CheckOneSample(question.files);
-    if (!one.ok()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(std::string(one.message()), " (--row, --all, --average)"));
-    }
-  }
-  question.probe.row = options.row.value_or(0);
-  return question;
+absl::StatusOr<MatchRequest> RequestOf(const Options& options) {
+  MatchRequest request = {
+      .gallery = options.gallery, .row = options.row, .all = options.all, .probe = options.probe};
+  HEFT_ASSIGN_OR_RETURN(request.shards, LoadShards(options));
+  HEFT_ASSIGN_OR_RETURN(request.probe.where, ParseConditions(options.where));
+  request.probe.with_identities = !options.no_identities;
+  request.probe.relinearise = !options.degree_two;
+  request.life = options.life;
+  if (options.verify) request.claimed = options.identity;
+  HEFT_ASSIGN_OR_RETURN(request.files, ReadSamples(options));
+  if (options.server_key.empty()) return request;
+  HEFT_ASSIGN_OR_RETURN(SigningKey key, LoadSigner(options.server_key));
+  request.key = std::make_shared<const SigningKey>(std::move(key));
+  return request;
 }
 
 // Describes the question, in words and in `json`.
@@ -60,23 +56,32 @@ std::string Asked(const Options& options, const std::vector<Condition>& where, b
                       RestrictionText(where));
 }
 
+// WithFlags: an error about the row names the flags that give it.
+absl::StatusOr<Answered> WithFlags(absl::StatusOr<Answered> done) {
+  if (!absl::StrContains(done.status().message(), "give the row of the probe")) return done;
+  return absl::InvalidArgumentError(
+      absl::StrCat(done.status().message(), " (--row, --all, --average)"));
+}
+
 absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(Question question, QuestionOf(options));
+  HEFT_ASSIGN_OR_RETURN(MatchRequest request, RequestOf(options));
   HEFT_ASSIGN_OR_RETURN(const TrustedServer server, LoadServer(common, options, options.verify));
-  TakeHeadBeside(common, server, options, question.shards);
-  const std::vector<Condition> where = question.probe.where;
-  const bool buckets = question.shards && !options.verify, several = options.all || buckets;
+  TakeHeadBeside(common, server, options, request.shards);
+  const std::vector<Condition> where = request.probe.where;
+  const bool buckets = request.shards && !options.verify, several = options.all || buckets;
   std::optional<NewFolder> folder;  // of several replies: all of them or none
   if (several) {
     HEFT_ASSIGN_OR_RETURN(NewFolder made, NewFolder::Create(options.out));
     folder.emplace(std::move(made));
   }
-  const auto write = [&](size_t number, std::span<const uint8_t> reply) {
-    if (!folder) return WriteResult(options.out, reply);
-    return folder->Write(absl::StrFormat("%0*d.ct", buckets ? 3 : 5, number), reply);
+  const auto write = [&](const SignedReply& reply) {
+    if (!folder) return WriteResult(options.out, reply.bytes);
+    return folder->Write(absl::StrFormat("%0*d.ct", buckets ? 3 : 5, reply.number), reply.bytes);
   };
-  HEFT_ASSIGN_OR_RETURN(const Answered answered,
-                        AnswerProbe(server, std::move(question), write, common.monitor));
+  const Desk desk(server);
+  auto done = options.verify ? desk.Verify(std::move(request), write, common.monitor)
+                             : desk.Identify(std::move(request), write, common.monitor);
+  HEFT_ASSIGN_OR_RETURN(const Answered answered, WithFlags(std::move(done)));
   if (folder) HEFT_RETURN_IF_ERROR(folder->Commit());
   Described out{{{"out", options.out}}};
   if (several) out.json["replies"] = answered.replies;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/gallery_commands.h"
+#include "heft/desk.h"
 #include "heft/gallery_admin.h"
 #include "heft/inspect.h"
 #include "heft/results.h"
@@ -56,13 +57,11 @@ std::string TellPending(const TrustedServer& server, std::span<const PendingEnro
 absl::Status RunPending(const Common& common, const PendingOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   TakeHeadBeside(common, loaded, options);
-  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
-  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(options.gallery));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, loaded.server.Pending(gallery));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
-                        loaded.SignFor(signer, gallery, request, options.life));
+                        Desk(loaded).Pending(options.gallery, kAllPending, {.life = options.life}));
   HEFT_ASSIGN_OR_RETURN(const auto pending, WaitingEnrolments(options.gallery));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
+  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
   const std::vector<std::string> damaged = DamagedRecords(gallery);
   for (const std::string& what : damaged) Warn(common, what);
   Print(common, {{"out", options.out}, {"pending", PendingJson(pending)}, {"damaged", damaged}},
@@ -110,9 +109,8 @@ absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
   HEFT_RETURN_IF_ERROR(CheckBelieves(loaded, "an admission"));
   HEFT_ASSIGN_OR_RETURN(const FileInfo file, InspectFile(admission, options.in));
   if (file.kind == "HEAD") return TakeHead(common, loaded, options, admission);
-  HEFT_ASSIGN_OR_RETURN(
-      const AdmitResult done,
-      loaded.server.Admit(options.gallery, admission, options.in, *loaded.trust, common.monitor));
+  HEFT_ASSIGN_OR_RETURN(const AdmitResult done, Desk(loaded).Activate(options.gallery, admission,
+                                                                      options.in, common.monitor));
   Print(common, AdmitJson(done),
         absl::StrCat("admitted ", done.admitted, " templates, rejected ", done.rejected,
                      "; the gallery holds ", done.templates, ", ", done.waiting, " wait"));

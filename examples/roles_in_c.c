@@ -46,7 +46,7 @@ int main(int argc, char** argv) {
                          &admitted, &error) ||
       heft_gallery_open("gallery", &gallery, &error) || heft_files_new(&one, &error) ||
       heft_files_add(one, heft_buffer_bytes(face), "probe", &error) ||
-      heft_matcher_identify(matcher, gallery, one, NULL, NULL, NULL, &reply, &error) ||
+      heft_matcher_identify(matcher, gallery, one, NULL, NULL, NULL, NULL, &reply, &error) ||
       // Key owner: decides.
       heft_options_new(&rule, &error) || heft_options_set_number(rule, "score", 0.9, &error) ||
       heft_key_owner_decide(owner, heft_buffer_bytes(reply), "reply", rule, &decision, &error) ||

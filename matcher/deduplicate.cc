@@ -12,7 +12,6 @@
 #include "base/regular_file.h"
 #include "gallery/exchange_folder.h"
 #include "heft/files.h"
-#include "heft/serving.h"
 #include "heft/sharded_gallery.h"
 
 namespace heft {
@@ -66,7 +65,7 @@ void RemovePartial(const std::string& exchange, const std::string& replies) {
 
 // Every row of the request, of one bucket: all replies or none.
 absl::Status Answer(const Server& server, const MatchJob& job, const std::string& request,
-                    const std::vector<SampleFile>& files, const IncomingRequest& asked,
+                    const std::vector<SampleFile>& files, const Request& asked,
                     const Bucket& bucket, const Monitor& monitor) {
   const std::string replies = RepliesFolder(job.folders, request, bucket.number);
   RemovePartial(job.folders.exchange, replies);
@@ -74,8 +73,9 @@ absl::Status Answer(const Server& server, const MatchJob& job, const std::string
   HEFT_RETURN_IF_ERROR(server.IdentifyAll(
       bucket.gallery, files, {},
       [&](size_t row, std::span<const uint8_t> scores) -> absl::Status {
-        HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> reply,
-                              asked.SignRow(row, bucket.gallery, scores, job.life));
+        HEFT_ASSIGN_OR_RETURN(
+            const std::vector<uint8_t> reply,
+            SignReply(*job.signer, bucket.gallery, asked, row, job.audience, scores, job.life));
         return folder.Write(ReplyName(row), reply);
       },
       monitor));
@@ -87,9 +87,7 @@ absl::Status AnswerRequest(const Server& server, const MatchJob& job, const std:
   HEFT_ASSIGN_OR_RETURN(const std::vector<SampleFile> files,
                         ReadRequestFiles(job.folders, request));
   // The operator's own job, and not a client's request to be answered once.
-  const std::shared_ptr<const SigningKey> signer(std::shared_ptr<void>(), job.signer);  // another's
-  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked,
-                        IncomingRequest::Read(nullptr, job.audience, signer, files, kAllRows));
+  HEFT_ASSIGN_OR_RETURN(const Request asked, ReadRequest(files, nullptr, job.signer->public_key()));
   for (const Bucket& bucket : buckets) {
     if (HasAnswered(job.folders, request, bucket.number)) continue;
     HEFT_RETURN_IF_ERROR(Answer(server, job, request, files, asked, bucket, monitor));

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules that every program that answers requests relies on: whose keys it uses, which clients
 // may ask, and that each request is answered once.
-#include "heft/serving.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "heft/answering.h"
+#include "heft/desk.h"
 #include "heft/gallery_admin.h"
 #include "owner/roles_testing.h"
 
@@ -41,6 +39,16 @@ class ServingTest : public testing::RolesTest {
           *camera_.Sign({.role = Role::kClient, .expires = UnixTime() + kLife}, file.bytes);
     }
     return files;
+  }
+
+  // A file of two samples.
+  std::vector<SampleFile> Two() const {
+    std::vector<float> values = Vector(0, 1);
+    const std::vector<float> more = Vector(0, 2);
+    values.insert(values.end(), more.begin(), more.end());
+    const Samples samples = {
+        .modality = model_.modalities[0].name, .values = values, .labels = {}, .use = SampleUse::kIdentification};
+    return {{*client_->Encrypt(samples), "sample"}};
   }
 
   Bytes evaluation_, enrolment_;
@@ -82,81 +90,98 @@ TEST_P(ServingTest, AModelIsATrainersWhereOneIsListed) {
 // From nothing to a reply, each request once.
 TEST_P(ServingTest, ARequestIsAnsweredOnce) {
   const TrustedServer server = Serve();
-  EXPECT_EQ(*FindSigner(folder_), nullptr) << "there is no gallery yet";
+  const Desk desk(server);
   const auto first = Asking(1, "ann", SampleUse::kEnrolment);
-  const auto starting = IncomingRequest::Read(server, nullptr, first, kAllRows);
-  ASSERT_TRUE(starting.ok()) << starting.status();
-  ASSERT_TRUE(EnrolOnce(server, folder_, *starting, first, {}).ok());
-  const auto key = std::make_shared<const SigningKey>(*EquipGallery(folder_));
-  EXPECT_EQ((*FindSigner(folder_))->public_key(), key->public_key());
+  ASSERT_TRUE(desk.Enrol({.gallery = folder_, .files = first}).ok());
+  EXPECT_THAT(desk.Enrol({.gallery = folder_, .files = first}).status().message(),
+              HasSubstr("this request was taken before"))
+      << "recorded, although there was no gallery";
+  EXPECT_TRUE(FileExists(folder_ + "/audit.key")) << "the gallery is equipped";
 
-  const auto files = Asking(2, "bob", SampleUse::kEnrolment);
-  const auto asked = IncomingRequest::Read(server, key, files, kAllRows);
-  ASSERT_TRUE(asked.ok()) << asked.status();
-  EXPECT_EQ(asked->request.client, camera_.public_key());
-  EnrolOptions options;
-  options.idempotency_key = "once";
-  EXPECT_EQ(EnrolOnce(server, folder_, *asked, files, options)->waiting, 2u);
+  EnrolRequest second = {.gallery = folder_, .files = Asking(2, "bob", SampleUse::kEnrolment)};
+  second.options.idempotency_key = "once";
+  EXPECT_EQ(desk.Enrol(second)->waiting, 2u);
+  EXPECT_EQ(WaitingEnrolments(folder_)->back().client, camera_.public_key());
   // Told again to who has the key; to everybody else the request is spent.
-  const auto again = EnrolOnce(server, folder_, *asked, files, options);
+  const auto again = desk.Enrol(second);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_TRUE(again->repeated);
-  EXPECT_THAT(EnrolOnce(server, folder_, *asked, files, {}).status().message(),
-              HasSubstr("this request was taken before"));
+  second.options.idempotency_key.clear();
+  EXPECT_THAT(desk.Enrol(second).status().message(), HasSubstr("this request was taken before"));
 
   ASSERT_TRUE(Admit(folder_).ok());
-  const Gallery gallery = *Gallery::Open(folder_);
-  const auto probe = Asking(1, "", SampleUse::kIdentification);
-  const auto question = IncomingRequest::Read(server, key, probe, RowOf({}));
-  ASSERT_TRUE(question.ok()) << question.status();
-  ASSERT_TRUE(question->Take(folder_).ok());
-  EXPECT_EQ(question->Take(folder_).code(), StatusCode::kFailedPrecondition);
-  const auto reply = question->Sign(gallery, *server.server.Identify(gallery, probe));
-  ASSERT_TRUE(reply.ok()) << reply.status();
-  const SignedFile opened = *ReadSigned(*reply, "reply");
-  EXPECT_EQ(opened.signer, key->public_key());
+  const MatchRequest question = {.gallery = folder_, .files = Asking(1, "", SampleUse::kIdentification)};
+  SignedReply reply;
+  const auto keep = [&](SignedReply given) {
+    reply = std::move(given);
+    return absl::OkStatus();
+  };
+  const auto answered = desk.Identify(question, keep);
+  ASSERT_TRUE(answered.ok()) << answered.status();
+  EXPECT_EQ(answered->templates, 2u);
+  EXPECT_EQ(desk.Identify(question, keep).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(reply.generation, Gallery::Open(folder_)->generation());
+  const SignedFile opened = *ReadSigned(reply.bytes, "reply");
+  EXPECT_EQ(opened.signer, GallerySigner(folder_)->public_key());
   EXPECT_EQ(opened.statement.audience, owner_->Signer()->public_key());
   EXPECT_EQ(opened.statement.subject, camera_.public_key());
 }
 
-// What `take` refuses has not happened.
-TEST_P(ServingTest, NothingIsEnrolledUntilItIsTaken) {
+// What `begin` refuses has not happened, and may happen later.
+TEST_P(ServingTest, NothingIsEnrolledUntilItHasBegun) {
   const TrustedServer server = Serve();
-  ASSERT_TRUE(CreateGallery(server.server, folder_).ok());
-  const auto key = std::make_shared<const SigningKey>(*EquipGallery(folder_));
-  const auto files = Asking(1, "ann", SampleUse::kEnrolment);
-  const auto asked = IncomingRequest::Read(server, key, files, kAllRows);
-  ASSERT_TRUE(asked.ok()) << asked.status();
-  const auto refuse = [] { return absl::UnavailableError("not now"); };
-  EXPECT_EQ(EnrolOnce(server, folder_, *asked, files, {}, {}, refuse).status().code(),
-            StatusCode::kUnavailable);
+  const Desk desk(server);
+  ASSERT_TRUE(desk.Create(folder_).ok());
+  EnrolRequest request = {.gallery = folder_, .files = Asking(1, "ann", SampleUse::kEnrolment)};
+  request.begin = [] { return absl::UnavailableError("not now"); };
+  EXPECT_EQ(desk.Enrol(request).status().code(), StatusCode::kUnavailable);
   EXPECT_EQ(DescribeGallery(folder_)->waiting, 0u);
-  EXPECT_TRUE(EnrolOnce(server, folder_, *asked, files, {}).ok());
+  request.begin = {};
+  EXPECT_EQ(desk.Enrol(request).status().code(), StatusCode::kFailedPrecondition);
+  request.recorded = true;
+  EXPECT_TRUE(desk.Enrol(request).ok());
+}
+
+// A queue that is full leaves the request as it was.
+TEST_P(ServingTest, WithoutRoomNothingIsRecorded) {
+  const TrustedServer server = Serve();
+  const Desk desk(server);
+  ASSERT_TRUE(desk.Create(folder_).ok());
+  MatchRequest request = {.gallery = folder_, .files = Asking(1, "", SampleUse::kIdentification)};
+  request.room = [] { return absl::ResourceExhaustedError("full"); };
+  EXPECT_EQ(desk.Accept(request).status().code(), StatusCode::kResourceExhausted);
+  request.room = {};
+  EXPECT_TRUE(desk.Accept(request).ok());
+  EXPECT_EQ(desk.Accept(request).status().code(), StatusCode::kFailedPrecondition);
 }
 
 // Where clients are listed.
 TEST_P(ServingTest, WhoIsNotListedAsksNothing) {
   const TrustedServer server = Serve();
-  const auto plain = Files(1, "", SampleUse::kIdentification);
-  EXPECT_THAT(IncomingRequest::Read(server, nullptr, plain, 0).status().message(),
-              HasSubstr("not signed"));
+  ASSERT_TRUE(Desk(server).Create(folder_).ok());
+  const MatchRequest plain = {.gallery = folder_, .files = Files(1, "", SampleUse::kIdentification)};
+  EXPECT_THAT(Desk(server).Accept(plain).status().message(), HasSubstr("not signed"));
   const TrustedServer open = *TrustedServer::Create(model_, std::nullopt, *Check(nullptr));
-  EXPECT_TRUE(IncomingRequest::Read(open, nullptr, plain, 0).ok()) << "nobody is asked";
+  EXPECT_TRUE(Desk(open).Accept(plain).ok()) << "nobody is asked";
+  EXPECT_THAT(Desk(open).Activate(folder_, {}, "the answer").status().message(),
+              HasSubstr("which key owner to believe"));
 }
 
 TEST_P(ServingTest, AQuestionIsLookedAtBeforeItIsTaken) {
   const TrustedServer server = Serve();
   size_t taken = 0;
-  const auto why = [&](Question question) {
-    question.gallery = folder_ + "/nowhere";
-    const auto answered = AnswerProbe(server, std::move(question),
-                                      [&](size_t, std::span<const uint8_t>) -> absl::Status {
-                                        ++taken;
-                                        return absl::OkStatus();
-                                      });
-    return std::string(answered.status().message());
+  const Desk desk(server);
+  const auto why = [&](MatchRequest request) {
+    request.gallery = folder_ + "/nowhere";
+    const auto take = [&](const SignedReply&) {
+      ++taken;
+      return absl::OkStatus();
+    };
+    return std::string((request.claimed ? desk.Verify(request, take) : desk.Identify(request, take))
+                           .status()
+                           .message());
   };
-  Question question;
+  MatchRequest question;
   question.probe.where = {*ParseCondition("site=berlin")};
   EXPECT_THAT(why(question), HasSubstr("nowhere")) << "sound: the gallery is looked for";
   question.claimed = "ann";
@@ -166,6 +191,12 @@ TEST_P(ServingTest, AQuestionIsLookedAtBeforeItIsTaken) {
   question.claimed.reset();
   question.probe.average = true;
   EXPECT_THAT(why(question), HasSubstr("not both"));
+  question = {.files = Two()};
+  EXPECT_THAT(why(question), HasSubstr("holds 2 samples: give the row of the probe"));
+  question.row = 2;
+  EXPECT_THAT(why(question), HasSubstr("sample 2 asked for, the file has 2"));
+  question.row = 1;
+  EXPECT_THAT(why(question), HasSubstr("nowhere")) << "sound: the gallery is looked for";
   EXPECT_EQ(taken, 0u);
 }
 INSTANTIATE_TEST_SUITE_P(Profiles, ServingTest, ::testing::Values("standard"));

@@ -16,15 +16,12 @@
 #include "base/files.h"
 #include "base/status.h"
 #include "fusion/compact.h"
-#include "heft/answering.h"
 #include "heft/audit.h"
+#include "heft/desk.h"
 #include "heft/enrol_many.h"
 #include "heft/key_set.h"
 #include "heft/loaded_keys.h"
 #include "heft/openings.h"
-#include "heft/pending.h"
-#include "heft/removal.h"
-#include "heft/serving.h"
 #include "heft/trust.h"
 
 namespace heft {
@@ -277,8 +274,8 @@ absl::Status Fill(const std::string& folder, const Model& model, const Passphras
   HEFT_RETURN_IF_ERROR(ExpandKeys(server));
   {
     HEFT_ASSIGN_OR_RETURN(const TrustedServer served, LoadServer(server, /*enrols=*/false));
-    HEFT_ASSIGN_OR_RETURN(const GalleryId id, CreateGallery(served.server, gallery));
-    HEFT_ASSIGN_OR_RETURN(const SigningKey signer, EquipGallery(gallery));
+    HEFT_ASSIGN_OR_RETURN(const GalleryId id, Desk(served).Create(gallery));
+    HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(gallery));
     HEFT_RETURN_IF_ERROR(trust.Add(Role::kServer, "server", signer.public_key()));
     trust.Pin(id);
   }
@@ -334,12 +331,7 @@ class Workspace::Impl {
     return &*server_;
   }
   absl::Status CheckNew(std::span<const std::string> labels) const;
-  // These leave no Gallery open: data that is being read cannot be overwritten.
-  absl::StatusOr<std::vector<uint8_t>> Waiting(const TrustedServer& served) const;
-  absl::StatusOr<std::vector<uint8_t>> SignedFor(const TrustedServer& served,
-                                                 std::span<const uint8_t> request) const;
-  absl::StatusOr<AdmitResult> AdmitSome(const TrustedServer& served,
-                                        std::span<const uint8_t> waiting, WorkspaceAdded* added,
+  absl::StatusOr<AdmitResult> AdmitSome(const TrustedServer& served, WorkspaceAdded* added,
                                         const Monitor& monitor);
   absl::Status AdmitWaiting(const TrustedServer& served, WorkspaceAdded* added,
                             const Monitor& monitor);
@@ -376,28 +368,15 @@ absl::Status Workspace::Impl::CheckNew(std::span<const std::string> labels) cons
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<uint8_t>> Workspace::Impl::Waiting(const TrustedServer& served) const {
-  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(gallery_));
-  return PendingUpTo(served.server, gallery);
-}
-
-absl::StatusOr<std::vector<uint8_t>> Workspace::Impl::SignedFor(
-    const TrustedServer& served, std::span<const uint8_t> request) const {
-  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(gallery_));
-  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(gallery_));
-  return served.SignFor(signer, gallery, request);
-}
-
 // One request for admission: the server asks, the key owner answers, the server lets in.
 absl::StatusOr<AdmitResult> Workspace::Impl::AdmitSome(const TrustedServer& served,
-                                                       std::span<const uint8_t> waiting,
                                                        WorkspaceAdded* added,
                                                        const Monitor& monitor) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, SignedFor(served, waiting));
+  const Desk desk(served);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, desk.Pending(gallery_, PendingLimit{}));
   HEFT_ASSIGN_OR_RETURN(Admissions answer, owner_.Admit(request, "the request for admission"));
   HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
-                        served.server.Admit(gallery_, answer.signed_admission, "the admission",
-                                            *served.trust, monitor));
+                        desk.Activate(gallery_, answer.signed_admission, "the admission", monitor));
   added->added += done.admitted;
   added->templates = done.templates;
   for (Admissions::Group& group : answer.groups) added->rejected.push_back(std::move(group));
@@ -410,13 +389,11 @@ absl::Status Workspace::Impl::AdmitWaiting(const TrustedServer& served, Workspac
   for (bool more = true; more;) {
     HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, DescribeGallery(gallery_));
     if (info.waiting == 0) break;
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> some, Waiting(served));
-    HEFT_ASSIGN_OR_RETURN(const AdmitResult done, AdmitSome(served, some, added, monitor));
+    HEFT_ASSIGN_OR_RETURN(const AdmitResult done, AdmitSome(served, added, monitor));
     more = done.admitted + done.rejected > 0;
   }
   HEFT_RETURN_IF_ERROR(served.server.Fold(gallery_));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> none, Waiting(served));
-  HEFT_RETURN_IF_ERROR(AdmitSome(served, none, added, monitor).status());
+  HEFT_RETURN_IF_ERROR(AdmitSome(served, added, monitor).status());
   return RememberGeneration(gallery_);
 }
 
@@ -424,17 +401,16 @@ absl::Status Workspace::Impl::AdmitWaiting(const TrustedServer& served, Workspac
 // renewal's, where there was one.
 absl::Status Workspace::Impl::EraseLeaving(const TrustedServer& served, absl::Status* overwritten,
                                            const Monitor& monitor) {
+  const Desk desk(served);
   bool renewed = false;
   while (true) {
-    const auto request = AskRenewal(served.server, gallery_, {}, monitor);
+    const auto request = desk.AskRenewal(gallery_, {}, {}, monitor);
     if (absl::IsNotFound(request.status())) break;
     HEFT_RETURN_IF_ERROR(request.status());
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> asked, SignedFor(served, *request));
     HEFT_ASSIGN_OR_RETURN(const RenewedBlocks answer,
-                          owner_.Renew(asked, "the request for renewal"));
-    HEFT_ASSIGN_OR_RETURN(
-        const RenewResult done,
-        Renew(served.server, gallery_, answer.signed_renewal, "the renewal", *served.trust));
+                          owner_.Renew(*request, "the request for renewal"));
+    HEFT_ASSIGN_OR_RETURN(const RenewResult done,
+                          desk.Renew(gallery_, answer.signed_renewal, "the renewal"));
     *overwritten = done.overwritten;
     renewed = true;
   }
@@ -461,10 +437,7 @@ absl::Status Workspace::Impl::Settle(const TrustedServer& served, const Monitor&
 absl::Status Workspace::Impl::Enrol(const TrustedServer& served, const Part& part,
                                     const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> files, device_.Ask(part.samples));
-  HEFT_ASSIGN_OR_RETURN(auto signer, FindSigner(gallery_));
-  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked,
-                        IncomingRequest::Read(served, std::move(signer), files, kAllRows));
-  return EnrolOnce(served, gallery_, asked, std::move(files), {}, monitor).status();
+  return Desk(served).Enrol({.gallery = gallery_, .files = std::move(files)}, monitor).status();
 }
 
 absl::StatusOr<WorkspaceAdded> Workspace::Impl::Add(std::span<const Samples> rows,
@@ -508,17 +481,16 @@ absl::Status Workspace::Impl::AskSome(const TrustedServer& served, const Part& p
                                       const TakeDecision& take, const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<SampleFile> files, device_.Ask(part.samples));
   std::vector<std::vector<uint8_t>> replies;
-  const auto keep = [&](size_t, std::span<const uint8_t> reply) {
-    replies.emplace_back(reply.begin(), reply.end());
+  const auto keep = [&](SignedReply reply) {
+    replies.push_back(std::move(reply.bytes));
     return absl::OkStatus();
   };
-  Question question = {.gallery = gallery_, .files = files, .all = true, .claimed = claimed};
-  HEFT_ASSIGN_OR_RETURN(const Answered answered,
-                        AnswerProbe(served, std::move(question), keep, monitor));
-  if (!answered.damaged.empty()) {
-    return absl::DataLossError(
-        absl::StrCat(answered.damaged[0].why, ": nothing was decided, because not all answered"));
-  }
+  MatchRequest request = {
+      .gallery = gallery_, .files = files, .claimed = claimed, .all = true, .complete = true};
+  const Desk desk(served);
+  HEFT_RETURN_IF_ERROR((claimed ? desk.Verify(std::move(request), keep, monitor)
+                                : desk.Identify(std::move(request), keep, monitor))
+                           .status());
   std::vector<Decision> decisions;
   absl::Status stopped;
   {
@@ -568,9 +540,7 @@ absl::StatusOr<WorkspaceRemoved> Workspace::Impl::Remove(const std::vector<std::
                                                          const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const FileLock lock, Lock());
   HEFT_ASSIGN_OR_RETURN(const TrustedServer* served, Serve(/*enrols=*/true));
-  const RemoveOptions by_trust = {.authorisation = {}, .trust = served->trusted()};
-  HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
-                        heft::Remove(served->server, gallery_, identities, by_trust));
+  HEFT_ASSIGN_OR_RETURN(const RemoveResult done, Desk(*served).Remove(gallery_, identities));
   WorkspaceRemoved removed = {.removed = done.removed, .overwritten = done.overwritten};
   WorkspaceAdded others;  // who waited
   HEFT_RETURN_IF_ERROR(AdmitWaiting(*served, &others, monitor));

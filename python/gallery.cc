@@ -2,9 +2,8 @@
 // Galleries by name: their content, page by page, and removals.
 #include "heft/gallery.h"
 
-#include "heft/audit.h"
+#include "heft/desk.h"
 #include "heft/gallery_admin.h"
-#include "heft/removal.h"
 #include "python/erasure.h"
 #include "python/values.h"
 
@@ -168,14 +167,9 @@ py::bytes AskForRenewal(const GalleryHandle& self, const MatcherHandle& matcher,
   self.Check();
   const auto server = matcher.Get();
   Watch watch(progress);
-  return BytesOf(Call([&]() -> absl::StatusOr<std::vector<uint8_t>> {
-    const auto request = AskRenewal(*server, self.name(), {compact}, watch.monitor());
-    if (!request.ok() || !sign) return request;
-    const auto newest = self.Newest();
-    if (!newest.ok()) return newest.status();
-    const auto signer = self.Signer();
-    if (!signer.ok()) return signer.status();
-    return SignReply(**signer, *newest, {}, 0, matcher.key_owner(), *request, kAdmissionLife);
+  return BytesOf(Call([&] {
+    return self.At({*server, nullptr, matcher.key_owner()})
+        .AskRenewal(self.name(), {compact}, {.sign = sign}, watch.monitor());
   }));
 }
 
@@ -187,12 +181,10 @@ void DefineRemoval(Class& c) {
         self.Check();
         const auto server = matcher.Get();
         const std::vector<std::string> names = LabelsOf(identities);
-        RemoveOptions options;
-        if (!authorisation.is_none()) {
-          options.authorisation = Source(authorisation, "authorisation").Release();
-        }
-        if (trust) options.trust = &*trust;
-        return Call([&] { return Remove(*server, self.name(), names, options); });
+        std::vector<uint8_t> allowed;
+        if (!authorisation.is_none()) allowed = Source(authorisation, "authorisation").Release();
+        const Desk desk(*server, trust ? &*trust : nullptr, matcher.key_owner());
+        return Call([&] { return desk.Remove(self.name(), names, std::move(allowed)); });
       },
       "Removes all templates of one or several identities for good, in one change. If trust\n"
       "lists registrars, one of them must have allowed it (SigningKey.authorise). NotFound,\n"
@@ -240,8 +232,8 @@ void DefineRemoval(Class& c) {
         self.Check();
         const auto server = matcher.Get();
         const Source source(answer, "renewal");
-        return Call(
-            [&] { return Renew(*server, self.name(), source.bytes(), source.what(), trust); });
+        const Desk desk(*server, &trust, matcher.key_owner());
+        return Call([&] { return desk.Renew(self.name(), source.bytes(), source.what()); });
       },
       "Replaces the blocks by those in the key owner's answer, which a key owner that trust\n"
       "lists must have signed.",
@@ -278,11 +270,16 @@ absl::StatusOr<std::shared_ptr<const SigningKey>> GalleryHandle::Signer() const 
   // Without the mutex: this may wait for another process, and ask the interpreter meanwhile.
   auto key = GallerySigner(state_->name);
   if (!key.ok()) return key.status();
-  if (absl::Status made = MakeAuditKey(state_->name); !made.ok()) return made;
   auto signer = std::make_shared<const SigningKey>(*std::move(key));
   const std::lock_guard lock(state_->mutex);
   if (!state_->closed) state_->signer = signer;
   return signer;
+}
+
+Desk GalleryHandle::At(Desk desk) const {
+  desk.open = [at = *this](const std::string&) { return at.Newest(); };
+  desk.signer = [at = *this](const std::string&) { return at.Signer(); };
+  return desk;
 }
 
 void GalleryHandle::Close() {

@@ -2,6 +2,7 @@
 // Maintenance of galleries: their state, checks, copies and restoring.
 #include "heft/gallery_admin.h"
 
+#include "heft/desk.h"
 #include "python/erasure.h"
 #include "python/values.h"
 
@@ -216,7 +217,8 @@ void DefineGalleryAdmin(py::module_& m) {
       [](const py::object& path, const MatcherHandle& matcher, uint64_t seconds, uint64_t bytes) {
         const GalleryHandle handle(PathOf(path));
         const auto server = matcher.Get();
-        Call([&] { return CreateGallery(*server, handle.name(), {seconds, bytes}); });
+        const Desk desk(*server, nullptr, matcher.key_owner());
+        Call([&] { return desk.Create(handle.name(), {seconds, bytes}); });
         return handle;
       },
       "Makes an empty gallery for templates with the matcher's model and keys.\n"

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The server's role: it fuses, enrols and matches encrypted samples, and can read none.
+#include "heft/desk.h"
 #include "heft/enrol_many.h"
 #include "heft/expanded_keys.h"
-#include "heft/pending.h"
 #include "heft/server.h"
-#include "heft/serving.h"
-#include "heft/sharded_gallery.h"
 #include "python/values.h"
 
 namespace heft::python {
@@ -69,27 +67,11 @@ EnrolResult Enrol(const MatcherHandle& self, const py::object& gallery, const py
   if (!authorisation.is_none()) {
     options.authorisation = Source(authorisation, "authorisation").Release();
   }
-  if (trust) options.trust = &*trust;
-  std::vector<SampleFile> files = SampleFilesOf(samples);
+  EnrolRequest request = {handle.name(), shards, SampleFilesOf(samples), std::move(options)};
   Watch watch(progress);
-  return Call([&]() -> absl::StatusOr<EnrolResult> {
-    if (!trust && !shards) {
-      return server->Enrol(handle.name(), std::move(files), options, watch.monitor());
-    }
-    if (trust) {
-      const std::string one = shards ? BucketAddress(handle.name(), 0) : handle.name();
-      auto signer = FindSigner(one);
-      if (!signer.ok()) return signer.status();
-      const auto asked =
-          IncomingRequest::Read(&*trust, self.key_owner(), *std::move(signer), files, kAllRows);
-      if (!asked.ok()) return asked.status();
-      options.client = asked->request.client;
-      if (!shards) {
-        return EnrolOnce(*server, one, *asked, std::move(files), options, watch.monitor());
-      }
-    }
-    // Each bucket remembers its finished enrolments, so a repetition only enrols the missing ones.
-    return EnrolInShards(*server, handle.name(), *shards, files, options, watch.monitor());
+  return Call([&] {
+    const Desk desk(*server, trust ? &*trust : nullptr, self.key_owner());
+    return desk.Enrol(std::move(request), watch.monitor());
   });
 }
 
@@ -173,15 +155,10 @@ py::bytes PendingOf(const MatcherHandle& self, const py::object& gallery, uint64
                     uint64_t bytes, bool sign) {
   const auto server = self.Get();
   const GalleryHandle handle = HandleOf(gallery);
-  return BytesOf(Call([&]() -> absl::StatusOr<std::vector<uint8_t>> {
-    const auto newest = handle.Newest();
-    if (!newest.ok()) return newest.status();
-    const auto request = templates == 0 ? server->Pending(*newest)
-                                        : PendingUpTo(*server, *newest, {templates, bytes});
-    if (!request.ok() || !sign) return request;
-    const auto signer = handle.Signer();
-    if (!signer.ok()) return signer.status();
-    return SignReply(**signer, *newest, {}, 0, self.key_owner(), *request, kAdmissionLife);
+  const PendingLimit limit = templates == 0 ? kAllPending : PendingLimit{templates, bytes};
+  return BytesOf(Call([&] {
+    return handle.At({*server, nullptr, self.key_owner()})
+        .Pending(handle.name(), limit, {.sign = sign});
   }));
 }
 
@@ -199,7 +176,8 @@ AdmitResult Admit(const MatcherHandle& self, const py::object& gallery, const py
   }
   Watch watch(progress);
   return Call([&] {
-    return server->Admit(handle.name(), source.bytes(), source.what(), trust, watch.monitor());
+    const Desk desk(*server, &trust, self.key_owner());
+    return desk.Activate(handle.name(), source.bytes(), source.what(), watch.monitor());
   });
 }
 

@@ -2,9 +2,7 @@
 // The server's answers: encrypted scores, signed, of one probe or of many.
 #include <pybind11/functional.h>
 
-#include "heft/answering.h"
-#include "heft/serving.h"
-#include "heft/sharded_gallery.h"
+#include "heft/desk.h"
 #include "python/values.h"
 
 namespace heft::python {
@@ -13,164 +11,135 @@ namespace {
 using Class = py::class_<MatcherHandle>;
 using Bytes = std::vector<uint8_t>;
 
-// Signing: whether and how replies are signed, and the trust file for requests.
-struct Signing {
+// Signed: whether and how replies are signed, and the trust file for requests.
+struct Signed {
   bool sign;
   std::string audience;
   uint64_t life;
   std::optional<Trust> trust;
 };
 
-// Asked: a request that is about to be answered.
-struct Asked {
-  Gallery gallery;
-  std::optional<IncomingRequest> to_sign;  // none: replies are as they are
-  uint64_t life;
-
-  absl::StatusOr<Bytes> Sign(uint64_t row, std::span<const uint8_t> reply) const {
-    if (!to_sign) return Bytes(reply.begin(), reply.end());
-    return to_sign->SignRow(row, gallery, reply, life);
+// Counter: the desk of a matcher, for a gallery of this handle or for others.
+struct Counter {
+  Counter(const MatcherHandle& self, std::optional<GalleryHandle> at, Signed how)
+      : server(self.Get()),
+        gallery(std::move(at)),
+        signing(std::move(how)),
+        whom(self.key_owner()) {
+    if (!signing.audience.empty()) whom = Take(ParseSignerKey(signing.audience));
   }
+  Desk desk() const {
+    const Desk plain(*server, signing.trust ? &*signing.trust : nullptr, whom);
+    return gallery ? gallery->At(plain) : plain;
+  }
+  MatchRequest Request(const std::string& gallery, std::vector<SampleFile> files,
+                       ProbeOptions probe) const {
+    MatchRequest request;
+    request.gallery = gallery;
+    request.files = std::move(files);
+    request.probe = std::move(probe);
+    request.sign = signing.sign;
+    request.life = signing.life;
+    return request;
+  }
+
+  const std::shared_ptr<Server> server;
+  const std::optional<GalleryHandle> gallery;
+  const Signed signing;
+  SignerKey whom;
 };
 
-// Begin: as in the tools: with `trust` the signer must be trusted, and a signed request is answered
-// once.
-absl::StatusOr<Asked> Begin(const MatcherHandle& self, const GalleryHandle& handle,
-                            const std::vector<SampleFile>& files, const Signing& signing,
-                            uint64_t row) {
-  auto newest = handle.Newest();
-  if (!newest.ok()) return newest.status();
-  Asked asked{*std::move(newest), std::nullopt, signing.life};
-  SignerKey audience = self.key_owner();
-  if (!signing.audience.empty()) {
-    auto key = ParseSignerKey(signing.audience);
-    if (!key.ok()) return key.status();
-    audience = *key;
-  }
-  if (!signing.sign && !signing.trust) return asked;
-  auto signer = handle.Signer();
-  if (!signer.ok()) return signer.status();
-  auto request = IncomingRequest::Read(signing.trust ? &*signing.trust : nullptr, audience,
-                                       *std::move(signer), files, row);
-  if (!request.ok()) return request.status();
-  const absl::Status first = request->Take(handle.name());
-  if (!first.ok()) return first;
-  if (signing.sign) asked.to_sign = *std::move(request);
-  return asked;
-}
-
-// RowAsked: of files that hold several samples it must be given.
-size_t RowAsked(const std::vector<SampleFile>& files, std::optional<size_t> given, bool average) {
-  if (!given && !average) Take(CheckOneSample(files));
-  return given.value_or(0);
+// Ask: the replies of the desk, all at once.
+std::vector<Bytes> Ask(const Counter& counter, MatchRequest request, const py::object& progress) {
+  Watch watch(progress);
+  std::vector<Bytes> replies;
+  Call([&]() -> absl::Status {
+    const auto keep = [&](SignedReply reply) {
+      replies.push_back(std::move(reply.bytes));
+      return absl::OkStatus();
+    };
+    const bool verify = request.claimed.has_value();
+    const Desk desk = counter.desk();
+    return (verify ? desk.Verify(std::move(request), keep, watch.monitor())
+                   : desk.Identify(std::move(request), keep, watch.monitor()))
+        .status();
+  });
+  return replies;
 }
 
 py::bytes IdentifyOne(const MatcherHandle& self, const py::object& gallery,
-                      const py::object& samples, std::optional<size_t> given, bool average,
+                      const py::object& samples, std::optional<uint64_t> row, bool average,
                       bool identities, bool relinearise, const py::object& where, bool sign,
                       const std::string& audience, uint64_t life, const std::optional<Trust>& trust,
                       const py::object& progress) {
-  const auto server = self.Get();
   const GalleryHandle handle = HandleOf(gallery);
-  std::vector<SampleFile> files = SampleFilesOf(samples);
-  const size_t row = RowAsked(files, given, average);
-  const ProbeOptions options{row, average, identities, relinearise, ConditionsOf(where)};
-  const Signing signing{sign, audience, life, trust};
-  Watch watch(progress);
-  return BytesOf(Call([&]() -> absl::StatusOr<Bytes> {
-    const auto asked = Begin(self, handle, files, signing, average ? kAllRows : row);
-    if (!asked.ok()) return asked.status();
-    const auto reply = server->Identify(asked->gallery, std::move(files), options, watch.monitor());
-    if (!reply.ok()) return reply.status();
-    return asked->Sign(average ? kAllRows : row, *reply);
-  }));
+  const Counter counter(self, handle, {sign, audience, life, trust});
+  MatchRequest request =
+      counter.Request(handle.name(), SampleFilesOf(samples),
+                      {0, average, identities, relinearise, ConditionsOf(where)});
+  request.row = row;
+  return BytesOf(Ask(counter, std::move(request), progress).at(0));
 }
 
 // Of every bucket, in their order; the request is one, and answered once.
 py::list IdentifyShards(const MatcherHandle& self, const py::object& gallery,
                         const ShardList& shards, const py::object& samples,
-                        std::optional<size_t> given, bool average, bool identities,
+                        std::optional<uint64_t> row, bool average, bool identities,
                         bool relinearise, const py::object& where, const std::string& audience,
                         uint64_t life, const std::optional<Trust>& trust,
                         const py::object& progress) {
-  const auto server = self.Get();
-  const std::string name = PathOf(gallery);
-  const std::vector<SampleFile> files = SampleFilesOf(samples);
-  const size_t row = RowAsked(files, given, average);
-  const ProbeOptions options{row, average, identities, relinearise, ConditionsOf(where)};
-  const Signing signing{/*sign=*/true, audience, life, trust};
-  Watch watch(progress);
-  std::vector<Bytes> replies;
-  Call([&]() -> absl::Status {
-    auto buckets = OpenBuckets(name, shards);
-    if (!buckets.ok()) return buckets.status();
-    const uint64_t which = average ? kAllRows : row;
-    const GalleryHandle first(BucketAddress(name, 0));  // one store, one server's key
-    auto asked = Begin(self, first, files, signing, which);
-    if (!asked.ok()) return asked.status();
-    return server->IdentifySigned(
-        buckets->size(),
-        [&](size_t i) -> absl::StatusOr<Gallery> { return std::move((*buckets)[i]); }, files,
-        options, asked->to_sign->Signer(asked->life),
-        [&](const Gallery&, Bytes reply) {
-          replies.push_back(std::move(reply));
-          return absl::OkStatus();
-        },
-        watch.monitor());
-  });
+  const Counter counter(self, std::nullopt, {/*sign=*/true, audience, life, trust});
+  MatchRequest request =
+      counter.Request(PathOf(gallery), SampleFilesOf(samples),
+                      {0, average, identities, relinearise, ConditionsOf(where)});
+  request.shards = shards;
+  request.row = row;
   py::list out;
-  for (const Bytes& reply : replies) out.append(BytesOf(reply));
+  for (const Bytes& reply : Ask(counter, std::move(request), progress)) {
+    out.append(BytesOf(reply));
+  }
   return out;
 }
 
 py::bytes VerifyOne(const MatcherHandle& self, const py::object& gallery, const py::object& samples,
-                    const std::string& identity, std::optional<size_t> given, bool average,
+                    const std::string& identity, std::optional<uint64_t> row, bool average,
                     bool sign, const std::string& audience, uint64_t life,
                     const std::optional<Trust>& trust) {
-  const auto server = self.Get();
   const GalleryHandle handle = HandleOf(gallery);
-  std::vector<SampleFile> files = SampleFilesOf(samples);
-  const size_t row = RowAsked(files, given, average);
-  ProbeOptions options;
-  options.row = row, options.average = average;
-  const Signing signing{sign, audience, life, trust};
-  return BytesOf(Call([&]() -> absl::StatusOr<Bytes> {
-    const auto asked = Begin(self, handle, files, signing, average ? kAllRows : row);
-    if (!asked.ok()) return asked.status();
-    const auto reply = server->Verify(asked->gallery, std::move(files), identity, options);
-    if (!reply.ok()) return reply.status();
-    return asked->Sign(average ? kAllRows : row, *reply);
-  }));
+  const Counter counter(self, handle, {sign, audience, life, trust});
+  MatchRequest request =
+      counter.Request(handle.name(), SampleFilesOf(samples), {.average = average});
+  request.claimed = identity;
+  request.row = row;
+  return BytesOf(Ask(counter, std::move(request), py::none()).at(0));
 }
 
-// AllRows: the replies of `ask`, which calls `use` with the reply of each row; returns a list, or
-// passes each reply to a Python function.
-template <typename Ask>
-py::list AllRows(const MatcherHandle& self, const py::object& gallery, const py::object& samples,
-                 const Signing& signing, const py::object& use, Ask ask) {
-  const auto server = self.Get();
-  const GalleryHandle handle = HandleOf(gallery);
-  std::vector<SampleFile> files = SampleFilesOf(samples);
+// AllRows: a list of the replies of each row, or passes each reply to a Python function.
+py::list AllRows(const Counter& counter, MatchRequest request, const py::object& use,
+                 const py::object& progress) {
+  Watch watch(progress);
+  request.all = true;
   py::list replies;
   Call([&]() -> absl::Status {
-    const auto asked = Begin(self, handle, files, signing, kAllRows);
-    if (!asked.ok()) return asked.status();
-    return ask(*server, asked->gallery, std::move(files),
-               [&](size_t row, std::span<const uint8_t> reply) -> absl::Status {
-                 const auto done = asked->Sign(row, reply);
-                 if (!done.ok()) return done.status();
-                 const py::gil_scoped_acquire acquire;
-                 try {
-                   if (use.is_none())
-                     replies.append(BytesOf(*done));
-                   else
-                     use(row, BytesOf(*done));
-                 } catch (py::error_already_set& e) {
-                   Keep(&e);
-                   return absl::CancelledError("the function that receives the replies failed");
-                 }
-                 return absl::OkStatus();
-               });
+    const auto take = [&](const SignedReply& reply) -> absl::Status {
+      const py::gil_scoped_acquire acquire;
+      try {
+        if (use.is_none()) {
+          replies.append(BytesOf(reply.bytes));
+        } else {
+          use(reply.number, BytesOf(reply.bytes));
+        }
+      } catch (py::error_already_set& e) {
+        Keep(&e);
+        return absl::CancelledError("the function that receives the replies failed");
+      }
+      return absl::OkStatus();
+    };
+    const bool verify = request.claimed.has_value();
+    const Desk desk = counter.desk();
+    return (verify ? desk.Verify(std::move(request), take, watch.monitor())
+                   : desk.Identify(std::move(request), take, watch.monitor()))
+        .status();
   });
   return replies;
 }
@@ -180,65 +149,40 @@ py::list IdentifyAll(const MatcherHandle& self, const py::object& gallery,
                      bool relinearise, const py::object& where, bool sign,
                      const std::string& audience, uint64_t life, const std::optional<Trust>& trust,
                      const py::object& progress) {
-  const ProbeOptions options{0, false, identities, relinearise, ConditionsOf(where)};
-  Watch watch(progress);
-  return AllRows(
-      self, gallery, samples, {sign, audience, life, trust}, use,
-      [&](const Server& server, const Gallery& g, std::vector<SampleFile> files, const auto& take) {
-        return server.IdentifyAll(g, std::move(files), options, take, watch.monitor());
-      });
+  const GalleryHandle handle = HandleOf(gallery);
+  const Counter counter(self, handle, {sign, audience, life, trust});
+  return AllRows(counter,
+                 counter.Request(handle.name(), SampleFilesOf(samples),
+                                 {0, false, identities, relinearise, ConditionsOf(where)}),
+                 use, progress);
 }
 
 py::list VerifyAll(const MatcherHandle& self, const py::object& gallery, const py::object& samples,
                    const std::string& identity, const py::object& use, bool sign,
                    const std::string& audience, uint64_t life, const std::optional<Trust>& trust,
                    const py::object& progress) {
-  Watch watch(progress);
-  return AllRows(
-      self, gallery, samples, {sign, audience, life, trust}, use,
-      [&](const Server& server, const Gallery& g, std::vector<SampleFile> files, const auto& take) {
-        return server.VerifyAll(g, std::move(files), identity, take, watch.monitor());
-      });
+  const GalleryHandle handle = HandleOf(gallery);
+  const Counter counter(self, handle, {sign, audience, life, trust});
+  MatchRequest request = counter.Request(handle.name(), SampleFilesOf(samples), {});
+  request.claimed = identity;
+  return AllRows(counter, std::move(request), use, progress);
 }
 
 // An answer to each probe: bytes, or the error in its place.
 py::list IdentifyTogether(const MatcherHandle& self, const py::object& gallery,
                           const py::object& probes, bool sign, const std::string& audience,
                           uint64_t life, const std::optional<Trust>& trust) {
-  const auto server = self.Get();
   const GalleryHandle handle = HandleOf(gallery);
-  const Signing signing{sign, audience, life, trust};
-  std::vector<std::vector<SampleFile>> requests;
-  for (const py::handle probe : py::iter(probes)) requests.push_back(SampleFilesOf(probe));
-  std::vector<absl::StatusOr<Bytes>> replies(requests.size(), absl::UnknownError(""));
-  Call([&]() -> absl::Status {
-    const auto newest = handle.Newest();
-    if (!newest.ok()) return newest.status();
-    std::vector<std::optional<Asked>> asked(requests.size());
-    std::vector<ProbeRequest> together;
-    std::vector<size_t> places;
-    for (size_t i = 0; i < requests.size(); ++i) {
-      if (const absl::Status one = CheckOneSample(requests[i]); !one.ok()) {
-        replies[i] = one;
-        continue;
-      }
-      auto one = Begin(self, handle, requests[i], signing, 0);
-      replies[i] = one.ok() ? absl::UnknownError("") : one.status();
-      if (!one.ok()) continue;
-      asked[i].emplace(*std::move(one));
-      together.push_back({std::move(requests[i])});
-      places.push_back(i);
-    }
-    auto answers = server->IdentifyTogether(*newest, std::move(together));
-    for (size_t i = 0; i < places.size(); ++i) {
-      replies[places[i]] = answers[i].ok() ? asked[places[i]]->Sign(0, *answers[i])
-                                           : absl::StatusOr<Bytes>(answers[i].status());
-    }
-    return absl::OkStatus();
-  });
+  const Counter counter(self, handle, {sign, audience, life, trust});
+  std::vector<MatchRequest> requests;
+  for (const py::handle probe : py::iter(probes)) {
+    requests.push_back(counter.Request(handle.name(), SampleFilesOf(probe), {}));
+  }
+  const auto replies =
+      Call([&] { return counter.desk().IdentifyTogether(handle.name(), std::move(requests)); });
   py::list out;
   for (const auto& reply : replies) {
-    out.append(reply.ok() ? py::object(BytesOf(*reply)) : ErrorOf(reply.status()));
+    out.append(reply.ok() ? py::object(BytesOf(reply->bytes)) : ErrorOf(reply.status()));
   }
   return out;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Galleries in buckets: the shard list, the buckets, and the bucket of an identity.
+#include "heft/desk.h"
 #include "heft/sharded_gallery.h"
 #include "python/values.h"
 
@@ -18,7 +19,8 @@ ShardList Create(const MatcherHandle& matcher, const py::object& gallery, uint32
                  uint64_t seconds, uint64_t bytes) {
   const auto server = matcher.Get();
   const std::string name = PathOf(gallery);
-  return Call([&] { return CreateShards(*server, name, buckets, {seconds, bytes}); });
+  const Desk desk(*server, nullptr, matcher.key_owner());
+  return Call([&] { return desk.CreateInBuckets(name, buckets, {seconds, bytes}); });
 }
 
 GalleryHandle OpenOne(const ShardList& self, const py::object& gallery, uint32_t bucket) {

@@ -22,6 +22,10 @@
 #include "python/arguments.h"
 #include "python/define.h"
 
+namespace heft {
+struct Desk;
+}  // namespace heft
+
 namespace heft::python {
 
 // Rooms: each defines its classes and functions.
@@ -123,6 +127,8 @@ class GalleryHandle {
   // Any thread, without the interpreter's lock.
   absl::StatusOr<Gallery> Newest() const;
   absl::StatusOr<std::shared_ptr<const SigningKey>> Signer() const;
+  // At: the desk, which takes the newest state and the signing key from this handle.
+  Desk At(Desk desk) const;
   void Close();
   bool closed() const { return state_->closed; }
   void Check() const;

@@ -122,12 +122,12 @@ std::string LocalFolder() {
   return absl::StrCat(Backend::Get().folder, "/stores/postgres/", Backend::Get().database_name);
 }
 
-absl::StatusOr<Gallery> OpenGallery(const std::string& gallery) {
+absl::StatusOr<Gallery> OpenGallery(const std::string& address) {
   std::map<std::string, Gallery>& known = Backend::Get().galleries;
-  const auto found = known.find(gallery);
-  auto opened = found == known.end() ? Gallery::Open(AddressOf(gallery)) : found->second.Newest();
+  const auto found = known.find(address);
+  auto opened = found == known.end() ? Gallery::Open(address) : found->second.Newest();
   HEFT_RETURN_IF_ERROR(opened.status());
-  known.insert_or_assign(gallery, opened->Unread());
+  known.insert_or_assign(address, opened->Unread());
   return opened;
 }
 

@@ -18,9 +18,9 @@ void UseBackendStore(const std::string& folder, const std::string& database, uin
 std::string LocalFolder();
 // AddressOf: the address of a gallery of this name, for heft/gallery.h.
 std::string AddressOf(const std::string& gallery);
-// OpenGallery: the state that the calling query sees. Earlier results of checks of its blocks are
-// reused.
-absl::StatusOr<Gallery> OpenGallery(const std::string& gallery);
+// OpenGallery: the gallery at this address in the state that the calling query sees. Earlier
+// results of checks of its blocks are reused.
+absl::StatusOr<Gallery> OpenGallery(const std::string& address);
 
 }  // namespace heft::sql
 

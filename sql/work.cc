@@ -10,12 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/bytes.h"
+#include "heft/desk.h"
 #include "heft/gallery_admin.h"
 #include "heft/metadata.h"
 #include "heft/removal.h"
 #include "heft/runtime.h"
 #include "heft/server.h"
-#include "heft/serving.h"
 #include "sql/backend_store.h"
 #include "sql/job.h"
 #include "sql/servers.h"
@@ -88,12 +88,11 @@ absl::StatusOr<std::shared_ptr<const TrustedServer>> ServerOf(const std::string&
   return FindServer(*session, gallery, LocalFolder() + "/keys");
 }
 
-// RequestOf: the request of a call.
-absl::StatusOr<IncomingRequest> RequestOf(const Call& call, const TrustedServer& server,
-                                          const std::vector<SampleFile>& files, uint64_t row) {
-  HEFT_ASSIGN_OR_RETURN(SigningKey signer, GallerySigner(call.address));
-  return IncomingRequest::Read(server, std::make_shared<const SigningKey>(std::move(signer)), files,
-                               row);
+// DeskOf: a desk that sees galleries in the state that the query sees.
+Desk DeskOf(const TrustedServer& server) {
+  Desk desk(server);
+  desk.open = OpenGallery;
+  return desk;
 }
 
 absl::Status CreateOne(Call* call, HeftJob& job) {
@@ -106,8 +105,7 @@ absl::Status CreateOne(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, MakeServer(files));
   HEFT_ASSIGN_OR_RETURN(const auto session, ConnectSpi());
   HEFT_RETURN_IF_ERROR(RegisterGallery(*session, call->gallery, call->key, files));
-  HEFT_ASSIGN_OR_RETURN(const GalleryId id, CreateGallery(server->server, call->address));
-  HEFT_RETURN_IF_ERROR(EquipGallery(call->address).status());
+  HEFT_ASSIGN_OR_RETURN(const GalleryId id, DeskOf(*server).Create(call->address));
   job.Return({HexString(id)});
   return absl::OkStatus();
 }
@@ -124,64 +122,48 @@ absl::StatusOr<EnrolOptions> EnrolOptionsOf(const Call& call) {
 
 absl::Status Enrol(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
-  HEFT_ASSIGN_OR_RETURN(EnrolOptions options, EnrolOptionsOf(*call));
-  std::vector<SampleFile> files = FilesOf(call);
-  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked, RequestOf(*call, *server, files, kAllRows));
+  EnrolRequest request = {.gallery = call->address, .files = FilesOf(call)};
+  HEFT_ASSIGN_OR_RETURN(request.options, EnrolOptionsOf(*call));
   HEFT_ASSIGN_OR_RETURN(const EnrolResult done,
-                        EnrolOnce(*server, call->address, asked, std::move(files),
-                                  std::move(options), MonitorOf(job)));
+                        DeskOf(*server).Enrol(std::move(request), MonitorOf(job)));
   Record record = Integers(done.brought, done.waiting, done.templates, done.blocks);
-  record.push_back(done.repeated);
+  record.emplace_back(done.repeated);
   job.Return(std::move(record));
   return absl::OkStatus();
 }
 
 absl::Status Pending(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
-  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, OpenGallery(call->gallery));
-  HEFT_ASSIGN_OR_RETURN(const SigningKey signer, GallerySigner(call->address));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, server->server.Pending(gallery));
-  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, server->SignFor(signer, gallery, request));
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, DeskOf(*server).Pending(call->address));
   job.Return({std::move(bytes)});
   return absl::OkStatus();
 }
 
 absl::Status Admit(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
-  HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
-                        server->server.Admit(call->address, call->bytes, "the admission",
-                                             *server->trust, MonitorOf(job)));
+  HEFT_ASSIGN_OR_RETURN(
+      const AdmitResult done,
+      DeskOf(*server).Activate(call->address, call->bytes, "the admission", MonitorOf(job)));
   job.Return(Integers(done.admitted, done.rejected, done.waiting, done.templates, done.blocks));
   return absl::OkStatus();
 }
 
-absl::StatusOr<ProbeOptions> ProbeOptionsOf(const Call& call) {
-  ProbeOptions options;
-  options.with_identities = call.flag;
-  HEFT_ASSIGN_OR_RETURN(options.where, ParseConditions(call.more));
-  return options;
-}
-
-// CheckUndamaged: for a gallery that was matched.
-absl::Status CheckUndamaged(const Gallery& gallery) {
-  const auto damaged = DamagedBlocks(gallery);
-  if (damaged.empty()) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat(damaged[0].why, ". An incomplete result is not returned"));
+absl::StatusOr<MatchRequest> MatchRequestOf(Call* call) {
+  MatchRequest request = {.gallery = call->address, .files = FilesOf(call), .complete = true};
+  request.probe.with_identities = call->flag;
+  HEFT_ASSIGN_OR_RETURN(request.probe.where, ParseConditions(call->more));
+  return request;
 }
 
 absl::Status Verify(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
-  std::vector<SampleFile> files = FilesOf(call);
-  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, OpenGallery(call->gallery));
-  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked, RequestOf(*call, *server, files, 0));
-  HEFT_RETURN_IF_ERROR(asked.Take(call->address));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> scores,
-                        server->server.Verify(gallery, std::move(files), call->text));
-  HEFT_RETURN_IF_ERROR(CheckUndamaged(gallery));
-  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> reply, asked.Sign(gallery, scores));
-  job.Return({std::move(reply)});
-  return absl::OkStatus();
+  MatchRequest request = {
+      .gallery = call->address, .files = FilesOf(call), .claimed = call->text, .complete = true};
+  const auto give = [&job](SignedReply reply) {
+    job.Return({std::move(reply.bytes)});
+    return absl::OkStatus();
+  };
+  return DeskOf(*server).Verify(std::move(request), give, MonitorOf(job)).status();
 }
 
 // CheckAlike: checks that galleries have the same model, keys and trust file.
@@ -200,41 +182,27 @@ absl::Status CheckAlike(const Call& call, const TrustedServer* server) {
 absl::Status Identify(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
   HEFT_RETURN_IF_ERROR(CheckAlike(*call, server.get()));
-  HEFT_ASSIGN_OR_RETURN(const ProbeOptions options, ProbeOptionsOf(*call));
-  std::vector<SampleFile> files = FilesOf(call);
-  HEFT_ASSIGN_OR_RETURN(Gallery first, OpenGallery(call->gallery));
-  HEFT_ASSIGN_OR_RETURN(const IncomingRequest asked,
-                        RequestOf(*call, *server, files, RowOf(options)));
-  HEFT_RETURN_IF_ERROR(asked.Take(call->address));
+  HEFT_ASSIGN_OR_RETURN(MatchRequest request, MatchRequestOf(call));
   const bool many = call->work == HEFT_IDENTIFY_MANY;
-  size_t answered = 0;
-  return server->server.IdentifySigned(
-      many ? call->galleries.size() : 1,
-      [&](size_t i) -> absl::StatusOr<Gallery> {
-        if (i == 0) return std::move(first);
-        return OpenGallery(call->galleries[i]);
-      },
-      std::move(files), options, asked.Signer(),
-      [&](const Gallery& gallery, std::vector<uint8_t> reply) -> absl::Status {
-        HEFT_RETURN_IF_ERROR(CheckUndamaged(gallery));
-        if (many) {
-          job.Return({call->galleries[answered++], HexString(gallery.id()),
-                      static_cast<int64_t>(gallery.generation()), std::move(reply)});
-        } else {
-          job.Return({std::move(reply)});
-        }
-        return absl::OkStatus();
-      },
-      MonitorOf(job));
+  for (size_t i = 1; many && i < call->galleries.size(); ++i) {
+    request.others.push_back(AddressOf(call->galleries[i]));
+  }
+  const auto give = [&](SignedReply reply) {
+    if (many) {
+      job.Return({call->galleries[reply.number], HexString(reply.gallery),
+                  static_cast<int64_t>(reply.generation), std::move(reply.bytes)});
+    } else {
+      job.Return({std::move(reply.bytes)});
+    }
+    return absl::OkStatus();
+  };
+  return DeskOf(*server).Identify(std::move(request), give, MonitorOf(job)).status();
 }
 
 absl::Status RemoveSome(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
-  RemoveOptions options;
-  options.authorisation = call->bytes;
-  options.trust = server->trusted();
   HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
-                        Remove(server->server, call->address, call->more, options));
+                        DeskOf(*server).Remove(call->address, call->more, call->bytes));
   job.Return(Integers(done.removed, done.erased, done.leaving, done.rejected, done.generation));
   return absl::OkStatus();
 }

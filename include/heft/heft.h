@@ -25,7 +25,7 @@
 //    heft/workspace.h       all roles on one machine, in folders that can move to other machines
 //    heft/openings.h        whether replies answer the request; decisions as JSON and in words
 //    heft/expanded_keys.h, heft/loaded_keys.h     a server's keys, expanded once and then mapped
-//    heft/serving.h, heft/answering.h             a request from reading it to its signed reply
+//    heft/serving.h, heft/desk.h                  a request from reading it to its signed reply
 //    heft/audit.h           checking a server: its replies recomputed, bit for bit
 //    heft/audit_log.h       checking the hash chain of the services' audit logs
 //    heft/trust.h           signatures: signer, audience and validity of a file; trusted keys

@@ -55,7 +55,7 @@ struct EnrolOptions {
   std::vector<uint8_t> authorisation = {};
   const Trust* trust = nullptr;
   // Who sent the files; zeros: they are not signed. The key owner is shown it, and the limits of
-  // pending enrolments are one client's. EnrolOnce (heft/serving.h) takes it from the request.
+  // pending enrolments are one client's. The desk (heft/desk.h) takes it from the request.
   SignerKey client{};
   // Stored with each template, not encrypted (heft/metadata.h).
   Metadata metadata = {};

@@ -296,8 +296,8 @@ ABSENT = {
 }
 # How a request is served.
 ABSENT.update(dict.fromkeys([
-    "AnswerProbe", "Answered", "CheckKeys", "CheckOneSample", "CheckedKeys", "EnrolOnce", "EquipGallery",
-    "FindSigner", "IncomingRequest", "Question", "ReadTrustedModel", "TrustedServer",
+    "AcceptedMatch", "Answered", "CheckKeys", "CheckedKeys", "Desk", "EnrolRequest", "EquipGallery",
+    "MatchRequest", "ReadTrustedModel", "SignedReply", "Signing", "TrustedServer",
 ], _SERVING))
 ABSENT.update(dict.fromkeys(
     ["CheckStudy", "LoadStudy", "LoadedStudy", "RunStudy", "StudyName", "StudyOptions"],

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/status.h"
+#include "heft/desk.h"
 #include "heft/gallery_admin.h"
 #include "heft/runtime.h"
 #include "service/run/log.h"
@@ -81,20 +82,10 @@ void Exchange::Remember(const std::string& gallery) {
       {{"gallery", gallery}, {"why", std::string(done.message())}});
 }
 
-absl::StatusOr<std::vector<uint8_t>> Exchange::SignFor(const std::string& gallery,
-                                                       const std::vector<uint8_t>& request) {
-  HEFT_ASSIGN_OR_RETURN(const auto signer, galleries_->Signer());
-  HEFT_ASSIGN_OR_RETURN(const Gallery newest, galleries_->Newest(gallery));
-  return engine_->Get()->SignFor(*signer, newest, request);
-}
-
 absl::StatusOr<std::vector<uint8_t>> Exchange::Request(const std::string& gallery) {
-  HEFT_ASSIGN_OR_RETURN(const Gallery newest, galleries_->Newest(gallery));
+  HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
   const auto engine = engine_->Get();
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request,
-                        PendingUpTo(engine->server, newest, options_.most));
-  HEFT_ASSIGN_OR_RETURN(const auto signer, galleries_->Signer());
-  return engine->SignFor(*signer, newest, request);
+  return galleries_->DeskOf(*engine).Pending(address, options_.most);
 }
 
 absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
@@ -103,7 +94,7 @@ absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
   HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
   const auto engine = engine_->Get();
   HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
-                        engine->server.Admit(address, admission, "admission", *engine->trust));
+                        Desk(*engine).Activate(address, admission, "admission"));
   if (!done.overwritten.ok()) {
     const std::lock_guard lock(mutex_);
     owed_.insert(gallery);
@@ -275,19 +266,15 @@ void Exchange::Run() {
 absl::StatusOr<std::vector<uint8_t>> Exchange::AskRenewal(const std::string& gallery, bool compact,
                                                           const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
-  RenewalOptions options;
-  options.compact = compact;
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request,
-                        heft::AskRenewal(engine_->Get()->server, address, options, monitor));
-  return SignFor(gallery, request);
+  const auto engine = engine_->Get();
+  return galleries_->DeskOf(*engine).AskRenewal(address, {.compact = compact}, {}, monitor);
 }
 
 absl::StatusOr<RenewResult> Exchange::FinishRenewal(const std::string& gallery,
                                                     std::span<const uint8_t> answer) {
   HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
   const auto engine = engine_->Get();
-  HEFT_ASSIGN_OR_RETURN(RenewResult done,
-                        Renew(engine->server, address, answer, "renewal", *engine->trust));
+  HEFT_ASSIGN_OR_RETURN(RenewResult done, Desk(*engine).Renew(address, answer, "renewal"));
   Remember(gallery);
   Wake();  // another state, to be signed
   return done;

@@ -92,8 +92,6 @@ class Exchange {
   void AdmitAll();
   void KeepHeads();
   void KeepHead(const std::string& gallery, const std::vector<uint8_t>& head);
-  absl::StatusOr<std::vector<uint8_t>> SignFor(const std::string& gallery,
-                                               const std::vector<uint8_t>& request);
   // Errand: a message with its own request id, which both daemons record.
   Forwarded Errand(const std::string& gallery) const;
   void Remember(const std::string& gallery);

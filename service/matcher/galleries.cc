@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "heft/desk.h"
 #include "heft/outside_signer.h"
-#include "heft/serving.h"
 
 namespace heft::service {
 namespace {
@@ -36,12 +36,19 @@ absl::StatusOr<std::vector<std::string>> Galleries::Names() const {
   return names;
 }
 
-absl::StatusOr<GalleryId> Galleries::Create(const Server& server, std::string_view name,
+absl::StatusOr<GalleryId> Galleries::Create(const TrustedServer& server, std::string_view name,
                                             const Retained& retained) {
   HEFT_ASSIGN_OR_RETURN(const std::string address, Address(name));
-  HEFT_ASSIGN_OR_RETURN(const GalleryId id, CreateGallery(server, address, retained));
-  HEFT_RETURN_IF_ERROR(EquipGallery(address).status());
-  return id;
+  return Desk(server).Create(address, retained);
+}
+
+Desk Galleries::DeskOf(const TrustedServer& server) {
+  Desk desk(server);
+  desk.open = [this](const std::string& address) {
+    return Newest(std::string_view(address).substr(folder_.size() + 1));
+  };
+  desk.signer = [this](const std::string&) { return Signer(); };
+  return desk;
 }
 
 absl::StatusOr<Gallery> Galleries::Newest(std::string_view name) {

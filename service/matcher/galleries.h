@@ -20,6 +20,11 @@
 #include "heft/trust.h"
 #include "service/http/token_signer.h"
 
+namespace heft {
+struct Desk;
+struct TrustedServer;
+}  // namespace heft
+
 namespace heft::service {
 
 // IsDatabase: whether a store is "postgres:SERVICE", not a folder.
@@ -41,8 +46,10 @@ class Galleries {
   absl::StatusOr<std::vector<std::string>> Names() const;
   // Create: an empty gallery, with its server's keys: one that signs, and one from which the
   // randomness of its replies is derived. kAlreadyExists.
-  absl::StatusOr<GalleryId> Create(const Server& server, std::string_view name,
+  absl::StatusOr<GalleryId> Create(const TrustedServer& server, std::string_view name,
                                    const Retained& retained);
+  // DeskOf: the desk of a server at these galleries.
+  Desk DeskOf(const TrustedServer& server);
   // Newest: the newest generation; microseconds if nothing has changed. Release it after the probe:
   // while it is held, templates that are removed meanwhile cannot be erased. kNotFound.
   absl::StatusOr<Gallery> Newest(std::string_view name);

@@ -47,8 +47,7 @@ absl::StatusOr<std::shared_ptr<Callbacks>> ConnectCallbacks(const MatcherConfig&
 // Makes the configured galleries that are missing, with their server's keys.
 absl::Status Prepare(MatcherState* state) {
   for (const std::string& name : state->config.galleries) {
-    const auto made =
-        state->galleries.Create(state->engine.Get()->server, name, state->config.retained);
+    const auto made = state->galleries.Create(*state->engine.Get(), name, state->config.retained);
     if (!absl::IsAlreadyExists(made.status())) HEFT_RETURN_IF_ERROR(made.status());
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, state->galleries.Names());

@@ -115,8 +115,7 @@ absl::StatusOr<HttpResponse> MakeGallery(MatcherState* state, const HttpRequest&
   const bool again = !key.empty() && begun.Has(what);
   HEFT_RETURN_IF_ERROR(Intend(state, request, {{"operation", "createGallery"}, {"gallery", name}}));
   if (!key.empty()) HEFT_RETURN_IF_ERROR(begun.Begin(what));
-  const absl::Status made =
-      state->galleries.Create(state->engine.Get()->server, name, retained).status();
+  const absl::Status made = state->galleries.Create(*state->engine.Get(), name, retained).status();
   // An existing gallery is no error if this request made it before and the answer was lost.
   if (!made.ok() && !(again && absl::IsAlreadyExists(made))) {
     if (!key.empty() && !again) begun.End(what);  // another request made it, or none

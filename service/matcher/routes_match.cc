@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/status.h"
+#include "heft/desk.h"
 #include "heft/gallery_admin.h"
 #include "service/access/jwt.h"
 #include "service/json.h"
@@ -38,85 +39,62 @@ absl::StatusOr<Wanted> WantedBy(const MatcherState& state, const HttpRequest& re
   return absl::StrContains(accept, kJwsType) ? Wanted::kJws : Wanted::kDecision;
 }
 
-// Probe: the samples and the gallery of a request.
+// Probe: an accepted request, with its engine and gallery.
 struct Probe {
-  std::string gallery, address;
-  std::string claimed;  // verification
-  SampleRequest samples;
-  ProbeOptions options;
+  std::string gallery;
   std::shared_ptr<const Engine> engine;
-  IncomingRequest asked;
+  AcceptedMatch accepted;
   std::chrono::steady_clock::time_point deadline;
 };
 
-absl::StatusOr<ProbeOptions> OptionsOf(const Json& more) {
-  ProbeOptions options;
-  HEFT_ASSIGN_OR_RETURN(options.row, NumberOf(more, "row", 0));
-  HEFT_ASSIGN_OR_RETURN(options.average, FlagOf(more, "average", false));
-  HEFT_ASSIGN_OR_RETURN(options.with_identities, FlagOf(more, "identities", true));
-  HEFT_ASSIGN_OR_RETURN(options.relinearise, FlagOf(more, "relinearise", true));
-  HEFT_ASSIGN_OR_RETURN(options.where, FilterOf(more, "filter"));
-  return options;
-}
-
-// ReadProbe: all checks that are possible before a signed request is recorded as taken.
-absl::StatusOr<Probe> ReadProbe(MatcherState* state, const HttpRequest& request, bool verify) {
-  Probe probe;
-  probe.gallery = request.Parameter("gallery");
-  probe.deadline = request.deadline;
-  HEFT_ASSIGN_OR_RETURN(probe.address, state->galleries.Address(probe.gallery));
-  if (verify) {
-    probe.claimed = request.Parameter("person");
-    HEFT_ASSIGN_OR_RETURN(probe.samples, ReadSampleRequest(request, {"row", "average", "filter"}));
-    if (const auto filter = probe.samples.more.find("filter");
-        filter != probe.samples.more.end() && !filter->empty()) {
-      return absl::InvalidArgumentError(
-          "filter: a verification is of one person: it takes no conditions");
-    }
-    probe.samples.more.erase("filter");
-  } else {
-    HEFT_ASSIGN_OR_RETURN(probe.samples, ReadSampleRequest(request, {"row", "average", "filter",
-                                                                     "identities", "relinearise"}));
+absl::Status ReadOptions(const Json& more, MatchRequest* out) {
+  if (more.contains("row")) {
+    HEFT_ASSIGN_OR_RETURN(out->row, NumberOf(more, "row", 0));
   }
-  HEFT_ASSIGN_OR_RETURN(probe.options, OptionsOf(probe.samples.more));
-  probe.engine = state->engine.Get();
-  HEFT_RETURN_IF_ERROR(state->galleries.Newest(probe.gallery).status());
-  HEFT_ASSIGN_OR_RETURN(auto signer, state->galleries.Signer());
-  HEFT_ASSIGN_OR_RETURN(probe.asked,
-                        IncomingRequest::Read(*probe.engine, std::move(signer), probe.samples.files,
-                                              RowOf(probe.options)));
-  SignerKey& client = probe.asked.request.client;
-  if (client == SignerKey{}) client = ClientOf(request.who.name);
-  return probe;
+  HEFT_ASSIGN_OR_RETURN(out->probe.average, FlagOf(more, "average", false));
+  HEFT_ASSIGN_OR_RETURN(out->probe.with_identities, FlagOf(more, "identities", true));
+  HEFT_ASSIGN_OR_RETURN(out->probe.relinearise, FlagOf(more, "relinearise", true));
+  HEFT_ASSIGN_OR_RETURN(out->probe.where, FilterOf(more, "filter"));
+  return absl::OkStatus();
 }
 
-// SignedReply: a reply, and the generation of its gallery.
-struct SignedReply {
-  std::vector<uint8_t> bytes;
-  uint64_t generation = 0;
-};
-
-absl::StatusOr<SignedReply> Sign(const MatcherState& state, const Probe& probe,
-                                 const Gallery& gallery, const std::vector<uint8_t>& reply) {
-  SignedReply out;
-  out.generation = gallery.generation();
-  HEFT_ASSIGN_OR_RETURN(out.bytes, probe.asked.Sign(gallery, reply, state.config.reply_life));
-  return out;
+// AcceptProbe: reads a request and has it accepted.
+absl::StatusOr<Probe> AcceptProbe(MatcherState* state, const HttpRequest& request, bool verify) {
+  Probe probe = {request.Parameter("gallery"), state->engine.Get(), {}, request.deadline};
+  MatchRequest match;
+  HEFT_ASSIGN_OR_RETURN(match.gallery, state->galleries.Address(probe.gallery));
+  if (verify) match.claimed = request.Parameter("person");
+  HEFT_ASSIGN_OR_RETURN(SampleRequest samples,
+                        verify ? ReadSampleRequest(request, {"row", "average", "filter"})
+                               : ReadSampleRequest(request, {"row", "average", "filter",
+                                                             "identities", "relinearise"}));
+  HEFT_RETURN_IF_ERROR(ReadOptions(samples.more, &match));
+  if (verify && !probe.engine->enrols) {
+    return absl::FailedPreconditionError(
+        "this service has no keys for verification ([keys] enrolment)");
+  }
+  match.files = std::move(samples.files);
+  match.client = ClientOf(request.who.name);
+  match.life = state->config.reply_life;
+  if (!verify) match.room = [=, at = probe.deadline] { return state->batcher.HasRoom(at); };
+  HEFT_ASSIGN_OR_RETURN(probe.accepted,
+                        state->galleries.DeskOf(*probe.engine).Accept(std::move(match)));
+  return probe;
 }
 
 absl::StatusOr<SignedReply> Identify(MatcherState* state, const Probe& probe) {
   BatchProbe batch;
   batch.engine = probe.engine;
   batch.gallery = probe.gallery;
-  batch.request = {probe.samples.files, probe.options};
+  batch.request = probe.accepted.probe();
   batch.deadline = probe.deadline;
-  HEFT_ASSIGN_OR_RETURN(const Matched matched, state->batcher.Identify(std::move(batch)));
+  HEFT_ASSIGN_OR_RETURN(Matched matched, state->batcher.Identify(std::move(batch)));
   const auto damaged = DamagedBlocks(*matched.gallery);
   state->metrics->Set("heft_damaged_blocks", {{"gallery", probe.gallery}},
                       static_cast<double>(damaged.size()));
   state->metrics->Set("heft_damaged_records", {{"gallery", probe.gallery}},
                       static_cast<double>(DamagedRecords(*matched.gallery).size()));
-  return Sign(*state, probe, *matched.gallery, matched.reply);
+  return probe.accepted.Sign(*matched.gallery, std::move(matched.reply));
 }
 
 absl::StatusOr<SignedReply> Verify(MatcherState* state, const Probe& probe) {
@@ -124,27 +102,18 @@ absl::StatusOr<SignedReply> Verify(MatcherState* state, const Probe& probe) {
     return absl::ResourceExhaustedError("too many verifications are waiting: try again later");
   }
   const Leave leave{&state->verifications};
-  HEFT_ASSIGN_OR_RETURN(const Gallery gallery, state->galleries.Newest(probe.gallery));
-  HEFT_ASSIGN_OR_RETURN(
-      const std::vector<uint8_t> reply,
-      probe.engine->server.Verify(gallery, probe.samples.files, probe.claimed, probe.options));
-  return Sign(*state, probe, gallery, reply);
+  SignedReply out;
+  const auto keep = [&](SignedReply reply) {
+    out = std::move(reply);
+    return absl::OkStatus();
+  };
+  HEFT_RETURN_IF_ERROR(
+      state->galleries.DeskOf(*probe.engine).Answer(probe.accepted, keep).status());
+  return out;
 }
 
 absl::StatusOr<SignedReply> Ask(MatcherState* state, const Probe& probe, bool verify) {
   return verify ? Verify(state, probe) : Identify(state, probe);
-}
-
-// BeginProbe: reads a probe and, as the last step before matching, records its request as taken.
-absl::StatusOr<Probe> BeginProbe(MatcherState* state, const HttpRequest& request, bool verify) {
-  HEFT_ASSIGN_OR_RETURN(Probe probe, ReadProbe(state, request, verify));
-  if (verify && !probe.engine->enrols) {
-    return absl::FailedPreconditionError(
-        "this service has no keys for verification ([keys] enrolment)");
-  }
-  if (!verify) HEFT_RETURN_IF_ERROR(state->batcher.HasRoom(probe.deadline));
-  HEFT_RETURN_IF_ERROR(probe.asked.Take(probe.address));
-  return probe;
 }
 
 // Decided: the decider's answer to a reply. The gallery may change between reply and opening, and
@@ -183,7 +152,7 @@ absl::StatusOr<HttpResponse> Later(MatcherState* state, const HttpRequest& reque
   HttpRequest kept = request;
   kept.deadline = std::chrono::steady_clock::now() + kTaskDeadline;
   const auto work = [state, kept, verify, wanted](const Monitor&) -> absl::StatusOr<Json> {
-    HEFT_ASSIGN_OR_RETURN(const Probe probe, BeginProbe(state, kept, verify));
+    HEFT_ASSIGN_OR_RETURN(const Probe probe, AcceptProbe(state, kept, verify));
     if (wanted != Wanted::kReply) {
       HEFT_ASSIGN_OR_RETURN(SignedDecision decided, Decided(state, kept, probe, verify));
       return DecisionJson(std::move(decided));
@@ -216,7 +185,7 @@ absl::StatusOr<HttpResponse> Match(MatcherState* state, const HttpRequest& reque
     return ErrorResponse(406, "NOT_ACCEPTABLE", std::string(wanted.status().message()));
   HEFT_RETURN_IF_ERROR(CheckRelying(request, *wanted));
   if (request.query.contains("callback")) return Later(state, request, verify, *wanted);
-  HEFT_ASSIGN_OR_RETURN(const Probe probe, BeginProbe(state, request, verify));
+  HEFT_ASSIGN_OR_RETURN(const Probe probe, AcceptProbe(state, request, verify));
   if (*wanted == Wanted::kReply) {
     HEFT_ASSIGN_OR_RETURN(SignedReply reply, Ask(state, probe, verify));
     return BytesResponse(std::move(reply.bytes), std::string(kHeftType));

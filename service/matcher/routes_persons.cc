@@ -16,6 +16,7 @@
 #include "base/identity.h"
 #include "base/status.h"
 #include "heft/authorisation.h"
+#include "heft/desk.h"
 #include "heft/gallery_admin.h"
 #include "service/json.h"
 #include "service/matcher/begun.h"
@@ -104,26 +105,13 @@ Json Outcome(const std::string& gallery, const EnrolResult& done) {
           {"repeated", done.repeated}};
 }
 
-// TakeEnrolling: records a signed request as taken, once. After a failure it accepts a repetition
-// with the same principal, key, person, galleries and files.
-absl::Status TakeEnrolling(const MatcherState& state, const Enrolling& in,
-                           const IncomingRequest& asked, const std::string& address,
-                           const Hash& what) {
-  const bool again = !in.options.idempotency_key.empty() && !asked.request.parts.empty();
-  const Begun begun(state.config.state);
-  if (again && begun.Has(what)) return absl::OkStatus();
-  HEFT_RETURN_IF_ERROR(asked.Take(address));
-  if (const absl::Status kept = again ? begun.Begin(what) : absl::OkStatus(); !kept.ok()) {
-    LogLine(LogLevel::kWarning, "if this enrolment fails, it cannot be repeated",
-            {{"person", in.person}, {"why", std::string(kept.message())}});
-  }
-  return absl::OkStatus();
-}
-
-Hash WhatIsEnrolled(const Enrolling& in, const IncomingRequest& asked) {
+// WhatIsEnrolled: a repetition has the same principal, key, person, galleries and files.
+Hash WhatIsEnrolled(const Enrolling& in) {
+  std::vector<std::span<const uint8_t>> files;
+  for (const SampleFile& file : in.samples.files) files.emplace_back(file.bytes);
   const std::string text = absl::StrCat(
       "HEFT enrolment\n", in.options.idempotency_key.size(), "\n", in.options.idempotency_key, "\n",
-      in.person, "\n", absl::StrJoin(in.galleries, "\n"), "\n", HexString(asked.request.files));
+      in.person, "\n", absl::StrJoin(in.galleries, "\n"), "\n", HexString(FilesDigest(files)));
   return HashBytes(AsBytes(text));
 }
 
@@ -135,28 +123,39 @@ absl::StatusOr<Json> EnrolEach(MatcherState* state, const HttpRequest& request,
     return absl::FailedPreconditionError(
         "this service has no keys for enrolment ([keys] enrolment)");
   }
-  HEFT_ASSIGN_OR_RETURN(auto signer, state->galleries.Signer());
-  HEFT_ASSIGN_OR_RETURN(IncomingRequest asked, IncomingRequest::Read(*engine, std::move(signer),
-                                                                     in.samples.files, kAllRows));
-  SignerKey& client = asked.request.client;
-  if (client == SignerKey{}) client = ClientOf(request.who.name);
-  const Hash what = WhatIsEnrolled(in, asked);
-  Json outcomes = Json::array();
+  const Hash what = WhatIsEnrolled(in);
+  const Begun begun(state->config.state);
+  // A signed request is recorded once. After a failure it may be repeated.
+  const bool may_repeat = !in.options.idempotency_key.empty() &&
+                          std::ranges::any_of(in.samples.files, [](const SampleFile& file) {
+                            return IsSigned(file.bytes);
+                          });
+  const bool again = may_repeat && begun.Has(what);
   bool taken = false;
+  const auto begin = [&]() -> absl::Status {
+    if (taken) return absl::OkStatus();
+    if (may_repeat && !again) {
+      if (const absl::Status kept = begun.Begin(what); !kept.ok()) {
+        LogLine(LogLevel::kWarning, "if this enrolment fails, it cannot be repeated",
+                {{"person", in.person}, {"why", std::string(kept.message())}});
+      }
+    }
+    HEFT_RETURN_IF_ERROR(Intend(state, request,
+                                {{"operation", "enrol"},
+                                 {"person", in.person},
+                                 {"encounter", in.encounter},
+                                 {"galleries", in.galleries}}));
+    taken = true;
+    return absl::OkStatus();
+  };
+  Json outcomes = Json::array();
   for (const std::string& gallery : in.galleries) {
-    HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
-    const auto take = [&]() -> absl::Status {
-      if (taken) return absl::OkStatus();
-      HEFT_RETURN_IF_ERROR(TakeEnrolling(*state, in, asked, address, what));
-      HEFT_RETURN_IF_ERROR(Intend(state, request,
-                                  {{"operation", "enrol"},
-                                   {"person", in.person},
-                                   {"encounter", in.encounter},
-                                   {"galleries", in.galleries}}));
-      taken = true;
-      return absl::OkStatus();
-    };
-    const auto done = EnrolOnce(*engine, address, asked, in.samples.files, in.options, {}, take);
+    EnrolRequest one = {.files = in.samples.files, .options = in.options};
+    HEFT_ASSIGN_OR_RETURN(one.gallery, state->galleries.Address(gallery));
+    one.options.client = ClientOf(request.who.name);
+    one.recorded = taken || again;
+    one.begin = begin;
+    const auto done = state->galleries.DeskOf(*engine).Enrol(std::move(one));
     if (!done.ok()) {
       std::string why(done.status().message());
       if (taken && !outcomes.empty()) {
@@ -171,7 +170,7 @@ absl::StatusOr<Json> EnrolEach(MatcherState* state, const HttpRequest& request,
     }
     outcomes.push_back(Outcome(gallery, *done));
   }
-  Begun(state->config.state).End(what);
+  begun.End(what);
   return outcomes;
 }
 

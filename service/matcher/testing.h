@@ -193,7 +193,7 @@ class MatcherWorld {
       Galleries galleries(config.store);
       Must(galleries.UseToken(config.signing_key));
       for (const char* name : {"main", "other"}) {
-        const auto made = galleries.Create(engine->server, name, config.retained);
+        const auto made = galleries.Create(*engine, name, config.retained);
         if (made.ok()) galleries_.push_back(*made);
         if (!absl::IsAlreadyExists(made.status())) Must(made.status());
       }

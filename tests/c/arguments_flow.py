@@ -13,15 +13,17 @@ class Arguments(Case):
                    ("heft_matcher_enrol", "trust"), ("heft_enrol_many", "trust"),
                    ("heft_shards_enrol", "trust"), ("heft_gallery_remove", "trust"),
                    ("heft_gallery_restore", "trust"), ("heft_gallery_restore", "matcher"),
-                   ("heft_open_signed", "trust"), ("heft_request_read", "trust"),
+                   ("heft_open_signed", "trust"), ("heft_matcher_identify", "trust"),
+                   ("heft_matcher_identify_all", "trust"), ("heft_matcher_identify_together", "trust"),
+                   ("heft_matcher_verify", "trust"), ("heft_matcher_verify_all", "trust"),
+                   ("heft_shards_identify", "trust"),
                    ("heft_gallery_stats", "model"), ("heft_gallery_verify", "model"),
                    ("heft_key_owner_renew", "result"),
                    ("heft_matcher_identify_together", "options")}
     NEEDED_THERE = {("heft_dataset_from_rows", "labels"), ("heft_enrol_many", "labels"),
-                    ("heft_request_remember", "request"),
                     ("heft_key_owner_admit", "request"), ("heft_key_owner_renew", "request"),
                     ("heft_key_owner_inquiry", "request"), ("heft_matcher_pending", "request"),
-                    ("heft_gallery_ask_renewal", "request"), ("heft_request_read", "request")}
+                    ("heft_gallery_ask_renewal", "request")}
     SETTERS = ("heft_options_set_", "heft_options_add_")
 
     def needed(self, function, name):

@@ -100,13 +100,13 @@ class Kinds(Case):
         request = heft.call("heft_matcher_pending", matcher, world.open("small"), 0, 0)
         admission, _ = heft.call("heft_key_owner_admit", owner, request, None)
         heft.call("heft_matcher_admit", matcher, "small", admission, trust, None, None)
-        reply = heft.call("heft_matcher_verify", matcher, world.open("small"), files, "ann", None)
+        reply = heft.call("heft_matcher_verify", matcher, world.open("small"), files, "ann", None, None)
         self.refused("RESOURCE_EXHAUSTED", "no score of a person", "heft_key_owner_open", owner, reply,
                      "r", None)
         heft.call("heft_key_owner_set_budget", owner, heft.options(decisions=2, client_bits=1))
         rule = heft.options(score=0.5)
         for status in ["OK", "RESOURCE_EXHAUSTED"]:
-            reply = heft.call("heft_matcher_verify", matcher, world.open("small"), files, "ann", None)
+            reply = heft.call("heft_matcher_verify", matcher, world.open("small"), files, "ann", None, None)
             if status == "OK":
                 self.assertEqual(ask("heft_key_owner_decide", owner, reply, "r", rule)["decision"], "accept")
             else:
@@ -142,7 +142,7 @@ class Kinds(Case):
         refuse = h.TAKE(lambda user, row, reply: 13)
         self.refused("INTERNAL", "refused", "heft_matcher_identify_all", world.matcher,
                      world.open(galleries.big), world.encrypt([1], "identification", False), None,
-                     refuse, None, None)
+                     None, refuse, None, None)
 
 
 class Learning(Case):

@@ -60,8 +60,11 @@ class Administration(Case):
                   heft.call("heft_signing_key_public", registrar).decode())
         gallery = ask("heft_gallery_describe", world.open("known"))["gallery_id"]
         word = heft.call("heft_authorise", registrar, gallery, "add", "person 0", 600)
-        done = ask("heft_matcher_enrol", world.matcher, "known", world.encrypt([1]),
-                   heft.options(authorisation=bytes(word)), trust, None, None)
+        allowed = heft.options(authorisation=bytes(word))
+        self.refused("FAILED_PRECONDITION", "not signed", "heft_matcher_enrol", world.matcher, "known",
+                     world.encrypt([1]), allowed, trust, None, None)
+        signed = world.encrypt([1], signing=(registrar, {"role": "registrar"}))
+        done = ask("heft_matcher_enrol", world.matcher, "known", signed, allowed, trust, None, None)
         self.assertEqual(done["waiting"], 1)
         self.refused("INVALID_ARGUMENT", "add", "heft_authorise", registrar, gallery, "hug", "p", 0)
 
@@ -96,9 +99,9 @@ class Administration(Case):
         server = heft.call("heft_gallery_signer", name)
         public = heft.call("heft_signing_key_public", server).decode()
         files = world.encrypt([SAMPLES + 1], "identification", False)
-        gallery, request = world.open(name), heft.call("heft_request_read", files, None, public)
-        reply = heft.call("heft_matcher_identify", world.matcher, gallery, files, None, None, None)
-        signed = heft.call("heft_sign_reply", server, gallery, request, 0, None, reply, 600)
+        gallery = world.open(name)
+        signed = heft.call("heft_matcher_identify", world.matcher, gallery, files, None, None, None,
+                           None)
         seed = heft.call("heft_audit_reveal", name, public, signed)
         trust = heft.call("heft_trust_load", world.keys["trust"])
         heft.call("heft_trust_add", trust, "server", "matcher", public)

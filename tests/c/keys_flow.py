@@ -37,7 +37,7 @@ class Keys(Case):
         self.assertTrue(os.path.exists(world.keys["evaluation_keys"] + ".expanded"))
         matcher = heft.call("heft_matcher_open", world.model, world.keys["evaluation_keys"], None)
         reply = heft.call("heft_matcher_identify", matcher, world.open(galleries.big),
-                          world.encrypt([11], "identification", False), None, None, None)
+                          world.encrypt([11], "identification", False), None, None, None, None)
         self.assertEqual(world.scores(reply)["candidates"][0]["identity"], "person 2")
 
     def test_signatures(self):

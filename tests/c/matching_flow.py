@@ -41,7 +41,7 @@ class Matching(Case):
         self.assertEqual(opened["searched"], 2)
         self.refused("INVALID_ARGUMENT", ".", "heft_matcher_identify", world.matcher,
                      world.open(galleries.big), world.encrypt([1], "identification", False),
-                     heft.options(where=["site"]), None, None)
+                     heft.options(where=["site"]), None, None, None)
 
     def test_batches(self):
         gallery, which = world.open(galleries.big), [1, SAMPLES + 1, 2 * SAMPLES + 1]
@@ -49,13 +49,13 @@ class Matching(Case):
         take = h.TAKE(lambda user, row, reply: taken.append(
             (row, h.c.string_at(reply.data, reply.size))) or 0)
         heft.call("heft_matcher_identify_all", world.matcher, gallery,
-                  world.encrypt(which, "identification", False), None, take, None, None)
+                  world.encrypt(which, "identification", False), None, None, take, None, None)
         self.assertEqual([row for row, _ in taken], [0, 1, 2])
         best = [world.scores(reply)["candidates"][0]["identity"] for _, reply in taken]
         self.assertEqual(best, ["person 0", "person 1", "person 2"])
         taken.clear()
         heft.call("heft_matcher_verify_all", world.matcher, gallery, world.encrypt(which), "person 1",
-                  take, None, None)
+                  None, None, take, None, None)
         decisions = [ask("heft_key_owner_decide", world.owner, reply, "reply",
                          heft.options(score=0.6))["decision"] for _, reply in taken]
         self.assertEqual(decisions, ["reject", "accept", "reject"])
@@ -68,7 +68,7 @@ class Matching(Case):
         replies, statuses = (h.c.c_void_p * 2)(), (h.c.c_int * 2)()
         errors, error = (h.c.c_void_p * 2)(), h.c.c_void_p()
         status = heft.function("heft_matcher_identify_together")(
-            world.matcher.pointer, gallery.pointer, probes, None, 2, replies,
+            world.matcher.pointer, gallery.pointer, probes, None, 2, None, replies,
             statuses, errors, h.c.byref(error))
         self.assertEqual(status, 0, heft.function("heft_error_message")(error))
         self.assertEqual(list(statuses), [0, 3])
@@ -81,7 +81,7 @@ class Matching(Case):
     def test_verification(self):
         gallery, files = world.open(galleries.big), world.encrypt([SAMPLES + 3])
         for claimed, accepted in [("person 1", True), ("person 2", False)]:
-            reply = heft.call("heft_matcher_verify", world.matcher, gallery, files, claimed, None)
+            reply = heft.call("heft_matcher_verify", world.matcher, gallery, files, claimed, None, None)
             opened = world.scores(reply)
             self.assertEqual(opened["claimed"], claimed)
             self.assertEqual(opened["candidates"][0]["score"] > 0.6, accepted)
@@ -91,19 +91,18 @@ class Matching(Case):
         server = heft.call("heft_gallery_signer", galleries.big)
         public = heft.call("heft_signing_key_public", server).decode()
         files = world.encrypt([2 * SAMPLES + 4], "identification", False)
-        signed = self.sign_as_client(files, public)
+        signed = self.sign_as_client(public)
         trust = heft.call("heft_trust_new")
         heft.call("heft_trust_add", trust, "client", "door", signed["public"])
-        self.refused("FAILED_PRECONDITION", ".", "heft_request_read", files, trust, public)
-        request = heft.call("heft_request_read", signed["files"], trust, public)
-        heft.call("heft_request_remember", request, galleries.big, 0)
-        world.admit(galleries.big)  # no one is pending: the owner signs the state as it is
-        self.refused("FAILED_PRECONDITION", ".", "heft_request_remember", request, galleries.big, 0)
         gallery = world.open(galleries.big)
-        reply = heft.call("heft_matcher_identify", world.matcher, gallery, signed["files"], None, None,
-                          None)
-        whom = ask("heft_key_owner_describe", owner)["signer"]
-        signed_reply = heft.call("heft_sign_reply", server, gallery, request, 0, whom, reply, 600)
+        options = heft.options(audience=ask("heft_key_owner_describe", owner)["signer"], life=600)
+        ask_for = ("heft_matcher_identify", world.matcher, gallery)
+        self.refused("FAILED_PRECONDITION", "not signed", *ask_for, files, options, trust, None, None)
+        world.admit(galleries.big)  # no one is pending: the owner signs the state as it is
+        signed_reply = heft.call(*ask_for, signed["files"], options, trust, None, None)
+        self.refused("FAILED_PRECONDITION", "taken before", *ask_for, signed["files"], options, trust,
+                     None, None)
+        reply = heft.call(*ask_for, files, heft.options(sign=False), None, None, None)
         heft.call("heft_trust_add", trust, "server", "matcher", public)
         heft.call("heft_key_owner_require_signed", owner, trust)
         heft.call("heft_key_owner_require_signed_gallery", owner)
@@ -114,16 +113,11 @@ class Matching(Case):
         clients = [c["client"] for c in ask("heft_key_owner_budget", owner)["clients"]]
         self.assertIn(signed["public"], clients)
 
-    def sign_as_client(self, files, server):
+    def sign_as_client(self, server):
         """The samples of a probe once more, each signed for the server."""
         key = heft.call("heft_signing_key_generate")
-        signed = heft.call("heft_files_new")
-        for m, vectors in world.vectors.items():
-            file = heft.call("heft_client_encrypt", world.client, [rows(m, [vectors[2 * SAMPLES + 4]])],
-                             None, heft.options(use="identification"))
-            heft.call("heft_files_add", signed, heft.call(
-                "heft_signing_key_sign", key, file,
-                heft.options(role="client", audience=server, life=600)), m)
+        signed = world.encrypt([2 * SAMPLES + 4], "identification", False,
+                               signing=(key, {"role": "client", "audience": server}))
         return {"files": signed, "public": heft.call("heft_signing_key_public", key).decode()}
 
     def test_flooding_and_budget(self):
@@ -159,7 +153,7 @@ class Matching(Case):
         for name in files:
             heft.call("heft_files_add", request, heft.call("heft_file_read", name, 0), name)
         ours = world.scores(heft.call("heft_matcher_identify", world.matcher,
-                                      world.open(galleries.big), request, None, None, None))
+                                      world.open(galleries.big), request, None, None, None, None))
         with open("words", "w") as words:
             words.write("secret words\n")
         run = lambda *args: json.loads(subprocess.run(args, check=True, capture_output=True).stdout)

@@ -70,13 +70,16 @@ class World:
     def file(self, which):
         return heft.call("heft_file_read", self.keys[which], 0)
 
-    def encrypt(self, which, use="enrolment", labelled=True, **more):
-        """Samples `which` of all modalities as files of a request."""
+    def encrypt(self, which, use="enrolment", labelled=True, signing=None, **more):
+        """Samples `which` of all modalities as files of a request; `signing`: a key, and options."""
         files = heft.call("heft_files_new")
         for m, vectors in self.vectors.items():
             labels = [self.labels[i] for i in which] if labelled else None
             file = heft.call("heft_client_encrypt", self.client, [rows(m, [vectors[i] for i in which])],
                              labels, heft.options(use=use, **more))
+            if signing:
+                file = heft.call("heft_signing_key_sign", signing[0], file,
+                                 heft.options(life=600, **signing[1]))
             heft.call("heft_files_add", files, file, m)
         return files
 
@@ -105,7 +108,7 @@ class World:
     def identify(self, gallery, row, **options):
         return heft.call("heft_matcher_identify", self.matcher, self.open(gallery),
                          self.encrypt([row], "identification", labelled=False),
-                         heft.options(**options), None, None)
+                         heft.options(**options), None, None, None)
 
     def scores(self, reply, **options):
         return ask("heft_key_owner_open", self.owner, reply, "reply", heft.options(**options))
@@ -130,8 +133,6 @@ def one_of_each():
             "result": heft.call("heft_model_describe", world.model),
             "signing_key": heft.call("heft_signing_key_generate")}
     made["shards"] = heft.call("heft_shards_make", "crowd", ["01" * 16, "02" * 16], 2)
-    made["request"] = heft.call("heft_request_read", files, None,
-                                heft.call("heft_signing_key_public", made["signing_key"]).decode())
     return made
 
 

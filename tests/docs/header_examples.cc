@@ -8,10 +8,10 @@
 #include <span>
 #include <vector>
 
-#include "heft/answering.h"
 #include "heft/audit.h"
 #include "heft/audit_log.h"
 #include "heft/client.h"
+#include "heft/desk.h"
 #include "heft/expanded_keys.h"
 #include "heft/fit.h"
 #include "heft/gallery_admin.h"
@@ -40,9 +40,9 @@ void Audits(const Server& server, const Gallery& copy, const Bytes& state, const
 #include "tests/docs/headers/heft_audit.h.1"
 }
 
-absl::Status AnswersProbes(const TrustedServer& served, const std::vector<SampleFile>& files,
-                           const TakeReply& take) {
-#include "tests/docs/headers/heft_answering.h.1"
+absl::Status AnswersProbes(const absl::StatusOr<TrustedServer>& served,
+                           const std::vector<SampleFile>& files, const TakeReply& take) {
+#include "tests/docs/headers/heft_desk.h.1"
   return answered.status();
 }
 
@@ -85,9 +85,7 @@ void ShardedGalleries(const absl::StatusOr<Server>& server, const std::vector<Sa
 #include "tests/docs/headers/heft_sharded_gallery.h.1"
 }
 
-void ServesRequests(const Model& model, const Trust& trust, const Bytes& evaluation_keys,
-                    const std::shared_ptr<const SigningKey>& signing_key, const Gallery& gallery,
-                    const std::vector<SampleFile>& files, const ProbeOptions& options) {
+void ServesRequests(const Model& model, const Trust& trust, const Bytes& evaluation_keys) {
 #include "tests/docs/headers/heft_serving.h.1"
 }
 
@@ -101,7 +99,7 @@ void Signs(const Bytes& reply, const Bytes& bytes, uint64_t in_an_hour) {
 
 void KeepsAWorkspace(const Model& model, std::span<const float> faces,
                      std::span<const float> voices, std::span<const std::string> labels,
-                     std::span<const Samples> probes){
+                     std::span<const Samples> probes) {
 #include "tests/docs/headers/heft_workspace.h.1"
 }
 

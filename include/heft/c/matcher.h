@@ -44,10 +44,11 @@ HEFT_C_FREE_AT(matcher)
 // heft_matcher_enrol: fuses all samples of the files and adds them as pending templates, all or
 // none. Creates the gallery if it does not exist. Options: "identity" (instead of the samples'
 // labels), "all_pairs", "average" (flags), "authorisation" (bytes; heft_authorise), "metadata"
-// (texts "key=value", added), "expires" (Unix seconds), "idempotency_key" (text), "client" (text: the
-// key that signed the files, 64 digits; the key owner is shown it, and pending enrolments are limited
-// by it). `trust` lists the registrars of an authorisation; NULL without one. Result: brought,
-// waiting, templates, blocks, repeated.
+// (texts "key=value", added), "expires" (Unix seconds), "idempotency_key" (text), "client" (text:
+// the key, 64 digits, of who sent files that are not signed; the key owner is shown it, and pending
+// enrolments are limited by it). If `trust` (may be NULL) lists clients or registrars, one of them
+// must have signed each file, and a signed request is answered once; it also lists the registrars
+// of an authorisation. Result: brought, waiting, templates, blocks, repeated.
 HEFT_C_API heft_status heft_matcher_enrol(const heft_matcher* matcher, const char* gallery,
                                           const heft_files* files, const heft_options* options,
                                           const heft_trust* trust, heft_monitor monitor, void* user,
@@ -69,7 +70,7 @@ HEFT_C_API heft_status heft_enrol_many(const heft_client* client, const heft_mat
                                        heft_result** result, heft_error** error);
 
 // heft_matcher_pending: pending templates, oldest first, for heft_key_owner_admit, up to
-// `templates` and `bytes`; 0: no limit.
+// `templates` and `bytes`; 0: no limit. Signed for anybody, as heft_gallery_ask_renewal's.
 HEFT_C_API heft_status heft_matcher_pending(const heft_matcher* matcher,
                                             const heft_gallery* gallery, uint64_t templates,
                                             uint64_t bytes, heft_buffer** request,
@@ -84,70 +85,56 @@ HEFT_C_API heft_status heft_matcher_admit(const heft_matcher* matcher, const cha
 HEFT_C_API heft_status heft_matcher_fold(const heft_matcher* matcher, const char* gallery,
                                          heft_error** error);
 
-// heft_matcher_identify: the encrypted scores of a probe against all templates, for the key owner.
-// Options: "row" (of the files, from 0), "average" (flag: all samples are of one person),
-// "with_identities", "relinearise" (flags, set by default), "where" (conditions, added:
-// "site=berlin", "list=a|b", "age=18..30"; heft/metadata.h).
+// heft_matcher_identify: the encrypted scores of a probe against all templates of the gallery's
+// newest generation, signed for the key owner (Desk). If `trust` (may be NULL) lists clients or
+// registrars, one of them must have signed each file, and a signed request is answered once.
+// Options: "row" (of the files, from 0; needed if they hold several), "average" (flag: all samples
+// are of one person), "with_identities", "relinearise" (flags, set by default), "where"
+// (conditions, added: "site=berlin", "list=a|b", "age=18..30"; heft/metadata.h), "complete" (flag:
+// an error instead of a reply without the templates of a damaged block), "audience" (text: the key
+// owner's public key; default: anybody), "life" (seconds, 0: without end), "sign" (flag, set by
+// default; otherwise the reply has no signature, for roles in one process).
 HEFT_C_API heft_status heft_matcher_identify(const heft_matcher* matcher,
                                              const heft_gallery* gallery, const heft_files* files,
-                                             const heft_options* options, heft_monitor monitor,
-                                             void* user, heft_buffer** reply, heft_error** error);
+                                             const heft_options* options, const heft_trust* trust,
+                                             heft_monitor monitor, void* user, heft_buffer** reply,
+                                             heft_error** error);
 // heft_take_reply: receives the reply to a row; the bytes are valid until it returns. A result
 // other than HEFT_OK ends the call, which returns it. It must not throw or jump out.
 typedef heft_status (*heft_take_reply)(void* user, size_t row, heft_bytes reply);
 // heft_matcher_identify_all: identifies every row of the files, reading the gallery once for up to
 // 64 rows. `take` receives the replies in the order of the rows. Options: as above, without "row"
 // and "average".
-HEFT_C_API heft_status heft_matcher_identify_all(const heft_matcher* matcher,
-                                                 const heft_gallery* gallery,
-                                                 const heft_files* files,
-                                                 const heft_options* options, heft_take_reply take,
-                                                 heft_monitor monitor, void* user,
-                                                 heft_error** error);
+HEFT_C_API heft_status heft_matcher_identify_all(
+    const heft_matcher* matcher, const heft_gallery* gallery, const heft_files* files,
+    const heft_options* options, const heft_trust* trust, heft_take_reply take,
+    heft_monitor monitor, void* user, heft_error** error);
 // heft_matcher_identify_together: identifies `count` probes, probe i with options[i] (or `options`
 // NULL). Its reply is in replies[i]; for a failed probe that is NULL, and statuses[i] and errors[i]
 // give the reason (errors may be NULL; its elements are used as `error` of other calls). HEFT_OK if
 // all probes were tried.
 HEFT_C_API heft_status heft_matcher_identify_together(
     const heft_matcher* matcher, const heft_gallery* gallery, const heft_files* const* probes,
-    const heft_options* const* options, size_t count, heft_buffer** replies, heft_status* statuses,
-    heft_error** errors, heft_error** error);
+    const heft_options* const* options, size_t count, const heft_trust* trust,
+    heft_buffer** replies, heft_status* statuses, heft_error** errors, heft_error** error);
 // heft_matcher_verify: the encrypted scores against the templates of the claimed identity only.
-// Options: "row", "average". heft_matcher_verify_all: every row, as heft_matcher_identify_all.
+// Options: those of heft_matcher_identify for any reply, "row", "average". heft_matcher_verify_all:
+// every row, as heft_matcher_identify_all.
 HEFT_C_API heft_status heft_matcher_verify(const heft_matcher* matcher, const heft_gallery* gallery,
                                            const heft_files* files, const char* identity,
-                                           const heft_options* options, heft_buffer** reply,
-                                           heft_error** error);
+                                           const heft_options* options, const heft_trust* trust,
+                                           heft_buffer** reply, heft_error** error);
 HEFT_C_API heft_status heft_matcher_verify_all(const heft_matcher* matcher,
                                                const heft_gallery* gallery, const heft_files* files,
-                                               const char* identity, heft_take_reply take,
+                                               const char* identity, const heft_options* options,
+                                               const heft_trust* trust, heft_take_reply take,
                                                heft_monitor monitor, void* user,
                                                heft_error** error);
 
-// heft_request: which request a reply answers.
-typedef struct heft_request heft_request;
-// HEFT_ALL_ROWS: instead of a row, for probes of "average" and calls that answer every row.
-#define HEFT_ALL_ROWS UINT64_MAX
-// heft_request_read: ReadRequest. If `trust` (may be NULL) lists clients or registrars, one of them
-// must have signed each file, for the server with public key `server` or for anybody.
-HEFT_C_API heft_status heft_request_read(const heft_files* files, const heft_trust* trust,
-                                         const char* server, heft_request** request,
-                                         heft_error** error);
-HEFT_C_API void heft_request_free(heft_request* request);
-HEFT_C_FREE_AT(request)
-// RememberRequest: HEFT_FAILED_PRECONDITION if the row was answered before.
-HEFT_C_API heft_status heft_request_remember(const heft_request* request, const char* gallery,
-                                             uint64_t row, heft_error** error);
 // heft_gallery_signer: the signing key of a gallery's server, FOLDER/server.key, created if it does
 // not exist.
 HEFT_C_API heft_status heft_gallery_signer(const char* gallery, heft_signing_key** key,
                                            heft_error** error);
-// heft_sign_reply: SignReply. `request`: NULL if it was not signed. `audience`: the key owner's
-// public key; NULL: anybody. Valid for `life` seconds, 0: without end.
-HEFT_C_API heft_status heft_sign_reply(const heft_signing_key* key, const heft_gallery* gallery,
-                                       const heft_request* request, uint64_t row,
-                                       const char* audience, heft_bytes reply, uint64_t life,
-                                       heft_buffer** signed_reply, heft_error** error);
 
 #ifdef __cplusplus
 }

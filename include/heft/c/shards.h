@@ -54,6 +54,14 @@ HEFT_C_API heft_status heft_shards_enrol(const heft_shards* shards, const heft_m
                                          const heft_options* options, const heft_trust* trust,
                                          heft_monitor monitor, void* user, heft_result** result,
                                          heft_error** error);
+// heft_shards_identify: identifies one probe in all buckets (of one store), as one request that is
+// answered once. `take` receives the reply of each bucket, by its number. Options: as
+// heft_matcher_identify.
+HEFT_C_API heft_status heft_shards_identify(const heft_shards* shards, const heft_matcher* matcher,
+                                            const char* gallery, const heft_files* files,
+                                            const heft_options* options, const heft_trust* trust,
+                                            heft_take_reply take, heft_monitor monitor, void* user,
+                                            heft_error** error);
 
 #ifdef __cplusplus
 }

@@ -58,13 +58,6 @@ absl::StatusOr<TrustedServer> TrustedServer::Create(const Model& model, std::opt
   return TrustedServer{std::move(server), std::move(trust), keys.key_owner};
 }
 
-absl::StatusOr<std::vector<uint8_t>> TrustedServer::SignFor(const SigningKey& key,
-                                                            const Gallery& gallery,
-                                                            std::span<const uint8_t> request,
-                                                            uint64_t life) const {
-  return SignReply(key, gallery, {}, 0, key_owner, request, life);
-}
-
 absl::StatusOr<bool> TrustedServer::TakeHead(const std::string& gallery,
                                              std::span<const uint8_t> head,
                                              std::string_view what) const {
@@ -91,60 +84,6 @@ absl::StatusOr<SigningKey> EquipGallery(const std::string& gallery) {
   HEFT_ASSIGN_OR_RETURN(SigningKey key, GallerySigner(gallery));
   HEFT_RETURN_IF_ERROR(MakeAuditKey(gallery));
   return key;
-}
-
-absl::StatusOr<IncomingRequest> IncomingRequest::Read(const TrustedServer& server,
-                                                      std::shared_ptr<const SigningKey> key,
-                                                      std::span<const SampleFile> files,
-                                                      uint64_t row) {
-  return Read(server.trusted(), server.key_owner, std::move(key), files, row);
-}
-
-absl::StatusOr<IncomingRequest> IncomingRequest::Read(const Trust* trust,
-                                                      const SignerKey& key_owner,
-                                                      std::shared_ptr<const SigningKey> key,
-                                                      std::span<const SampleFile> files,
-                                                      uint64_t row) {
-  const SignerKey own = key == nullptr ? SignerKey{} : key->public_key();
-  HEFT_ASSIGN_OR_RETURN(Request request, ReadRequest(files, trust, own));
-  return IncomingRequest{std::move(request), row, std::move(key), key_owner};
-}
-
-absl::Status IncomingRequest::Take(const std::string& gallery) const {
-  return key == nullptr ? absl::OkStatus() : RememberRequest(gallery, request, row);
-}
-
-absl::StatusOr<std::vector<uint8_t>> IncomingRequest::SignRow(uint64_t of, const Gallery& gallery,
-                                                              std::span<const uint8_t> reply,
-                                                              uint64_t life) const {
-  return SignReply(*key, gallery, request, of, key_owner, reply, life);
-}
-
-absl::StatusOr<std::shared_ptr<const SigningKey>> FindSigner(const std::string& gallery) {
-  auto key = GallerySigner(gallery);
-  if (absl::IsNotFound(key.status())) return std::shared_ptr<const SigningKey>();
-  HEFT_RETURN_IF_ERROR(key.status());
-  return std::make_shared<const SigningKey>(*std::move(key));
-}
-
-absl::StatusOr<EnrolResult> EnrolOnce(const Server& server, const std::string& gallery,
-                                      const IncomingRequest& asked, std::vector<SampleFile> files,
-                                      const EnrolOptions& options, const Monitor& monitor,
-                                      const std::function<absl::Status()>& take) {
-  HEFT_ASSIGN_OR_RETURN(const auto before, server.EnrolledBefore(gallery, files, options));
-  if (before) return *before;
-  HEFT_RETURN_IF_ERROR(take ? take() : asked.Take(gallery));
-  EnrolOptions from = options;
-  from.client = asked.request.client;
-  return server.Enrol(gallery, std::move(files), from, monitor);
-}
-
-absl::StatusOr<EnrolResult> EnrolOnce(const TrustedServer& server, const std::string& gallery,
-                                      const IncomingRequest& asked, std::vector<SampleFile> files,
-                                      EnrolOptions options, const Monitor& monitor,
-                                      const std::function<absl::Status()>& take) {
-  options.trust = server.trusted();
-  return EnrolOnce(server.server, gallery, asked, std::move(files), options, monitor, take);
 }
 
 }  // namespace heft

@@ -9,8 +9,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/progress.h"
 #include "base/status.h"
+#include "heft/desk.h"
 #include "heft/gallery_admin.h"
-#include "heft/pending.h"
 
 namespace heft {
 namespace {
@@ -89,21 +89,18 @@ absl::Status Admit(const Server& server, const std::string& gallery,
                    const EnrolManyOptions& options, const Monitor& monitor,
                    EnrolManyResult* total) {
   for (size_t decided = 1; decided > 0 && total->waiting > 0;) {
-    HEFT_ASSIGN_OR_RETURN(const Gallery newest, Gallery::Open(gallery));
-    HEFT_ASSIGN_OR_RETURN(const SigningKey key, GallerySigner(gallery));
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> waiting, PendingUpTo(server, newest));
+    Desk desk(server, options.trust, SignerKey{});
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request,
-                          SignReply(key, newest, {}, 0, {}, waiting, kAdmissionLife));
+                          desk.Pending(gallery, PendingLimit{}));
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer, options.admit(request));
     Trust signer;
     if (options.trust == nullptr) {
       HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(answer, "admission"));
       HEFT_RETURN_IF_ERROR(signer.Add(Role::kKeyOwner, "the key owner", file.signer));
+      desk.trust = &signer;
     }
-    HEFT_ASSIGN_OR_RETURN(
-        const AdmitResult done,
-        server.Admit(gallery, answer, "admission",
-                     options.trust == nullptr ? signer : *options.trust, monitor));
+    HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
+                          desk.Activate(gallery, answer, "admission", monitor));
     decided = done.admitted + done.rejected;
     total->admitted += done.admitted;
     total->rejected += done.rejected;

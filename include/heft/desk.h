@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: Apache-2.0
+// The desk serves the requests of all interfaces: the command line, HTTP, SQL, C and Python read
+// their own form of a request, call it, and write out the result. It has one function for each
+// kind of request, which checks the caller, records a signed request so that it is answered once,
+// does the work, and signs for the key owner. Link heft::server.
+//
+//   const heft::Desk desk(*served);  // heft/serving.h
+//   auto answered = desk.Identify({.gallery = "store:people", .files = files}, take);
+#ifndef HEFT_DESK_H_
+#define HEFT_DESK_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "heft/export.h"
+#include "heft/gallery_admin.h"
+#include "heft/pending.h"
+#include "heft/progress.h"
+#include "heft/removal.h"
+#include "heft/serving.h"
+#include "heft/shards.h"
+
+namespace heft {
+
+// MatchRequest: a probe, and the gallery to match it against.
+struct MatchRequest {
+  std::string gallery;                   // in buckets: their common name (BucketAddress)
+  std::optional<ShardList> shards = {};  // the buckets; none: one gallery
+  // Galleries of this model and key that answer the same identification, after `gallery`.
+  std::vector<std::string> others = {};
+  std::vector<SampleFile> files = {};  // as they were received
+  // A verification; in buckets, in the identity's own bucket.
+  std::optional<std::string> claimed = {};
+  // Which sample of the files, from 0. None: each file must hold one.
+  std::optional<uint64_t> row = {};
+  // Every row of the files is a probe of its own. For one gallery or one bucket only.
+  bool all = false;
+  ProbeOptions probe = {};  // `row` is ignored
+  // The client of files that are not signed: the key owner charges its budget. Zeros: unknown.
+  SignerKey client{};
+  // The last check before the request is recorded, for example of the room in a queue.
+  std::function<absl::Status()> room = {};
+  // kDataLoss instead of a reply that leaves out the templates of a damaged block.
+  bool complete = false;
+  // false: replies without a signature, for roles in one process.
+  bool sign = true;
+  std::shared_ptr<const SigningKey> key = {};  // nullptr: the gallery's (Desk::signer)
+  uint64_t life = kLife;                       // of the replies
+};
+
+// SignedReply: a reply for the key owner.
+struct SignedReply {
+  size_t number = 0;  // its row for `all`, its bucket or gallery for an identification; else 0
+  GalleryId gallery{};
+  uint64_t generation = 0;  // of the gallery, when it answered
+  std::vector<uint8_t> bytes;
+};
+using TakeReply = std::function<absl::Status(SignedReply reply)>;
+
+// Answered: statistics of the replies.
+struct Answered {
+  size_t replies = 0, bytes = 0;
+  size_t templates = 0;               // that were matched
+  std::vector<DamagedBlock> damaged;  // their templates were not matched
+};
+
+// AcceptedMatch: a request that was checked and recorded. For servers that match several requests
+// in one pass: Server::IdentifyTogether takes its probe(), and Sign makes its result the reply.
+class HEFT_EXPORT AcceptedMatch {
+ public:
+  ProbeRequest probe() const { return {request_.files, request_.probe}; }
+  absl::StatusOr<SignedReply> Sign(const Gallery& gallery, std::vector<uint8_t> scores) const {
+    return SignRow(row(), 0, gallery, std::move(scores));
+  }
+
+ private:
+  friend struct Desk;
+  uint64_t row() const { return request_.all || request_.probe.average ? kAllRows : *request_.row; }
+  absl::StatusOr<SignedReply> SignRow(uint64_t row, size_t number, const Gallery& gallery,
+                                      std::vector<uint8_t> scores) const;
+
+  MatchRequest request_;
+  Request asked_;
+  std::shared_ptr<const SigningKey> key_;  // nullptr: replies are not signed
+  SignerKey audience_{};
+};
+
+// EnrolRequest: samples to enrol.
+struct EnrolRequest {
+  std::string gallery;                   // in buckets: their common name
+  std::optional<ShardList> shards = {};  // the buckets: each sample goes to its identity's
+  std::vector<SampleFile> files = {};    // as they were received
+  // Its trust file is the desk's, and its client that of the files, if they are signed.
+  EnrolOptions options = {};
+  bool recorded = false;  // the request was recorded before, by an attempt that failed
+  // Called after the request is recorded and before the gallery changes; its error ends the call.
+  std::function<absl::Status()> begin = {};
+};
+
+// Signing: of a request to the key owner.
+struct Signing {
+  bool sign = true;  // false: without a signature, for roles in one process
+  uint64_t life = kAdmissionLife;
+};
+// kAllPending: no limit.
+inline constexpr PendingLimit kAllPending = {UINT64_MAX, UINT64_MAX};
+
+// Desk: a view of a server, its trust file, and where it finds galleries.
+struct HEFT_EXPORT Desk {
+  // The server outlives the desk.
+  Desk(const TrustedServer& served)  // NOLINT(google-explicit-constructor)
+      : Desk(served.server, served.trusted(), served.key_owner) {}
+  // `its_trust` nullptr: no signature is checked. `its_audience`: of replies; zeros: anybody.
+  Desk(const Server& its_server, const Trust* its_trust, const SignerKey& its_audience)
+      : server(&its_server), trust(its_trust), audience(its_audience) {}
+
+  const Server* server;
+  const Trust* trust;
+  SignerKey audience;
+  // The newest state of a gallery by its address, and the key of its server. Empty: Gallery::Open
+  // and GallerySigner. Buckets (`shards`) are always opened by their addresses.
+  std::function<absl::StatusOr<Gallery>(const std::string& address)> open = {};
+  std::function<absl::StatusOr<std::shared_ptr<const SigningKey>>(const std::string& address)>
+      signer = {};
+
+  // Identify, Verify: pass the signed replies to `take`, whose error ends the call. All that can be
+  // checked is checked before a signed request is recorded: kInvalidArgument for conditions of a
+  // verification, for `all` together with a mean or with several galleries, and for a missing or
+  // wrong row; errors of CheckConditions, Gallery::Open, OpenBuckets, ReadRequest, GallerySigner,
+  // MakeAuditKey and `room`. Then come errors of RememberRequest, Server and `take`.
+  absl::StatusOr<Answered> Identify(MatchRequest request, const TakeReply& take,
+                                    const Monitor& monitor = {}) const;
+  absl::StatusOr<Answered> Verify(MatchRequest request, const TakeReply& take,
+                                  const Monitor& monitor = {}) const;
+  // IdentifyTogether: Identify for several probes of one gallery, which is read once. Returns one
+  // result for each request, in order; a failed one does not affect the others.
+  absl::StatusOr<std::vector<absl::StatusOr<SignedReply>>> IdentifyTogether(
+      const std::string& gallery, std::vector<MatchRequest> requests) const;
+
+  // Accept: all of Identify or Verify before the matching. Answer: the rest, again and again if
+  // the gallery changes before a reply is opened.
+  absl::StatusOr<AcceptedMatch> Accept(MatchRequest request) const;
+  absl::StatusOr<Answered> Answer(const AcceptedMatch& accepted, const TakeReply& take,
+                                  const Monitor& monitor = {}) const;
+
+  // Enrol: Server::Enrol, or EnrolInShards. A repeated request with a known idempotency key returns
+  // the stored answer and changes nothing. Otherwise a signed request is recorded first; in
+  // buckets, each bucket recognises the files instead. Equips the gallery (EquipGallery): an error
+  // of that says that the enrolment succeeded. Errors of ReadRequest, RememberRequest and `begin`.
+  absl::StatusOr<EnrolResult> Enrol(EnrolRequest request, const Monitor& monitor = {}) const;
+  // Pending, AskRenewal: requests that only the key owner `audience` may read and answer. Errors of
+  // PendingUpTo and heft::AskRenewal.
+  absl::StatusOr<std::vector<uint8_t>> Pending(const std::string& gallery,
+                                               const PendingLimit& limit = kAllPending,
+                                               const Signing& how = {}) const;
+  absl::StatusOr<std::vector<uint8_t>> AskRenewal(const std::string& gallery,
+                                                  const RenewalOptions& options = {},
+                                                  const Signing& how = {},
+                                                  const Monitor& monitor = {}) const;
+  // Activate, Renew: apply the key owner's answers (Server::Admit, heft::Renew).
+  // kFailedPrecondition without a trust file.
+  absl::StatusOr<AdmitResult> Activate(const std::string& gallery,
+                                       std::span<const uint8_t> admission, std::string_view what,
+                                       const Monitor& monitor = {}) const;
+  absl::StatusOr<RenewResult> Renew(const std::string& gallery, std::span<const uint8_t> answer,
+                                    std::string_view what) const;
+  // Remove: heft::Remove under the desk's trust file.
+  absl::StatusOr<RemoveResult> Remove(const std::string& gallery,
+                                      const std::vector<std::string>& identities,
+                                      std::vector<uint8_t> authorisation = {}) const;
+  // Create, CreateInBuckets: CreateGallery, CreateShards and EquipGallery.
+  absl::StatusOr<GalleryId> Create(const std::string& gallery, const Retained& retained = {}) const;
+  absl::StatusOr<ShardList> CreateInBuckets(const std::string& gallery, uint32_t buckets,
+                                            const Retained& retained = {}) const;
+
+ private:
+  struct HEFT_HIDDEN Work;
+  HEFT_HIDDEN absl::StatusOr<Gallery> Open(const std::string& address) const;
+  HEFT_HIDDEN absl::StatusOr<std::shared_ptr<const SigningKey>> Signer(
+      const std::string& address) const;
+  HEFT_HIDDEN absl::StatusOr<std::vector<uint8_t>> ForKeyOwner(const Gallery& gallery,
+                                                               const std::string& address,
+                                                               std::vector<uint8_t> request,
+                                                               const Signing& how) const;
+};
+
+}  // namespace heft
+
+#endif  // HEFT_DESK_H_
