@@ -164,6 +164,18 @@ void AddIfAny(std::string_view name, const Bytes& bytes, Described* said) {
 
 }  // namespace
 
+std::string TemplateStateName(TemplateState state) {
+  switch (state) {
+    case TemplateState::kActive:
+      return "active";
+    case TemplateState::kExpired:
+      return "expired";
+    case TemplateState::kPending:
+      break;
+  }
+  return "pending";
+}
+
 Json ListedJson(const ListedTemplate& listed) {
   const Json identity = {{"identity", listed.identity}, {"state", TemplateStateName(listed.state)}};
   if (listed.state == TemplateState::kPending) return identity;

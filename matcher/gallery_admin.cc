@@ -153,18 +153,6 @@ ListedTemplate ListedAt(uint64_t position, const Resident& r) {
 
 }  // namespace
 
-std::string TemplateStateName(TemplateState state) {
-  switch (state) {
-    case TemplateState::kActive:
-      return "active";
-    case TemplateState::kExpired:
-      return "expired";
-    case TemplateState::kPending:
-      break;
-  }
-  return "pending";
-}
-
 absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery, const std::string& given) {
   HEFT_ASSIGN_OR_RETURN(const std::string identity, NormalIdentity(given));
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
