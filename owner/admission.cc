@@ -234,9 +234,9 @@ absl::Status KeyOwner::Impl::RecordState(const AdmissionRequest& request,
 
 absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_view what,
                                                  const AdmissionPolicy& policy,
-                                                 std::span<const ReplyFile> parts) const {
+                                                 const GivenParts& parts) const {
   HEFT_ASSIGN_OR_RETURN(const AskedAdmission asked, CheckAdmission(bytes, what, policy));
-  HEFT_ASSIGN_OR_RETURN(const auto opener, OpenerFor(asked.subject, parts));
+  HEFT_ASSIGN_OR_RETURN(const auto opener, OpenerOf(asked.subject, parts));
   const AdmissionRequest& request = asked.request;
   Admission admission;
   admission.binding = request.binding;
@@ -297,7 +297,13 @@ absl::StatusOr<AdmissionInquiry> KeyOwner::ReadInquiry(std::span<const uint8_t> 
 absl::StatusOr<Admissions> KeyOwner::Admit(std::span<const uint8_t> request, std::string_view what,
                                            const AdmissionPolicy& policy,
                                            std::span<const ReplyFile> parts) const {
-  return impl_->Admit(request, what, policy, parts);
+  return impl_->Admit(request, what, policy, {parts, nullptr});
+}
+
+absl::StatusOr<Admissions> KeyOwner::Admit(std::span<const uint8_t> request, std::string_view what,
+                                           const AdmissionPolicy& policy,
+                                           const PartSource& source) const {
+  return impl_->Admit(request, what, policy, {{}, &source});
 }
 
 }  // namespace heft

@@ -228,7 +228,11 @@ void KeyOwner::Impl::Blur(uint32_t modalities, Candidate* candidate) const {
 absl::StatusOr<Decision> KeyOwner::Impl::Decide(const Replies& replies, const DecisionRule& rule,
                                                 const std::optional<Flooding>& flooding) const {
   HEFT_ASSIGN_OR_RETURN(Question question, Ask(replies, {/*decision=*/true, 1}, rule));
-  HEFT_ASSIGN_OR_RETURN(const auto opener, OpenerFor(question.subject, replies.parts));
+  if (replies.source != nullptr) {
+    HEFT_RETURN_IF_ERROR(journal_->CheckUnopened(question.subject.files));
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto opener,
+                        OpenerOf(question.subject, {replies.parts, replies.source}));
   const ChosenThreshold threshold = question.threshold;
   const uint32_t modalities = question.modalities;
   Opening opening;

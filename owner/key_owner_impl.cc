@@ -287,7 +287,11 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(const Replies& replies,
                                                   const std::optional<Flooding>& flooding,
                                                   const Purpose& purpose) const {
   HEFT_ASSIGN_OR_RETURN(Question question, Ask(replies, purpose, {}));
-  HEFT_ASSIGN_OR_RETURN(const auto opener, OpenerFor(question.subject, replies.parts));
+  if (replies.source != nullptr) {
+    HEFT_RETURN_IF_ERROR(journal_->CheckUnopened(question.subject.files));
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto opener,
+                        OpenerOf(question.subject, {replies.parts, replies.source}));
   Opening opening;
   return OpenRead(std::move(question), *opener, flooding, &opening);
 }

@@ -105,9 +105,13 @@ class KeyOwner::Impl {
 
   absl::StatusOr<std::vector<uint8_t>> Encrypt(const EncodableRows& rows,
                                                std::span<const std::string> labels) const;
+  // GivenParts: partial openings of other owners, or who gets them.
+  struct GivenParts {
+    std::span<const ReplyFile> files;
+    const PartSource* source = nullptr;
+  };
   absl::StatusOr<Admissions> Admit(ByteSpan request, std::string_view what,
-                                   const AdmissionPolicy& policy,
-                                   std::span<const ReplyFile> parts) const;
+                                   const AdmissionPolicy& policy, const GivenParts& parts) const;
   absl::StatusOr<AdmissionInquiry> ReadInquiry(ByteSpan request, std::string_view what) const;
   absl::StatusOr<RenewedBlocks> Renew(ByteSpan request, std::string_view what) const;
   // Purpose: which results of a reply are published.
@@ -172,6 +176,9 @@ class KeyOwner::Impl {
   // of this ceremony and this subject. kFailedPrecondition, kDataLoss, kInvalidArgument.
   absl::StatusOr<std::unique_ptr<Opener>> OpenerFor(const PartSubject& subject,
                                                     std::span<const ReplyFile> parts) const;
+  // OpenerOf: the same; a source is asked until its parts are taken.
+  absl::StatusOr<std::unique_ptr<Opener>> OpenerOf(const PartSubject& subject,
+                                                   const GivenParts& parts) const;
   absl::StatusOr<PartFile> ReadPart(const PartSubject& subject, const ReplyFile& file) const;
   // SignPart: makes the file of this owner's openings.
   absl::StatusOr<std::vector<uint8_t>> SignPart(PartSubject subject, const OwnerSet& set,

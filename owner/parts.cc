@@ -255,6 +255,20 @@ absl::StatusOr<std::unique_ptr<Opener>> KeyOwner::Impl::OpenerFor(
   return opener;
 }
 
+absl::StatusOr<std::unique_ptr<Opener>> KeyOwner::Impl::OpenerOf(const PartSubject& subject,
+                                                                 const GivenParts& parts) const {
+  if (parts.source == nullptr) return OpenerFor(subject, parts.files);
+  absl::Status refused;
+  while (true) {
+    HEFT_ASSIGN_OR_RETURN(const std::vector<OwnerPart> given, (*parts.source)(refused));
+    std::vector<ReplyFile> files;
+    for (const OwnerPart& part : given) files.push_back({part.bytes, part.what});
+    auto opener = OpenerFor(subject, files);
+    if (opener.ok()) return opener;
+    refused = opener.status();
+  }
+}
+
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::OpenPart(
     const Replies& replies, const OwnerSet& owners, const DecisionRule& rule,
     const std::optional<Flooding>& flooding) const {

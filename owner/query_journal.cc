@@ -429,6 +429,18 @@ absl::Status QueryJournal::CheckInUse(std::span<const SignedJournalHead> heads) 
   });
 }
 
+absl::Status QueryJournal::CheckUnopened(std::span<const Digest> replies) {
+  return Update([&]() -> absl::Status {
+    for (const Digest& reply : replies) {
+      Entry entry;
+      entry.act = Entry::Act::kPart;
+      entry.reply = ReplyTagOf(reply);
+      HEFT_RETURN_IF_ERROR(ledger_.Check(entry, {}));
+    }
+    return absl::OkStatus();
+  });
+}
+
 absl::StatusOr<QueryJournal::Status> QueryJournal::Read() {
   Status out;
   HEFT_RETURN_IF_ERROR(Update([&] {

@@ -105,6 +105,9 @@ class QueryJournal {
   // CheckInUse: kFailedPrecondition for a revoked key, and if this journal is behind one of `heads`
   // or has another entry in its place.
   absl::Status CheckInUse(std::span<const SignedJournalHead> heads = {});
+  // CheckUnopened: kFailedPrecondition where one of these replies was opened before; and
+  // CheckInUse's. Charge checks it again.
+  absl::Status CheckUnopened(std::span<const Digest> replies);
 
   // SignHeads: from here on the journal's head is written to HeadFile, signed by `sign`, after each
   // change. Head: the newest; nothing in memory. HeadFile: journal.head beside the journal.

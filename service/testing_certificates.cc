@@ -200,7 +200,7 @@ TokenRules TokenIssuer::Rules() const {
   rules.audience = "heft-test";
   rules.keys = impl_->jwks;
   for (const ServiceRole role : kServiceRoles) {
-    if (role != ServiceRole::kMachine) rules.roles.insert(std::string(ServiceRoleName(role)));
+    if (!IsDaemon(role)) rules.roles.insert(std::string(ServiceRoleName(role)));
   }
   return rules;
 }

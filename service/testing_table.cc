@@ -51,8 +51,8 @@ int Wanted(const Route& route, ServiceRole role, Credential credential) {
     case Credential::kCertificate:
       return may ? kReached : 403;
     case Credential::kToken:
-      // A token cannot grant the role of a machine.
-      return role == ServiceRole::kMachine ? 401 : may ? kReached : 403;
+      // A token cannot grant the role of a daemon.
+      return IsDaemon(role) ? 401 : may ? kReached : 403;
     case Credential::kNoNonce:
       return !may ? 403 : route.signed_request ? 400 : kReached;
     case Credential::kStale:

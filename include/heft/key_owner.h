@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -127,6 +128,18 @@ struct ReplyFile {
   std::string_view what = "reply";
 };
 
+// OwnerPart: another owner's signed partial opening, and its name in errors.
+struct OwnerPart {
+  std::string what;
+  std::vector<uint8_t> bytes;
+};
+// PartSource: gets the partial openings of all other owners of one set, for a question that has
+// passed the combining owner's own checks and is not yet charged. `refused`: OK at the first call;
+// later, why those of the call before are not taken: get them of others. Its error ends the
+// opening.
+using PartSource =
+    std::function<absl::StatusOr<std::vector<OwnerPart>>(const absl::Status& refused)>;
+
 // Replies: the answer to one question: one reply, or those of the buckets of a gallery
 // (heft/shards.h), in any order. Views.
 struct Replies {
@@ -134,6 +147,7 @@ struct Replies {
   const ShardList* shards = nullptr;  // of a gallery in buckets
   // Of a shared key: the partial openings of all other owners of one set (KeyOwner::OpenPart).
   std::span<const ReplyFile> parts = {};
+  const PartSource* source = nullptr;  // instead of `parts`
 };
 
 // OwnerSet: owners of a shared key who open together, by their numbers from 1, ascending.
@@ -445,6 +459,8 @@ class HEFT_EXPORT KeyOwner {
   absl::StatusOr<Admissions> Admit(std::span<const uint8_t> request, std::string_view what,
                                    const AdmissionPolicy& policy = {},
                                    std::span<const ReplyFile> parts = {}) const;
+  absl::StatusOr<Admissions> Admit(std::span<const uint8_t> request, std::string_view what,
+                                   const AdmissionPolicy& policy, const PartSource& source) const;
 
   // The pending enrolments in Server::Pending's bytes. Opens nothing, signs nothing. Errors as
   // Admit's.

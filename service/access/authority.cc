@@ -38,7 +38,8 @@ const std::map<ServiceRole, std::set<Scope>>& TheTable() {
        {Scope::kReadGallery, Scope::kReadAdmissions, Scope::kReadAudit, Scope::kReadMetrics}},
       {ServiceRole::kRelyingParty,
        {Scope::kReadModel, Scope::kIdentify, Scope::kVerify, Scope::kDecide}},
-      {ServiceRole::kMachine, {Scope::kReadModel, Scope::kExchange, Scope::kDecide}}};
+      {ServiceRole::kMachine, {Scope::kReadModel, Scope::kExchange, Scope::kDecide}},
+      {ServiceRole::kFellow, {Scope::kOpenParts}}};
   return table;
 }
 
@@ -93,8 +94,9 @@ absl::Status CheckTokens(const std::optional<TokenRules>& tokens) {
   if (!tokens) return absl::OkStatus();
   for (const std::string& role : tokens->roles) {
     HEFT_ASSIGN_OR_RETURN(const ServiceRole parsed, ParseServiceRole(role));
-    if (parsed == ServiceRole::kMachine) {
-      return absl::InvalidArgumentError("a token cannot grant \"machine\": use a certificate");
+    if (IsDaemon(parsed)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a token cannot grant \"", role, "\": use a certificate"));
     }
   }
   return tokens->issuer.empty() || tokens->audience.empty()
@@ -116,9 +118,11 @@ absl::Status CheckApiKeys(const std::vector<ApiKeyRule>& keys) {
       return absl::InvalidArgumentError(
           absl::StrCat("the API key \"", rule.name, "\" needs a name, a SHA-256 and roles"));
     }
-    if (rule.roles.contains(ServiceRole::kMachine)) {
+    for (const ServiceRole role : rule.roles) {
+      if (!IsDaemon(role)) continue;
       return absl::InvalidArgumentError(
-          absl::StrCat("the API key \"", rule.name, "\" has the role machine: use a certificate"));
+          absl::StrCat("the API key \"", rule.name, "\" has the role ",
+                       std::string(ServiceRoleName(role)), ": use a certificate"));
     }
     if (!names.insert(rule.name).second || !digests.insert(rule.sha256).second) {
       return absl::InvalidArgumentError(

@@ -23,6 +23,8 @@ std::string_view ServiceRoleName(ServiceRole role) {
       return "relying-party";
     case ServiceRole::kMachine:
       return "machine";
+    case ServiceRole::kFellow:
+      return "fellow";
   }
   return "";
 }
@@ -67,6 +69,8 @@ std::string_view ScopeName(Scope scope) {
       return "exchange";
     case Scope::kDecide:
       return "decisions:ask";
+    case Scope::kOpenParts:
+      return "parts:open";
     case Scope::kReadAudit:
       return "audit:read";
     case Scope::kReadMetrics:

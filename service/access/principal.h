@@ -20,12 +20,18 @@ enum class ServiceRole : uint8_t {
   kAuditor,       // reads the audit trail, receipts and budgets, changes nothing
   kRelyingParty,  // asks for decisions
   kMachine,       // matcher or decider
+  kFellow,        // a decider with another share of the same key
 };
 // All of them, for tables and tests. Names: "client", "registrar", "operator", "auditor",
-// "relying-party", "machine". ParseServiceRole: kInvalidArgument names them.
+// "relying-party", "machine", "fellow". ParseServiceRole: kInvalidArgument names them.
 inline constexpr ServiceRole kServiceRoles[] = {ServiceRole::kClient,       ServiceRole::kRegistrar,
                                                 ServiceRole::kOperator,     ServiceRole::kAuditor,
-                                                ServiceRole::kRelyingParty, ServiceRole::kMachine};
+                                                ServiceRole::kRelyingParty, ServiceRole::kMachine,
+                                                ServiceRole::kFellow};
+// IsDaemon: a role that only a certificate gives, never a token or an API key.
+constexpr bool IsDaemon(ServiceRole role) {
+  return role == ServiceRole::kMachine || role == ServiceRole::kFellow;
+}
 std::string_view ServiceRoleName(ServiceRole role);
 absl::StatusOr<ServiceRole> ParseServiceRole(std::string_view name);
 
@@ -46,6 +52,7 @@ enum class Scope : uint8_t {
   kAdmit,           // a person's verdicts on enrolments
   kExchange,        // the other daemon: admission and renewal files
   kDecide,          // signed replies are decided
+  kOpenParts,       // partial openings with this decider's share of the key
   kReadAudit,       // audit trail, receipts, budgets
   kReadMetrics,     // Prometheus
 };
@@ -53,7 +60,8 @@ inline constexpr Scope kScopes[] = {
     Scope::kPublic,        Scope::kReadModel,   Scope::kEnrol,          Scope::kIdentify,
     Scope::kVerify,        Scope::kReadPersons, Scope::kRemove,         Scope::kReadGallery,
     Scope::kManageGallery, Scope::kManageKeys,  Scope::kReadAdmissions, Scope::kAdmit,
-    Scope::kExchange,      Scope::kDecide,      Scope::kReadAudit,      Scope::kReadMetrics};
+    Scope::kExchange,      Scope::kDecide,      Scope::kOpenParts,      Scope::kReadAudit,
+    Scope::kReadMetrics};
 // "public", "model:read", "persons:enrol", ... as tokens spell them.
 std::string_view ScopeName(Scope scope);
 

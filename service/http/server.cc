@@ -103,6 +103,7 @@ class BeastServer : public HttpServer {
     }
     if (started_) common_->registry.WaitUntilEmpty(seconds(1));
     common_->workers.Stop();
+    common_->fellows.Stop();
     common_->side.Stop();
     for (auto& loop : loops_) loop->Stop();
     listener_.reset();
@@ -258,7 +259,8 @@ Common::Common(ServerLimits l, Router r, Gate g, Observer o, std::shared_ptr<Tls
       observer(std::move(o)),
       tls(std::move(t)),
       workers(limits.workers, limits.queued),
-      side(2, std::numeric_limits<size_t>::max() / 2) {
+      side(2, std::numeric_limits<size_t>::max() / 2),
+      fellows(2, limits.queued) {
   budget->memory_body = limits.memory_body;
   budget->most_memory = 64 * limits.memory_body;
   budget->most_spooled = limits.spooled_bytes;

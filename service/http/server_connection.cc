@@ -220,15 +220,15 @@ std::optional<HttpResponse> Connection::Admit(const RequestHead& head) {
     return error->retry_after > 0 ? Retry(std::move(response), error->retry_after)
                                   : std::move(response);
   }
-  // The other daemon's id for its request, so that both logs use one id. No other caller can choose
+  // Another daemon's id for its request, so that both logs use one id. No other caller can choose
   // the id under which it is logged.
   const std::string given = request.Header("x-request-id");
-  if (request.who.Has(Scope::kExchange) && IsRequestId(given)) request.id = given;
+  const bool daemon = request.who.Has(Scope::kExchange) || request.who.Has(Scope::kOpenParts);
+  if (daemon && IsRequestId(given)) request.id = given;
   exchange_->patience = common_->limits.deadline;
   const uint64_t most = exchange_->patience.count();
   if (wanted > 0) exchange_->patience = std::chrono::milliseconds(std::min(wanted, most));
-  const bool light = route.scope == Scope::kPublic || route.scope == Scope::kReadMetrics;
-  if (!light && common_->workers.Full()) return Overloaded();
+  if (common_->LaneOf(route.scope).Full()) return Overloaded();
   return std::nullopt;
 }
 
@@ -327,11 +327,9 @@ void Connection::BodyDone() {
   exchange->request_bytes = reader_->body_bytes();
   exchange->queued = steady_clock::now();
   exchange->request.deadline = exchange->queued + exchange->patience;
-  const Scope scope = exchange->route->scope;
-  const bool light = scope == Scope::kPublic || scope == Scope::kReadMetrics;
   Enter(Phase::kWorking);
   const auto self = shared_from_this();
-  Lane& lane = light ? common_->side : common_->workers;
+  Lane& lane = common_->LaneOf(exchange->route->scope);
   if (!lane.Post([self, exchange] { self->Work(exchange, true); })) Refuse(Overloaded());
 }
 

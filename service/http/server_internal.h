@@ -83,6 +83,15 @@ struct Common {
   // For refusals, and for routes that must answer under load: liveness, metrics. The number of
   // connections bounds it.
   Lane side;
+  // For partial openings. Two deciders whose workers all wait for each other would wait in vain.
+  Lane fellows;
+  static bool IsLight(Scope scope) {
+    return scope == Scope::kPublic || scope == Scope::kReadMetrics;
+  }
+  Lane& LaneOf(Scope scope) {
+    if (IsLight(scope)) return side;
+    return scope == Scope::kOpenParts ? fellows : workers;
+  }
 };
 
 // Loop: one thread and its connections.

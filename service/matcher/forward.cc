@@ -2,7 +2,6 @@
 #include "service/matcher/forward.h"
 
 #include <algorithm>
-#include <map>
 #include <thread>
 #include <utility>
 
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "service/access/jwt.h"
+#include "service/http/errors.h"
 #include "service/json.h"
 
 namespace heft::service {
@@ -27,28 +27,6 @@ milliseconds TimeLeft(const Forwarded& of) {
   return std::chrono::duration_cast<milliseconds>(of.deadline - Clock::now());
 }
 
-// TextOf: a string member of an error's body, or empty.
-std::string FieldOf(const HttpResponse& response, const char* name) {
-  const auto json = Json::parse(response.body, nullptr, /*allow_exceptions=*/false);
-  const bool is = json.is_object() && json.contains(name) && json[name].is_string();
-  return is ? json[name].get<std::string>() : std::string();
-}
-
-// Spent: whether a budget is spent. If the decider is overloaded, its answer has Retry-After; for a
-// budget it has none.
-bool Spent(const HttpResponse& response) {
-  return response.status == 429 &&
-         std::none_of(response.headers.begin(), response.headers.end(), [](const auto& header) {
-           return absl::EqualsIgnoreCase(header.first, "Retry-After");
-         });
-}
-
-// Replayed: a connection broke, and HttpClient sent the message again with the same nonce, which
-// the decider had already seen: its answer is lost.
-bool Replayed(const HttpResponse& response) {
-  return response.status == 401 && FieldOf(response, "code") == "REPLAYED";
-}
-
 // NoAnswer: the decider may not have seen the request, or its answer was lost.
 bool NoAnswer(const absl::StatusOr<HttpResponse>& response) {
   if (!response.ok()) {
@@ -56,7 +34,7 @@ bool NoAnswer(const absl::StatusOr<HttpResponse>& response) {
            absl::IsDataLoss(response.status());
   }
   return response->status == 502 || response->status == 503 || response->status == 504 ||
-         Replayed(*response);
+         IsReplayed(*response);
 }
 
 // TookTooLong: whether the deadline passed, noticed by either side.
@@ -120,7 +98,7 @@ absl::StatusOr<HttpResponse> HttpDecider::Try(Way* way, const ClientRequest& req
   if (TookTooLong(response) && request.deadline < way->attempt - kNearly) {
     way->circuit.Abandon();
   } else {
-    way->circuit.Leave(!NoAnswer(response) || (response.ok() && Replayed(*response)));
+    way->circuit.Leave(!NoAnswer(response) || (response.ok() && IsReplayed(*response)));
   }
   return response;
 }
@@ -156,36 +134,13 @@ absl::StatusOr<HttpResponse> HttpDecider::Post(Way* way, const std::string& path
   return response;
 }
 
-absl::Status StatusOfError(const HttpResponse& response, const std::string& what) {
-  static const auto* const codes = new std::map<std::string, absl::StatusCode>([] {
-    std::map<std::string, absl::StatusCode> all;
-    for (int code = 1; code <= 16; ++code) {
-      const auto value = static_cast<absl::StatusCode>(code);
-      all[absl::StatusCodeToString(value)] = value;
-    }
-    return all;
-  }());
-  const std::string said = FieldOf(response, "message"), code = FieldOf(response, "code");
-  const std::string message =
-      absl::StrCat(what, ": ", said.empty() ? absl::StrCat("HTTP ", response.status) : said);
-  if (Replayed(response)) return absl::UnavailableError(message);
-  // The decider's refusal of this matcher does not concern the matcher's client.
-  if (response.status == 401 || response.status == 403) return absl::InternalError(message);
-  if (const auto it = codes->find(code); it != codes->end()) return {it->second, message};
-  if (response.status == 429) return absl::ResourceExhaustedError(message);
-  if (response.status == 504) return absl::DeadlineExceededError(message);
-  if (response.status >= 502) return absl::UnavailableError(message);
-  if (response.status >= 500) return absl::InternalError(message);
-  return absl::FailedPreconditionError(message);
-}
-
 absl::StatusOr<SignedDecision> HttpDecider::Decide(std::span<const uint8_t> signed_reply,
                                                    const Forwarded& of) {
   HEFT_ASSIGN_OR_RETURN(const HttpResponse response,
                         Post(&decisions_, "/v1/decisions", signed_reply, of));
   if (response.status != 200) {
     absl::Status error = StatusOfError(response, "decider");
-    if (Spent(response)) error.SetPayload(kSpent, absl::Cord());
+    if (IsSpent(response)) error.SetPayload(kSpent, absl::Cord());
     return error;
   }
   SignedDecision out;

@@ -95,10 +95,6 @@ class HttpDecider : public Decider {
   Way decisions_, errands_;
 };
 
-// StatusOfError: a service's error response as a status: by its code, else by its HTTP status.
-// `what` names the service.
-absl::Status StatusOfError(const HttpResponse& response, const std::string& what);
-
 }  // namespace heft::service
 
 #endif  // HEFT_SERVICE_MATCHER_FORWARD_H_

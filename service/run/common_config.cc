@@ -78,8 +78,10 @@ ApiKeyRule ReadApiKey(const ConfigTable& table) {
     table.Wrong("sha256", "is the SHA-256 of the key: 64 hexadecimal digits");
   }
   rule.roles = ReadRoles(table);
-  if (rule.roles.contains(ServiceRole::kMachine)) {
-    table.Wrong("roles", "has \"machine\": machines have certificates, not API keys");
+  for (const ServiceRole role : rule.roles) {
+    if (!IsDaemon(role)) continue;
+    table.Wrong("roles", absl::StrCat("has \"", std::string(ServiceRoleName(role)),
+                                      "\": machines have certificates, not API keys"));
   }
   if (rule.roles.empty()) table.Wrong("roles", "is empty: give some");
   return rule;
@@ -97,8 +99,9 @@ TokenRules ReadTokens(const ConfigTable& table) {
     const auto role = ParseServiceRole(name);
     if (!role.ok()) {
       table.Wrong("roles", "has " + Message(role.status()));
-    } else if (*role == ServiceRole::kMachine) {
-      table.Wrong("roles", "has \"machine\": machines have certificates, not tokens");
+    } else if (IsDaemon(*role)) {
+      table.Wrong("roles",
+                  absl::StrCat("has \"", name, "\": machines have certificates, not tokens"));
     } else {
       rules.roles.insert(name);
     }
