@@ -36,7 +36,7 @@ void ForPairs(double most, const Each& each) {
 }
 
 // HalfWindow: around a pair's sigma, what no factor is drawn from. It covers every proof of
-// profiles `thin`, `compact` and `flooded`: R is 8 at least, and tolerance times length over
+// profiles `standard`, `compact` and `flooded`: R is 8 at least, and tolerance times length over
 // R 3.3e-4 at most (a template of 1,024 dimensions).
 double HalfWindow(const Pair& pair) {
   constexpr double kRange = 8, kTolerated = 3.3e-4;

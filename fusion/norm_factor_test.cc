@@ -14,7 +14,7 @@
 namespace heft {
 namespace {
 
-// R of profile `thin`, and the squared norms of probes and templates that are accepted there.
+// R of profile `standard`, and the squared norms of probes and templates that are accepted there.
 constexpr double kRange = 8, kLongestProbe = 0.45 * kRange, kLongestTemplate = 1.69;
 constexpr double kGoal = 1e-4;
 

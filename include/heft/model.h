@@ -46,7 +46,7 @@ struct HEFT_EXPORT Model {
   // Approximates 1 / sqrt(|z|^2): one polynomial of degree 2 or 3 on its interval.
   Approximation approximation;
   // Encryption parameters: "standard" or "flooded".
-  std::string profile = "compact";
+  std::string profile = "standard";
   // The mean product of z of two samples of one person over the mean |z|^2, in (0, 1]: the share of
   // a template that is due to the person and not to the sample (intraclass correlation). It
   // determines the length of the mean of several samples. Without it, several samples cannot be
