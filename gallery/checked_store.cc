@@ -342,6 +342,11 @@ void DamageLog::Note(Damage damage) {
   known_[{damage.table, std::move(damage.key)}] = damage.intact;
 }
 
+void DamageLog::Forget(const Damage& damage) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  known_.erase({damage.table, damage.key});
+}
+
 std::vector<Damage> DamageLog::All() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<Damage> all;
@@ -370,6 +375,22 @@ absl::StatusOr<std::vector<Damage>> FindDamage(const StoreReader& reader,
     HEFT_RETURN_IF_ERROR(TableCheck(reader, table, numbers).Run(&out));
   }
   return out;
+}
+
+absl::StatusOr<std::optional<Damage>> DamageAt(const StoreReader& reader, Table table,
+                                               const StoreKey& key) {
+  std::optional<Damage> none;
+  if (!IsChecked(table)) return none;
+  size_t there = 0, intact = 0;
+  std::vector<StoreKey> keys = {key};
+  if (IsStoredTwice(table)) keys.push_back(Copied(key));
+  for (const StoreKey& at : keys) {
+    HEFT_ASSIGN_OR_RETURN(const auto value, reader.Get(table, at));
+    there += value ? 1 : 0;
+    intact += value && PayloadOf(table, at, *value) ? 1 : 0;
+  }
+  if (there == 0 || intact == keys.size()) return none;
+  return std::optional<Damage>(Damage{table, key, intact > 0});
 }
 
 absl::StatusOr<std::optional<ByteSpan>> CheckedReader::Get(Table table, ByteSpan key) const {

@@ -38,6 +38,7 @@ std::string Describe(const Damage& damage);
 class DamageLog {
  public:
   void Note(Damage damage);
+  void Forget(const Damage& damage);
   std::vector<Damage> All() const;
 
  private:
@@ -52,6 +53,10 @@ bool IsStoredTwice(Table table);
 // galleries that the catalogue lists. `reader` is the store's own.
 absl::StatusOr<std::vector<Damage>> FindDamage(const StoreReader& reader,
                                                std::optional<uint32_t> gallery);
+
+// DamageAt: the damage of one record now; nothing if it is intact or was deleted.
+absl::StatusOr<std::optional<Damage>> DamageAt(const StoreReader& reader, Table table,
+                                               const StoreKey& key);
 
 // CheckCatalogue: kDataLoss, naming the entry, if an entry of the catalogue is damaged and has no
 // intact copy: a gallery of the store has lost its name.

@@ -31,15 +31,15 @@
 namespace heft {
 
 // DamagedBlocks: blocks that this object, or an earlier generation of it, found damaged and does
-// not match. Each with the reason and the remedy.
+// not match, unless they were repaired since. Each with the reason and the remedy.
 struct DamagedBlock {
   size_t block = 0;
   std::string why;
 };
 HEFT_EXPORT std::vector<DamagedBlock> DamagedBlocks(const Gallery& gallery);
 
-// DamagedRecords: all other records that this process has found damaged in the gallery: what each
-// is, and the way out. VerifyGallery looks at all.
+// DamagedRecords: all other records that this process has found damaged in the gallery and that
+// still are: what each is, and the way out. VerifyGallery looks at all.
 HEFT_EXPORT std::vector<std::string> DamagedRecords(const Gallery& gallery);
 
 // Retained: how long, and up to how many bytes, templates stay in the journal after they have

@@ -111,11 +111,7 @@ absl::StatusOr<SignedReply> Identify(MatcherState* state, const Probe& probe) {
   batch.request = {probe.samples.files, probe.options};
   batch.deadline = probe.deadline;
   HEFT_ASSIGN_OR_RETURN(const Matched matched, state->batcher.Identify(std::move(batch)));
-  const auto damaged = DamagedBlocks(*matched.gallery);
-  state->metrics->Set("heft_damaged_blocks", {{"gallery", probe.gallery}},
-                      static_cast<double>(damaged.size()));
-  state->metrics->Set("heft_damaged_records", {{"gallery", probe.gallery}},
-                      static_cast<double>(DamagedRecords(*matched.gallery).size()));
+  ShowDamage(probe.gallery, *matched.gallery, state->metrics);
   return Sign(*state, probe, *matched.gallery, matched.reply);
 }
 
