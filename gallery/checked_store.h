@@ -28,7 +28,7 @@ namespace heft {
 struct Damage {
   Table table = Table::kCatalog;
   StoreKey key;         // as it is found, without the mark of a copy
-  bool intact = false;  // the other copy is intact, and is used
+  bool intact = false;  // the other copy is used, or the record is one of another gallery
   bool operator==(const Damage&) const = default;
 };
 // Describe: names it, with the consequence and the way out, in one sentence.
@@ -67,7 +67,8 @@ class CheckedReader : public StoreReader {
   CheckedReader(std::unique_ptr<StoreReader> reader, std::shared_ptr<DamageLog> log)
       : reader_(std::move(reader)), log_(std::move(log)) {}
 
-  // Get: kDataLoss for a damaged record without an intact copy.
+  // Get: kDataLoss for a damaged record without an intact copy. Nothing for a record of another
+  // gallery whose number has one flipped bit.
   absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const override;
   // Scan: leaves out damaged records without an intact copy.
   absl::Status Scan(Table table, ByteSpan from,
