@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gallery::Impl: the damage that a process has met, looked at again: what was repaired, restored or
-// removed since is no longer listed.
+// Gallery::Impl: the damage that a process has met. It is checked again whenever it is listed, so
+// records that were repaired, restored or removed since are left out.
 #include <algorithm>
 #include <set>
 

@@ -116,7 +116,7 @@ TEST_F(OperationsTest, ADamagedPendingEnrolmentIsRemoved) {
       JsonOf(world_->Get("operator", "/v1/admissions"))["admissions"][0]["entry"];
   const bool damaged = world_->state().galleries.overwrites();  // not in a database
   if (damaged) {
-    // In the middle of what is written: the enrolment is by far the longest value.
+    // In the middle of the written pages: the enrolment is by far the longest value.
     const std::string path = world_->state().galleries.folder() + "/store.blocks";
     const std::vector<uint8_t> bytes = *ReadFile(path, uint64_t{1} << 32);
     size_t end = bytes.size();
