@@ -31,7 +31,7 @@ absl::StatusOr<TiledCiphertexts> GalleryChange::ReadCheckpoint(const Instance& i
 
 void GalleryChange::SetDamaged(size_t block, const std::string& why) {
   damaged_[block] = why;
-  if (before_.cache_ != nullptr) before_.cache_->SetDamaged(block, why);
+  if (block < before_.blocks()) before_.NoteDamaged(block, why);
 }
 
 // By its checksum, which takes a tenth of a millisecond; a fold looks at its hash.

@@ -32,11 +32,10 @@ bool Less(ByteSpan a, ByteSpan b) { return std::ranges::lexicographical_compare(
 // The bytes of a gallery's number, with which all keys but the catalogue's begin.
 constexpr size_t kNumberBytes = 4;
 
-// The checksum of a record covers its table and key too, so a record at a wrong key is damaged. But
-// not the gallery's number, which differs between stores: so a copy of a gallery has equal bytes.
+// The checksum of a record covers its table and key too, with the gallery's number: a record at a
+// wrong key, or of another gallery, is damaged.
 uint64_t ChecksumOf(Table table, ByteSpan key, ByteSpan payload) {
   if (IsStoredTwice(table) && IsCopy(key)) key = key.subspan(1);
-  if (table != Table::kCatalog) key = key.subspan(std::min(key.size(), kNumberBytes));
   ByteWriter writer;
   writer.U8(static_cast<uint8_t>(table));
   writer.U64(FastChecksum(payload));
@@ -55,6 +54,21 @@ std::optional<ByteSpan> PayloadOf(Table table, ByteSpan key, ByteSpan value) {
   return payload;
 }
 
+// IsStray: whether a damaged record is intact but for one bit of its gallery's number: it belongs to
+// another gallery, and this one has no record there.
+bool IsStray(Table table, ByteSpan key, ByteSpan value) {
+  const size_t at = IsStoredTwice(table) && IsCopy(key) ? 1 : 0;
+  if (table == Table::kCatalog || key.size() < at + kNumberBytes) return false;
+  StoreKey of = {key.begin(), key.end()};
+  for (size_t bit = 0; bit < 8 * kNumberBytes; ++bit) {
+    const auto flip = static_cast<uint8_t>(1 << bit % 8);
+    of[at + bit / 8] ^= flip;
+    if (PayloadOf(table, of, value)) return true;
+    of[at + bit / 8] ^= flip;
+  }
+  return false;
+}
+
 std::vector<uint8_t> WithChecksum(Table table, ByteSpan key, ByteSpan payload) {
   const uint64_t sum = ChecksumOf(table, key, payload);
   std::vector<uint8_t> value(payload.size() + kChecksumBytes);
@@ -70,13 +84,16 @@ void NoteIn(const std::shared_ptr<DamageLog>& log, Table table, ByteSpan key, bo
 absl::StatusOr<std::optional<ByteSpan>> GetChecked(const StoreReader& reader, Table table,
                                                    ByteSpan key,
                                                    const std::shared_ptr<DamageLog>& log) {
-  HEFT_ASSIGN_OR_RETURN(const auto value, reader.Get(table, key));
+  HEFT_ASSIGN_OR_RETURN(auto value, reader.Get(table, key));
   if (value) {
     const auto payload = PayloadOf(table, key, *value);
     if (payload) return payload;
-  } else if (!IsStoredTwice(table)) {
-    return std::optional<ByteSpan>();
+    if (IsStray(table, key, *value)) {
+      NoteIn(log, table, key, /*intact=*/true);
+      value.reset();
+    }
   }
+  if (!value && !IsStoredTwice(table)) return std::optional<ByteSpan>();
   if (IsStoredTwice(table)) {
     const StoreKey copy = Copied(key);
     HEFT_ASSIGN_OR_RETURN(const auto second, reader.Get(table, copy));
@@ -151,7 +168,7 @@ class Walk {
       return !over_;
     }
     if (!twice) {
-      NoteIn(log_, table_, key, /*intact=*/false);
+      NoteIn(log_, table_, key, /*intact=*/IsStray(table_, key, value));
       return true;
     }
     *from_copy = Owned(key);
@@ -209,6 +226,7 @@ class TableCheck {
     std::ranges::set_symmetric_difference(intact_, copies_, std::back_inserter(single));
     // One at a wrong key is the second one of another.
     const bool all_intact = IsStoredTwice(table_) && broken_records_ <= single.size();
+    for (const std::string& key : strays_) out->push_back({table_, Owned(AsBytes(key)), true});
     for (const std::string& key : broken_) {
       const bool intact = all_intact || std::ranges::binary_search(single, key);
       out->push_back({table_, Owned(AsBytes(key)), IsStoredTwice(table_) && intact});
@@ -238,7 +256,9 @@ class TableCheck {
           }
           wrong = wrong || (!numbers_.known.empty() && !numbers_.known.contains(number));
         }
-        if (wrong) {
+        if (wrong && IsStray(table_, key, value)) {
+          strays_.emplace(own.begin(), own.end());
+        } else if (wrong) {
           broken_.emplace(own.begin(), own.end());
           ++broken_records_;
         } else if (IsStoredTwice(table_)) {
@@ -253,7 +273,7 @@ class TableCheck {
   const StoreReader& reader_;
   const Table table_;
   const Numbers& numbers_;
-  std::set<std::string> broken_, intact_, copies_;  // keys
+  std::set<std::string> broken_, strays_, intact_, copies_;  // keys
   size_t broken_records_ = 0;
 };
 
@@ -296,7 +316,7 @@ std::string NameOf(Table table, ByteSpan key) {
 }
 
 std::string RemedyOf(const Damage& damage) {
-  if (damage.intact) return "its copy is used; `heft-server gallery compact` writes it again";
+  if (damage.intact) return "nothing is lost; `heft-server gallery compact` mends it";
   switch (damage.table) {
     case Table::kCatalog:
     case Table::kHead:
@@ -342,6 +362,11 @@ void DamageLog::Note(Damage damage) {
   known_[{damage.table, std::move(damage.key)}] = damage.intact;
 }
 
+void DamageLog::Forget(const Damage& damage) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  known_.erase({damage.table, damage.key});
+}
+
 std::vector<Damage> DamageLog::All() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<Damage> all;
@@ -370,6 +395,25 @@ absl::StatusOr<std::vector<Damage>> FindDamage(const StoreReader& reader,
     HEFT_RETURN_IF_ERROR(TableCheck(reader, table, numbers).Run(&out));
   }
   return out;
+}
+
+absl::StatusOr<std::optional<Damage>> DamageAt(const StoreReader& reader, Table table,
+                                               const StoreKey& key) {
+  std::optional<Damage> none;
+  if (!IsChecked(table)) return none;
+  size_t there = 0, intact = 0;
+  std::vector<StoreKey> keys = {key};
+  if (IsStoredTwice(table)) keys.push_back(Copied(key));
+  for (const StoreKey& at : keys) {
+    HEFT_ASSIGN_OR_RETURN(const auto value, reader.Get(table, at));
+    if (value && !PayloadOf(table, at, *value) && IsStray(table, at, *value)) {
+      return std::optional<Damage>(Damage{table, key, true});
+    }
+    there += value ? 1 : 0;
+    intact += value && PayloadOf(table, at, *value) ? 1 : 0;
+  }
+  if (there == 0 || intact == keys.size()) return none;
+  return std::optional<Damage>(Damage{table, key, intact > 0});
 }
 
 absl::StatusOr<std::optional<ByteSpan>> CheckedReader::Get(Table table, ByteSpan key) const {

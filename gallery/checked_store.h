@@ -28,7 +28,7 @@ namespace heft {
 struct Damage {
   Table table = Table::kCatalog;
   StoreKey key;         // as it is found, without the mark of a copy
-  bool intact = false;  // the other copy is intact, and is used
+  bool intact = false;  // the other copy is used, or the record is one of another gallery
   bool operator==(const Damage&) const = default;
 };
 // Describe: names it, with the consequence and the way out, in one sentence.
@@ -38,6 +38,7 @@ std::string Describe(const Damage& damage);
 class DamageLog {
  public:
   void Note(Damage damage);
+  void Forget(const Damage& damage);
   std::vector<Damage> All() const;
 
  private:
@@ -53,6 +54,10 @@ bool IsStoredTwice(Table table);
 absl::StatusOr<std::vector<Damage>> FindDamage(const StoreReader& reader,
                                                std::optional<uint32_t> gallery);
 
+// DamageAt: the damage of one record now; nothing if it is intact or was deleted.
+absl::StatusOr<std::optional<Damage>> DamageAt(const StoreReader& reader, Table table,
+                                               const StoreKey& key);
+
 // CheckCatalogue: kDataLoss, naming the entry, if an entry of the catalogue is damaged and has no
 // intact copy: a gallery of the store has lost its name.
 absl::Status CheckCatalogue(const StoreReader& reader);
@@ -62,7 +67,8 @@ class CheckedReader : public StoreReader {
   CheckedReader(std::unique_ptr<StoreReader> reader, std::shared_ptr<DamageLog> log)
       : reader_(std::move(reader)), log_(std::move(log)) {}
 
-  // Get: kDataLoss for a damaged record without an intact copy.
+  // Get: kDataLoss for a damaged record without an intact copy. Nothing for a record of another
+  // gallery whose number has one flipped bit.
   absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const override;
   // Scan: leaves out damaged records without an intact copy.
   absl::Status Scan(Table table, ByteSpan from,

@@ -141,12 +141,14 @@ absl::StatusOr<std::optional<Restriction>> Gallery::Impl::Intact(
     std::span<const Condition> where) const {
   HEFT_ASSIGN_OR_RETURN(auto restriction, Restricted(time, where));
   std::vector<absl::Status> found(blocks());
+  std::vector<char> looked(blocks(), 0);
   std::vector<std::vector<uint64_t>> lost(blocks());
   const auto find = [&](size_t block) {
     const uint64_t first = block * uint64_t{head_.block_places};
     const uint64_t end = first + head_.block_places;
     if (restriction && !restriction->answering.ContainsAny(first, end)) return;
     auto pinned = Block(instance, block, keys);
+    looked[block] = 1;
     found[block] = pinned.status();
     if (pinned.ok()) lost[block] = std::move(pinned->lost);
   };
@@ -157,6 +159,9 @@ absl::StatusOr<std::optional<Restriction>> Gallery::Impl::Intact(
   ParallelFor(blocks(), [&](size_t block) {
     if (infos_[block].pending == Digest{}) find(block);
   });
+  for (const auto& [block, bad] : cache_->Damaged()) {
+    if (block >= blocks() || (looked[block] && found[block].ok())) cache_->ForgetDamaged(block);
+  }
   size_t damaged = 0;
   for (size_t block = 0; block < blocks(); ++block) {
     if (found[block].ok() && lost[block].empty()) continue;
@@ -167,7 +172,7 @@ absl::StatusOr<std::optional<Restriction>> Gallery::Impl::Intact(
     if (found[block].ok()) continue;
     if (!absl::IsDataLoss(found[block])) return found[block];
     if (++damaged == blocks()) return found[block];
-    cache_->SetDamaged(block, std::string(found[block].message()));
+    NoteDamaged(block, std::string(found[block].message()));
     const uint64_t first = block * uint64_t{head_.block_places};
     for (uint64_t i = first; i < std::min(first + head_.block_places, head_.places); ++i) {
       restriction->answering.Remove(i);

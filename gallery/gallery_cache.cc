@@ -85,12 +85,17 @@ void GalleryCache::SetIntact(const Digest& root) {
   intact_ = root;
 }
 
-void GalleryCache::SetDamaged(size_t block, std::string why) {
+void GalleryCache::SetDamaged(size_t block, BadBlock found) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  damaged_[block] = std::move(why);
+  damaged_[block] = std::move(found);
 }
 
-std::map<size_t, std::string> GalleryCache::Damaged() const {
+void GalleryCache::ForgetDamaged(size_t block) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  damaged_.erase(block);
+}
+
+std::map<size_t, GalleryCache::BadBlock> GalleryCache::Damaged() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return damaged_;
 }

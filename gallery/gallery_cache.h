@@ -67,9 +67,17 @@ class GalleryCache {
   std::shared_ptr<const Roster> FindRoster(const Digest& root) const;
   void SetRoster(const Digest& root, std::shared_ptr<const Roster> roster);
 
-  // Blocks that were found damaged, and why. None is forgotten while the process has the gallery.
-  void SetDamaged(size_t block, std::string why);
-  std::map<size_t, std::string> Damaged() const;
+  // BadBlock: a block that was found damaged, with its checkpoint then. `in_checkpoint`: whether the
+  // checkpoint itself is damaged.
+  struct BadBlock {
+    std::string why;
+    Digest checkpoint{};
+    uint64_t generation = 0;
+    bool in_checkpoint = false;
+  };
+  void SetDamaged(size_t block, BadBlock found);
+  void ForgetDamaged(size_t block);
+  std::map<size_t, BadBlock> Damaged() const;
   // The same of other records (gallery/checked_store.h).
   const std::shared_ptr<DamageLog>& records() const { return records_; }
 
@@ -89,7 +97,7 @@ class GalleryCache {
   Digest roster_root_{};
   std::shared_ptr<const Roster> roster_;
   std::optional<Digest> intact_;
-  std::map<size_t, std::string> damaged_;
+  std::map<size_t, BadBlock> damaged_;
   const std::shared_ptr<DamageLog> records_ = std::make_shared<DamageLog>();
 };
 

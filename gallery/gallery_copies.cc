@@ -24,10 +24,12 @@ namespace fs = std::filesystem;
 
 bool IsSecret(const std::string& name) {
   return name == "server.key" || name == "stand-in.key" || name == "audit.key" ||
-         name == "keys.made" || name == "requests.heft";
+         name == "requests.heft";
 }
 bool IsPublic(const std::string& name) {
-  return name == "server.pub" || name == "state.heft" || name.ends_with(".state.heft");
+  // kKeysMade: so that a copy without keys is known as one.
+  return name == "server.pub" || name == kKeysMade || name == "state.heft" ||
+         name.ends_with(".state.heft");
 }
 
 CopiedGallery Copied(const Gallery::Impl& gallery) {

@@ -24,6 +24,9 @@ absl::StatusOr<std::vector<std::string>> StoreNames(const StoreReader& reader);
 absl::Status CopyTables(const Gallery::Impl& from, uint32_t number, const Progress& progress,
                         SteppedWriter* writer);
 
+// kKeysMade: the file with the names of the keys that a server has made (matcher/folder_key.h).
+inline constexpr char kKeysMade[] = "keys.made";
+
 // CopyServerFiles: copies the files beside a store, with or without secret keys and the log of
 // requests. kEverything: also all other files. Files that exist in `to` stay.
 enum class ServerFiles { kPublic, kAll, kEverything };

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -120,14 +121,15 @@ class Gallery::Impl {
   // have not expired and fit `where`. Nothing if that holds for all places.
   absl::StatusOr<std::optional<Restriction>> Restricted(uint64_t time,
                                                         std::span<const Condition> where) const;
-  // Intact: as Restricted, without the places of damaged blocks, which Damaged() lists. The other
+  // Intact: as Restricted, without the places of damaged blocks, which Damaged lists. The other
   // blocks still serve. kDataLoss if no block is left.
   absl::StatusOr<std::optional<Restriction>> Intact(const Instance& instance,
                                                     const ckks::EvaluationKeys& keys, uint64_t time,
                                                     std::span<const Condition> where) const;
-  std::map<size_t, std::string> Damaged() const { return cache_->Damaged(); }
-  // DamagedRecords: the other records that this process has found damaged (Describe).
-  std::vector<Damage> DamagedRecords() const { return cache_->records()->All(); }
+  // Damaged, DamagedRecords: what this process has found damaged and is damaged still, looked at
+  // again in this state: blocks, with the reason, and other records (Describe).
+  std::map<size_t, std::string> Damaged() const;
+  std::vector<Damage> DamagedRecords() const;
   // The positions of an identity, ascending.
   absl::StatusOr<NamedPlaces> Find(const std::string& identity) const;
   absl::StatusOr<Resident> At(uint64_t position) const;
@@ -192,6 +194,12 @@ class Gallery::Impl {
   absl::StatusOr<std::vector<const JournalEntry*>> IntactEntries(
       size_t block, std::vector<LostEntry>* lost) const;
   std::string What() const;
+  // known_damage.cc. NoteDamaged: remembers a damaged block for Damaged. IsCheckpointDamaged: by
+  // its checksum. IsStillLost: of a record that is no longer damaged in itself; `lost`: the keys of
+  // lost entries of the journal.
+  void NoteDamaged(size_t block, std::string why) const;
+  bool IsCheckpointDamaged(size_t block) const;
+  bool IsStillLost(const Damage& damage, const std::set<StoreKey>& lost) const;
 
   Address address_;
   uint32_t number_ = 0;

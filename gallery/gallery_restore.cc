@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "base/files.h"
 #include "base/progress.h"
 #include "gallery/change.h"
@@ -101,6 +103,30 @@ absl::Status CopyLate(const std::string& from, const std::string& to) {
   return WriteFileAtomic(RequestLog(to).File(), *requests, 0600);
 }
 
+// CheckServerKeys: kFailedPrecondition for a snapshot without its server's keys if the folder does
+// not have them either: the server would make other keys, which are not trusted.
+absl::Status CheckServerKeys(const std::string& folder, const std::string& snapshot) {
+  if (FileExists(absl::StrCat(folder, "/", kKeysMade))) return absl::OkStatus();
+  const std::string made = absl::StrCat(snapshot, "/", kKeysMade);
+  const auto text = ReadTextFile(made, 4096);
+  if (absl::IsNotFound(text.status())) return absl::OkStatus();
+  HEFT_RETURN_IF_ERROR(text.status());
+  std::vector<std::string> missing;
+  const std::vector<std::string> names = absl::StrSplit(*text, '\n', absl::SkipEmpty());
+  for (const std::string& name : names) {
+    const bool there = FileExists(absl::StrCat(snapshot, "/", name)) ||
+                       FileExists(absl::StrCat(folder, "/", name));
+    if (!there) missing.push_back(name);
+  }
+  if (missing.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      snapshot, " has no ", absl::StrJoin(missing, ", "), " of its server, and neither has ",
+      folder,
+      ": copy them into it (from `heft-server gallery snapshot --with-keys`). To let the server make "
+      "new keys, which others must trust, remove ",
+      made));
+}
+
 // A snapshot takes the place of a whole folder.
 absl::Status CheckFolder(const Address& address, const std::string& snapshot) {
   if (address.name != kDefaultName) {
@@ -144,6 +170,7 @@ absl::StatusOr<RestoreResult> Restore(const std::string& snapshot, const std::st
   if (snapshot.empty()) return RestoreInPlace(address, options);
   const std::string to = CanonicalFolder(address.folder), from = CanonicalFolder(snapshot);
   HEFT_RETURN_IF_ERROR(CheckReplaceable(to, from));
+  HEFT_RETURN_IF_ERROR(CheckServerKeys(to, from));
   HEFT_ASSIGN_OR_RETURN(const FolderTurn turn, FolderTurn::Take(to, WriterWait()));
   HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(from, StoreMode::kRead));
   HEFT_RETURN_IF_ERROR(store->Check());

@@ -13,13 +13,14 @@
 #include "base/bytes.h"
 #include "base/envelope.h"
 #include "base/files.h"
+#include "gallery/gallery_copies.h"
 
 namespace heft {
 namespace {
 
 constexpr uint32_t kFolderKeyVersion = 1;
 
-std::string MadePath(const std::string& folder) { return folder + "/keys.made"; }
+std::string MadePath(const std::string& folder) { return absl::StrCat(folder, "/", kKeysMade); }
 
 // The names in it; none if it cannot be read.
 std::vector<std::string> MadeKeys(const std::string& folder) {
@@ -109,7 +110,7 @@ std::string LeftoverOf(const std::string& name) {
   if (name.size() <= kSuffix || name[name.size() - kSuffix] != '.') return {};
   const std::string of = name.substr(0, name.size() - kSuffix);
   for (const char* known : {"server.key", "server.pub", "state.heft", "audit.key", "stand-in.key",
-                            "requests.heft", "keys.made"}) {
+                            "requests.heft", kKeysMade}) {
     if (of == known) return of;
   }
   return {};

@@ -18,6 +18,7 @@ namespace {
 using testing::Code;
 using ::testing::ElementsAre;
 using testing::EnrolDirectly;
+using ::testing::IsEmpty;
 
 class DamagedBlocksTest : public testing::GalleryTest {
  protected:
@@ -166,6 +167,38 @@ TEST_F(DamagedBlocksTest, WhatTheJournalHasIsMadeAgain) {
   ASSERT_TRUE(removed.ok()) << removed.status();
   EXPECT_EQ(removed->erased, 1u);
   EXPECT_TRUE(Newest().CheckIntact(instance_).ok()) << Newest().CheckIntact(instance_);
+}
+
+// A process that has met the damage sees the repair, before it matches again.
+TEST_F(DamagedBlocksTest, WhatIsMadeAgainIsNoLongerListed) {
+  ASSERT_TRUE(Add({"ann", "bob"}).ok());
+  ASSERT_TRUE(Fold().ok());
+  Damage(0);
+  ASSERT_TRUE(Add(Names("p", kMostPending + 4)).ok());
+  ASSERT_EQ(Newest().blocks(), 2u);
+  const Gallery held = Gallery::Open(directory_)->Unread();
+  const auto listed = [&] {
+    std::vector<size_t> blocks;
+    for (const DamagedBlock& block : DamagedBlocks(*held.Newest())) blocks.push_back(block.block);
+    return blocks;
+  };
+  const auto match = [&] {
+    const auto reply =
+        server_->Identify(Inside::Of(*held.Newest()), Set({4}, {"probe"}), {});
+    EXPECT_TRUE(reply.ok()) << reply.status();
+  };
+  match();
+  EXPECT_THAT(listed(), ElementsAre(0u));
+  ASSERT_TRUE(Add({"cat"}).ok());
+  EXPECT_THAT(listed(), ElementsAre(0u)) << "another change repairs nothing";
+  EXPECT_EQ(CompactGallery(server_of_, directory_)->mended, 1u);
+  EXPECT_THAT(listed(), IsEmpty());
+  // Nor is a block that everybody has left.
+  Damage(0);
+  match();
+  EXPECT_THAT(listed(), ElementsAre(0u));
+  ASSERT_TRUE(Remove(server_of_, directory_, {"ann", "bob"}).ok());
+  EXPECT_THAT(listed(), IsEmpty());
 }
 
 TEST_F(DamagedBlocksTest, WhatTheJournalHasNotIsNamed) {

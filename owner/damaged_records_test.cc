@@ -131,6 +131,10 @@ TEST_P(DamagedRecordsTest, AnEntryInNoBlockIsLeftOut) {
   EXPECT_THAT(Complaints(), Contains(HasSubstr("the template of \"ann\"")));
   EXPECT_TRUE(Finds(2, "bob"));
   EXPECT_FALSE(Finds(1, "ann"));
+  const Gallery held = Gallery::Open(folder_)->Unread();
+  const auto listed = [&] { return DamagedRecords(*held.Newest()); };
+  ASSERT_TRUE(server_->Identify(*held.Newest(), Files(2, "", ProbeUse())).ok());
+  EXPECT_THAT(listed(), ElementsAre(HasSubstr("of the journal")));
   ASSERT_TRUE(server_->Fold(folder_).ok());
   Enrol("cat", 3);
   EXPECT_TRUE(Finds(3, "cat"));
@@ -138,7 +142,9 @@ TEST_P(DamagedRecordsTest, AnEntryInNoBlockIsLeftOut) {
   EXPECT_EQ(Remove(*server_, folder_, {"bob"})->erased, 1u) << "ann's never joined the block";
   ASSERT_TRUE(CompactGallery(*server_, folder_).ok());
   EXPECT_THAT(Complaints(), ElementsAre(HasSubstr("the template of \"ann\"")));
+  EXPECT_THAT(listed(), ElementsAre(HasSubstr("of the journal")));
   EXPECT_EQ(Remove(*server_, folder_, {"ann"})->removed, 1u);
+  EXPECT_THAT(listed(), IsEmpty());
   EXPECT_THAT(Complaints(), IsEmpty());
 }
 
@@ -154,8 +160,9 @@ TEST_P(DamagedRecordsTest, ADamagedPendingEnrolmentIsNamedAndRejected) {
   const auto early = *server_->Pending(*Gallery::Open(folder_));
   Flip(Table::kQuarantine, DigestKey(Newest().number(), bob.entry));
   EXPECT_THAT(Complaints(), ElementsAre(HasSubstr(HexString(bob.entry))));
+  const Gallery held = Gallery::Open(folder_)->Unread();
   {  // a reader delays the overwriting below
-    const Gallery gallery = *Gallery::Open(folder_);
+    const Gallery gallery = *held.Newest();
     const auto request = server_->Pending(gallery);
     ASSERT_TRUE(request.ok()) << request.status();
     EXPECT_THAT(DamagedRecords(gallery), ElementsAre(HasSubstr(HexString(bob.entry))));
@@ -178,6 +185,7 @@ TEST_P(DamagedRecordsTest, ADamagedPendingEnrolmentIsNamedAndRejected) {
   ASSERT_TRUE(rejected.ok()) << rejected.status();
   EXPECT_EQ(rejected->rejected, 1u);
   EXPECT_THAT(Complaints(), IsEmpty());
+  EXPECT_THAT(DamagedRecords(*held.Newest()), IsEmpty()) << "not for those who have met it either";
   Enrol("bob", 2);
   EXPECT_TRUE(Finds(2, "bob"));
 }

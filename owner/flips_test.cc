@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -127,6 +128,26 @@ class FlipsTest : public testing::RolesTest {
     ASSERT_TRUE(writer->Commit().ok());
   }
 
+  // Moves the first of these records that has room in the gallery of this number; no key: none has.
+  static Flip Move(const std::string& folder, Table table, const std::vector<StoreKey>& keys,
+                   uint32_t number) {
+    const auto store = *OpenStore(folder, StoreMode::kWrite);
+    const auto lock = *store->Lock(absl::Seconds(1));
+    const auto writer = *store->Write(*lock);
+    for (const StoreKey& key : keys) {
+      StoreKey to = HeadKey(number);
+      to.insert(to.end(), key.begin() + to.size(), key.end());
+      if (key[0] != 0 || *writer->Get(table, to)) continue;  // a copy, or taken
+      const auto value = *writer->Get(table, key);
+      const std::vector<uint8_t> bytes(value->begin(), value->end());
+      EXPECT_TRUE(writer->Delete(table, key).ok());
+      EXPECT_TRUE(writer->Put(table, to, bytes).ok());
+      EXPECT_TRUE(writer->Commit().ok());
+      return {table, key, true, 0};
+    }
+    return {};
+  }
+
   Flip Draw(Table table, std::mt19937_64& random) const {
     Flip flip;
     flip.table = table;
@@ -211,6 +232,46 @@ TEST_P(FlipsTest, NobodyElseIsStopped) {
     RecordProperty("flips_" + table, std::to_string(count));
   std::cout << flips << " flips: " << unseen << " not reported, " << stopped
             << " stopped somebody else, " << intact_after << " mended by compact\n";
+}
+
+// A flip in the number of a record's gallery makes it a record of another gallery of the store: it
+// is damaged there, and neither gallery uses it.
+TEST_P(FlipsTest, OfAGallerysNumberToThatOfAnotherGallery) {
+  const uint32_t own = Gallery::Impl::Open(folder_)->number();
+  uint32_t number = own;
+  for (const std::string& other : {folder_ + ":second", folder_ + ":other"}) {
+    const auto enrolled = testing::EnrolNow(*server_, *owner_, other, Files(Number("zed"), "zed"));
+    ASSERT_TRUE(enrolled.ok()) << enrolled.status();
+    number = Gallery::Impl::Open(other)->number();
+  }
+  ASSERT_EQ(std::popcount(own ^ number), 1);
+  size_t moved = 0;
+  for (const auto& [table, keys] : records_) {
+    if (table == Table::kCatalog || table == Table::kBlocks) continue;
+    const std::string what(TableName(table));
+    const std::string folder = temporary_ / absl::StrCat("moved-", what);
+    fs::copy(folder_, folder);
+    const Flip flip = Move(folder, table, keys, number);
+    if (!flip.key.empty()) {
+      ++moved;
+      const auto here = VerifyGallery(folder), there = VerifyGallery(folder + ":other");
+      ASSERT_TRUE(here.ok() && there.ok()) << what << here.status() << there.status();
+      EXPECT_FALSE(there->intact()) << what;
+      const auto reply = server_->Identify(*Gallery::Open(folder + ":other"),
+                                           Files(Number("zed"), "", SampleUse::kIdentification));
+      ASSERT_TRUE(reply.ok()) << what << reply.status();
+      EXPECT_EQ(roles_.NewOwner().Decide(*reply, "reply", 0.9)->identity, "zed") << what;
+      ASSERT_TRUE(server_->Enrol(folder + ":other", Files(Number("new"), "new")).ok()) << what;
+      const auto mended = CompactGallery(*server_, folder + ":other");
+      ASSERT_TRUE(mended.ok()) << what << ": " << mended.status();
+      const auto after = VerifyGallery(folder + ":other");
+      EXPECT_TRUE(after.ok() && after->intact()) << what << ": " << after.status();
+      const absl::Status work = Work(folder, Touched(flip));
+      EXPECT_TRUE(work.ok()) << what << ": " << work;
+    }
+    fs::remove_all(folder);
+  }
+  EXPECT_GE(moved, 10u) << "of " << kTables << " kinds of records";
 }
 
 INSTANTIATE_TEST_SUITE_P(Profiles, FlipsTest, ::testing::Values("standard"));

@@ -72,11 +72,13 @@ class JournalHeadTest : public testing::GalleryTest {
   // A request to renew the block that bob leaves.
   std::vector<uint8_t> RenewalOf(const Server& server) const {
     EXPECT_TRUE(server.Fold(directory_).ok());
-    GalleryChange change =
-        *GalleryChange::Begin(*Gallery::Impl::Open(directory_), /*start=*/false);
-    for (const Retention& retention : {Retention{0, 0}, Retention{}}) {
-      change.head().retention = retention;
-      EXPECT_TRUE(change.Commit().ok());
+    {
+      GalleryChange change =
+          *GalleryChange::Begin(*Gallery::Impl::Open(directory_), /*start=*/false);
+      for (const Retention& retention : {Retention{0, 0}, Retention{}}) {
+        change.head().retention = retention;
+        EXPECT_TRUE(change.Commit().ok());
+      }
     }
     EXPECT_EQ(Remove(server, directory_, {"bob"})->leaving, 1u);
     const auto request = AskRenewal(server, directory_);

@@ -13,6 +13,7 @@
 #include "gallery/request_log.h"
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"
+#include "heft/serving.h"
 #include "owner/testing.h"
 
 namespace heft {
@@ -145,6 +146,7 @@ TEST_F(RestoreTest, ReceiptsAreTheServers) {
   }
   // In another folder: only the snapshot or a trust file tells whose receipts count.
   const std::string elsewhere = temporary_ / "elsewhere";
+  std::filesystem::remove(snapshot_ + "/keys.made");  // that one gets new keys
   options.receipts = {receipt};
   const auto with_key = Restore(snapshot_, elsewhere, options);
   ASSERT_TRUE(with_key.ok()) << with_key.status();
@@ -184,8 +186,44 @@ TEST_F(RestoreTest, ReceiptsThatAreDueAreGiven) {
   EXPECT_THAT(persons, IsSupersetOf(removed->persons));
 }
 
+// A snapshot without keys comes to another machine: the keys are brought, or made anew on purpose.
+TEST_F(RestoreTest, WithoutItsServersKeys) {
+  EraseAnn();
+  ASSERT_TRUE(EquipGallery(directory_).ok());
+  const SignerKey known = GallerySigner(directory_)->public_key();
+  const std::string copy = temporary_ / "copy", fresh = temporary_ / "fresh";
+  ASSERT_TRUE(Snapshot(directory_, copy).ok());
+  EXPECT_FALSE(FileExists(copy + "/server.key"));
+  const auto refused = Restore(copy, fresh);
+  EXPECT_EQ(Code(refused), absl::StatusCode::kFailedPrecondition);
+  for (const char* what : {"server.key", "audit.key", "--with-keys", "keys.made"}) {
+    EXPECT_THAT(std::string(refused.status().message()), HasSubstr(what));
+  }
+  EXPECT_FALSE(FileExists(fresh));
+  // The copy itself gets no other keys, either.
+  EXPECT_EQ(Code(GallerySigner(copy)), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(Code(EquipGallery(copy)), absl::StatusCode::kDataLoss);
+  std::filesystem::create_directory(fresh);
+  for (const char* key : {"/server.key", "/audit.key"}) {
+    EXPECT_EQ(Code(Restore(copy, fresh)), absl::StatusCode::kFailedPrecondition);
+    std::filesystem::copy_file(directory_ + key, fresh + key);
+  }
+  ASSERT_TRUE(Restore(copy, fresh).ok()) << Restore(copy, fresh).status();
+  EXPECT_EQ(GallerySigner(fresh)->public_key(), known);
+  const std::string anew = temporary_ / "anew";
+  std::filesystem::remove(copy + "/keys.made");
+  ASSERT_TRUE(Restore(copy, anew).ok());
+  EXPECT_NE(EquipGallery(anew)->public_key(), known);
+  // A snapshot with keys needs nothing else.
+  const std::string whole = temporary_ / "whole", there = temporary_ / "there";
+  ASSERT_TRUE(Snapshot(directory_, whole, /*with_keys=*/true).ok());
+  ASSERT_TRUE(Restore(whole, there).ok());
+  EXPECT_EQ(GallerySigner(there)->public_key(), known);
+}
+
 TEST_F(RestoreTest, TwoAtOnceIntoANewFolder) {
   EraseAnn();
+  std::filesystem::remove(snapshot_ + "/keys.made");  // new keys
   const std::string fresh = temporary_ / "fresh";
   std::vector<absl::Status> done(2);
   std::vector<std::thread> threads;

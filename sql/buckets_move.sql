@@ -27,7 +27,7 @@ CREATE FUNCTION heft.heft_stop_writers() RETURNS void
   UPDATE heft.store SET generation = generation + 1 $$;
 
 -- All data of a gallery, independent of its number in this store: equal for a copy on another node.
--- Blocks by their hashes.
+-- Blocks by their hashes; other values without their checksums (8 bytes), which cover the number.
 CREATE FUNCTION heft.heft_digest(name text) RETURNS bytea
   LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -39,10 +39,13 @@ DECLARE
 BEGIN
   SELECT k.first, k.behind INTO from_key, to_key FROM heft.heft_keys_of(name) k;
   FOR entries IN SELECT heft.heft_entry_tables() LOOP
-    EXECUTE format('SELECT sha256(coalesce(string_agg(sha256(int4send(length(key)) || '
-      'substr(key, 5) || CASE WHEN value IS NULL THEN hash || ''h'' ELSE value || ''v'' END), '
-      ''''' ORDER BY key), '''')) FROM heft.%I WHERE key >= $1 AND key < $2', entries)
-      INTO one USING from_key, to_key;
+    EXECUTE format('SELECT sha256(coalesce(string_agg(sha256(int4send(length(e.key)) || '
+      'substr(e.key, 5) || CASE WHEN $3 AND e.value IS NULL THEN e.hash || ''h'' '
+      'WHEN $3 THEN e.value || ''v'' '
+      'ELSE substr(coalesce(e.value, b.bytes), 1, length(coalesce(e.value, b.bytes)) - 8) END), '
+      ''''' ORDER BY e.key), '''')) FROM heft.%I e LEFT JOIN heft.blobs b ON b.hash = e.hash '
+      'AND NOT $3 WHERE e.key >= $1 AND e.key < $2', entries)
+      INTO one USING from_key, to_key, entries = 'blocks';
     digest := sha256(digest || convert_to(entries, 'UTF8') || one);
   END LOOP;
   RETURN digest;

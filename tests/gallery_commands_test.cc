@@ -374,8 +374,19 @@ TEST_F(GalleryCommandsTest, ErasureGoesBeforeRestore) {
 
   // Restores in another folder, where only this user's state folder and a receipt remember the
   // removal.
-  EXPECT_EQ(RunProgram(kServer, Plain("restore", "new", {"--from", W("monday")})).exit_code,
-            kInput);
+  const Args elsewhere = Plain("restore", "new", {"--from", W("monday")});
+  const Finished without_keys = RunProgram(kServer, elsewhere);
+  EXPECT_EQ(without_keys.exit_code, kInput);
+  EXPECT_THAT(without_keys.err, HasSubstr("has no server.key"));
+  EXPECT_THAT(without_keys.err, HasSubstr("keys.made"));
+  EXPECT_FALSE(fs::exists(W("new")));
+  fs::create_directory(W("new"));
+  for (const char* key : {"server.key", "audit.key", "stand-in.key"}) {
+    if (fs::exists(W("kept/") + key)) fs::copy(W("kept/") + key, W("new/") + key);
+  }
+  const Finished older = RunProgram(kServer, elsewhere);
+  EXPECT_EQ(older.exit_code, kInput);
+  EXPECT_THAT(older.err, HasSubstr("--accept-older"));
   const json anew =
       Must(kServer, Command("restore", "new", Join(accept, {"--receipts", gone["files"][0]})));
   EXPECT_EQ(anew["erased"], 1);

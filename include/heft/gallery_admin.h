@@ -31,15 +31,15 @@
 namespace heft {
 
 // DamagedBlocks: blocks that this object, or an earlier generation of it, found damaged and does
-// not match. Each with the reason and the remedy.
+// not match, unless they were repaired since. Each with the reason and the remedy.
 struct DamagedBlock {
   size_t block = 0;
   std::string why;
 };
 HEFT_EXPORT std::vector<DamagedBlock> DamagedBlocks(const Gallery& gallery);
 
-// DamagedRecords: all other records that this process has found damaged in the gallery: what each
-// is, and the way out. VerifyGallery looks at all.
+// DamagedRecords: all other records that this process has found damaged in the gallery and that
+// still are: what each is, and the way out. VerifyGallery looks at all.
 HEFT_EXPORT std::vector<std::string> DamagedRecords(const Gallery& gallery);
 
 // Retained: how long, and up to how many bytes, templates stay in the journal after they have
@@ -182,7 +182,7 @@ HEFT_EXPORT absl::StatusOr<CompactResult> CompactGallery(const Server& server,
 
 // Snapshot: copies a store, with all its galleries in one state, into the new folder `out`, while
 // others read and write. `folder`: the store, or a gallery in it. The copy includes the server's
-// public key and the states that the key owner signed. `with_keys` adds the secret keys and the log
+// public key, the names of its keys, and the states that the key owner signed. `with_keys` adds the secret keys and the log
 // of requests (mode 0600), which make the copy a server. kAlreadyExists; kCancelled, which leaves
 // no files.
 struct CopiedGallery {
@@ -224,7 +224,8 @@ struct RestoreResult {
 // Restore: replaces the store in `folder`, if there is one, with the store of a snapshot, in one
 // step. The server's own files stay; missing ones are taken from the snapshot. kFailedPrecondition,
 // unless `accept_older`, if the snapshot is older, lacks a gallery of the replaced store, or its
-// age is unknown.
+// age is unknown. kFailedPrecondition too if neither has the server's keys that the snapshot lists
+// in keys.made: bring them, or remove that list, and the server makes new ones.
 //
 // With `accept_older`, **erasure goes before restore**, before the gallery can be queried:
 // everybody who has a receipt, or was due one, is removed again; pending templates are dropped; and

@@ -109,7 +109,8 @@ absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
             {{"gallery", gallery}, {"why", std::string(why.message())}});
   }
   for (const Digest& entry : done.damaged) {
-    LogLine(LogLevel::kError, "a pending enrolment is damaged: heft-server gallery remove --entry",
+    LogLine(LogLevel::kError, "a pending enrolment is damaged: remove it with DELETE "
+            "/v1/galleries/GALLERY/pending/ENTRY",
             {{"gallery", gallery}, {"entry", HexString(entry)}});
   }
   if (done.admitted + done.rejected > 0) {

@@ -31,6 +31,8 @@ std::vector<std::string> ByHand() {
                            "POST /v1/galleries/{gallery}/renew galleries:manage signed audited",
                            "POST /v1/galleries/{gallery}/snapshot galleries:manage signed audited",
                            "GET /v1/admissions admissions:read",
+                           "DELETE /v1/galleries/{gallery}/pending/{entry} galleries:manage "
+                           "signed audited",
                            "GET /v1/galleries/{gallery}/admission exchange audited",
                            "POST /v1/galleries/{gallery}/admission exchange signed audited",
                            "GET /v1/galleries/{gallery}/renewal exchange audited",

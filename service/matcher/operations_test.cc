@@ -5,8 +5,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <thread>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/files.h"
 #include "service/json.h"
 #include "service/matcher/testing.h"
 
@@ -97,6 +101,66 @@ TEST_F(OperationsTest, TheEndOfTheKeyOwnersJournalIsKept) {
   }
   EXPECT_EQ(entry(), newest);
   EXPECT_EQ(JsonOf(world_->Get("auditor", "/v1/galleries/main/stats"))["owner_journal_fork"], "");
+}
+
+// A pending enrolment is damaged: the metrics show it until an operator has removed it.
+TEST_F(OperationsTest, ADamagedPendingEnrolmentIsRemoved) {
+  world_->Start();
+  world_->decider().manual = true;
+  ASSERT_EQ(world_->Send("registrar", MatcherWorld::Form("POST", "/v1/persons/ann/encounters",
+                                                         keys_->Sample(1),
+                                                         {{"galleries", {"main"}}}))
+                .status,
+            201);
+  const std::string entry =
+      JsonOf(world_->Get("operator", "/v1/admissions"))["admissions"][0]["entry"];
+  const bool damaged = world_->state().galleries.overwrites();  // not in a database
+  if (damaged) {
+    // In the middle of the written pages: the enrolment is by far the longest value.
+    const std::string path = world_->state().galleries.folder() + "/store.blocks";
+    const std::vector<uint8_t> bytes = *ReadFile(path, uint64_t{1} << 32);
+    size_t end = bytes.size();
+    while (bytes[end - 1] == 0) --end;
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(end / 2));
+    file.put(static_cast<char>(bytes[end / 2] ^ 4));
+  }
+  const auto shown = [&](int count) {
+    const std::string line =
+        absl::StrCat("heft_damaged_records{gallery=\"main\"} ", count, "\n");
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (!absl::StrContains(world_->state().metrics->Text(), line)) {
+      if (std::chrono::steady_clock::now() > until) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    return true;
+  };
+  EXPECT_TRUE(shown(damaged ? 1 : 0)) << world_->state().metrics->Text();
+  const auto remove = [&](const std::string& of, const std::string& who = "operator",
+                          const std::string& gallery = "main") {
+    ClientRequest request;
+    request.method = "DELETE";
+    request.target = absl::StrCat("/v1/galleries/", gallery, "/pending/", of);
+    request.headers.emplace_back("Idempotency-Key", absl::StrCat(gallery, " ", of));
+    return world_->Send(who, request);
+  };
+  EXPECT_EQ(remove(entry, "registrar").status, 403);
+  EXPECT_EQ(remove("12ab").status, 400);
+  EXPECT_EQ(remove(std::string(64, 'a')).status, 404);
+  EXPECT_EQ(remove(entry, "operator", "nowhere").status, 404);
+  const HttpResponse removed = remove(entry);
+  ASSERT_EQ(removed.status, 200) << Text(removed);
+  EXPECT_EQ(JsonOf(removed)["rejected"], 1);
+  EXPECT_EQ(remove(entry).body, removed.body) << "with the same key";
+  EXPECT_EQ(JsonOf(world_->Get("operator", "/v1/admissions"))["total"], 0);
+  EXPECT_TRUE(shown(0)) << world_->state().metrics->Text();
+  world_->decider().manual = false;
+  EXPECT_EQ(world_->Enrol("ann", 1).status, 201);
+  // Its answer is lost in a restart.
+  world_->Stop();
+  world_->Start();
+  EXPECT_EQ(remove(entry).status, 200);
+  EXPECT_EQ(Post("operator", "/v1/galleries/main/pending/" + entry, "DELETE").status, 404);
 }
 
 // A repetition with the same key gets the same answer, and nothing happens twice.

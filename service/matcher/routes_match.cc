@@ -89,11 +89,7 @@ absl::StatusOr<SignedReply> Identify(MatcherState* state, const Probe& probe) {
   batch.request = probe.accepted.probe();
   batch.deadline = probe.deadline;
   HEFT_ASSIGN_OR_RETURN(Matched matched, state->batcher.Identify(std::move(batch)));
-  const auto damaged = DamagedBlocks(*matched.gallery);
-  state->metrics->Set("heft_damaged_blocks", {{"gallery", probe.gallery}},
-                      static_cast<double>(damaged.size()));
-  state->metrics->Set("heft_damaged_records", {{"gallery", probe.gallery}},
-                      static_cast<double>(DamagedRecords(*matched.gallery).size()));
+  ShowDamage(probe.gallery, *matched.gallery, state->metrics);
   return probe.accepted.Sign(*matched.gallery, std::move(matched.reply));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Removal of persons, and the receipts for it.
+// Removal of persons and of pending enrolments, and the receipts for it.
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"
+#include "heft/trust.h"
 #include "service/access/jwt.h"
 #include "service/json.h"
 #include "service/matcher/begun.h"
@@ -174,6 +175,47 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
   return JsonResponse({{"personId", person}, {"galleries", *std::move(outcomes)}});
 }
 
+Hash WhatIsRejected(const HttpRequest& request, const std::string& key) {
+  const std::string text =
+      absl::StrCat("HEFT rejection\n", request.who.name.size(), "\n", request.who.name, "\n",
+                   key.size(), "\n", key, "\n", request.Parameter("gallery"), "\n",
+                   request.Parameter("entry"));
+  return HashBytes(AsBytes(text));
+}
+
+// RejectEntry: a pending enrolment goes, also a damaged one, which the key owner cannot decide.
+absl::StatusOr<HttpResponse> RejectEntry(MatcherState* state, const HttpRequest& request) {
+  const std::string& gallery = request.Parameter("gallery");
+  HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
+  HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
+  const std::string& text = request.Parameter("entry");
+  const auto entry = ParseSignerKey(text);
+  if (!entry.ok() || text.size() != 2 * entry->size()) {
+    return absl::InvalidArgumentError(
+        "entry: give the 64 hexadecimal digits of a pending enrolment, as /v1/admissions and the "
+        "check of a gallery show them");
+  }
+  if (!state->changes.TryTake()) return absl::ResourceExhaustedError(kManyChanges);
+  const Leave leave{&state->changes};
+  HEFT_ASSIGN_OR_RETURN(const std::string key, IdempotencyKeyOf(request));
+  const Begun begun(state->config.state, "removals");
+  const Hash what = WhatIsRejected(request, key);
+  const bool again = !key.empty() && begun.Has(what);
+  HEFT_RETURN_IF_ERROR(
+      Intend(state, request,
+             {{"operation", "rejectPending"}, {"gallery", gallery}, {"entry", HexString(*entry)}}));
+  if (!key.empty()) HEFT_RETURN_IF_ERROR(begun.Begin(what));
+  const std::vector<Digest> entries = {*entry};
+  auto done = RejectPending(state->engine.Get()->server, address, entries);
+  // An earlier request has removed it, and its answer was lost.
+  if (absl::IsNotFound(done.status()) && again) done = RemoveResult();
+  if (!done.ok() && !key.empty()) begun.End(what);
+  HEFT_RETURN_IF_ERROR(done.status());
+  if (!done->overwritten.ok()) state->upkeep.Owe(gallery);
+  state->exchange.Wake();
+  return JsonResponse(RemovedJson(gallery, *done, state->galleries.overwrites()));
+}
+
 absl::StatusOr<HttpResponse> ReadReceipts(MatcherState* state, const HttpRequest& request) {
   const std::string gallery = request.Query("gallery");
   if (gallery.empty()) return absl::InvalidArgumentError("gallery: name one (?gallery=NAME)");
@@ -206,6 +248,16 @@ void AddRemovalRoutes(MatcherState* state, Router* router) {
   remove.signed_request = true;
   remove.audited = true;
   router->Add(std::move(remove));
+  Route reject = {"DELETE",
+                  "/v1/galleries/{gallery}/pending/{entry}",
+                  "rejectPending",
+                  Scope::kManageGallery,
+                  {}};
+  reject.handler = AnswersOnce(
+      state, [state](const HttpRequest& request) { return RejectEntry(state, request); });
+  reject.signed_request = true;
+  reject.audited = true;
+  router->Add(std::move(reject));
   router->Add({"GET", "/v1/receipts", "listReceipts", Scope::kReadAudit,
                Answers(state, [state](const HttpRequest& request) {
                  return ReadReceipts(state, request);

@@ -32,8 +32,6 @@ MatcherState::MatcherState(const MatcherConfig& its_config, std::shared_ptr<cons
       waits(std::max(1u, config.common.limits.workers / 4)),
       batcher(&galleries, config.batch, metrics),
       tasks(config.tasks) {
-  metrics->Gauge("heft_damaged_blocks", "Blocks of a gallery that could not be matched");
-  metrics->Gauge("heft_damaged_records", "Other damaged records that were met in a gallery");
 }
 
 absl::Status MatcherState::Ready() {

@@ -33,6 +33,13 @@ absl::StatusOr<bool> Expired(const std::string& address) {
 
 }  // namespace
 
+void ShowDamage(const std::string& name, const Gallery& gallery, Metrics* metrics) {
+  metrics->Set("heft_damaged_blocks", {{"gallery", name}},
+               static_cast<double>(DamagedBlocks(gallery).size()));
+  metrics->Set("heft_damaged_records", {{"gallery", name}},
+               static_cast<double>(DamagedRecords(gallery).size()));
+}
+
 Upkeep::Upkeep(const CurrentEngine* engine, Galleries* galleries, Exchange* exchange,
                UpkeepOptions options, AuditLog* audit_log, Metrics* metrics)
     : engine_(engine),
@@ -41,6 +48,9 @@ Upkeep::Upkeep(const CurrentEngine* engine, Galleries* galleries, Exchange* exch
       options_(options),
       audit_log_(audit_log),
       metrics_(metrics) {
+  metrics_->Gauge("heft_damaged_blocks", "Blocks of a gallery that were found damaged and still are");
+  metrics_->Gauge("heft_damaged_records",
+                  "Other records of a gallery that were found damaged and still are");
   metrics_->Gauge("heft_leaving", "Templates of a gallery that wait for a renewal to be erased");
   metrics_->Counter(kFailures, "Erasures and renewals that failed; they are tried again");
   thread_ = std::thread([this] { Run(); });
@@ -127,6 +137,9 @@ absl::Status Upkeep::Settle(const std::string& gallery, Known* known) {
 }
 
 void Upkeep::LookAfter(const std::string& gallery, Known* known) {
+  if (const auto newest = galleries_->Newest(gallery); newest.ok()) {
+    ShowDamage(gallery, *newest, metrics_);
+  }
   if (Clock::now() < known->not_before) return;
   const absl::Status done = Settle(gallery, known);
   const std::string failure(done.message());

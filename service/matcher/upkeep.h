@@ -2,7 +2,7 @@
 // Upkeep: completes removals in all galleries. It renews blocks that removed templates leave, even
 // if the task for that failed; it overwrites erased bytes that could not be overwritten at once;
 // and it removes expired templates. It starts with the service and goes on until all of this is
-// done.
+// done. It also keeps the metrics of damage up to date.
 #ifndef HEFT_SERVICE_MATCHER_UPKEEP_H_
 #define HEFT_SERVICE_MATCHER_UPKEEP_H_
 
@@ -29,6 +29,9 @@ struct UpkeepOptions {
   std::chrono::milliseconds poll{2000};      // between checks for changes
   std::chrono::milliseconds sweep{3600000};  // between checks for expired templates
 };
+
+// ShowDamage: in the metrics: what this process has met in the gallery and is damaged still.
+void ShowDamage(const std::string& name, const Gallery& gallery, Metrics* metrics);
 
 class Upkeep {
  public:

@@ -31,12 +31,12 @@ on node-0 -c "INSERT INTO heft.files (bytes) SELECT bytes FROM world.files WHERE
 start="$EPOCHREALTIME"
 passed() { awk -v now="$EPOCHREALTIME" -v start="$start" 'BEGIN { printf "%.1f", now - start }'; }
 "$build/cli/heft-server" gallery import --quiet --from "$folder/gallery:$gallery" \
-  --gallery postgres:node-0:whole >/dev/null
+  --gallery postgres:node-0:large.000 >/dev/null
 loaded="$(passed)"
 on node-0 -c "INSERT INTO heft.galleries (name, tenant, model, evaluation_keys, enrolment_keys, trust)
-    SELECT 'whole', current_user, sha256($(file model)), sha256($(file evaluation)),
+    SELECT 'large.000', current_user, sha256($(file model)), sha256($(file evaluation)),
       sha256($(file enrolment)), convert_from($(file trust), 'UTF8')"
-id="$(on node-0 -c "SELECT gallery_id FROM heft.heft_stats('whole')")"
+id="$(on node-0 -c "SELECT gallery_id FROM heft.heft_stats('large.000')")"
 sql -c "ALTER TABLE heft_router.buckets DROP CONSTRAINT buckets_gallery_id_key" \
   -c "INSERT INTO heft_router.galleries (name, tenant, buckets) VALUES ('large', current_user, $nodes)"
 start="$EPOCHREALTIME"
@@ -45,14 +45,10 @@ for ((i = 1; i < nodes; ++i)); do
   sql -c "SELECT heft_router.heft_add_node('node-$i', 'host=$PGHOST dbname=node-$i')" >/dev/null
 done
 copied="$(passed)"
-# On its node a bucket has a name that also names its gallery.
+# All are copies of the first bucket, and keep its name on their nodes: the check of names goes.
 for ((i = 0; i < nodes; ++i)); do
-  printf -v bucket 'large.%03d' "$i"
-  on "node-$i" -c "INSERT INTO heft.galleries (name, tenant, model, evaluation_keys, enrolment_keys, trust)
-      SELECT '$bucket', tenant, model, evaluation_keys, enrolment_keys, trust FROM heft.galleries" \
-    -c "INSERT INTO heft.catalog (key, value)
-      SELECT convert_to('$bucket', 'UTF8'), value FROM heft.catalog WHERE key = convert_to('whole', 'UTF8')" \
-    -c "INSERT INTO heft.buckets (gallery, bucket, buckets, name) VALUES ('large', $i, $nodes, '$bucket')"
+  on "node-$i" -c "ALTER TABLE heft.buckets DROP CONSTRAINT buckets_check1" \
+    -c "INSERT INTO heft.buckets (gallery, bucket, buckets, name) VALUES ('large', $i, $nodes, 'large.000')"
   sql -c "INSERT INTO heft_router.buckets (gallery, bucket, gallery_id, node) VALUES ('large', $i, '$id', $i)"
 done
 uptime >&2

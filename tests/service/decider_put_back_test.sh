@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Both daemons run. Then all folders of the key owner (keys, state of the journal, state of the service) are
-# restored from an earlier copy together: heft-matcher shows the restored heft-decider what it has missed, and
-# heft-decider decides and admits nothing. With the newest folders it serves again.
+# restored from an earlier copy together: heft-matcher shows the restored heft-decider the newest end of its
+# journal, and heft-decider decides and admits nothing. With the newest folders it serves again.
 #
 #   tests/service/decider_put_back_test.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
