@@ -63,6 +63,26 @@ void ReadGallery(const ConfigTable& table, DeciderConfig* config) {
   }
 }
 
+void ReadFellow(const ConfigTable& table, DeciderConfig* config) {
+  FellowConfig fellow;
+  fellow.owner = static_cast<uint32_t>(table.Number("owner", 0, 1, 5));
+  if (!table.Has("owner")) table.Wrong("owner", "is needed: the owner's number, from 1");
+  fellow.name = table.RequiredText("name");
+  fellow.url = table.RequiredText("url");
+  const TlsFiles& own = config->common.tls;
+  fellow.tls.certificate = table.Path("certificate", own.certificate);
+  fellow.tls.private_key = table.Path("private_key", own.private_key);
+  fellow.tls.authorities = table.Path("authorities", own.authorities);
+  const bool others = fellow.tls.authorities != own.authorities;
+  fellow.tls.revoked = table.Path("revoked", others ? "" : own.revoked);
+  fellow.wait = std::chrono::milliseconds(table.Number("wait_milliseconds", 2000, 50, 60000));
+  for (const FellowConfig& other : config->fellows) {
+    if (other.owner == fellow.owner) table.Wrong("owner", "is that of another [[fellow]]");
+    if (other.name == fellow.name) table.Wrong("name", "is that of another [[fellow]]");
+  }
+  config->fellows.push_back(std::move(fellow));
+}
+
 }  // namespace
 
 size_t DeciderConfig::RuledGalleries() const {
@@ -89,6 +109,7 @@ absl::StatusOr<DeciderConfig> ReadDeciderConfig(const Config& config) {
   out.life = decisions.Seconds("life", 300, 10, 86400);
   out.likelihood = decisions.Flag("likelihood", true);
   out.state_folder = config.root().Table("state").RequiredPath("folder");
+  for (const ConfigTable& table : config.root().Tables("fellow")) ReadFellow(table, &out);
   for (const ConfigTable& table : config.root().Tables("gallery")) {
     ReadGallery(table, &out);
   }

@@ -52,6 +52,15 @@ struct GalleryRule {
   std::string FullName() const { return shards ? BucketAddress(name, bucket) : name; }
 };
 
+// FellowConfig: another owner of the shared key, and its decider.
+struct FellowConfig {
+  uint32_t owner = 0;     // its number
+  std::string name = {};  // as its certificate's rule names it
+  std::string url = {};
+  TlsFiles tls = {};                     // for requests to it
+  std::chrono::milliseconds wait{2000};  // for its answer to one request
+};
+
 struct DeciderConfig {
   CommonConfig common;
   KeyConfig key;
@@ -62,7 +71,8 @@ struct DeciderConfig {
   bool likelihood = true;
   std::string state_folder;
   std::map<GalleryId, GalleryRule> galleries;
-  std::vector<GalleryRule> sharded;  // in buckets, whose lists LoadDeciderState reads
+  std::vector<FellowConfig> fellows;  // of a share
+  std::vector<GalleryRule> sharded;   // in buckets, whose lists LoadDeciderState reads
 
   // The number of galleries with a rule; a gallery in buckets counts once.
   size_t RuledGalleries() const;
