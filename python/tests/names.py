@@ -244,6 +244,7 @@ ABSENT = {
     "Model::TotalDimension": "sum over Model.modalities",
     "NamedFinding": _FINDINGS,
     "NewFolder": _FILES,
+    "OwnerPart": "parts= takes bytes or paths",
     "ParseAuditHead": _TEXTS,
     "PendingJson": _JSON,
     "ListOptions::pending": "Gallery.waiting has them",

@@ -15,11 +15,13 @@ namespace {
 
 std::vector<std::string> ByHand() {
   std::vector<std::string> lines = testing::CommonLines();
-  // The handlers of decisions, admissions and renewals write the audit log before they answer.
+  // The handlers of decisions, parts, admissions and renewals write the audit log before they
+  // answer.
   for (const char* line :
        {"POST /v1/decisions decisions:ask signed", "GET /v1/keys public",
         "POST /v1/exchange/admissions exchange signed",
-        "POST /v1/exchange/renewals exchange signed", "GET /v1/admissions admissions:read",
+        "POST /v1/exchange/renewals exchange signed", "POST /v1/exchange/parts parts:open signed",
+        "GET /v1/admissions admissions:read",
         "POST /v1/admissions/{gallery} admissions:decide signed audited",
         "GET /v1/budget audit:read"}) {
     lines.emplace_back(line);

@@ -18,6 +18,7 @@ void AddDeciderRoutes(DeciderService* service, Router* router);
 void AddDecisionRoutes(DeciderService* service, Router* router);   // routes_decisions.cc
 void AddAdmissionRoutes(DeciderService* service, Router* router);  // routes_admissions.cc
 void AddKeyRoutes(DeciderService* service, Router* router);        // routes_keys.cc
+void AddPartRoutes(DeciderService* service, Router* router);       // routes_parts.cc
 
 // RegisterDeciderMetrics: names and help texts, and the gauges that are computed at each request.
 void RegisterDeciderMetrics(DeciderService* service);
@@ -25,6 +26,11 @@ void RegisterDeciderMetrics(DeciderService* service);
 // DeciderFacts: the overview that the console shows.
 Json DeciderFacts(DeciderService* service);
 
+// RuleOf: the rule by which replies of a gallery are decided. RuleTerms: the same, for fellows.
+DecisionRule RuleOf(const GalleryRule& rule, bool likelihood);
+Json RuleTerms(const GalleryRule& rule, bool likelihood);
+// RefusalOf: without Retry-After if the budget is spent, because that lasts hours, not a second.
+HttpResponse RefusalOf(const absl::Status& status);
 // RefuseOther: 415 if the content type of the body is not that of a HEFT file.
 std::optional<HttpResponse> RefuseOther(const HttpRequest& request);
 // Recorded: the caller in the audit log: "request", "principal" and, if the other daemon asked for

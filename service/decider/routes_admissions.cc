@@ -54,6 +54,21 @@ void SayUnsound(const GalleryRule& rule, const Admissions& done) {
   }
 }
 
+// AdmitTogether approves, if the key is shared with the fellows.
+absl::StatusOr<Admissions> AdmitTogether(const DeciderState& state, const HttpRequest& request,
+                                         const AdmissionPolicy& policy) {
+  if (!state.fellows) return state.owner.Admit(request.bytes(), "the request", policy);
+  const std::vector<uint8_t> file(request.bytes().begin(), request.bytes().end());
+  const PartSource source =
+      state.fellows->SourceFor({.terms = {{"question", "admission"}},
+                                .files = {{"request", "", std::string(kHeftType), file}},
+                                .digest = HashBytes(file),
+                                .request_id = request.id,
+                                .errand = true,
+                                .deadline = request.deadline});
+  return state.owner.Admit(request.bytes(), "the request", policy, source);
+}
+
 // Sign: the signed verdicts, after they are recorded. A person decides contested identities.
 absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const DeciderState& state,
                                           const HttpRequest& request,
@@ -62,7 +77,7 @@ absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const Decider
   const GalleryRule& rule = **state.Rule(gallery);
   policy.new_identities_only = rule.new_identities_only;
   if (rule.shards) policy.shards = *rule.shards;
-  HEFT_ASSIGN_OR_RETURN(Admissions done, state.owner.Admit(request.bytes(), "the request", policy));
+  HEFT_ASSIGN_OR_RETURN(const Admissions done, AdmitTogether(state, request, policy));
   if (rule.automatic && !done.contested.empty()) {
     HEFT_RETURN_IF_ERROR(service->queue->Hold(inquiry, done.contested, UnixTime()));
   }
@@ -87,7 +102,7 @@ absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const Decider
   metrics.Add(kAdmissions, {{"gallery", rule.name}, {"verdict", "admitted"}}, admitted);
   metrics.Add(kAdmissions, {{"gallery", rule.name}, {"verdict", "rejected"}},
               static_cast<double>(done.verdicts.size()) - admitted);
-  return std::move(done.signed_admission);
+  return done.signed_admission;
 }
 
 // Exchange: the signed admission, or 202 while a person has yet to decide.

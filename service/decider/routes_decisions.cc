@@ -140,13 +140,32 @@ Json Claims(const DeciderState& state, const Asked& asked, const Decision& decis
   return json;
 }
 
+// OpenTogether decides, if the key is shared with the fellows, who are the `owners` then.
+absl::StatusOr<Decision> OpenTogether(const DeciderState& state, const Asked& asked,
+                                      const DecisionRule& rule, const HttpRequest& request,
+                                      OwnerSet* owners) {
+  Replies replies = {asked.replies, asked.rule->shards ? &*asked.rule->shards : nullptr};
+  if (!state.fellows) return state.owner.Decide(replies, rule);
+  PartQuestion question = {.terms = RuleTerms(*asked.rule, state.config.likelihood),
+                           .digest = asked.digest,
+                           .request_id = request.id,
+                           .deadline = request.deadline,
+                           .owners = owners};
+  for (const ReplyFile& reply : asked.replies) {
+    question.files.push_back(
+        {"reply", "", std::string(kHeftType), {reply.bytes.begin(), reply.bytes.end()}});
+  }
+  const PartSource source = state.fellows->SourceFor(std::move(question));
+  replies.source = &source;
+  return state.owner.Decide(replies, rule);
+}
+
 // Decide opens all replies as one question, which is charged and can be asked once. Returns the
 // claims, which must be kept before any other step. The intent is recorded first: if that fails,
 // nothing is opened.
 absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& state,
                                    const Asked& asked, const HttpRequest& request) {
-  const DecisionRule rule = {
-      .fmr = asked.rule->fmr, .fpir = asked.rule->fpir, .likelihood = state.config.likelihood};
+  const DecisionRule rule = RuleOf(*asked.rule, state.config.likelihood);
   if (!rule.fmr && !rule.fpir) {
     return absl::FailedPreconditionError(absl::StrCat(
         asked.rule->name, ": its [[gallery]] has neither fpir nor fmr, so decisions are refused"));
@@ -156,14 +175,14 @@ absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& 
   intent["jti"] = IdOf(asked);
   intent["gallery"] = HexString(GalleryOf(asked));
   HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(intent)));
-  HEFT_ASSIGN_OR_RETURN(
-      const Decision decision,
-      state.owner.Decide({asked.replies, asked.rule->shards ? &*asked.rule->shards : nullptr},
-                         rule));
+  OwnerSet owners;
+  HEFT_ASSIGN_OR_RETURN(const Decision decision,
+                        OpenTogether(state, asked, rule, request, &owners));
   if (!decision.refusal.empty()) {
     LogLine(LogLevel::kWarning, "a reply is refused, and answered as a rejection",
             {{"request", request.id}, {"gallery", asked.rule->name}, {"why", decision.refusal}});
   }
+  if (!decision.refusal.empty() && state.fellows) state.fellows->Doubt(owners);
   const Json claims = Claims(state, asked, decision, UnixTime());
   service->base->metrics().Add(
       kDecisions,
@@ -199,15 +218,6 @@ void RecordRefusal(DeciderService* service, const HttpRequest& request,
   service->base->metrics().Add(kDecisions, {{"gallery", ""}, {"kind", ""}, {"decision", "error"}});
 }
 
-// Refusal: without Retry-After if the budget is spent, because that lasts hours, not a second.
-HttpResponse Refusal(const absl::Status& status) {
-  HttpResponse response = ErrorResponse(status);
-  if (absl::IsResourceExhausted(status)) {
-    std::erase_if(response.headers, [](const auto& one) { return one.first == "Retry-After"; });
-  }
-  return response;
-}
-
 // AddHead: the end of the journal, with this opening in it, for the matcher to keep. It is the
 // newest also if the answer itself is a stored one.
 absl::Status AddHead(const DeciderState& state, HttpResponse* response) {
@@ -232,7 +242,7 @@ HttpResponse PostDecision(DeciderService* service, const HttpRequest& request) {
       [&](const std::string& decided) { return Finish(service, *state, decided, request); });
   if (!answer.ok()) {
     RecordRefusal(service, request, answer.status());
-    return Refusal(answer.status());
+    return RefusalOf(answer.status());
   }
   HttpResponse response;
   if (request.Header("accept") == "application/jwt") {
@@ -246,6 +256,25 @@ HttpResponse PostDecision(DeciderService* service, const HttpRequest& request) {
 }
 
 }  // namespace
+
+DecisionRule RuleOf(const GalleryRule& rule, bool likelihood) {
+  return {.fmr = rule.fmr, .fpir = rule.fpir, .likelihood = likelihood};
+}
+
+Json RuleTerms(const GalleryRule& rule, bool likelihood) {
+  Json terms = {{"question", "decision"}, {"likelihood", likelihood}};
+  if (rule.fpir) terms["fpir"] = *rule.fpir;
+  if (rule.fmr) terms["fmr"] = *rule.fmr;
+  return terms;
+}
+
+HttpResponse RefusalOf(const absl::Status& status) {
+  HttpResponse response = ErrorResponse(status);
+  if (absl::IsResourceExhausted(status)) {
+    std::erase_if(response.headers, [](const auto& one) { return one.first == "Retry-After"; });
+  }
+  return response;
+}
 
 void AddDecisionRoutes(DeciderService* service, Router* router) {
   router->Add({.method = "POST",

@@ -94,6 +94,8 @@ void RegisterDeciderMetrics(DeciderService* service) {
   metrics.Counter("heft_decider_decisions_total", "Opened replies, by gallery, kind and decision");
   metrics.Counter("heft_decider_admissions_total", "Templates by verdict");
   metrics.Counter("heft_decider_renewed_blocks_total", "Renewed blocks");
+  metrics.Counter("heft_decider_parts_total", "Partial openings for other owners, by result");
+  metrics.Gauge("heft_decider_fellows_away", "Other owners that did not answer lately");
   metrics.Gauge("heft_decider_waiting", "Enrolments that wait for a manual decision");
   metrics.Gauge("heft_decider_oldest_waiting_seconds", "Age of the oldest of them in seconds");
   metrics.Gauge("heft_decider_remembered_answers", "Stored answers that can be repeated");
@@ -107,7 +109,11 @@ void RegisterDeciderMetrics(DeciderService* service) {
                 static_cast<double>(UnixTime() - oldest));
     metrics.Set("heft_decider_remembered_answers", {},
                 static_cast<double>(service->answers->size()));
-    const auto budget = service->state()->owner.Budget();
+    const std::shared_ptr<const DeciderState> state = service->state();
+    if (state->fellows) {
+      metrics.Set("heft_decider_fellows_away", {}, static_cast<double>(state->fellows->away()));
+    }
+    const auto budget = state->owner.Budget();
     if (budget.ok()) {
       metrics.Set("heft_decider_openings", {}, static_cast<double>(budget->openings));
     }
@@ -151,6 +157,7 @@ void AddDeciderRoutes(DeciderService* service, Router* router) {
   AddDecisionRoutes(service, router);
   AddAdmissionRoutes(service, router);
   AddKeyRoutes(service, router);
+  AddPartRoutes(service, router);
 }
 
 }  // namespace heft::service

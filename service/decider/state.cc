@@ -62,6 +62,23 @@ absl::Status TakeShards(DeciderConfig* config) {
   return absl::OkStatus();
 }
 
+// FindFellows: those of the configuration; none for a whole key.
+absl::StatusOr<std::shared_ptr<Fellows>> FindFellows(const DeciderConfig& config,
+                                                     const KeyOwner& owner) {
+  const std::optional<SharedKey> shared = owner.shared();
+  if (!shared) {
+    if (config.fellows.empty()) return nullptr;
+    return absl::FailedPreconditionError(
+        absl::StrCat(config.key.secret_key, ": a whole key, which opens alone: remove [[fellow]]"));
+  }
+  if (config.key.signed_gallery && shared->threshold < shared->owners) {
+    return absl::FailedPreconditionError(
+        "signed_gallery: only with a key that all its owners open together, because an owner that "
+        "has no part in an approval does not know the new state of the gallery");
+  }
+  return Fellows::Create(config.fellows, *shared);
+}
+
 }  // namespace
 
 absl::StatusOr<const GalleryRule*> DeciderState::Rule(const GalleryId& gallery) const {
@@ -107,8 +124,10 @@ absl::StatusOr<std::shared_ptr<const DeciderState>> LoadDeciderState(DeciderConf
   if (key.signed_gallery) owner.RequireSignedGallery();
   HEFT_ASSIGN_OR_RETURN(DecisionKey decision_key,
                         DecisionKey::Load(config.decision_key, config.retired_keys));
-  return std::make_shared<const DeciderState>(DeciderState{
-      std::move(config), std::move(model), std::move(owner), std::move(decision_key), UnixTime()});
+  HEFT_ASSIGN_OR_RETURN(auto fellows, FindFellows(config, owner));
+  return std::make_shared<const DeciderState>(
+      DeciderState{std::move(config), std::move(model), std::move(owner), std::move(decision_key),
+                   std::move(fellows), UnixTime()});
 }
 
 std::shared_ptr<const DeciderState> DeciderService::state() const {

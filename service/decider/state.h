@@ -16,6 +16,8 @@
 #include "service/decider/answers.h"
 #include "service/decider/config.h"
 #include "service/decider/decision_key.h"
+#include "service/decider/fellows.h"
+#include "service/decider/given_parts.h"
 #include "service/decider/secrets.h"
 #include "service/run/daemon.h"
 
@@ -26,7 +28,8 @@ struct DeciderState {
   Model model;
   KeyOwner owner;
   DecisionKey decision_key;
-  uint64_t loaded = 0;  // Unix seconds
+  std::shared_ptr<Fellows> fellows;  // none: a whole key, which opens alone
+  uint64_t loaded = 0;               // Unix seconds
 
   // Rule: the rule of the gallery of a signed file. kFailedPrecondition if it has none.
   absl::StatusOr<const GalleryRule*> Rule(const GalleryId& gallery) const;
@@ -42,6 +45,7 @@ struct DeciderService {
   PassphraseKeeper passphrase;
   std::unique_ptr<AnswerLog> answers;
   std::unique_ptr<AdmissionQueue> queue;
+  GivenParts given;
 
   std::shared_ptr<const DeciderState> state() const;
   void set_state(std::shared_ptr<const DeciderState> state);

@@ -51,7 +51,7 @@ function checkAnswer(answer) {
     if (about.required && !(header.toLowerCase() in answer.headers)) say(`${name}: lacks ${header}`);
   }
   // A spent budget refills over a day or not at all, so a client must not ask again soon.
-  const spent = ['decide', 'identify', 'verifyFromId'].includes(operation.operationId) &&
+  const spent = ['decide', 'identify', 'openPart', 'verifyFromId'].includes(operation.operationId) &&
     /query budget is spent|was rejected \d+ times about|replies were opened under this key/.test(answer.body);
   if (answer.status === 429 && !spent && !('retry-after' in answer.headers)) say(`${name}: lacks Retry-After`);
   if (!response.content) return answer.bytes > 0 ? say(`${name}: has a body`) : undefined;
