@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A key that nobody holds alone, opened by deciders that ask each other over TLS; and attacks on
+// A key that several owners share, opened by deciders that ask each other over TLS; and attacks on
 // the way between them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

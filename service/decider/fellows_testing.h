@@ -222,7 +222,7 @@ struct FellowsWorld {
   Records records;
   ThrowAwayCa ca;
   SharedKeySet set;
-  SignerKey dealer{};  // whom the matcher signs replies for
+  SignerKey dealer{};  // the matcher signs replies for this key
   std::optional<Server> server;
   std::optional<Client> client;
   std::string gallery, foreign;
