@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests only: a key that three owners share, two of whom open, each with a decider over TLS in
+// For tests only: a key of three owners, which two of them open, each with a decider over TLS in
 // this process; and a matcher's gallery.
 #ifndef HEFT_SERVICE_DECIDER_FELLOWS_TESTING_H_
 #define HEFT_SERVICE_DECIDER_FELLOWS_TESTING_H_
