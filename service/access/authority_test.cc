@@ -69,6 +69,7 @@ TEST(AuthorityTest, NobodyMayTooMuch) {
       {Scope::kAdmit, {Role::kOperator}},
       {Scope::kExchange, {Role::kMachine}},
       {Scope::kDecide, {Role::kMachine, Role::kRelyingParty}},
+      {Scope::kOpenParts, {Role::kFellow}},
       {Scope::kReadAudit, {Role::kAuditor}},
       {Scope::kReadMetrics, {Role::kOperator, Role::kAuditor}}};
   ASSERT_EQ(by_hand.size(), std::size(kScopes));

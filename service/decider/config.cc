@@ -69,12 +69,7 @@ void ReadFellow(const ConfigTable& table, DeciderConfig* config) {
   if (!table.Has("owner")) table.Wrong("owner", "is needed: the owner's number, from 1");
   fellow.name = table.RequiredText("name");
   fellow.url = table.RequiredText("url");
-  const TlsFiles& own = config->common.tls;
-  fellow.tls.certificate = table.Path("certificate", own.certificate);
-  fellow.tls.private_key = table.Path("private_key", own.private_key);
-  fellow.tls.authorities = table.Path("authorities", own.authorities);
-  const bool others = fellow.tls.authorities != own.authorities;
-  fellow.tls.revoked = table.Path("revoked", others ? "" : own.revoked);
+  fellow.tls = ReadPeerTls(table, config->common.tls);
   fellow.wait = std::chrono::milliseconds(table.Number("wait_milliseconds", 2000, 50, 60000));
   for (const FellowConfig& other : config->fellows) {
     if (other.owner == fellow.owner) table.Wrong("owner", "is that of another [[fellow]]");

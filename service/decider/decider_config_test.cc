@@ -78,6 +78,30 @@ TEST(DeciderConfigTest, IsRead) {
   EXPECT_TRUE(config->sharded.empty());
 }
 
+TEST(DeciderConfigTest, FellowsAreRead) {
+  const std::string fellow =
+      "[[fellow]]\nowner = 2\nname = \"owner-2\"\nurl = \"https://two.example:8444\"\n";
+  const auto config = Read(absl::StrCat(kCommon, kOwn, fellow,
+                                        "[[fellow]]\nowner = 3\nname = \"owner-3\"\n"
+                                        "url = \"https://three.example:8444\"\n"
+                                        "authorities = \"three.pem\"\nwait_milliseconds = 500\n"));
+  ASSERT_TRUE(config.ok()) << config.status();
+  ASSERT_EQ(config->fellows.size(), 2u);
+  EXPECT_EQ(config->fellows[0].owner, 2u);
+  EXPECT_EQ(config->fellows[0].tls.authorities, "/etc/heft/ca.pem");
+  EXPECT_EQ(config->fellows[0].wait, std::chrono::milliseconds(2000));
+  EXPECT_EQ(config->fellows[1].tls.authorities, "/etc/heft/three.pem");
+  EXPECT_EQ(config->fellows[1].wait, std::chrono::milliseconds(500));
+  const auto why = [&](const std::string& more) {
+    return std::string(Read(absl::StrCat(kCommon, kOwn, fellow, more)).status().message());
+  };
+  EXPECT_THAT(why(fellow), HasSubstr("is that of another [[fellow]]"));
+  EXPECT_THAT(why("[[fellow]]\nname = \"x\"\nurl = \"https://x.example:1\"\n"),
+              HasSubstr("is needed"));
+  EXPECT_THAT(why("[[fellow]]\nowner = 6\nname = \"x\"\nurl = \"https://x.example:1\"\n"),
+              HasSubstr("owner"));
+}
+
 TEST(DeciderConfigTest, AGalleryInBucketsHasAListInsteadOfAnId) {
   const std::string buckets = "[[gallery]]\nname = \"people\"\nshards = \"people.shards\"\n";
   const auto config = Read(absl::StrCat(kCommon, kOwn, buckets, "fpir = 0.01\n"));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A key that nobody holds alone, opened by deciders that ask each other over TLS; and attacks on
+// A key that several owners share, opened by deciders that ask each other over TLS; and attacks on
 // the way between them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ class DeciderFellowsTest : public ::testing::Test {
     router.Add({.method = "GET",
                 .pattern = "/health/ready",
                 .operation = "ready",
-                .handler = [](const HttpRequest&) { return NoContent(); }});
+                .handler = [](const HttpRequest&) { return JsonResponse(Json::object()); }});
     router.Add({.method = "POST",
                 .pattern = kPartsPath,
                 .operation = "openPart",
@@ -74,7 +74,7 @@ class DeciderFellowsTest : public ::testing::Test {
     router.Add({.method = "GET",
                 .pattern = "/health/live",
                 .operation = "live",
-                .handler = [](const HttpRequest&) { return NoContent(); }});
+                .handler = [](const HttpRequest&) { return JsonResponse(Json::object()); }});
     Owner(owner).Serve(std::move(router));
     Owner(owner).server->Start();
   }
@@ -257,8 +257,9 @@ TEST_F(DeciderFellowsTest, WhoMayAskForAPart) {
   other["question"] = "scores";
   EXPECT_EQ(status("owner-1", other).first, 400);
   // Another gallery of the same matcher, an unsigned file, another kind of file.
-  const HttpResponse foreign =
-      world_->AskPart("owner-1", 2, good, world_->Signed(world_->foreign, world_->Pending()));
+  const HttpResponse foreign = world_->AskPart(
+      "owner-1", 2, good,
+      world_->Signed(world_->foreign, *world_->server->Pending(*Gallery::Open(world_->foreign))));
   EXPECT_EQ(foreign.status, 409);
   EXPECT_THAT(TextOf(foreign), HasSubstr("no [[gallery]]"));
   EXPECT_NE(world_->AskPart("owner-1", 2, good, {1, 2, 3}).status, 200);
@@ -294,6 +295,58 @@ TEST_F(DeciderFellowsTest, AnOwnerThatDoesNotListThisOneGivesNothing) {
     ASSERT_TRUE(install.ok());
     (*install)();
   }
+}
+
+TEST_F(DeciderFellowsTest, ThreeOfFourDecide) {
+  FellowsWorld world("decider_fellows_four", 4, 3);
+  world.Enrol(1, "ann");
+  const HttpResponse admitted =
+      world.Post("matcher", 1, "/v1/exchange/admissions", world.Pending());
+  ASSERT_EQ(admitted.status, 200) << TextOf(admitted);
+  ASSERT_TRUE(
+      world.server
+          ->Admit(world.gallery, admitted.body, "admission", *Trust::Load(world.set.keys.trust))
+          .ok());
+  const auto openings = [&] {
+    uint64_t sum = 0;
+    for (uint32_t owner = 1; owner <= 3; ++owner) sum += world.Owner(owner).Openings();
+    return sum;
+  };
+  world.Owner(4).Stop();
+  for (uint32_t owner = 1; owner <= 3; ++owner) {
+    const uint64_t before = openings();
+    const HttpResponse answer = world.Decide(world.Search(1), owner);
+    ASSERT_EQ(answer.status, 200) << TextOf(answer);
+    EXPECT_EQ(Json::parse(answer.body)["identity"], "ann");
+    EXPECT_EQ(openings(), before + 3);
+  }
+  world.Owner(2).Stop();
+  const HttpResponse answer = world.Decide(world.Search(1), 1);
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_THAT(TextOf(answer), HasSubstr("opens with 3 of 4 owners"));
+}
+
+TEST(GivenPartsTest, AreForgottenInTimeAndBySize) {
+  GivenParts given;
+  int made = 0;
+  const auto ask = [&](uint8_t key, uint64_t now, size_t size) {
+    return given.Once(Digest{key}, now, [&]() -> absl::StatusOr<Bytes> {
+      ++made;
+      return Bytes(size, key);
+    });
+  };
+  EXPECT_EQ(ask(1, 100, 3)->size(), 3u);
+  EXPECT_EQ(ask(1, 100 + kGivenLife - 1, 3)->size(), 3u);
+  EXPECT_EQ(made, 1);
+  EXPECT_TRUE(ask(1, 100 + kGivenLife, 3).ok());
+  EXPECT_EQ(made, 2) << "its journal refuses then";
+  EXPECT_TRUE(ask(2, 800, kMostGiven).ok());
+  EXPECT_TRUE(ask(1, 800, 3).ok());
+  EXPECT_EQ(made, 4);
+  EXPECT_LE(given.bytes(), kMostGiven);
+  // What fails is not kept.
+  EXPECT_FALSE(given.Once(Digest{9}, 800, [] { return absl::UnavailableError("no"); }).ok());
+  EXPECT_TRUE(ask(9, 800, 1).ok());
 }
 
 TEST_F(DeciderFellowsTest, AConfigurationThatDoesNotFitTheKeyIsRefused) {

@@ -45,7 +45,7 @@ struct Fellows::Fellow {
   // Under the mutex of Fellows:
   bool wanted = false;
   bool doubted = false;  // asked last
-  absl::Status last = absl::UnavailableError("has not been asked");
+  absl::Status last = absl::UnavailableError("an owner has not been asked");
   Clock::time_point answered, failed;
 
   bool Fresh(Clock::time_point now) const { return last.ok() && now - answered < kFresh; }
@@ -61,7 +61,7 @@ class Fellows::Opening {
     if (!refused.ok()) Blame(refused);
     while (true) {
       auto chosen = fellows_.Choose(question_, asked_);
-      if (!chosen.ok()) return why_.empty() ? chosen.status() : TooFew();
+      if (!chosen.ok()) return TooFew(chosen.status());
       HEFT_ASSIGN_OR_RETURN(const bool all, AskAll(*chosen));
       if (!all) continue;
       if (question_.owners != nullptr) *question_.owners = set_;
@@ -70,10 +70,12 @@ class Fellows::Opening {
   }
 
  private:
-  absl::Status TooFew() const {
+  absl::Status TooFew(const absl::Status& others) const {
+    std::vector<std::string> why = why_;
+    if (!others.message().empty()) why.emplace_back(others.message());
     return absl::UnavailableError(absl::StrCat("this key opens with ", fellows_.own_.threshold,
                                                " of ", fellows_.own_.owners,
-                                               " owners: ", absl::StrJoin(why_, "; ")));
+                                               " owners: ", absl::StrJoin(why, "; ")));
   }
 
   // Asks them at once. True: all have given their parts. A refusal is an error.
@@ -173,9 +175,13 @@ void Fellows::Watch(Fellow* fellow) {
     lock.unlock();
     const auto response = fellow->client->Send(
         {.target = "/health/ready", .deadline = kProbe, .most_bytes = 1 << 16, .sign = false});
-    absl::Status answered = response.status();
-    if (response.ok() && response->status != 200) {
-      answered = StatusOfError(*response, absl::StrCat("owner ", fellow->config.owner));
+    const std::string name = absl::StrCat("owner ", fellow->config.owner);
+    absl::Status answered;
+    if (!response.ok()) {
+      answered = absl::UnavailableError(
+          absl::StrCat(name, ": ", std::string(response.status().message())));
+    } else if (response->status != 200) {
+      answered = StatusOfError(*response, name);
     }
     Note(fellow, answered);
     lock.lock();
@@ -200,7 +206,7 @@ absl::StatusOr<std::vector<Fellows::Fellow*>> Fellows::Choose(const PartQuestion
     Fellow* const fellow = fellows_[(question.digest[0] + i) % fellows_.size()].get();
     if (!excluded.contains(fellow->config.owner)) order.push_back(fellow);
   }
-  if (order.size() < count) return absl::UnavailableError("no other set of owners is left");
+  if (order.size() < count) return absl::UnavailableError("");  // no other set of owners is left
   std::ranges::stable_sort(order, {}, [](const Fellow* fellow) { return fellow->doubted; });
   const auto began = Clock::now(), limit = std::min(question.deadline, began + kProbe);
   while (true) {
@@ -225,13 +231,11 @@ absl::StatusOr<std::vector<Fellows::Fellow*>> Fellows::Choose(const PartQuestion
   }
   std::vector<std::string> why;
   for (const Fellow* const fellow : order) {
-    why.push_back(absl::StrCat("owner ", fellow->config.owner,
-                               fellow->last.ok() ? std::string(" does not answer in time")
-                                                 : absl::StrCat(": ", fellow->last.message())));
+    why.push_back(fellow->last.ok()
+                      ? absl::StrCat("owner ", fellow->config.owner, " does not answer in time")
+                      : std::string(fellow->last.message()));
   }
-  return absl::UnavailableError(absl::StrCat("this key opens with ", own_.threshold, " of ",
-                                             own_.owners, " owners, and too few of them answer (",
-                                             absl::StrJoin(why, "; "), ")"));
+  return absl::UnavailableError(absl::StrJoin(why, "; "));
 }
 
 absl::StatusOr<OwnerPart> Fellows::Ask(Fellow* fellow, const PartQuestion& question,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests only: a key that three owners share, two of whom open, each with a decider over TLS in
+// For tests only: a key of three owners, which two of them open, each with a decider over TLS in
 // this process; and a matcher's gallery.
 #ifndef HEFT_SERVICE_DECIDER_FELLOWS_TESTING_H_
 #define HEFT_SERVICE_DECIDER_FELLOWS_TESTING_H_
@@ -79,10 +79,10 @@ struct OwnerDecider {
 };
 
 struct FellowsWorld {
-  // `whole`: one owner with a whole key of the same model instead, to compare; made after the
-  // other.
-  explicit FellowsWorld(const std::string& name, bool whole = false)
+  // Of one owner the key is whole, to compare; such a world is made after the other.
+  explicit FellowsWorld(const std::string& name, uint32_t count = kOwners, uint32_t threshold = 2)
       : records(name), ca(folder.path(), "all") {
+    const bool whole = count == 1;
     setenv("HEFT_STATE_DIR", (folder / "anchors").c_str(), whole ? 0 : 1);
     model.profile = "flooded";
     EXPECT_TRUE(WriteFileAtomic(folder / "model.heft", model.Serialize()).ok());
@@ -90,7 +90,7 @@ struct FellowsWorld {
       set.keys = *MakeKeySet(model, folder / "keys");
       set.shares = {set.keys.secret_key};
     } else {
-      const auto made = MakeSharedKeySet(model, folder / "keys", kOwners, 2);
+      const auto made = MakeSharedKeySet(model, folder / "keys", count, threshold);
       EXPECT_TRUE(made.ok()) << made.status();
       set = *made;
     }
@@ -149,7 +149,7 @@ struct FellowsWorld {
     auto& rules = config.common.authority.rules.certificates;
     rules = {{.subject = "matcher", .roles = {ServiceRole::kMachine}},
              {.subject = "idler", .roles = {ServiceRole::kFellow}}};
-    for (uint32_t other = 1; other <= kOwners; ++other) {
+    for (uint32_t other = 1; other <= set.shares.size(); ++other) {
       if (other != owner)
         rules.push_back({.subject = Name(other), .roles = {ServiceRole::kFellow}});
     }
@@ -222,7 +222,7 @@ struct FellowsWorld {
   Records records;
   ThrowAwayCa ca;
   SharedKeySet set;
-  SignerKey dealer{};  // whom the matcher signs replies for
+  SignerKey dealer{};  // the matcher signs replies for this key
   std::optional<Server> server;
   std::optional<Client> client;
   std::string gallery, foreign;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Openings while owners are killed and restarted at random: three heft-decider processes with the
-// shares of one key, two of which open. Each reply is asked of one decider after the other, as long
-// as there is no answer. Afterwards no decision is wrong, each opened reply is in the journals of
-// two owners or more, and nobody has waited for an answer for more than 10 s.
+// Openings while owners are killed and restarted at random: three heft-decider processes have shares
+// of one key, and two of them open. Each reply is asked of one decider after the other until there
+// is an answer. Afterwards no decision is wrong, each opened reply is in the journals of at least
+// two owners, and no question has waited for its answer for more than 10 s.
 //
 // HEFT_OPENINGS=1000 is the long run (24 by default). HEFT_TEMPLATES=10000 measures a decision of a
 // gallery of so many, by one decider and by two of three. Both print their figures as JSON.
@@ -301,7 +301,7 @@ double Median(std::vector<double> values) {
 TEST(OwnerKillsTest, MeasuresADecision) {
   const size_t templates = Asked("HEFT_TEMPLATES", 0);
   if (templates == 0) GTEST_SKIP() << "HEFT_TEMPLATES=10000 measures";
-  FellowsWorld shared("measured_shared"), whole("measured_whole", true);
+  FellowsWorld shared("measured_shared"), whole("measured_whole", 1);
   std::vector<std::unique_ptr<Daemon>> daemons[2];
   std::vector<double> searches, decisions[2];
   for (FellowsWorld* const world : {&whole, &shared}) {

@@ -65,14 +65,7 @@ void ReadMatching(const ConfigTable& matching, MatcherConfig* config) {
 
 void ReadDecider(const ConfigTable& decider, MatcherConfig* config) {
   config->decider_url = decider.Text("url", "");
-  config->decider_tls = config->common.tls;
-  // The deciders may have other authorities than the clients. Then the clients' list of revoked
-  // certificates does not cover them, and would refuse them.
-  config->decider_tls.authorities = decider.Path("authorities", config->common.tls.authorities);
-  const bool others = config->decider_tls.authorities != config->common.tls.authorities;
-  config->decider_tls.revoked = decider.Path("revoked", others ? "" : config->common.tls.revoked);
-  config->decider_tls.certificate = decider.Path("certificate", config->common.tls.certificate);
-  config->decider_tls.private_key = decider.Path("private_key", config->common.tls.private_key);
+  config->decider_tls = ReadPeerTls(decider, config->common.tls);
   config->exchange.poll =
       std::chrono::milliseconds(decider.Number("poll_milliseconds", 2000, 10, 3600 * 1000));
   config->upkeep.poll = config->exchange.poll;

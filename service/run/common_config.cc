@@ -134,6 +134,18 @@ AuthorityOptions ReadAuthority(const Config& config) {
 
 }  // namespace
 
+TlsFiles ReadPeerTls(const ConfigTable& table, const TlsFiles& own) {
+  TlsFiles files;
+  files.certificate = table.Path("certificate", own.certificate);
+  files.private_key = table.Path("private_key", own.private_key);
+  files.authorities = table.Path("authorities", own.authorities);
+  // The other daemon may have other authorities than our callers. Then the callers' list of revoked
+  // certificates does not cover it, and would refuse it.
+  const bool others = files.authorities != own.authorities;
+  files.revoked = table.Path("revoked", others ? "" : own.revoked);
+  return files;
+}
+
 CommonConfig ReadCommonConfig(const Config& config) {
   CommonConfig out;
   const ConfigTable listen = config.root().Table("listen");

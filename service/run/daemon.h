@@ -36,6 +36,8 @@ struct CommonConfig {
 // ReadCommonConfig: Config::Check reports the errors; the caller calls it after reading its own
 // tables.
 CommonConfig ReadCommonConfig(const Config& config);
+// ReadPeerTls: for requests to another daemon: the keys of [tls], which `table` may have too.
+TlsFiles ReadPeerTls(const ConfigTable& table, const TlsFiles& own);
 
 // DaemonBase: used by all requests and routes: certificates, rules, metrics, the audit log and the
 // log. Lives as long as the process.
