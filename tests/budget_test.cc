@@ -425,7 +425,7 @@ TEST_F(BudgetTest, AServerTakesTheJournalsHeadByHand) {
 TEST_F(BudgetTest, BeginningAnewIsAnActThatIsRecorded) {
   Must(kHeft, Decrypt(Verify("1")));
   fs::remove(K("secret.key.journal"));
-  ExpectRefused(Budget({"--restart"}), kUsage, "--reason");
+  ExpectRefused(Budget({"--restart"}), kUsage, "--restart");
   const auto begun = Must(kHeft, Budget({"--restart", "the disk died", "--set", "scores=2"}));
   ASSERT_EQ(begun["restarts"].size(), 1u);
   EXPECT_EQ(begun["restarts"][0]["reason"], "the disk died");
