@@ -32,10 +32,10 @@ struct Counter {
     const Desk plain(*server, signing.trust ? &*signing.trust : nullptr, whom);
     return gallery ? gallery->At(plain) : plain;
   }
-  MatchRequest Request(const std::string& gallery, std::vector<SampleFile> files,
+  MatchRequest Request(const std::string& of, std::vector<SampleFile> files,
                        ProbeOptions probe) const {
     MatchRequest request;
-    request.gallery = gallery;
+    request.gallery = of;
     request.files = std::move(files);
     request.probe = std::move(probe);
     request.sign = signing.sign;

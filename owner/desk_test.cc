@@ -16,7 +16,7 @@ using Bytes = std::vector<uint8_t>;
 using ::testing::HasSubstr;
 using StatusCode = absl::StatusCode;
 
-class ServingTest : public testing::RolesTest {
+class DeskTest : public testing::RolesTest {
  protected:
   void SetUp() override {
     evaluation_ = SignedBy(*owner_->Signer(), *roles_.owner.EvaluationKeys());
@@ -56,7 +56,7 @@ class ServingTest : public testing::RolesTest {
   const SigningKey camera_ = *SigningKey::Generate();
 };
 
-TEST_P(ServingTest, KeysAreOneTrustedKeyOwners) {
+TEST_P(DeskTest, KeysAreOneTrustedKeyOwners) {
   const auto good = Check(&trust_);
   ASSERT_TRUE(good.ok()) << good.status();
   EXPECT_EQ(good->key_owner, owner_->Signer()->public_key());
@@ -75,7 +75,7 @@ TEST_P(ServingTest, KeysAreOneTrustedKeyOwners) {
   EXPECT_EQ(Check(nullptr)->key_owner, SignerKey{}) << "nobody was asked";
 }
 
-TEST_P(ServingTest, AModelIsATrainersWhereOneIsListed) {
+TEST_P(DeskTest, AModelIsATrainersWhereOneIsListed) {
   const Bytes model = model_.Serialize();
   EXPECT_TRUE(ReadTrustedModel(&trust_, model, "model").ok());
   const SigningKey trainer = *SigningKey::Generate();
@@ -88,7 +88,7 @@ TEST_P(ServingTest, AModelIsATrainersWhereOneIsListed) {
 }
 
 // From nothing to a reply, each request once.
-TEST_P(ServingTest, ARequestIsAnsweredOnce) {
+TEST_P(DeskTest, ARequestIsAnsweredOnce) {
   const TrustedServer server = Serve();
   const Desk desk(server);
   const auto first = Asking(1, "ann", SampleUse::kEnrolment);
@@ -128,7 +128,7 @@ TEST_P(ServingTest, ARequestIsAnsweredOnce) {
 }
 
 // What `begin` refuses has not happened, and may happen later.
-TEST_P(ServingTest, NothingIsEnrolledUntilItHasBegun) {
+TEST_P(DeskTest, NothingIsEnrolledUntilItHasBegun) {
   const TrustedServer server = Serve();
   const Desk desk(server);
   ASSERT_TRUE(desk.Create(folder_).ok());
@@ -143,7 +143,7 @@ TEST_P(ServingTest, NothingIsEnrolledUntilItHasBegun) {
 }
 
 // A queue that is full leaves the request as it was.
-TEST_P(ServingTest, WithoutRoomNothingIsRecorded) {
+TEST_P(DeskTest, WithoutRoomNothingIsRecorded) {
   const TrustedServer server = Serve();
   const Desk desk(server);
   ASSERT_TRUE(desk.Create(folder_).ok());
@@ -156,7 +156,7 @@ TEST_P(ServingTest, WithoutRoomNothingIsRecorded) {
 }
 
 // Where clients are listed.
-TEST_P(ServingTest, WhoIsNotListedAsksNothing) {
+TEST_P(DeskTest, WhoIsNotListedAsksNothing) {
   const TrustedServer server = Serve();
   ASSERT_TRUE(Desk(server).Create(folder_).ok());
   const MatchRequest plain = {.gallery = folder_, .files = Files(1, "", SampleUse::kIdentification)};
@@ -167,7 +167,7 @@ TEST_P(ServingTest, WhoIsNotListedAsksNothing) {
               HasSubstr("which key owner to believe"));
 }
 
-TEST_P(ServingTest, AQuestionIsLookedAtBeforeItIsTaken) {
+TEST_P(DeskTest, AQuestionIsLookedAtBeforeItIsTaken) {
   const TrustedServer server = Serve();
   size_t taken = 0;
   const Desk desk(server);
@@ -199,7 +199,7 @@ TEST_P(ServingTest, AQuestionIsLookedAtBeforeItIsTaken) {
   EXPECT_THAT(why(question), HasSubstr("nowhere")) << "sound: the gallery is looked for";
   EXPECT_EQ(taken, 0u);
 }
-INSTANTIATE_TEST_SUITE_P(Profiles, ServingTest, ::testing::Values("standard"));
+INSTANTIATE_TEST_SUITE_P(Profiles, DeskTest, ::testing::Values("standard"));
 
 }  // namespace
 }  // namespace heft
