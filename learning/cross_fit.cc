@@ -175,6 +175,23 @@ absl::StatusOr<CrossFit> FitAcross(const Monitor& monitor, const Dataset& datase
   return fit;
 }
 
+absl::StatusOr<int> EpochsAcross(const Monitor& monitor, const Dataset& dataset,
+                                 const TrainOptions& options, const std::string& name) {
+  const Dataset people = DevelopmentPeople(dataset);
+  const std::vector<int> identities = IdentityNumbers(people.labels);
+  const int parts = CrossFitParts(people);
+  Random random(options.seed, kFoldsStream);
+  const std::vector<int> part_of = DealPeople(identities, parts, random);
+  std::vector<std::vector<Split>> splits;
+  for (int part = 0; part < parts; ++part) {
+    std::vector<Split>& split = splits.emplace_back(AllOthers(part, part, identities, part_of));
+    std::ranges::replace(split, Split::kTest, Split::kValidation);
+  }
+  const Progress progress(monitor, absl::StrCat(name, "judging epochs"));
+  return ChooseEpochs(people, splits, options,
+                      [&](int epoch, int epochs) { return progress.Step(epoch, epochs); });
+}
+
 CrossFit OfValidationPeople(const Dataset& dataset, const TrainResult& shipped) {
   CrossFit fit;
   fit.too_few = true;

@@ -61,6 +61,10 @@ int CrossFitParts(const Dataset& people);
 absl::StatusOr<CrossFit> FitAcross(const Monitor& monitor, const Dataset& dataset,
                                    const TrainOptions& options, int epochs,
                                    const std::string& name);
+// EpochsAcross: ChooseEpochs where a fold leaves out one part and those people judge. CrossFitParts
+// must be 2 or more. kCancelled; Train's errors.
+absl::StatusOr<int> EpochsAcross(const Monitor& monitor, const Dataset& dataset,
+                                 const TrainOptions& options, const std::string& name);
 // OfValidationPeople: the cross-fit of too few people; `shipped` was trained on the data's own
 // split.
 CrossFit OfValidationPeople(const Dataset& dataset, const TrainResult& shipped);

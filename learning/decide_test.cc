@@ -151,6 +151,37 @@ TEST(CrossFitTest, FewerPartsForFewerPeople) {
   }
 }
 
+TEST(CrossFitTest, PeopleOfAllPartsChooseTheNumberOfEpochs) {
+  Dataset dataset = People();
+  TrainOptions options = Quick();
+  options.epochs = 3;
+  options.patience = 100;
+  const auto choose = [&](int stop_after = 100) {
+    int steps = 0;
+    const Monitor monitor = [&](const ProgressEvent& event) {
+      steps += event.what == "judging epochs" && event.total == 3;
+      return steps < stop_after;
+    };
+    const absl::StatusOr<int> epochs = EpochsAcross(monitor, dataset, options, "");
+    EXPECT_EQ(steps, std::min(stop_after, 4)) << "the start and three epochs";
+    return epochs;
+  };
+  EXPECT_EQ(choose(2).status().code(), absl::StatusCode::kCancelled);
+  const int chosen = *choose();
+  EXPECT_GE(chosen, 0);
+  EXPECT_LE(chosen, 3);
+  options.learning_rate = 1e-12;
+  EXPECT_EQ(*choose(), 0) << "steps that change nothing";
+  options.learning_rate = 0.01;
+  options.modality_weights = {1, 100};
+  EXPECT_GT(*choose(), 0) << "the start uses voices alone";
+  const int improved = *choose();
+  for (int row : RowsOf(dataset.split, Split::kTest)) {
+    for (Modality& modality : dataset.modalities) modality.features.row(row).setOnes();
+  }
+  EXPECT_EQ(*choose(), improved) << "test people take no part";
+}
+
 TEST(CrossFitTest, StopsWhereTheMonitorSays) {
   const Dataset dataset = People();
   int steps = 0;

@@ -169,8 +169,9 @@ absl::Status FinishAlone(const Dataset& people, const TrainOptions& train,
   return absl::OkStatus();
 }
 
-// The generalising recipe. Validation people choose the number of epochs; then all people for
-// training and validation train, and the interval and the decisions come from the parts.
+// The generalising recipe. Where an epoch helps validation people, people of all parts choose the
+// number of epochs. Then all people for training and validation train, and the interval and the
+// decisions come from the parts.
 absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOptions& train,
                                        const LearnOptions& options, const Monitor& monitor,
                                        const std::string& name) {
@@ -198,6 +199,10 @@ absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOption
     same.grid_search = false;
     same.lambda = judged["options"]["lambda"].get<double>();
     same.margin = judged["options"]["margin"].get<double>();
+  }
+  // A few people tell whether epochs help, more of them how many do.
+  if (epochs > 0) {
+    HEFT_ASSIGN_OR_RETURN(epochs, EpochsAcross(monitor, dataset, same, name));
   }
   const Dataset all = AllTraining(people);
   HEFT_ASSIGN_OR_RETURN(out.shipped, TrainFully(all, same, epochs, StoppedBy(monitor)));

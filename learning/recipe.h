@@ -13,8 +13,8 @@
 
 namespace heft::recipe {
 
-inline constexpr int kVersion = 5;
-inline constexpr char kDate[] = "2026-11-24";
+inline constexpr int kVersion = 6;
+inline constexpr char kDate[] = "2026-11-26";
 
 // ---- The objective: an estimate of FNMR at kFmr (learning/objective.h).
 inline constexpr double kFmr = 1e-3;

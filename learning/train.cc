@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "learning/train.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "learning/loss.h"
+#include "learning/objective.h"
 #include "learning/pairing.h"
 #include "learning/start.h"
 #include "learning/train_internal.h"
@@ -30,6 +33,20 @@ TrainOptions Resolved(TrainOptions options) {
   return options;
 }
 
+int PeopleOf(const std::vector<Batch>& batches) {
+  int people = 0;
+  for (const Batch& batch : batches) {
+    for (const int person : batch.classes) people = std::max(people, person + 1);
+  }
+  return people;
+}
+
+// Whether an epoch's estimate is below the best one's by enough, if so many people judged both.
+bool Lowers(double fnmr, double best, int people) {
+  const double evidence = people < recipe::kFewestJudges ? recipe::kEpochEvidence : 0;
+  return fnmr + recipe::kLeastError < (1 - evidence) * (best + recipe::kLeastError);
+}
+
 // One run of training with given lambda and margin.
 class Trainer {
  public:
@@ -39,27 +56,35 @@ class Trainer {
 
   // From `state` (epoch 0: its projection is the start) to the last epoch or the end of patience.
   absl::Status Run(TrainCheckpoint state, const TrainHooks& hooks) {
-    state_ = std::move(state);
-    if (state_.epoch == 0) {
-      Rescale();
-      HEFT_RETURN_IF_ERROR(FitNormaliser());
-      Judge(0, hooks);
-    } else {
-      HEFT_RETURN_IF_ERROR(FitNormaliser());
-    }
+    HEFT_RETURN_IF_ERROR(Begin(std::move(state)));
+    if (state_.epoch == 0) Judge(0, hooks);
     while (state_.epoch < options_.epochs &&
            (validation_.empty() || state_.epoch - state_.best_epoch < options_.patience)) {
-      ++state_.epoch;
-      const double loss = Step();
-      Rescale();
-      HEFT_RETURN_IF_ERROR(FitNormaliser());
+      HEFT_ASSIGN_OR_RETURN(const double loss, Advance());
       Judge(loss, hooks);
       if (hooks.save) HEFT_RETURN_IF_ERROR(hooks.save(state_));
     }
     return absl::OkStatus();
   }
 
+  // Run's parts, for a caller that judges by itself.
+  absl::Status Begin(TrainCheckpoint state) {
+    state_ = std::move(state);
+    if (state_.epoch == 0) Rescale();
+    return FitNormaliser();
+  }
+
+  // One epoch; the loss before it.
+  absl::StatusOr<double> Advance() {
+    ++state_.epoch;
+    const double loss = Step();
+    Rescale();
+    HEFT_RETURN_IF_ERROR(FitNormaliser());
+    return loss;
+  }
+
   const TrainCheckpoint& state() const { return state_; }
+  const Normaliser& normaliser() const { return normaliser_; }
 
  private:
   bool paper() const { return options_.recipe == Recipe::kPaper; }
@@ -102,22 +127,12 @@ class Trainer {
     return absl::OkStatus();
   }
 
-  // The share of the estimate that an epoch has to take away.
-  double Evidence() const {
-    int people = 0;
-    for (const Batch& batch : validation_) {
-      for (const int person : batch.classes) people = std::max(people, person + 1);
-    }
-    return people < recipe::kFewestJudges ? recipe::kEpochEvidence : 0;
-  }
-
   // Measures the projection and keeps it if it is the best so far, or if no people can judge it.
   void Judge(double loss, const TrainHooks& hooks) {
     const auto [auroc, fnmr] =
         internal::JudgeAll(validation_, state_.projection, normaliser_, options_.metric);
-    const bool better = paper() ? auroc > state_.best_auroc
-                                : fnmr + recipe::kLeastError <
-                                      (1 - Evidence()) * (state_.best_fnmr + recipe::kLeastError);
+    const bool better =
+        paper() ? auroc > state_.best_auroc : Lowers(fnmr, state_.best_fnmr, PeopleOf(validation_));
     if (state_.epoch == 0 || validation_.empty() || better) {
       state_.best = state_.projection;
       state_.best_auroc = auroc;
@@ -366,6 +381,54 @@ absl::StatusOr<TrainResult> TrainFully(const Dataset& dataset, const TrainOption
   result.summary["options"] = internal::OptionsToJson(options);
   Describe(train, trainer.state(), result);
   return result;
+}
+
+absl::StatusOr<int> ChooseEpochs(Dataset people, std::span<const std::vector<Split>> splits,
+                                 const TrainOptions& given,
+                                 const std::function<absl::Status(int, int)>& progress) {
+  HEFT_RETURN_IF_ERROR(CheckTrainOptions(given, people));
+  const TrainOptions options = Resolved(given);
+  struct Fold {
+    SamplePool train;
+    std::vector<Batch> judges;
+    Batch norms;
+    std::optional<Trainer> trainer;
+  };
+  const std::vector<Batch> nobody;
+  std::vector<Fold> folds(splits.size());
+  int judges = 0;
+  for (std::size_t i = 0; i < splits.size(); ++i) {
+    people.split = splits[i];
+    Fold& fold = folds[i];
+    HEFT_ASSIGN_OR_RETURN(fold.train, SamplePool::Make(people, Split::kTrain));
+    HEFT_ASSIGN_OR_RETURN(const SamplePool own, SamplePool::Make(people, Split::kValidation));
+    fold.judges = ValidationBatches(own, options);
+    judges += own.identities();
+    fold.norms = NormSamples(fold.train, options);
+    HEFT_ASSIGN_OR_RETURN(TrainCheckpoint start, Start(fold.train, options));
+    fold.trainer.emplace(options, fold.train, nobody, fold.norms);
+    HEFT_RETURN_IF_ERROR(fold.trainer->Begin(std::move(start)));
+  }
+  int best = 0;
+  double best_fnmr = 1;
+  for (int epoch = 0; epoch <= options.epochs && epoch - best <= options.patience; ++epoch) {
+    PooledPairs pairs;
+    for (Fold& fold : folds) {
+      if (epoch > 0) HEFT_RETURN_IF_ERROR(fold.trainer->Advance().status());
+      for (const Batch& batch : fold.judges) {
+        pairs.Add(internal::ProjectedScores(fold.trainer->state().projection, batch.features,
+                                            options.metric, fold.trainer->normaliser()),
+                  batch.classes);
+      }
+    }
+    const double fnmr = EstimateFnmr(pairs, recipe::kFmr).fnmr;
+    if (epoch == 0 || Lowers(fnmr, best_fnmr, judges)) {
+      best = epoch;
+      best_fnmr = fnmr;
+    }
+    HEFT_RETURN_IF_ERROR(progress(epoch, options.epochs));
+  }
+  return best;
 }
 
 absl::StatusOr<Normaliser> FitInterval(const Eigen::VectorXd& s, const TrainOptions& options) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -162,6 +163,15 @@ absl::StatusOr<TrainResult> Train(const Dataset& dataset, const TrainOptions& op
 // has no approximation before SetInterval. Train's errors.
 absl::StatusOr<TrainResult> TrainFully(const Dataset& dataset, const TrainOptions& options,
                                        int epochs, const TrainHooks& hooks = {});
+
+// ChooseEpochs: how many epochs TrainFully should take, 0 to options.epochs. Each split of `people`
+// trains on its training people; after each epoch the validation people of all splits together
+// estimate the FNMR. The number with the lowest estimate is chosen. The search ends after
+// options.patience epochs without a lower one. `progress` gets the number of the epoch and of all
+// epochs; an error ends the search. The generalising recipe only. Train's errors.
+absl::StatusOr<int> ChooseEpochs(Dataset people, std::span<const std::vector<Split>> splits,
+                                 const TrainOptions& options,
+                                 const std::function<absl::Status(int, int)>& progress);
 
 // FitInterval: the gain and approximation for squared norms `s` of samples that no projection of
 // mean 1 was trained on. The interval holds their 0.1% and 99.9% quantiles with

@@ -63,8 +63,8 @@ struct LearnOptions {
   std::vector<LearnEpoch>* curve = nullptr;
 };
 
-// Learn: trains on the people of the splits "train" and "val"; validation people determine the
-// number of epochs. Thresholds, calibration and searches are cross-fitted: these people are divided
+// Learn: trains on the people of the splits "train" and "val"; where an epoch helps the latter, all
+// choose their number. Thresholds, calibration and searches are cross-fitted: people are divided
 // into parts, and models of the other parts score the parts left out. With at most 4,000 samples
 // and no epochs, each model leaves out two of ten parts, so all people are compared. Otherwise it
 // leaves out one of five. The test split is not used. The result depends on data, options and seed,
