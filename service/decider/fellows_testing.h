@@ -86,6 +86,9 @@ struct FellowsWorld {
     // The anchors of all worlds of a program lie together.
     if (worlds++ == 0) setenv("HEFT_STATE_DIR", (folder / "anchors").c_str(), 1);
     model.profile = "flooded";
+    // Of enough people for decisions among ten thousand.
+    const ImpostorTail tail = {0.4, 0.01, 0.02, -0.2, 4};
+    model.tables[0].searches = {{1, 1000, 999000, tail, {tail}}};
     EXPECT_TRUE(WriteFileAtomic(folder / "model.heft", model.Serialize()).ok());
     if (whole) {
       set.keys = *MakeKeySet(model, folder / "keys");
