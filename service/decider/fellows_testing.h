@@ -79,12 +79,16 @@ struct OwnerDecider {
 };
 
 struct FellowsWorld {
-  // Of one owner the key is whole, to compare; such a world is made after the other.
+  // Of one owner the key is whole, to compare.
   explicit FellowsWorld(const std::string& name, uint32_t count = kOwners, uint32_t threshold = 2)
       : records(name), ca(folder.path(), "all") {
     const bool whole = count == 1;
-    setenv("HEFT_STATE_DIR", (folder / "anchors").c_str(), whole ? 0 : 1);
+    // The anchors of all worlds of a program lie together.
+    if (worlds++ == 0) setenv("HEFT_STATE_DIR", (folder / "anchors").c_str(), 1);
     model.profile = "flooded";
+    // Of enough people for decisions among ten thousand.
+    const ImpostorTail tail = {0.4, 0.01, 0.02, -0.2, 4};
+    model.tables[0].searches = {{1, 1000, 999000, tail, {tail}}};
     EXPECT_TRUE(WriteFileAtomic(folder / "model.heft", model.Serialize()).ok());
     if (whole) {
       set.keys = *MakeKeySet(model, folder / "keys");
@@ -120,6 +124,10 @@ struct FellowsWorld {
       dealer = checked->dealer;
     }
   }
+
+  ~FellowsWorld() { --worlds; }
+  FellowsWorld(const FellowsWorld&) = delete;
+  FellowsWorld& operator=(const FellowsWorld&) = delete;
 
   static std::string Name(uint32_t owner) { return absl::StrCat("owner-", owner); }
   OwnerDecider& Owner(uint32_t owner) { return *owners[owner - 1]; }
@@ -215,6 +223,7 @@ struct FellowsWorld {
     return terms;
   }
 
+  inline static int worlds = 0;  // that there are
   static constexpr uint32_t kOwners = 3;
   static constexpr std::chrono::milliseconds kWait{700};
   heft::testing::TemporaryFolder folder;
