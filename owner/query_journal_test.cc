@@ -57,7 +57,7 @@ TEST_F(QueryJournalTest, AMeasurementMakesTheLimitSmallerAtOnceAndLargerByHandAl
   ASSERT_TRUE(Open()->SetLimits(kModel, {.scores = 10}, 0).ok());
   EXPECT_TRUE(charge("ann", 0).ok()) << "on purpose, as heft budget --set does";
   EXPECT_EQ(Open()->Read()->ledger.models.at(kModel).verifications, 6u);
-  // A sum keeps what the limits were set against, and so does another key's journal.
+  // A checkpoint keeps the measurement that the limits were set against.
   entries_per_file_ = 1;
   ASSERT_TRUE(Open()->SetLimits(kModel, {.scores = 30}, 20).ok());
   EXPECT_EQ(Open()->Read()->ledger.models.at(kModel).measured, 20u);

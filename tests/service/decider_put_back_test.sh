@@ -55,10 +55,14 @@ enrol() {
 }
 # identify STATUS TEXT: a search for ann, and what its answer must contain.
 identify() {
-  local status
-  encrypt 1 identification
-  status="$(ask client POST "$matching/v1/identify/visitors" "${forms[@]}" --header 'Accept: application/json' \
-    --output "$work/said" --write-out '%{http_code}' 2>/dev/null || true)"
+  local status i
+  for ((i = 0; i < 60; ++i)); do
+    encrypt 1 identification
+    status="$(ask client POST "$matching/v1/identify/visitors" "${forms[@]}" --header 'Accept: application/json' \
+      --output "$work/said" --write-out '%{http_code}' 2>/dev/null || true)"
+    [[ "$status" == 503 ]] || break # the matcher waits before it calls a restarted decider
+    sleep 0.5
+  done
   [[ "$status" == "$1" ]] || die "status $status, not $1: $(cat "$work/said")"
   grep -qF -- "$2" "$work/said" || die "expected \"$2\" in: $(cat "$work/said")"
 }
