@@ -9,7 +9,7 @@
 namespace heft::cli {
 namespace {
 
-constexpr size_t kTriples = 3;  // sets of three canaries
+constexpr size_t kTriples = 3;  // sets of three canaries, unless names say how many
 
 struct Options {
   KeyOptions key;
@@ -42,7 +42,8 @@ absl::StatusOr<std::vector<std::string>> ReadNames(const std::string& path) {
 absl::Status RunMake(const Common& common, const Options& options, const Model& model,
                      const KeyOwner& owner) {
   HEFT_ASSIGN_OR_RETURN(std::vector<std::string> names, ReadNames(options.names));
-  HEFT_ASSIGN_OR_RETURN(const CanarySet set, owner.MakeCanaries(kTriples, std::move(names)));
+  const size_t triples = names.empty() ? kTriples : names.size() / 3;
+  HEFT_ASSIGN_OR_RETURN(const CanarySet set, owner.MakeCanaries(triples, std::move(names)));
   HEFT_ASSIGN_OR_RETURN(const Client client, Client::Create(model, owner.EncryptionKey()));
   HEFT_ASSIGN_OR_RETURN(NewFolder folder, NewFolder::Create(options.out));
   Json people = Json::array(), probes = Json::array();
@@ -98,7 +99,9 @@ void AddCanary(Command app) {
                                  "new folder for encrypted samples and their encrypted list");
   command
       .Add("--names", &options->names,
-           "names for them, one per line, that look like those of others (default: random)")
+           "names for them, one per line, that look like those of others: three for each set of "
+           "three "
+           "canaries (default: three sets, random names)")
       .Needs(out);
   command
       .Add("--require", &options->require,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/inspect.h"
 
+#include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "program/common.h"
 
@@ -13,9 +14,26 @@ struct Options {
   Describe describe = nullptr;
 };
 
+// PartOf: the kind of a file that has no envelope because it is a part of a folder, by its name;
+// empty for others.
+std::string PartOf(const std::string& path) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  if (name.starts_with("store.sqlite") || name == "store.blocks")
+    return "part of a gallery's store";
+  if (name == "requests.heft") return "record of the requests that a server has taken";
+  if (name == "keys.made") return "mark that a gallery has its server's keys";
+  return name == "lock" || name.ends_with(".lock") ? "lock of a folder" : "";
+}
+
 absl::Status Run(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Described described, options.describe(options.path, options.plan));
-  Print(common, described);
+  absl::StatusOr<Described> described = options.describe(options.path, options.plan);
+  const std::string part = PartOf(options.path);
+  if (absl::IsDataLoss(described.status()) && !part.empty()) {
+    described = Described{{{"kind", part}}};
+    described->text = absl::StrCat(part, ": inspect its folder");
+  }
+  HEFT_RETURN_IF_ERROR(described.status());
+  Print(common, *described);
   return absl::OkStatus();
 }
 

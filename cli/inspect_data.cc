@@ -66,7 +66,7 @@ absl::StatusOr<Described> DescribeAnything(const std::string& path, bool with_pl
   if (IsData(path)) return DescribeData(path);
   auto described = DescribeFile(path, with_plan);
   if (described.ok() || !absl::IsDataLoss(described.status())) return described;
-  if (path.ends_with(".npy")) return DescribeVectors(path);
+  if (path.ends_with(".npy") || path.ends_with(".npz")) return DescribeVectors(path);
   if (!path.ends_with(".txt")) return described;
   // Labels may be numbers. A data folder has them under this name.
   if (std::filesystem::path(path).filename() == "labels.txt") return DescribeLabels(path);

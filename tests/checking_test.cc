@@ -253,7 +253,7 @@ TEST_F(CheckingTest, AStateThatNobodyHasSigned) {
 TEST_F(CheckingTest, Canaries) {
   const auto made = Must(kHeft, {"canary", "--model", W("model.heft"), "--secret-key",
                                  W("keys/secret.key"), "--out", W("canaries")});
-  ASSERT_EQ(made["people"].size(), 6u);
+  ASSERT_EQ(made["people"].size(), 9u);
   auto both = [](const std::string& name) {
     const std::string stem = W("canaries/" + name);
     return Args{"--in", stem + "-face.ct", "--in", stem + "-voice.ct"};

@@ -123,6 +123,10 @@ TEST_F(WorkspaceTest, ThreeCommandsAndThreeFilesToTheFirstIdentification) {
   EXPECT_GE(right, kPeople - 1);
   const auto files = std::distance(fs::directory_iterator(W("own")), fs::directory_iterator());
   EXPECT_LE(files, 4);
+  // heft inspect knows every file of the workspace.
+  for (const auto& entry : fs::recursive_directory_iterator(W("three"))) {
+    if (entry.is_regular_file()) Must(kHeft, {"inspect", entry.path()});
+  }
   // A row that the files do not have, and labels that are not the files'.
   Refused(Join(Join({"search", W("three")}, vectors), {"--row", "240"}),
           {"own/face.npy: row 240 asked for, the file has 240"});

@@ -237,7 +237,7 @@ def test_the_command_line_takes_our_canaries_and_we_theirs(
         return dict(json.loads(done.stdout))
 
     said = run("--out", tmp_path / "canaries")
-    assert len(said["people"]) == 6
+    assert len(said["people"]) == 9
     owner.require_canaries(tmp_path / "canaries/canaries.heft")
     owner.register_canaries(tmp_path / "canaries/canaries.heft")
     (tmp_path / "ours.heft").write_bytes(owner.make_canaries(1, ["ida", "jon", "kay"]).file)
