@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The store in a folder: tests that apply only to it.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -15,6 +16,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "base/files.h"
 #include "store/testing.h"
 
@@ -147,6 +149,35 @@ TEST_F(FolderStoreTest, ProcessesWithTheSameNumber) {
   EXPECT_EQ(Get(*store, Table::kHead, "n"), "100");
   EXPECT_TRUE(store->Check().ok());
   EXPECT_EQ(store->Statistics()->readers, 0);
+}
+
+// The first user of the log's index empties it, so each user is known by a lock: also one that had to
+// wait for the first. Without it a process that came next emptied the index under the others.
+TEST_F(FolderStoreTest, AUserOfTheIndexHasItsLockAfterAWaitToo) {
+  ASSERT_TRUE(Put(*Make(), Table::kHead, "a", AsBytes("1")).ok());
+  constexpr off_t kIndexAlive = 128;  // store/vfs.cc
+  const int index = open((Folder() + "/store.sqlite-shm").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_GE(index, 0);
+  struct flock first = {};
+  first.l_type = F_WRLCK;
+  first.l_whence = SEEK_SET;
+  first.l_start = kIndexAlive;
+  first.l_len = 1;
+  struct flock end = first;
+  end.l_type = F_UNLCK;
+  ASSERT_EQ(fcntl(index, F_OFD_SETLK, &first), 0);
+  std::thread later([&] {
+    absl::SleepFor(absl::Milliseconds(200));
+    EXPECT_EQ(fcntl(index, F_OFD_SETLK, &end), 0);
+  });
+  const auto store = OpenStore(Folder(), StoreMode::kRead);
+  later.join();
+  ASSERT_TRUE(store.ok()) << store.status();
+  // Before another connection of this process takes one.
+  ASSERT_EQ(fcntl(index, F_OFD_GETLK, &first), 0);
+  EXPECT_EQ(first.l_type, F_RDLCK) << "no user of the index is known";
+  EXPECT_EQ(Get(**store, Table::kHead, "a"), "1");
+  close(index);
 }
 
 // A store on a read-only file system, as an archive, can be read and copied. What would change it

@@ -194,16 +194,9 @@ int Control(sqlite3_file*, int, void*) { return SQLITE_NOTFOUND; }
 int Sector(sqlite3_file*) { return 4096; }
 int Characteristics(sqlite3_file*) { return SQLITE_IOCAP_POWERSAFE_OVERWRITE; }
 
-// OpenIndex: the first user empties the index. It may be from before a power loss.
-int OpenIndex(Own& own) {
-  if (own.index >= 0 || own.in_memory) return SQLITE_OK;
-  const std::string path = own.path + "-shm";
-  own.index = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (own.index < 0 && errno == EROFS) {
-    own.in_memory = true;
-    return SQLITE_OK;
-  }
-  if (own.index < 0) return Failed(SQLITE_CANTOPEN);
+// JoinIndex: takes the locks of a user of the index. The first user empties it: it may be from
+// before a power loss.
+int JoinIndex(const Own& own) {
   if (LockBytes(own.index, F_WRLCK, kIndexAlive, 1) && ftruncate(own.index, 3) != 0) {
     return Failed(SQLITE_IOERR_SHMOPEN);
   }
@@ -220,6 +213,25 @@ int OpenIndex(Own& own) {
     return Failed(SQLITE_CANTOPEN);
   }
   return SQLITE_OK;
+}
+
+// OpenIndex: an index without its locks is closed again. Another process could empty it while it is
+// mapped here.
+int OpenIndex(Own& own) {
+  if (own.index >= 0 || own.in_memory) return SQLITE_OK;
+  const std::string path = own.path + "-shm";
+  own.index = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (own.index < 0 && errno == EROFS) {
+    own.in_memory = true;
+    return SQLITE_OK;
+  }
+  if (own.index < 0) return Failed(SQLITE_CANTOPEN);
+  const int rc = JoinIndex(own);
+  if (rc != SQLITE_OK) {
+    close(own.index);
+    own.index = -1;
+  }
+  return rc;
 }
 
 int Map(sqlite3_file* file, int number, int size, int extend, void volatile** out) {
