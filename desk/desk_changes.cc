@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "heft/audit.h"
 #include "heft/desk.h"
 #include "heft/sharded_gallery.h"
 
@@ -54,9 +55,10 @@ absl::StatusOr<EnrolResult> Desk::Enrol(EnrolRequest request, const Monitor& mon
   if (!request.shards) {
     HEFT_ASSIGN_OR_RETURN(const auto before, server->EnrolledBefore(first, request.files, options));
     if (before) return *before;
-    if (!starts && !request.recorded) {
-      HEFT_RETURN_IF_ERROR(RememberRequest(first, asked, kAllRows));
-    }
+  }
+  if (!starts) HEFT_RETURN_IF_ERROR(MakeAuditKey(first));
+  if (!starts && !request.shards && !request.recorded) {
+    HEFT_RETURN_IF_ERROR(RememberRequest(first, asked, kAllRows));
   }
   if (request.begin) HEFT_RETURN_IF_ERROR(request.begin());
   // Each bucket remembers its finished enrolments, so a repetition only enrols the missing ones.
@@ -65,10 +67,9 @@ absl::StatusOr<EnrolResult> Desk::Enrol(EnrolRequest request, const Monitor& mon
                             ? EnrolInShards(*server, request.gallery, *request.shards,
                                             request.files, options, monitor)
                             : server->Enrol(first, std::move(request.files), options, monitor));
+  if (!starts) return done;
   HEFT_RETURN_IF_ERROR(Done(EquipGallery(first).status(), done, keyed));
-  if (starts && !request.shards) {
-    HEFT_RETURN_IF_ERROR(Done(RememberRequest(first, asked, kAllRows), done, keyed));
-  }
+  HEFT_RETURN_IF_ERROR(Done(RememberRequest(first, asked, kAllRows), done, keyed));
   return done;
 }
 

@@ -153,9 +153,9 @@ struct HEFT_EXPORT Desk {
                                   const Monitor& monitor = {}) const;
 
   // Enrol: Server::Enrol, or EnrolInShards. A repeated request with a known idempotency key returns
-  // the stored answer and changes nothing. Otherwise a signed request is recorded first; in
-  // buckets, each bucket recognises the files instead. Equips the gallery (EquipGallery): an error
-  // of that says that the enrolment succeeded. Errors of ReadRequest, RememberRequest and `begin`.
+  // the stored answer and changes nothing. Otherwise a signed request is recorded first, but in
+  // buckets, which recognise the files. A new gallery is equipped after its first enrolment: an
+  // error of that says so. Errors of ReadRequest, EquipGallery, RememberRequest and `begin`.
   absl::StatusOr<EnrolResult> Enrol(EnrolRequest request, const Monitor& monitor = {}) const;
   // Pending, AskRenewal: requests that only the key owner `audience` may read and answer. Errors of
   // PendingUpTo and heft::AskRenewal.

@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The same requests through Python, C, the command line, HTTP and SQL: one desk gives the same
+records and errors. Each request is signed anew for each of them, since it is answered once."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from typing import Any, Callable, Iterator, Optional
+
+import numpy as np
+import pytest
+
+import heft
+from conftest import World
+from heft._requests import HEFT_TYPE, form
+from heft.service import Service
+
+sys.path.insert(0, os.path.join(os.environ["HEFT_SOURCE_DIR"], "tests", "c"))
+import heft_ctypes  # noqa: E402
+
+Files = dict[str, bytes]
+PEOPLE = 4
+
+
+@dataclass
+class Request:
+    """A request, and the kind and a part of its error; no kind: it is answered."""
+
+    name: str
+    samples: int = 1  # in each file
+    claimed: Optional[str] = None
+    options: dict[str, Any] = field(default_factory=dict)
+    change: Optional[Callable[[Files], Files]] = None  # after the signature
+    signed: bool = True
+    life: int = 600
+    repeated: bool = False
+    other_key: bool = False
+    gallery: str = "people"
+    kind: str = ""
+    error: str = ""
+    without: tuple[str, ...] = ()  # interfaces that cannot say it
+
+
+def damaged(files: Files) -> Files:
+    return {name: file[:-9] + bytes([file[-9] ^ 1]) + file[-8:] for name, file in files.items()}
+
+
+REQUESTS = [
+    Request("a search"),
+    Request("a search of one row", samples=2, options={"row": 1}),
+    Request("a search of some", options={"where": ["site=berlin"]}),
+    Request("a search of none", options={"where": ["site=rome"]}),
+    Request("a search for positions", options={"with_identities": False}),
+    Request("a claim", claimed="person 1"),
+    Request("a false claim", claimed="person 2"),
+    Request("a claim of one row", samples=2, claimed="person 1", options={"row": 1}),
+    Request("a claim of somebody unknown", claimed="nobody"),
+    Request("a row that is not there", samples=2, options={"row": 2}, kind="INVALID_ARGUMENT",
+            error="sample 2 asked for, the file has 2"),
+    Request("a claim's row that is not there", claimed="person 1", options={"row": 1},
+            kind="INVALID_ARGUMENT", error="sample 1 asked for, the file has 1"),
+    Request("no row of several", samples=2, kind="INVALID_ARGUMENT",
+            error="holds 2 samples: give the row of the probe"),
+    Request("a wrong condition", options={"where": ["site"]}, kind="INVALID_ARGUMENT",
+            without=("http",)),
+    Request("conditions of a claim", claimed="person 1", options={"where": ["site=berlin"]},
+            kind="INVALID_ARGUMENT", error="a verification has none",
+            without=("python", "in_c", "command_line", "sql")),
+    Request("another key", other_key=True, kind="FAILED_PRECONDITION"),
+    Request("a request twice", repeated=True, kind="FAILED_PRECONDITION",
+            error="this request was taken before"),
+    Request("a claim twice", claimed="person 1", repeated=True, kind="FAILED_PRECONDITION",
+            error="this request was taken before"),
+    Request("not signed", signed=False, kind="FAILED_PRECONDITION", error="not signed"),
+    Request("an old request", life=1, kind="FAILED_PRECONDITION", error="expired"),
+    Request("a changed file", change=damaged, kind="DATA_LOSS"),
+    Request("an empty gallery", claimed="person 1", gallery="empty", kind="FAILED_PRECONDITION"),
+    Request("no such gallery", gallery="nowhere", kind="NOT_FOUND"),
+]
+
+
+# The kinds of errors as states of SQL.
+STATES = {"22023": "INVALID_ARGUMENT", "22P03": "DATA_LOSS", "55000": "FAILED_PRECONDITION",
+          "P0002": "NOT_FOUND", "42704": "NOT_FOUND"}
+
+
+class Refused(Exception):
+    def __init__(self, kind: str, message: str):
+        super().__init__(f"{kind}: {message}")
+        self.kind, self.message = kind, message
+
+
+def literal(path: pathlib.Path) -> str:
+    return f"'\\x{path.read_bytes().hex()}'"
+
+
+def array(files: Files) -> str:
+    """The files as an array in SQL."""
+    return "ARRAY[" + ", ".join(f"'\\x{file.hex()}'::bytea" for file in files.values()) + "]"
+
+
+class Desk:
+    """A key set, a gallery, and the interfaces to them."""
+
+    def __init__(self, world: World, place: pathlib.Path):
+        self.world, self.place = world, place
+        world.model.save(place / "model.heft")
+        self.owner = heft.KeyOwner.generate(world.model, place / "keys")
+        self.owner.set_budget(scores=10**6, decisions=10**6, client_bits=10**9, rejections=10**6)
+        self.client = heft.Client(world.model, place / "keys/encryption.key")
+        self.camera = heft.SigningKey.generate()
+        self.trust = heft.Trust.load(place / "keys/trust.heft")
+        self.trust.add("client", "camera", self.camera.public_key)
+        self.trust.save(place / "keys/trust.heft")
+        self.matcher = heft.Matcher(world.model, place / "keys/evaluation.keys",
+                                    place / "keys/enrolment.keys", trust=self.trust)
+        for name in ("people", "empty"):
+            heft.Gallery.create(self.address(name), self.matcher)
+        files = self.client.encrypt_each(world.rows(range(PEOPLE)),
+                                         [f"person {i}" for i in range(PEOPLE)])
+        people = self.address("people")
+        self.matcher.enrol(people, self.sign(files, 600), metadata={"site": "berlin"},
+                           trust=self.trust)
+        word = self.owner.admit(self.matcher.pending(people)).signed_admission
+        self.matcher.admit(people, word, self.trust)
+        build = pathlib.Path(os.environ["HEFT_BINARY_DIR"])
+        self.c = heft_ctypes.Library(build / "c/libheft_c.so",
+                                     pathlib.Path(os.environ["HEFT_SOURCE_DIR"], "include/heft/c"))
+        model = self.c.call("heft_model_load", str(place / "model.heft"))
+        self.c_trust = self.c.call("heft_trust_load", str(place / "keys/trust.heft"))
+        self.c_matcher = self.c.call("heft_matcher_open", model, str(place / "keys/evaluation.keys"),
+                                     str(place / "keys/enrolment.keys"))
+
+        self.helpers: list[subprocess.Popen[str]] = []
+        self.service = self.start_service()
+        self.postgres = self.start_postgres()
+
+    def address(self, gallery: str) -> str:
+        return f"{self.place}/store:{gallery}"
+
+    def start(self, *arguments: object) -> Optional[str]:
+        """Where an interface is; None if this machine does not have it."""
+        script = pathlib.Path(__file__).with_name("faces_world.sh")
+        helper = subprocess.Popen(["bash", str(script), *map(str, arguments)], text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.helpers.append(helper)
+        assert helper.stdout is not None
+        said = helper.stdout.readline().strip()
+        return said if said.startswith(("/", "https:")) else None
+
+    def start_service(self) -> Optional[Service]:
+        if shutil.which("heft-matcher") is None:
+            return None
+        work = self.place / "service"
+        work.mkdir(mode=0o700)
+        url = self.start("http", work, self.place / "store", self.place / "keys",
+                         self.place / "model.heft")
+        assert url, (work / "log").read_text()
+        pki = work / "pki"
+        return Service(url, authorities=pki / "ca.pem", certificate=pki / "client.pem",
+                       private_key=pki / "client.key")
+
+    def start_postgres(self) -> Optional[str]:
+        build = os.environ["HEFT_BINARY_DIR"]
+        if not os.path.exists(f"{build}/sql/heft.so"):
+            return None
+        host = self.start("sql", build)
+        if host is None:
+            return None
+        self.postgres = host
+        keys = [literal(self.place / name) for name in
+                ("model.heft", "keys/evaluation.keys", "keys/enrolment.keys")]
+        trust = (self.place / "keys/trust.heft").read_text()
+        for name in ("people", "empty"):
+            self.ask_sql(f"SELECT heft.heft_create_gallery('{name}', {keys[0]}, {keys[1]}, "
+                         f"$trust${trust}$trust$, {keys[2]}, 'dba')")
+        files = self.sign(dict(self.client.encrypt_each(
+            self.world.rows(range(PEOPLE)), [f"person {i}" for i in range(PEOPLE)])), 600)
+        self.ask_sql(f"SELECT brought FROM heft.heft_enrol('people', {array(files)}, "
+                     "metadata => ARRAY['site=berlin'])")
+        request = base64.b64decode(self.ask_sql("SELECT encode(heft.heft_pending('people'), 'base64')"))
+        word = self.owner.admit(request).signed_admission
+        assert self.ask_sql(f"SELECT admitted FROM heft.heft_admit('people', '\\x{word.hex()}')") == "4"
+        return host
+
+    def ask_sql(self, query: str) -> str:
+        done = subprocess.run(
+            ["psql", "--no-psqlrc", "--quiet", "--no-align", "--tuples-only", "--set", "ON_ERROR_STOP=1",
+             "--set", "VERBOSITY=verbose"], input=query, capture_output=True, text=True,
+            env={**os.environ, "PGHOST": str(self.postgres), "PGUSER": "dba", "PGDATABASE": "postgres"})
+        if done.returncode != 0:
+            state, message = done.stderr.split("ERROR:", 1)[1].split("\n")[0].strip().split(":", 1)
+            raise Refused(STATES.get(state, state), message.strip())
+        return done.stdout.strip()
+
+    def end(self) -> None:
+        for helper in self.helpers:
+            assert helper.stdin is not None
+            helper.stdin.close()
+            helper.wait(60)
+
+    def faces(self) -> list[Callable[[Request, Files], bytes]]:
+        return [self.python, self.in_c, self.command_line, *([self.http] if self.service else []),
+                *([self.sql] if self.postgres else [])]
+
+    def http(self, request: Request, files: Files) -> bytes:
+        assert self.service is not None
+        more = {("identities" if name == "with_identities" else name): value
+                for name, value in request.options.items() if name != "where"}
+        if "where" in request.options:
+            more["filter"] = dict(one.split("=") for one in request.options["where"])
+        path = f"/v1/verify/{request.gallery}/{request.claimed.replace(' ', '%20')}" \
+            if request.claimed else f"/v1/identify/{request.gallery}"
+        body, kind = form(files, more or None)
+        try:
+            return self.service.ask("POST", path, body, kind, accept=HEFT_TYPE)[1]
+        except heft.Error as error:
+            raise Refused(error.code, str(error)) from error
+
+    def sql(self, request: Request, files: Files) -> bytes:
+        where = request.options.get("where", [])
+        conditions = f"ARRAY[{', '.join(map(repr, where))}]::text[]"
+        identities = str(request.options.get("with_identities", True)).lower()
+        call = f"heft.heft_verify('{request.gallery}', '{request.claimed}', {array(files)})" \
+            if request.claimed else (
+                f"heft.heft_identify('{request.gallery}', {array(files)}, {conditions}, {identities})")
+        return base64.b64decode(self.ask_sql(f"SELECT encode({call}, 'base64')"))
+
+    def sign(self, files: Files, life: int) -> Files:
+        return {name: self.camera.sign(file, "client", life=life) for name, file in files.items()}
+
+    def files(self, request: Request) -> Files:
+        """The files of a request under the paths where they are."""
+        both = self.world.rows(range(1, 3), 1)  # the probe is person 1's, the last
+        rows = {name: np.ascontiguousarray(one[::-1][-request.samples:])
+                for name, one in both.items()}
+        client = self.world.client if request.other_key else self.client
+        use = "enrolment" if request.claimed else "identification"
+        files = dict(client.encrypt_each(rows, use=use))
+        if request.signed:
+            files = self.sign(files, request.life)
+        if request.life == 1:
+            time.sleep(2.1)
+        if request.change:
+            files = request.change(files)
+        out = {}
+        for name, file in files.items():
+            path = self.place / f"{name}.ct"
+            path.write_bytes(file)
+            out[str(path)] = file
+        return out
+
+    def python(self, request: Request, files: Files) -> bytes:
+        options = dict(request.options)
+        if "with_identities" in options:
+            options["identities"] = options.pop("with_identities")
+        gallery = self.address(request.gallery)
+        try:
+            if request.claimed:
+                return self.matcher.verify(gallery, files, request.claimed, trust=self.trust, **options)
+            return self.matcher.identify(gallery, files, trust=self.trust, **options)
+        except heft.Error as error:
+            raise Refused(error.code, str(error)) from error
+
+    def in_c(self, request: Request, files: Files) -> bytes:
+        try:
+            opened = self.c.call("heft_gallery_open", self.address(request.gallery))
+            given = self.c.call("heft_files_new")
+            for name, file in files.items():
+                self.c.call("heft_files_add", given, file, name)
+            options = self.c.options(audience=self.owner.public_key, **request.options)
+            if request.claimed:
+                return bytes(self.c.call("heft_matcher_verify", self.c_matcher, opened, given,
+                                         request.claimed, options, self.c_trust))
+            return bytes(self.c.call("heft_matcher_identify", self.c_matcher, opened, given, options,
+                                     self.c_trust, None, None))
+        except heft_ctypes.HeftError as error:
+            raise Refused(error.status, error.message) from error
+
+    def command_line(self, request: Request, files: Files) -> bytes:
+        out = self.place / "reply.ct"
+        command = [os.environ["HEFT_SERVER_PROGRAM"], "verify" if request.claimed else "identify",
+                   "--model", self.place / "model.heft", "--keys", self.place / "keys/evaluation.keys",
+                   "--gallery", self.address(request.gallery), "--in", *files, "--out", out, "--json"]
+        if request.claimed:
+            command += ["--identity", request.claimed]
+        if "row" in request.options:
+            command += ["--row", str(request.options["row"])]
+        for condition in request.options.get("where", []):
+            command += ["--where", condition]
+        if request.options.get("with_identities") is False:
+            command += ["--no-identities"]
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        if done.returncode != 0:
+            raise Refused(str(done.returncode), done.stderr.strip().removeprefix("heft: "))
+        assert json.loads(done.stdout)["out"] == str(out)
+        return out.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def desk(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Desk]:
+    made = Desk(world, tmp_path_factory.mktemp("desk"))
+    try:
+        yield made
+    finally:
+        made.end()
+
+
+def plain(refused: Refused) -> str:
+    """The message without times, and without what an interface calls its own remedies."""
+    return re.sub(r" *\([^)]*\)|\d", "", refused.message)
+
+
+def record(desk: Desk, reply: bytes) -> dict[str, Any]:
+    """What a signed reply says: of whom, for whom, of what; and the key owner's decision."""
+    said = heft.read_signed(reply)
+    decision = desk.owner.decide(reply, score=0.5)
+    assert said.audience == desk.owner.public_key
+    return {"kind": said.kind, "role": said.role, "signer": said.signer, "subject": said.subject,
+            "gallery": said.gallery, "generation": said.generation,
+            "decision": decision.decision, "identity": decision.identity}
+
+
+@pytest.mark.parametrize("request_", REQUESTS, ids=lambda request: request.name)
+def test_all_interfaces_agree(desk: Desk, request_: Request) -> None:
+    said: dict[str, Any] = {}
+    for face in desk.faces():
+        name = face.__name__
+        if name in request_.without or (name == "sql" and "row" in request_.options):
+            continue
+        files = desk.files(request_)
+        try:
+            if request_.repeated:
+                face(request_, files)
+            said[name] = record(desk, face(request_, files))
+        except Refused as refused:
+            said[name] = refused
+    if not request_.kind:
+        # A gallery in a database is another one.
+        for key in said["python"]:
+            for name, one in said.items():
+                if name != "sql" or key not in ("signer", "gallery", "generation"):
+                    assert one[key] == said["python"][key], (name, key)
+        return
+    assert all(isinstance(one, Refused) for one in said.values()), said
+    for name, one in said.items():
+        if name == "command_line":  # its exit code is that of several kinds
+            assert one.kind == "3"
+        else:
+            assert one.kind == request_.kind, (name, one)
+        assert request_.error in one.message, (name, one)
+    if "in_c" in said:
+        assert plain(said["in_c"]) == plain(said["python"]) == plain(said["command_line"])
