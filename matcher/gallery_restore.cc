@@ -18,8 +18,8 @@
 #include "gallery/remembered.h"
 #include "gallery/replaced.h"
 #include "gallery/request_log.h"
-#include "gallery/restored_copy.h"
 #include "heft/gallery_admin.h"
+#include "matcher/restored_copy.h"
 
 namespace heft {
 namespace {

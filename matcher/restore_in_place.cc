@@ -9,7 +9,7 @@
 #include "gallery/gallery_copies.h"
 #include "gallery/kept_receipts.h"
 #include "gallery/remembered.h"
-#include "gallery/restored_copy.h"
+#include "matcher/restored_copy.h"
 
 namespace heft {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gallery/restored_copy.h"
+#include "matcher/restored_copy.h"
 
 #include <algorithm>
 #include <set>

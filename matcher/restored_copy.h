@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // An older copy of a gallery that replaces a newer one (heft/gallery_admin.h, Restore). Erasures
 // still apply.
-#ifndef HEFT_GALLERY_RESTORED_COPY_H_
-#define HEFT_GALLERY_RESTORED_COPY_H_
+#ifndef HEFT_MATCHER_RESTORED_COPY_H_
+#define HEFT_MATCHER_RESTORED_COPY_H_
 
 #include <cstdint>
 #include <span>
@@ -44,4 +44,4 @@ absl::StatusOr<RestoreResult> RestoreInPlace(const Address& address, const Resto
 
 }  // namespace heft
 
-#endif  // HEFT_GALLERY_RESTORED_COPY_H_
+#endif  // HEFT_MATCHER_RESTORED_COPY_H_
