@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The rules that every program that answers requests relies on: whose keys it uses, which clients
 // may ask, and that each request is answered once.
+#include "heft/desk.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "heft/desk.h"
 #include "heft/gallery_admin.h"
 #include "owner/roles_testing.h"
 
@@ -191,7 +192,7 @@ TEST_P(DeskTest, AQuestionIsLookedAtBeforeItIsTaken) {
   question.claimed.reset();
   question.probe.average = true;
   EXPECT_THAT(why(question), HasSubstr("not both"));
-  question = {.files = Two()};
+  question = {.gallery = "", .files = Two()};
   EXPECT_THAT(why(question), HasSubstr("holds 2 samples: give the row of the probe"));
   question.row = 2;
   EXPECT_THAT(why(question), HasSubstr("sample 2 asked for, the file has 2"));

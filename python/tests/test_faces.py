@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterator, Optional
+from typing import Any, Callable, Iterator, Literal, Optional
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ from heft._requests import HEFT_TYPE, form
 from heft.service import Service
 
 sys.path.insert(0, os.path.join(os.environ["HEFT_SOURCE_DIR"], "tests", "c"))
-import heft_ctypes  # noqa: E402
+import heft_ctypes  # type: ignore[import]  # noqa: E402
 
 Files = dict[str, bytes]
 PEOPLE = 4
@@ -244,7 +244,8 @@ class Desk:
         rows = {name: np.ascontiguousarray(one[::-1][-request.samples:])
                 for name, one in both.items()}
         client = self.world.client if request.other_key else self.client
-        use = "enrolment" if request.claimed else "identification"
+        use: Literal["enrolment", "identification"] = (
+            "enrolment" if request.claimed else "identification")
         files = dict(client.encrypt_each(rows, use=use))
         if request.signed:
             files = self.sign(files, request.life)
@@ -330,7 +331,7 @@ def record(desk: Desk, reply: bytes) -> dict[str, Any]:
             "decision": decision.decision, "identity": decision.identity}
 
 
-@pytest.mark.parametrize("request_", REQUESTS, ids=lambda request: request.name)
+@pytest.mark.parametrize("request_", REQUESTS, ids=[request.name for request in REQUESTS])
 def test_all_interfaces_agree(desk: Desk, request_: Request) -> None:
     said: dict[str, Any] = {}
     for face in desk.faces():

@@ -150,7 +150,7 @@ absl::StatusOr<Json> EnrolEach(MatcherState* state, const HttpRequest& request,
   };
   Json outcomes = Json::array();
   for (const std::string& gallery : in.galleries) {
-    EnrolRequest one = {.files = in.samples.files, .options = in.options};
+    EnrolRequest one = {.gallery = "", .files = in.samples.files, .options = in.options};
     HEFT_ASSIGN_OR_RETURN(one.gallery, state->galleries.Address(gallery));
     one.options.client = ClientOf(request.who.name);
     one.recorded = taken || again;
