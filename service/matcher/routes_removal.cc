@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/identity.h"
 #include "base/status.h"
+#include "heft/desk.h"
 #include "heft/gallery_admin.h"
 #include "heft/removal.h"
 #include "heft/trust.h"
@@ -99,11 +100,12 @@ Tasks::Work RenewalOf(MatcherState* state, std::vector<Left> left, Json outcomes
 // RemoveEach: from one gallery after the other. A later failure does not undo earlier removals.
 absl::StatusOr<Json> RemoveEach(MatcherState* state, const std::string& person,
                                 const std::vector<std::string>& galleries, const Engine& engine,
-                                const RemoveOptions& options, std::vector<Left>* left) {
+                                const std::vector<uint8_t>& authorisation,
+                                std::vector<Left>* left) {
   Json outcomes = Json::array();
   for (const std::string& gallery : galleries) {
     HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
-    const auto done = Remove(engine.server, address, {person}, options);
+    const auto done = Desk(engine).Remove(address, {person}, authorisation);
     if (!done.ok() && !outcomes.empty()) {
       return absl::Status(
           done.status().code(),
@@ -146,9 +148,7 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
   HEFT_RETURN_IF_ERROR(where.status());
   const std::vector<std::string>& galleries = *where;
   const auto engine = state->engine.Get();
-  RemoveOptions options;
-  options.trust = engine->trusted();
-  options.authorisation.assign(request.bytes().begin(), request.bytes().end());
+  const std::vector<uint8_t> authorisation(request.bytes().begin(), request.bytes().end());
   if (galleries.size() > 1 && engine->trust->Lists(Role::kRegistrar)) {
     return absl::FailedPreconditionError(
         absl::StrCat("the person is in ", galleries.size(),
@@ -159,7 +159,7 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
       state, request, {{"operation", "remove"}, {"person", person}, {"galleries", galleries}}));
   if (!key.empty()) HEFT_RETURN_IF_ERROR(begun.Begin(what));
   std::vector<Left> left;
-  auto outcomes = RemoveEach(state, person, galleries, *engine, options, &left);
+  auto outcomes = RemoveEach(state, person, galleries, *engine, authorisation, &left);
   state->exchange.Wake();
   // The person is still there, so this request did not remove them.
   if (!outcomes.ok() && !key.empty() && !again && WhereIs(state, request, person).ok()) {
