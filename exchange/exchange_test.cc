@@ -137,7 +137,7 @@ TEST_F(ExchangeTest, KeysAndSamplesThatWereSealsDoTheSameWork) {
   EXPECT_THAT(scores->identities, ElementsAre("ann"));
   EXPECT_THAT(scores->replies, SizeIs(1));
   EXPECT_FALSE(scores->squared_norm.empty());
-  const auto claim = server->Verify(gallery, sample(SampleUse::kVerification), "ann");
+  const auto claim = server->Verify(gallery, sample(SampleUse::kEnrolment), "ann");
   const auto verified = ExportSealScores(world_->model, *claim, "claim", kZstd);
   ASSERT_TRUE(verified.ok()) << verified.status();
   EXPECT_EQ(verified->claimed, "ann");

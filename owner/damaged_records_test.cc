@@ -133,7 +133,7 @@ TEST_P(DamagedRecordsTest, AnEntryInNoBlockIsLeftOut) {
   EXPECT_FALSE(Finds(1, "ann"));
   const Gallery held = Gallery::Open(folder_)->Unread();
   const auto listed = [&] { return DamagedRecords(*held.Newest()); };
-  ASSERT_TRUE(server_->Identify(*held.Newest(), Files(2, "", ProbeUse())).ok());
+  ASSERT_TRUE(server_->Identify(*held.Newest(), Files(2, "", SampleUse::kIdentification)).ok());
   EXPECT_THAT(listed(), ElementsAre(HasSubstr("of the journal")));
   ASSERT_TRUE(server_->Fold(folder_).ok());
   Enrol("cat", 3);
