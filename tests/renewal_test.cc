@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Renewal of a key with the real programs, in one ring and in two. Keys, gallery, samples and
-// probes work on under the new key, and the old one is refused everywhere.
+// Renewal of a key with the real programs. Keys, gallery, samples and probes work on under the new
+// key, and the old one is refused everywhere.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,15 +20,14 @@ using ::testing::HasSubstr;
 
 constexpr int kInput = 3;
 
-class RenewalTest : public ::testing::TestWithParam<const char*> {
+class RenewalTest : public ::testing::Test {
  protected:
   void SetUp() override {
     Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "20", "--samples",
                  "3", "--dimensions", "16", "12"});
-    Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", GetParam()}));
+    Must(kHeft, TrainArgs(W("data"), W("model.heft")));
   }
 
-  bool thin() const { return std::string(GetParam()) == "standard"; }
   std::string W(const std::string& path) const { return work_(path); }
   std::string Samples(const std::string& keys, const std::string& name,
                       const std::string& modality) const {
@@ -59,7 +58,7 @@ class RenewalTest : public ::testing::TestWithParam<const char*> {
                  Samples(keys, samples, "face"),
                  "--in",
                  Samples(keys, samples, "voice")};
-    if (thin() && subcommand != "identify") {
+    if (subcommand != "identify") {
       args.insert(args.end(), {"--enrolment-keys", W(keys + "/enrolment.keys")});
     }
     args.insert(args.end(), more.begin(), more.end());
@@ -118,7 +117,7 @@ class RenewalTest : public ::testing::TestWithParam<const char*> {
     Spill(W("passphrase"), "correct horse\n");
     const auto renewed = Must(kHeft, Rekey("second"));
     EXPECT_EQ(renewed["old_key_id"], old["key_id"]);
-    EXPECT_EQ(renewed.contains("enrolment_keys"), thin());
+    EXPECT_TRUE(renewed.contains("enrolment_keys"));
     const auto moved = Must(kServer, MoveGallery());
     EXPECT_EQ(moved["revoked_key_id"], old["key_id"]);
     const auto gallery = Must(kServer, {"inspect", W("gallery")});
@@ -130,7 +129,7 @@ class RenewalTest : public ::testing::TestWithParam<const char*> {
   std::map<std::string, double> before_;
 };
 
-TEST_P(RenewalTest, TheNewKeyTakesOver) {
+TEST_F(RenewalTest, TheNewKeyTakesOver) {
   Renew();
   // Scores agree, and their count moved too: one before, one now.
   const Args passphrase = {"--passphrase-file", W("passphrase")};
@@ -159,7 +158,7 @@ TEST_P(RenewalTest, TheNewKeyTakesOver) {
   EXPECT_GT(Scores("second", "more.ct", passphrase).at("newcomer"), 0.9) << "the same sample";
 }
 
-TEST_P(RenewalTest, TheOldKeyIsRefused) {
+TEST_F(RenewalTest, TheOldKeyIsRefused) {
   Renew();
   EncryptProbe("second");
   Answer("identify", "second", "probe", "after.ct");
@@ -175,20 +174,16 @@ TEST_P(RenewalTest, TheOldKeyIsRefused) {
   std::filesystem::copy(Samples("first", "all", "voice"), Samples("second", "old", "voice"));
   ExpectRefused(kServer, Serve("enrol", "second", "old"), "another key");
   ExpectRefused(kServer, MoveGallery(), "another key");
-  if (thin()) {  // the old keys of one ring beside the new keys of the other
-    Args mixed = Serve("enrol", "second", "old");
-    mixed.insert(mixed.end(), {"--enrolment-keys", W("first/enrolment.keys")});
-    std::erase(mixed, W("second/enrolment.keys"));
-    mixed.erase(std::ranges::find(mixed, "--enrolment-keys"));
-    ExpectRefused(kServer, mixed, "which the trust file revokes");
-  }
+  // The old keys of one ring beside the new keys of the other.
+  Args mixed = Serve("enrol", "second", "old");
+  mixed.insert(mixed.end(), {"--enrolment-keys", W("first/enrolment.keys")});
+  std::erase(mixed, W("second/enrolment.keys"));
+  mixed.erase(std::ranges::find(mixed, "--enrolment-keys"));
+  ExpectRefused(kServer, mixed, "which the trust file revokes");
   // A renewed key cannot be renewed again, and no folder is overwritten.
   ExpectRefused(kHeft, Rekey("third"), "was revoked");
   ExpectRefused(kHeft, Rekey("second"), "never overwritten");
 }
-
-INSTANTIATE_TEST_SUITE_P(Profiles, RenewalTest, ::testing::Values("standard"),
-                         [](const auto& test) { return std::string(test.param); });
 
 }  // namespace
 }  // namespace heft::e2e
