@@ -37,9 +37,6 @@ absl::StatusOr<MatchRequest> RequestOf(const Options& options) {
   request.life = options.life;
   if (options.verify) request.claimed = options.identity;
   HEFT_ASSIGN_OR_RETURN(request.files, ReadSamples(options));
-  if (options.server_key.empty()) return request;
-  HEFT_ASSIGN_OR_RETURN(SigningKey key, LoadSigner(options.server_key));
-  request.key = std::make_shared<const SigningKey>(std::move(key));
   return request;
 }
 
