@@ -16,7 +16,7 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostPart = uint64_t{1} << 28;   // of one gallery, or one bucket
+constexpr uint64_t kMostPartFile = uint64_t{1} << 28;   // of one gallery, or one bucket
 constexpr uint64_t kMostFiles = uint64_t{1} << 30;  // of all buckets
 constexpr char kParts[] = "heft_decider_parts_total";
 
@@ -62,9 +62,9 @@ absl::Status AddFile(const Part& part, AskedPart* asked) {
                                                    "\": of this question each is a \"",
                                                    std::string(kind), "\", after the terms"));
   }
-  if (part.bytes.size() > kMostPart) {
+  if (part.bytes.size() > kMostPartFile) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a file of ", part.bytes.size(), " bytes: more than ", kMostPart, " are not opened"));
+        "a file of ", part.bytes.size(), " bytes: more than ", kMostPartFile, " are not opened"));
   }
   asked->names.push_back(asked->files.empty()
                              ? absl::StrCat("the ", std::string(kind))
