@@ -12,7 +12,7 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kRequestVersion = 2, kRenewalVersion = 1;
+constexpr uint32_t kRenewalRequestVersion = 2, kRenewalVersion = 1;
 
 // How the moves into a target are written: one bit a position of one source that stay where they
 // are, or one by one.
@@ -150,13 +150,13 @@ std::vector<uint8_t> SerializeRenewalRequest(const Instance& matching,
   for (const std::vector<Move>& moves : request.targets) {
     WriteMoves(writer, Positions(matching), moves);
   }
-  return SealEnvelope(kRenewalRequestKind, kRequestVersion, writer.bytes());
+  return SealEnvelope(kRenewalRequestKind, kRenewalRequestVersion, writer.bytes());
 }
 
 absl::StatusOr<RenewalRequest> ParseRenewalRequest(const Instance& matching, ByteSpan bytes,
                                                    std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kRenewalRequestKind, kRequestVersion, what));
+                        OpenEnvelope(bytes, kRenewalRequestKind, kRenewalRequestVersion, what));
   ByteReader reader(payload, what);
   RenewalRequest request;
   HEFT_RETURN_IF_ERROR(ReadHead(reader, matching, what, &request));
