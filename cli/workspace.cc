@@ -124,7 +124,7 @@ absl::Status AtFilesRow(const Rows& rows, const absl::Status& status) {
 absl::StatusOr<FeatureRows> Select(const std::string& path, FeatureRows all,
                                    const std::vector<uint32_t>& rows) {
   if (rows.empty()) return all;
-  FeatureRows some = {.dimension = all.dimension};
+  FeatureRows some = {.dimension = all.dimension, .values = {}};
   for (const uint32_t row : rows) {
     if (row >= all.size()) {
       return absl::InvalidArgumentError(

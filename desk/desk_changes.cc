@@ -73,7 +73,7 @@ absl::StatusOr<EnrolResult> Desk::Enrol(EnrolRequest request, const Monitor& mon
   return done;
 }
 
-absl::StatusOr<std::vector<uint8_t>> Desk::ForKeyOwner(const Gallery& gallery,
+absl::StatusOr<std::vector<uint8_t>> Desk::SignRequest(const Gallery& gallery,
                                                        const std::string& address,
                                                        std::vector<uint8_t> request,
                                                        const Signing& how) const {
@@ -87,7 +87,7 @@ absl::StatusOr<std::vector<uint8_t>> Desk::Pending(const std::string& gallery,
                                                    const Signing& how) const {
   HEFT_ASSIGN_OR_RETURN(const Gallery newest, Open(gallery));
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> request, PendingUpTo(*server, newest, limit));
-  return ForKeyOwner(newest, gallery, std::move(request), how);
+  return SignRequest(newest, gallery, std::move(request), how);
 }
 
 absl::StatusOr<std::vector<uint8_t>> Desk::AskRenewal(const std::string& gallery,
@@ -97,7 +97,7 @@ absl::StatusOr<std::vector<uint8_t>> Desk::AskRenewal(const std::string& gallery
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> request,
                         heft::AskRenewal(*server, gallery, options, monitor));
   HEFT_ASSIGN_OR_RETURN(const Gallery newest, Open(gallery));
-  return ForKeyOwner(newest, gallery, std::move(request), how);
+  return SignRequest(newest, gallery, std::move(request), how);
 }
 
 absl::StatusOr<AdmitResult> Desk::Activate(const std::string& gallery,

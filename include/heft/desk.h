@@ -187,7 +187,7 @@ struct HEFT_EXPORT Desk {
   HEFT_HIDDEN absl::StatusOr<Gallery> Open(const std::string& address) const;
   HEFT_HIDDEN absl::StatusOr<std::shared_ptr<const SigningKey>> Signer(
       const std::string& address) const;
-  HEFT_HIDDEN absl::StatusOr<std::vector<uint8_t>> ForKeyOwner(const Gallery& gallery,
+  HEFT_HIDDEN absl::StatusOr<std::vector<uint8_t>> SignRequest(const Gallery& gallery,
                                                                const std::string& address,
                                                                std::vector<uint8_t> request,
                                                                const Signing& how) const;
