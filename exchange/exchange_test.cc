@@ -235,17 +235,16 @@ TEST_F(ExchangeTest, WrongInputIsNamed) {
 }
 
 TEST_F(ExchangeTest, MissingRotationsAreNamed) {
-  // A model of few coordinates needs fewer rotations.
-  const KeyOwner few = *KeyOwner::Generate(testing::RandomModel({4}, 4, 3, "standard"));
-  const auto keys = *ExportSealEvaluationKeys(few, kZstd);
-  const auto lacking =
-      ImportSealEvaluationKeys(world_->model, few.key_id(), {keys.galois, "galois.seal"},
-                               {keys.relinearisation, "relin.seal"});
+  // A model of more dimensions needs more rotations.
+  const Model larger = testing::RandomModel({300}, 64, 3, "standard");
+  const KeyId& id = world_->owner.key_id();
+  const auto keys = *ExportSealEvaluationKeys(world_->owner, kZstd);
+  const auto lacking = ImportSealEvaluationKeys(larger, id, {keys.galois, "galois.seal"},
+                                                {keys.relinearisation, "relin.seal"});
   EXPECT_EQ(lacking.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(lacking.status().message()), HasSubstr("galois.seal: lacks"));
   // The two files in each other's place.
-  EXPECT_FALSE(ImportSealEvaluationKeys(world_->model, few.key_id(),
-                                        {keys.relinearisation, "relin.seal"},
+  EXPECT_FALSE(ImportSealEvaluationKeys(world_->model, id, {keys.relinearisation, "relin.seal"},
                                         {keys.galois, "galois.seal"})
                    .ok());
 }
