@@ -4,7 +4,7 @@
 # their files in the database, table world.files, for use in SQL.
 #
 #   make_owner BUILD [PROFILE]   $work/owner: model, keys, trust; with "wide" the model has 1,024
-#                                dimensions, and its profile is thin
+#                                dimensions, and its profile is standard
 #   make_world BUILD [PROFILE]   the same, the extension, world.files
 #   encrypt_files USE ROW...     of both modalities: $work/client/USE-ROW-MODALITY.ct
 #   encrypt USE ROW...           the same, and world.files has them as USE-ROW-MODALITY
@@ -23,7 +23,7 @@ make_owner() {
   if [[ "${2:-}" == wide ]]; then
     make_wide_model
   else
-    make_model "${2:-thin}"
+    make_model "${2:-standard}"
   fi
   "$heft" keygen --quiet --model "$work/owner/model.heft" --out "$work/owner/keys" --no-passphrase \
     >/dev/null
