@@ -136,13 +136,15 @@ class RolesTest : public ::testing::Test {
   // A plain gallery, as (identity, template).
   using Plain = std::vector<std::pair<std::string, std::vector<double>>>;
 
-  // Every identity must be there once, best first, with the score of its best template.
+  // Every identity must be there once, best first, with the score of its best template. The key
+  // owner brings a probe to unit length exactly.
   static void ExpectScores(const nlohmann::json& opened, const std::vector<double>& probe,
                            const Plain& gallery) {
+    const double length = std::sqrt(testing::Dot(probe, probe));
     std::map<std::string, std::pair<double, int>> expected;
     for (const auto& [identity, z] : gallery) {
       auto [it, fresh] = expected.try_emplace(identity, -10.0, 0);
-      it->second.first = std::max(it->second.first, testing::Dot(probe, z));
+      it->second.first = std::max(it->second.first, testing::Dot(probe, z) / length);
       ++it->second.second;
     }
     ASSERT_EQ(opened["candidates"].size(), expected.size()) << opened;
@@ -400,7 +402,8 @@ TEST_F(RolesTest, ThreeModalities) {
                    w("owner/keys/secret.key"), "--in", w("owner/scores.ct"), "--scores"});
   const std::vector<double> z = testing::FusePlain(model, UnitVectors(data, 5));
   EXPECT_EQ(opened["candidates"][0]["identity"], data.labels[5]);
-  EXPECT_NEAR(opened["candidates"][0]["score"], testing::Dot(z, z), kScoreNoise + kRounding);
+  EXPECT_NEAR(opened["candidates"][0]["score"], std::sqrt(testing::Dot(z, z)),
+              kScoreNoise + kRounding);
 }
 
 TEST_F(RolesTest, SecretKeyUnderAPassphrase) {

@@ -120,7 +120,7 @@ TEST_F(WrongArgumentsTest, ManySamplesHintAtBulk) {
       RunProgram(kServer, Serve("identify", {"--quiet", "--out", W("server/new.ct")},
                                 {.samples = {W("client/new.ct")}}));
   EXPECT_EQ(probe.exit_code, kInput);
-  EXPECT_THAT(probe.err, HasSubstr("bulk"));
+  EXPECT_THAT(probe.err, HasSubstr("heft encrypt --for identification"));
 }
 
 TEST_F(WrongArgumentsTest, OtherModelsGallery) {
