@@ -227,7 +227,7 @@ class MeaningTest : public ::testing::Test {
             "--in",    w_("score.ct"), "--scores",   "--fmr",        "1e-2"};
   }
   // The plain score of probe row 1 without the modalities `missing` against template row 0, and the
-  // probe's |z|^2; both normalised.
+  // probe's |z|^2, by whose root the key owner divides.
   std::pair<double, double> Plain(const std::vector<int>& missing) {
     const FeatureMatrix p = Eigen::Map<const FeatureMatrix>(
         model_.projection.data(), model_.gamma, model_.projection.size() / model_.gamma);
@@ -235,8 +235,8 @@ class MeaningTest : public ::testing::Test {
     const FeatureMatrix probe = *Concatenate(data_, rows, missing);
     const FeatureMatrix whole = *Concatenate(data_, enrolled);
     const Normaliser f{model_.approximation};
-    const FeatureMatrix z = ProjectAndNormalise(p, probe, f);
-    return {z.row(0).dot(ProjectAndNormalise(p, whole, f).row(0)), z.squaredNorm()};
+    const FeatureMatrix z = probe * p.transpose();
+    return {z.row(0).dot(ProjectAndNormalise(p, whole, f).row(0)) / z.norm(), z.squaredNorm()};
   }
 
   Workplace w_;

@@ -346,6 +346,7 @@ TEST_F(SignaturesTest, RequestsWhereClientsAreListed) {
 TEST_F(SignaturesTest, ARequestIsAnsweredOnce) {
   const std::string folder =
       Folder("server/once", "evaluation.keys", Read(W("owner/keys/evaluation.keys")));
+  Write(folder + "/enrolment.keys", Read(W("owner/keys/enrolment.keys")));
   Must(kHeft, {"trust", "add", "--trust", W(folder + "/trust.heft"), "--role", "client", "--key",
                W("client.pub"), "--name", "camera"});
   Must(kHeft, Encrypt("client/recorded.ct", "owner/keys", {"--sign", W("client.key")}));
