@@ -160,10 +160,11 @@ TEST_F(WrongFilesTest, RowsOutOfRange) {
 TEST_F(WrongFilesTest, WhichOfSeveralSamplesMustBeSaid) {
   Args identify = Serve("identify", {"--out", W("server/new.ct")});
   identify.erase(std::ranges::find(identify, "--row"), std::ranges::find(identify, "--row") + 2);
-  Refused(kServer, identify, kInput, {ProbeOf(W("client/face.ct")) + ": holds 3 samples", "--row", "--all"});
+  Refused(kServer, identify, kInput,
+          {ProbeOf(W("client/face.ct")) + ": holds 3 samples", "--row", "--all"});
   Args verify = Serve("verify", {"--identity", "0", "--out", W("server/new.ct")});
   verify.erase(std::ranges::find(verify, "--row"), std::ranges::find(verify, "--row") + 2);
-  Refused(kServer, verify, kInput, {ProbeOf(W("client/face.ct")) + ": holds 3 samples", "--average"});
+  Refused(kServer, verify, kInput, {W("client/face.ct") + ": holds 3 samples", "--average"});
 }
 
 TEST_F(WrongFilesTest, InspectKnowsWhatPeopleHave) {

@@ -95,6 +95,6 @@ def test_an_archive_of_the_sources(tmp_path: pathlib.Path, monkeypatch: pytest.M
     with tarfile.open(tmp_path / name) as archive:
         names = set(archive.getnames())
     needed = {"PKG-INFO", "pyproject.toml", "CMakeLists.txt", "python/heft_build.py",
-              "python/heft/_heft.pyi", "include/heft/heft.h", "matcher/enrol_many.cc"}
+              "python/heft/_heft.pyi", "include/heft/heft.h", "desk/enrol_many.cc"}
     assert {f"heft-0.2.0/{name}" for name in needed} <= names
     assert not any("/build/" in name for name in names)

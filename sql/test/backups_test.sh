@@ -194,7 +194,7 @@ server gallery restore 2>"$work/said" && die "an older state is taken without a 
 refused "accept-older"
 mv "$server_state/stores/postgres/people/receipts" "$work/kept"
 server gallery restore --accept-older "${keys[@]}" 2>"$work/said" && die "taken, and nobody knows who was erased"
-refused "without-receipts"
+refused "receipts none"
 expect_as_noted between "after refusals"
 mv "$work/kept" "$server_state/stores/postgres/people/receipts"
 server gallery restore --accept-older "${keys[@]}" --json >"$work/taken"
