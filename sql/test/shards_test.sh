@@ -59,7 +59,7 @@ lies() {
 lies "UPDATE heft_router.buckets SET node = 1 - node WHERE bucket IN (2, 3)" HF002
 lies "DELETE FROM heft_router.buckets WHERE bucket = 3" HF002
 lies "UPDATE heft_router.buckets SET gallery_id = 'x' || gallery_id WHERE bucket = 2" HF002
-# A node has lost a bucket; has another gallery under its name.
+# A node has lost a bucket; has the head of another gallery under its name.
 on node-b -c "CREATE TABLE kept AS SELECT * FROM heft.buckets" -c "DELETE FROM heft.buckets WHERE bucket = 3" >/dev/null
 refused HF002 "$ask"
 on node-b -c "INSERT INTO heft.buckets SELECT * FROM kept WHERE bucket = 3" >/dev/null
@@ -73,7 +73,7 @@ exchange() {  # the heads of two galleries, with their second copies
     -c "DROP TABLE heads" >/dev/null
 }
 exchange
-refused HF002 "$ask"
+refused 22P03 "$ask" # damaged: a record's checksum covers its gallery's number
 exchange
 answers
 
