@@ -189,7 +189,7 @@ class MeaningTest : public ::testing::Test {
  protected:
   MeaningTest() {
     Must(kHeft, {"synth", "--out", w_("data"), "--jitter", "1", "--identities", "24", "--samples",
-                 "3", "--dimensions", "24", "16", "--seed", "8"});
+                 "3", "--dimensions", "24", "16", "--seed", "9"});
     data_ = *LoadDataset(w_("data"));
   }
 
