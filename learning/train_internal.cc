@@ -100,7 +100,7 @@ absl::StatusOr<Normaliser> FitToNorms(const Eigen::VectorXd& norms, const TrainO
     const double spread = std::max(std::sqrt(to / from), 1.01);
     // The middle is 1, or less where the profile has no room for the upper end.
     // Below the largest norm by more than what rounding adds on the way into a model.
-    constexpr double kRounding = 1e-9;
+    constexpr double kRounding = 1e-10;
     const double middle = std::min(1.0, (1 - kRounding) * options.largest_norm / spread);
     Normaliser normaliser;
     normaliser.gain = std::sqrt(middle) * std::pow(from * to, -0.25);
