@@ -392,9 +392,9 @@ class HEFT_EXPORT KeyOwner {
   // Client::EncryptFused with the secret key.
   absl::StatusOr<std::vector<uint8_t>> EncryptFused(std::span<const Samples> modalities) const;
 
-  // A reply of the server, once: kFailedPrecondition for one that was opened before, for scores
-  // under another key, model or parameters, where the key is revoked or its journal is not the
-  // latest, and where there is no room for flooding (SECURITY.md, "Noise flooding");
+  // A reply of the server, once. kFailedPrecondition for one that was opened before, and for scores
+  // under another key, model or parameters. It also says that the key is revoked, that its journal
+  // is not the latest, or that there is no room for flooding (SECURITY.md, "Noise flooding").
   // kDataLoss; kResourceExhausted if a budget is spent, kUnavailable if it cannot be recorded. What
   // fails before decryption is not charged. Of an identification the best `publish` candidates are
   // published, and charged.

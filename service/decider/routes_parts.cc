@@ -16,8 +16,8 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostPartFile = uint64_t{1} << 28;   // of one gallery, or one bucket
-constexpr uint64_t kMostFiles = uint64_t{1} << 30;  // of all buckets
+constexpr uint64_t kMostPartFile = uint64_t{1} << 28;  // of one gallery, or one bucket
+constexpr uint64_t kMostFiles = uint64_t{1} << 30;     // of all buckets
 constexpr char kParts[] = "heft_decider_parts_total";
 
 // AskedPart: a fellow's question.
