@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/files.h"
 #include "base/status.h"
-#include "heft/json.h"
+#include "heft/files.h"
 
 namespace heft::audit {
 namespace {

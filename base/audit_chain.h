@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads an audit log (heft/audit_log.h): the chain of its lines, and its rotated files.
+// Reads an audit log (heft/audit.h): the chain of its lines, and its rotated files.
 // service/run/audit_log.h writes them.
 #ifndef HEFT_BASE_AUDIT_CHAIN_H_
 #define HEFT_BASE_AUDIT_CHAIN_H_
@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "heft/audit_log.h"
+#include "heft/audit.h"
 
 namespace heft::audit {
 

@@ -7,7 +7,7 @@
 #include <new>
 
 #include "base/aligned.h"
-#include "heft/thread_memory.h"
+#include "heft/base.h"
 
 namespace heft::internal {
 namespace {

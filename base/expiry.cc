@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "heft/metadata.h"
+#include "heft/gallery.h"
 
 namespace heft {
 namespace {

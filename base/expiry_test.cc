@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "heft/metadata.h"
+#include "heft/gallery.h"
 
 namespace heft {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/json.h"
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include "heft/files.h"
 
 namespace heft {
 namespace {

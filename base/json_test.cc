@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/json.h"
-
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <limits>
+
+#include "heft/files.h"
 
 namespace heft {
 namespace {

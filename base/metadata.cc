@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/metadata.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "base/identity.h"
 #include "base/status.h"
+#include "heft/gallery.h"
 
 namespace heft {
 namespace {

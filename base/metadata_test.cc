@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/metadata.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <limits>
+
+#include "heft/gallery.h"
 
 namespace heft {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports to a monitor (heft/progress.h).
+// Reports to a monitor (heft/base.h).
 #ifndef HEFT_BASE_PROGRESS_H_
 #define HEFT_BASE_PROGRESS_H_
 
@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "heft/progress.h"
+#include "heft/base.h"
 
 namespace heft {
 

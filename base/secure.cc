@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "heft/runtime.h"
+#include "heft/base.h"
 
 namespace heft {
 namespace {

@@ -19,7 +19,7 @@
 #include "base/files.h"
 #include "base/sanitizers.h"
 #include "base/testing.h"
-#include "heft/runtime.h"
+#include "heft/base.h"
 
 namespace heft {
 namespace {

@@ -12,7 +12,6 @@
 #include "base/bytes.h"
 #include "base/secure.h"
 #include "base/status.h"
-#include "heft/outside_signer.h"
 #include "heft/trust.h"
 
 namespace heft {

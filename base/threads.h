@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "base/status.h"
-#include "heft/runtime.h"
+#include "heft/base.h"
 
 namespace heft {
 

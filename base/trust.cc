@@ -13,7 +13,7 @@
 #include "base/files.h"
 #include "base/identity.h"
 #include "base/status.h"
-#include "heft/json.h"
+#include "heft/files.h"
 
 namespace heft {
 namespace {

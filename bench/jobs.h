@@ -12,8 +12,8 @@
 #include "base/status.h"
 #include "experiment/roles.h"
 #include "experiment/stopwatch.h"
-#include "heft/benchmark.h"
-#include "heft/json.h"
+#include "heft/evaluate.h"
+#include "heft/files.h"
 
 namespace heft::bench {
 

@@ -21,7 +21,7 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/profile.h"
 #include "gallery/scores.h"
-#include "heft/benchmark.h"
+#include "heft/evaluate.h"
 #include "ring/kernels.h"
 
 namespace heft::bench {

@@ -20,7 +20,7 @@
 #include "base/status.h"
 #include "bench/gallery_world.h"
 #include "experiment/stopwatch.h"
-#include "heft/runtime.h"
+#include "heft/base.h"
 #include "service/json.h"
 #include "service/matcher/forward.h"
 #include "service/matcher/state.h"

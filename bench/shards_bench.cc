@@ -22,7 +22,7 @@
 #include "bench/gallery_world.h"
 #include "bench/sql_probe.h"
 #include "experiment/stopwatch.h"
-#include "heft/runtime.h"
+#include "heft/base.h"
 #include "heft/shards.h"
 #include "nlohmann/json.hpp"
 

@@ -9,7 +9,7 @@
 #include "bench/bulk.h"
 #include "experiment/figure.h"
 #include "experiment/stopwatch.h"
-#include "heft/benchmark.h"
+#include "heft/evaluate.h"
 #include "ring/kernels.h"
 
 namespace heft::bench {

@@ -7,8 +7,8 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "experiment/roles.h"
-#include "heft/benchmark.h"
-#include "heft/json.h"
+#include "heft/evaluate.h"
+#include "heft/files.h"
 
 namespace heft::bench {
 

@@ -19,10 +19,10 @@
 #include "base/status.h"
 #include "browser/random.h"
 #include "browser/result.h"
+#include "heft/base.h"
 #include "heft/client.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "heft/model.h"
-#include "heft/runtime.h"
 #include "heft/trust.h"
 
 namespace heft::browser {

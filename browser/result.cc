@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/secure.h"
-#include "heft/json.h"
+#include "heft/files.h"
 
 namespace heft::browser {
 namespace {

@@ -2,7 +2,7 @@
 #include "heft/audit.h"
 
 #include "c/handles.h"
-#include "heft/c/audit.h"
+#include "heft/c/matcher.h"
 
 namespace heft::c {
 namespace {

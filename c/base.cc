@@ -2,8 +2,8 @@
 #include "heft/c/base.h"
 
 #include "c/handles.h"
+#include "heft/base.h"
 #include "heft/files.h"
-#include "heft/runtime.h"
 
 using heft::c::Call;
 using heft::c::Given;

@@ -13,8 +13,8 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "heft/base.h"
 #include "heft/c/base.h"
-#include "heft/progress.h"
 #include "heft/status.h"
 
 namespace heft::c {

@@ -6,7 +6,6 @@
 #include "c/handles.h"
 #include "c/options.h"
 #include "heft/c/matcher.h"
-#include "heft/c/shards.h"
 
 namespace heft::c {
 namespace {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/c/learning.h"
-
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "c/handles.h"
 #include "c/options.h"
 #include "c/samples.h"
-#include "heft/calibrate.h"
+#include "heft/c/model.h"
 #include "heft/dataset.h"
 #include "heft/train.h"
 

@@ -6,8 +6,6 @@
 #include "c/handles.h"
 #include "c/result.h"
 #include "heft/desk.h"
-#include "heft/expanded_keys.h"
-#include "heft/loaded_keys.h"
 #include "heft/results.h"
 #include "heft/server.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Removal from galleries, and renewal of their blocks.
-#include "heft/removal.h"
-
 #include "c/gallery_options.h"
 #include "c/handles.h"
 #include "c/options.h"

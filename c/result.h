@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "heft/decisions.h"
+#include "heft/files.h"
 #include "heft/gallery_admin.h"
-#include "heft/json.h"
 #include "heft/server.h"
 #include "heft/trust.h"
 

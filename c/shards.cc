@@ -7,7 +7,6 @@
 #include "c/result.h"
 #include "c/samples.h"
 #include "heft/results.h"
-#include "heft/sharded_gallery.h"
 
 using heft::Json;
 using heft::ShardList;

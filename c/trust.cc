@@ -5,7 +5,7 @@
 #include "c/options.h"
 #include "c/passphrase.h"
 #include "c/result.h"
-#include "heft/authorisation.h"
+#include "heft/server.h"
 
 heft_signing_key::heft_signing_key(heft::SigningKey k)
     : key(std::move(k)), public_key(heft::c::Hex(key.public_key())) {}

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // audit-log verify: whether the daemons' audit trail holds together.
-#include "heft/audit_log.h"
-
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
+#include "heft/audit.h"
 #include "program/common.h"
 
 namespace heft::cli {

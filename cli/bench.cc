@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "cli/commands.h"
-#include "heft/benchmark.h"
+#include "heft/evaluate.h"
 #include "program/common.h"
 
 namespace heft::cli {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/calibrate.h"
-
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
+#include "heft/train.h"
 #include "program/common.h"
 #include "program/trust_options.h"
 

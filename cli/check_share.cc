@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
+#include "heft/key_set.h"
 #include "heft/results.h"
-#include "heft/shared_key.h"
 #include "program/common.h"
 #include "program/owner/key_options.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "heft/described.h"
+#include "heft/files.h"
 #include "program/flags.h"
 
 namespace heft::cli {

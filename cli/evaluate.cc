@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // evaluate: a model on a data set; study NAME: one special question about models and data.
+#include "heft/evaluate.h"
+
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "heft/study.h"
 #include "program/common.h"
 #include "program/report_output.h"
 

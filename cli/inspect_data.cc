@@ -8,7 +8,6 @@
 #include "cli/commands.h"
 #include "heft/dataset.h"
 #include "heft/inspect.h"
-#include "heft/vectors.h"
 #include "program/common.h"
 
 namespace heft::cli {

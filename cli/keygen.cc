@@ -2,7 +2,7 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "heft/inspect.h"
-#include "heft/shared_key.h"
+#include "heft/key_set.h"
 #include "program/common.h"
 #include "program/owner/key_options.h"
 

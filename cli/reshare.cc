@@ -2,7 +2,7 @@
 // reshare: new shares of a shared key, by messages between its owners.
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "heft/shared_key.h"
+#include "heft/key_set.h"
 #include "program/common.h"
 #include "program/owner/key_options.h"
 #include "program/server_options.h"

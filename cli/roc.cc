@@ -7,7 +7,6 @@
 #include "absl/strings/strip.h"
 #include "cli/commands.h"
 #include "heft/evaluate.h"
-#include "heft/score_files.h"
 #include "program/common.h"
 #include "program/report_output.h"
 

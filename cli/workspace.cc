@@ -16,9 +16,9 @@
 #include "absl/strings/strip.h"
 #include "cli/commands.h"
 #include "cli/training.h"
+#include "heft/dataset.h"
 #include "heft/inspect.h"
 #include "heft/openings.h"
-#include "heft/vectors.h"
 #include "program/common.h"
 #include "program/owner/key_options.h"
 

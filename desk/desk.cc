@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "heft/audit.h"
 #include "heft/inspect.h"
-#include "heft/sharded_gallery.h"
+#include "heft/shards.h"
 
 namespace heft {
 

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "heft/audit.h"
 #include "heft/desk.h"
-#include "heft/sharded_gallery.h"
+#include "heft/shards.h"
 
 namespace heft {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/serving.h"
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +7,7 @@
 #include "base/status.h"
 #include "gallery/journal_head.h"
 #include "heft/audit.h"
+#include "heft/desk.h"
 #include "matcher/server_impl.h"
 
 namespace heft {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/score_files.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,6 +13,7 @@
 #include "base/identity.h"
 #include "evaluation/name_table.h"
 #include "evaluation/text_lines.h"
+#include "heft/evaluate.h"
 
 namespace heft {
 namespace {

@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/status.h"
-#include "heft/score_files.h"
+#include "heft/evaluate.h"
 
 namespace heft {
 namespace {

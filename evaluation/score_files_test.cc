@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/score_files.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "heft/evaluate.h"
 
 namespace heft {
 namespace {

@@ -21,8 +21,8 @@
 #include <vector>
 
 #include "examples/common.h"
-#include "heft/duplicates.h"
 #include "heft/files.h"
+#include "heft/openings.h"
 #include "heft/server.h"
 
 // Calls a half until all requests are done, and says how far it is.

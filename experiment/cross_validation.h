@@ -16,9 +16,8 @@
 #include "experiment/judgement.h"
 #include "features/dataset.h"
 #include "heft/evaluate.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "heft/model.h"
-#include "heft/score_files.h"
 #include "learning/train.h"
 
 namespace heft::experiment {

@@ -15,7 +15,7 @@
 #include "base/progress.h"
 #include "base/status.h"
 #include "features/matrix.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "heft/model.h"
 
 namespace heft::experiment {

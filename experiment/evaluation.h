@@ -18,8 +18,8 @@
 #include "experiment/fusion_check.h"
 #include "experiment/judgement.h"
 #include "features/dataset.h"
+#include "heft/evaluate.h"
 #include "heft/model.h"
-#include "heft/score_files.h"
 
 namespace heft::experiment {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "evaluation/folds.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "heft/model.h"
 
 namespace heft::experiment {

@@ -13,7 +13,7 @@
 #include "experiment/judgement.h"
 #include "features/dataset.h"
 #include "heft/evaluate.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "heft/model.h"
 
 namespace heft::experiment {

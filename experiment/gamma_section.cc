@@ -9,8 +9,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "experiment/figure.h"
+#include "heft/files.h"
 #include "heft/inspect.h"
-#include "heft/json.h"
 #include "learning/recipe.h"
 
 namespace heft::experiment {

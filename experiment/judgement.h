@@ -15,7 +15,7 @@
 #include "evaluation/evidence.h"
 #include "evaluation/open_set_trial.h"
 #include "heft/decisions.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "heft/model.h"
 
 namespace heft::experiment {

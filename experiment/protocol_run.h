@@ -14,7 +14,7 @@
 #include "experiment/protocol.h"
 #include "features/dataset.h"
 #include "heft/evaluate.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "heft/model.h"
 
 namespace heft::experiment {

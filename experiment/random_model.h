@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
-#include "heft/fit.h"
 #include "heft/model.h"
+#include "heft/train.h"
 
 namespace heft::experiment {
 

@@ -10,7 +10,7 @@
 #include "experiment/figure.h"
 #include "experiment/page.h"
 #include "experiment/reports.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 
 namespace heft::experiment {
 namespace {

@@ -11,7 +11,7 @@
 #include "experiment/cross_validation.h"
 #include "experiment/evaluation.h"
 #include "experiment/page.h"
-#include "heft/json.h"
+#include "heft/files.h"
 
 namespace heft::experiment {
 

@@ -15,7 +15,7 @@
 #include "evaluation/comparisons.h"
 #include "evaluation/metrics.h"
 #include "heft/evaluate.h"
-#include "heft/json.h"
+#include "heft/files.h"
 
 namespace heft::experiment {
 

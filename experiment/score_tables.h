@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// An experiment's own comparisons as a table (heft/score_files.h).
+// An experiment's own comparisons as a table (heft/evaluate.h).
 #ifndef HEFT_EXPERIMENT_SCORE_TABLES_H_
 #define HEFT_EXPERIMENT_SCORE_TABLES_H_
 
@@ -9,7 +9,7 @@
 
 #include "evaluation/name_table.h"
 #include "features/matrix.h"
-#include "heft/score_files.h"
+#include "heft/evaluate.h"
 
 namespace heft::experiment {
 

@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "experiment/people.h"
 #include "heft/evaluate.h"
-#include "heft/json.h"
+#include "heft/files.h"
 
 namespace heft::experiment {
 

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <string>
 
-#include "heft/runtime.h"
+#include "heft/base.h"
 
 namespace heft::experiment {
 

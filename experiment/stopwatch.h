@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "heft/json.h"
+#include "heft/files.h"
 
 namespace heft::experiment {
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/study.h"
-
 #include <filesystem>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "heft/evaluate.h"
 
 namespace heft {
 namespace {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/study.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +6,7 @@
 
 #include "base/testing.h"
 #include "experiment/random_model.h"
+#include "heft/evaluate.h"
 #include "heft/files.h"
 
 namespace heft {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 #include "learning/baselines.h"
 
 namespace heft::experiment {

@@ -15,7 +15,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "features/matrix.h"
-#include "heft/vectors.h"
+#include "heft/dataset.h"
 
 namespace heft {
 
@@ -43,7 +43,7 @@ bool BeginsAsRows(const std::string& path);
 // ReadFeatures: .npy by its magic bytes, text otherwise (a file named .npy must be one).
 absl::StatusOr<FeatureMatrix> ReadFeatures(const std::string& path);
 
-// ParseLabels: what ReadLabels (heft/vectors.h) takes.
+// ParseLabels: what ReadLabels (heft/dataset.h) takes.
 absl::StatusOr<std::vector<std::string>> ParseLabels(std::string_view text, std::string_view what);
 
 }  // namespace heft

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/vectors.h"
-
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "features/readers.h"
+#include "heft/dataset.h"
 
 namespace heft {
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/vectors.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
 #include "base/testing.h"
 #include "features/readers.h"
+#include "heft/dataset.h"
 
 namespace heft {
 namespace {

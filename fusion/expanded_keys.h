@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "ckks/keys.h"
 #include "fusion/rings.h"
-#include "heft/expanded_keys.h"
+#include "heft/server.h"
 
 namespace heft {
 

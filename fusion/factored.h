@@ -5,7 +5,7 @@
 #define HEFT_FUSION_FACTORED_H_
 
 #include "base/status.h"
-#include "heft/approximation.h"
+#include "heft/model.h"
 
 namespace heft {
 

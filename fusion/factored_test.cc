@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "heft/fit.h"
+#include "heft/train.h"
 
 namespace heft {
 namespace {

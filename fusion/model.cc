@@ -11,7 +11,7 @@
 #include "base/envelope.h"
 #include "base/files.h"
 #include "base/signed_file.h"
-#include "heft/json.h"
+#include "heft/files.h"
 
 namespace heft {
 namespace {

@@ -8,7 +8,7 @@
 #include <functional>
 
 #include "fusion/plan.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 
 namespace heft {
 namespace {

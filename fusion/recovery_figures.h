@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "heft/json.h"
+#include "heft/files.h"
 #include "heft/model.h"
 
 namespace heft {

@@ -6,7 +6,7 @@
 #include "fusion/plan.h"
 #include "fusion/profile.h"
 #include "fuzz/fuzz.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "heft/model.h"
 
 namespace heft::fuzz {

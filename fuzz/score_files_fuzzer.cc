@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "fuzz/fuzz.h"
-#include "heft/score_files.h"
+#include "heft/evaluate.h"
 
 namespace heft::fuzz {
 namespace {

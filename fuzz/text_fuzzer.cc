@@ -5,7 +5,7 @@
 #include "features/readers.h"
 #include "features/split.h"
 #include "fuzz/fuzz.h"
-#include "heft/metadata.h"
+#include "heft/gallery.h"
 
 namespace heft::fuzz {
 namespace {

@@ -18,7 +18,7 @@
 #include "fusion/norm_proof.h"
 #include "fusion/rings.h"
 #include "gallery/gallery_impl.h"
-#include "heft/metadata.h"
+#include "heft/gallery.h"
 #include "heft/trust.h"
 
 namespace heft {

@@ -5,7 +5,7 @@
 #include "base/envelope.h"
 #include "base/identity.h"
 #include "ckks/serialization.h"
-#include "heft/authorisation.h"
+#include "heft/server.h"
 
 namespace heft {
 namespace {

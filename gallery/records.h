@@ -18,7 +18,7 @@
 #include "ckks/keys.h"
 #include "fusion/renewal.h"
 #include "gallery/wear.h"
-#include "heft/metadata.h"
+#include "heft/gallery.h"
 #include "heft/model.h"
 #include "heft/trust.h"
 

@@ -16,7 +16,7 @@
 
 #include "gallery/change.h"
 #include "gallery/renewal.h"
-#include "heft/removal.h"
+#include "heft/gallery_admin.h"
 
 namespace heft {
 
@@ -52,8 +52,9 @@ absl::StatusOr<std::vector<ReceiptRecord>> DueReceipts(const GalleryChange& chan
 absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(
     GalleryChange* change, const SigningKey& server, absl::Duration wait = WriterWait());
 
-// RemoveAt: as Remove (heft/removal.h), for the templates at those of these positions that have
-// one. `first` is called first, in the same change. Works also for a gallery that was set back.
+// RemoveAt: as Remove (heft/gallery_admin.h), for the templates at those of these positions that
+// have one. `first` is called first, in the same change. Works also for a gallery that was set
+// back.
 absl::StatusOr<RemoveResult> RemoveAt(const Server& server, const std::string& gallery,
                                       std::span<const uint64_t> positions,
                                       const std::function<absl::Status(GalleryChange*)>& first);

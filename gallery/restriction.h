@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
-#include "heft/metadata.h"
+#include "heft/gallery.h"
 
 namespace heft {
 

@@ -3,10 +3,10 @@
 // C and every language that calls C. Four roles share a model and exchange bytes only:
 //
 //    role        header               it has                                 link
-//    learning    heft/c/learning.h    vectors of people who agreed to it     heft_c
+//    learning    heft/c/model.h       vectors of people who agreed to it     heft_c
 //    client      heft/c/client.h      the encryption key                     heft_c_server
 //    server      heft/c/matcher.h     the evaluation keys, a gallery         heft_c_server
-//    auditor     heft/c/audit.h       a copy of the gallery, the same keys   heft_c_server
+//    auditor     heft/c/matcher.h     a copy of the gallery, the same keys   heft_c_server
 //    key owner   heft/c/key_owner.h   the secret key, a query budget         heft_c
 //
 // heft_c (pkg-config heft_c, CMake heft::c) has all of it; heft_c_server is the part that cannot
@@ -29,15 +29,12 @@
 #ifndef HEFT_INCLUDE_HEFT_H_
 #define HEFT_INCLUDE_HEFT_H_
 
-#include "heft/c/audit.h"      // IWYU pragma: export
 #include "heft/c/base.h"       // IWYU pragma: export
 #include "heft/c/client.h"     // IWYU pragma: export
 #include "heft/c/gallery.h"    // IWYU pragma: export
 #include "heft/c/key_owner.h"  // IWYU pragma: export
-#include "heft/c/learning.h"   // IWYU pragma: export
 #include "heft/c/matcher.h"    // IWYU pragma: export
 #include "heft/c/model.h"      // IWYU pragma: export
-#include "heft/c/shards.h"     // IWYU pragma: export
 #include "heft/c/trust.h"      // IWYU pragma: export
 
 #endif  // HEFT_INCLUDE_HEFT_H_

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "heft/approximation.h"
+#include "heft/model.h"
 
 namespace heft {
 

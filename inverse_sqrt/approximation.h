@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Implements heft/approximation.h, and operations on polynomials on an interval.
+// Implements heft/model.h, and operations on polynomials on an interval.
 #ifndef HEFT_INVERSE_SQRT_APPROXIMATION_H_
 #define HEFT_INVERSE_SQRT_APPROXIMATION_H_
 
 #include <vector>
 
-#include "heft/approximation.h"
+#include "heft/model.h"
 
 namespace heft {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's fits: compositions of polynomials, and its published quadratic. heft/fit.h has single
-// polynomials.
+// The paper's fits: compositions of polynomials, and its published quadratic. heft/train.h has
+// single polynomials.
 #ifndef HEFT_INVERSE_SQRT_COMPOSITE_H_
 #define HEFT_INVERSE_SQRT_COMPOSITE_H_
 
 #include <span>
 
 #include "base/status.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 
 namespace heft {
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/fit.h"
-
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "heft/train.h"
 #include "inverse_sqrt/fit_internal.h"
 
 namespace heft {

@@ -6,7 +6,7 @@
 #include <numbers>
 
 #include "absl/strings/str_cat.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 
 namespace heft {
 

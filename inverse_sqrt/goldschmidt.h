@@ -6,7 +6,7 @@
 #define HEFT_INVERSE_SQRT_GOLDSCHMIDT_H_
 
 #include "base/status.h"
-#include "heft/approximation.h"
+#include "heft/model.h"
 
 namespace heft {
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "gtest/gtest.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 #include "inverse_sqrt/approximation.h"
 #include "inverse_sqrt/composite.h"
 #include "inverse_sqrt/goldschmidt.h"

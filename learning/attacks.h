@@ -13,7 +13,7 @@
 #include "evaluation/recovery.h"
 #include "evaluation/wolves.h"
 #include "heft/decisions.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "learning/cross_fit.h"
 #include "learning/decision_tables.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/calibrate.h"
+#include "heft/train.h"
 
 #include <algorithm>
 #include <map>

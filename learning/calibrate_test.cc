@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/calibrate.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +7,7 @@
 #include "base/inside.h"
 #include "evaluation/thresholds.h"
 #include "features/dataset.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 #include "learning/model_scores.h"
 #include "learning/trained_model.h"
 #include "learning/training_marks.h"

@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 #include "features/dataset.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "learning/objective.h"
 #include "learning/start.h"
 #include "learning/train.h"

@@ -21,7 +21,7 @@
 #include "base/status.h"
 #include "evaluation/bootstrap.h"
 #include "features/dataset.h"
-#include "heft/progress.h"
+#include "heft/base.h"
 #include "learning/train.h"
 
 namespace heft {

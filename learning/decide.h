@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "heft/decisions.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "learning/cross_fit.h"
 #include "learning/decision_tables.h"
 

@@ -10,7 +10,7 @@
 
 #include "base/status.h"
 #include "evaluation/bootstrap.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "learning/cross_fit.h"
 
 namespace heft {

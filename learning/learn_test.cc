@@ -10,7 +10,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "features/matrix.h"
-#include "heft/runtime.h"
+#include "heft/base.h"
 #include "learning/recipe.h"
 
 namespace heft {

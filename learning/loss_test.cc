@@ -8,7 +8,7 @@
 #include "base/threads.h"
 #include "features/random.h"
 #include "gtest/gtest.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 
 namespace heft {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "features/dataset.h"
 #include "features/matrix.h"
-#include "heft/approximation.h"
+#include "heft/model.h"
 
 namespace heft {
 

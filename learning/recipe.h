@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <string>
 
-#include "heft/json.h"
+#include "heft/files.h"
 
 namespace heft::recipe {
 

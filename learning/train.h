@@ -14,8 +14,8 @@
 #include "base/status.h"
 #include "features/dataset.h"
 #include "features/matrix.h"
-#include "heft/fit.h"
-#include "heft/json.h"
+#include "heft/files.h"
+#include "heft/train.h"
 #include "learning/loss.h"
 #include "learning/recipe.h"
 

@@ -7,8 +7,8 @@
 #include "base/progress.h"
 #include "features/dataset.h"
 #include "fusion/rings.h"
-#include "heft/fit.h"
-#include "heft/json.h"
+#include "heft/files.h"
+#include "heft/train.h"
 #include "learning/train.h"
 #include "learning/training_marks.h"
 

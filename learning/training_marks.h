@@ -13,7 +13,7 @@
 #include <cstddef>
 
 #include "features/dataset.h"
-#include "heft/json.h"
+#include "heft/files.h"
 
 namespace heft {
 

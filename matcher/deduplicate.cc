@@ -12,7 +12,7 @@
 #include "base/regular_file.h"
 #include "gallery/exchange_folder.h"
 #include "heft/files.h"
-#include "heft/sharded_gallery.h"
+#include "heft/shards.h"
 
 namespace heft {
 namespace {

@@ -15,7 +15,6 @@
 #include "gallery/gallery_copies.h"
 #include "gallery/journal_head.h"
 #include "gallery/removal.h"
-#include "heft/removal.h"
 #include "matcher/server_impl.h"
 
 namespace heft {

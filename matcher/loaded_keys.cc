@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/loaded_keys.h"
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "heft/files.h"
+#include "heft/server.h"
 
 namespace heft {
 

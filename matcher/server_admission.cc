@@ -14,7 +14,7 @@
 #include "gallery/change.h"
 #include "gallery/metadata_format.h"
 #include "gallery/removal.h"
-#include "heft/pending.h"
+#include "heft/gallery_admin.h"
 #include "matcher/server_impl.h"
 #include "matcher/server_internal.h"
 

@@ -12,7 +12,7 @@
 #include "gallery/admission.h"
 #include "gallery/change.h"
 #include "gallery/removal.h"
-#include "heft/pending.h"
+#include "heft/gallery_admin.h"
 #include "matcher/server_impl.h"
 #include "matcher/server_internal.h"
 

@@ -13,7 +13,7 @@
 #include "gallery/journal_head.h"
 #include "gallery/receipt.h"
 #include "gallery/removal.h"
-#include "heft/removal.h"
+#include "heft/gallery_admin.h"
 #include "matcher/server_impl.h"
 
 namespace heft {

@@ -17,8 +17,8 @@
 #include "gallery/gallery_impl.h"
 #include "gallery/request_log.h"
 #include "gallery/scores.h"
-#include "heft/outside_signer.h"
 #include "heft/server.h"
+#include "heft/trust.h"
 #include "matcher/folder_key.h"
 #include "matcher/server_impl.h"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/sharded_gallery.h"
-
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/inside.h"
 #include "base/status.h"
+#include "heft/shards.h"
 #include "matcher/server_impl.h"
 
 namespace heft {

@@ -14,10 +14,9 @@
 #include "ckks/encryptor.h"
 #include "fusion/projected.h"
 #include "gallery/change.h"
-#include "heft/authorisation.h"
 #include "heft/gallery_admin.h"
 #include "heft/openings.h"
-#include "heft/pending.h"
+#include "heft/server.h"
 #include "matcher/server_impl.h"
 #include "owner/roles_testing.h"
 

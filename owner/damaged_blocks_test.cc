@@ -9,7 +9,6 @@
 #include "base/inside.h"
 #include "gallery/change.h"
 #include "heft/gallery_admin.h"
-#include "heft/removal.h"
 #include "owner/testing.h"
 
 namespace heft {

@@ -14,8 +14,8 @@
 #include "gallery/change.h"
 #include "gallery/removal.h"
 #include "heft/audit.h"
-#include "heft/expanded_keys.h"
-#include "heft/removal.h"
+#include "heft/gallery_admin.h"
+#include "heft/server.h"
 #include "owner/roles_testing.h"
 
 namespace heft {

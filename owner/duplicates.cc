@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/duplicates.h"
-
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -16,7 +14,7 @@
 #include "fusion/samples.h"
 #include "gallery/exchange_folder.h"
 #include "heft/files.h"
-#include "heft/json.h"
+#include "heft/openings.h"
 #include "owner/key_owner_impl.h"
 
 namespace heft {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys that are expanded once and mapped: the same replies as with parsed ones, bit for bit, and
 // only the right file is accepted.
-#include "heft/expanded_keys.h"
+#include "heft/server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -17,7 +17,6 @@
 #include "absl/strings/str_cat.h"
 #include "gallery/change.h"
 #include "heft/gallery_admin.h"
-#include "heft/removal.h"
 #include "matcher/server_impl.h"
 #include "owner/roles_testing.h"
 

@@ -6,9 +6,8 @@
 
 #include "base/inside.h"
 #include "gallery/renewal.h"
+#include "heft/desk.h"
 #include "heft/gallery_admin.h"
-#include "heft/removal.h"
-#include "heft/serving.h"
 #include "owner/testing.h"
 
 namespace heft {

@@ -11,7 +11,6 @@
 #include "fusion/testing.h"
 #include "heft/gallery_admin.h"
 #include "heft/inspect.h"
-#include "heft/removal.h"
 #include "heft/server.h"
 #include "owner/admit_all.h"
 

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "gallery/change.h"
+#include "heft/files.h"
 #include "heft/gallery_admin.h"
-#include "heft/json.h"
 #include "heft/results.h"
 #include "owner/testing.h"
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where expanded keys are looked for, and what becomes of those that are of no use.
-#include "heft/loaded_keys.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -11,6 +9,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "heft/server.h"
 #include "owner/roles_testing.h"
 
 namespace heft {

@@ -15,7 +15,7 @@
 #include "fusion/block_internal.h"
 #include "fusion/owner/renewal.h"
 #include "gallery/change.h"
-#include "heft/removal.h"
+#include "heft/gallery_admin.h"
 #include "owner/testing.h"
 #include "store/testing.h"
 

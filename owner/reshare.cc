@@ -16,7 +16,7 @@
 #include "base/passphrase.h"
 #include "base/secure.h"
 #include "ckks/serialization.h"
-#include "heft/shared_key.h"
+#include "heft/key_set.h"
 #include "owner/ceremony.h"
 #include "owner/key_owner_impl.h"
 #include "owner/part_file.h"

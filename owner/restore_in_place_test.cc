@@ -13,7 +13,6 @@
 #include "gallery/change.h"
 #include "gallery/kept_receipts.h"
 #include "heft/gallery_admin.h"
-#include "heft/removal.h"
 #include "owner/testing.h"
 #include "store/folder.h"
 #include "store/scheme.h"

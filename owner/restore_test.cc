@@ -11,9 +11,8 @@
 #include "gallery/change.h"
 #include "gallery/remembered.h"
 #include "gallery/request_log.h"
+#include "heft/desk.h"
 #include "heft/gallery_admin.h"
-#include "heft/removal.h"
-#include "heft/serving.h"
 #include "owner/testing.h"
 
 namespace heft {

@@ -13,7 +13,7 @@
 #include "base/secure.h"
 #include "fusion/errors.h"
 #include "fusion/norm_proof.h"
-#include "heft/shared_key.h"
+#include "heft/key_set.h"
 #include "owner/ceremony.h"
 #include "owner/key_owner_impl.h"
 

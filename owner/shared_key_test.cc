@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared keys through the public classes: a dealer's ceremony, approvals and openings in two steps,
 // and attacks on them.
-#include "heft/shared_key.h"
+#include "heft/key_set.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

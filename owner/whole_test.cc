@@ -10,7 +10,6 @@
 
 #include "heft/audit.h"
 #include "heft/gallery_admin.h"
-#include "heft/sharded_gallery.h"
 #include "heft/shards.h"
 #include "matcher/server_impl.h"
 #include "owner/roles_testing.h"

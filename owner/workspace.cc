@@ -20,8 +20,8 @@
 #include "heft/desk.h"
 #include "heft/enrol_many.h"
 #include "heft/key_set.h"
-#include "heft/loaded_keys.h"
 #include "heft/openings.h"
+#include "heft/server.h"
 #include "heft/trust.h"
 
 namespace heft {

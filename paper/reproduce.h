@@ -12,7 +12,7 @@
 
 #include "base/progress.h"
 #include "base/status.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "paper/sections/sections.h"
 
 namespace heft::paper {

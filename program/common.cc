@@ -22,7 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "heft/runtime.h"
+#include "heft/base.h"
 
 namespace heft::cli {
 namespace {

@@ -20,11 +20,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "heft/described.h"
+#include "heft/base.h"
 #include "heft/files.h"
-#include "heft/json.h"
 #include "heft/model.h"
-#include "heft/progress.h"
 #include "heft/results.h"
 #include "heft/status.h"
 #include "heft/trust.h"

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options for the metadata of templates, and for conditions on it (heft/metadata.h).
+// Options for the metadata of templates, and for conditions on it (heft/gallery.h).
 #ifndef HEFT_PROGRAM_METADATA_OPTIONS_H_
 #define HEFT_PROGRAM_METADATA_OPTIONS_H_
 
 #include <string>
 #include <vector>
 
-#include "heft/metadata.h"
+#include "heft/gallery.h"
 #include "program/flags.h"
 
 namespace heft::cli {

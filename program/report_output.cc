@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "heft/score_files.h"
+#include "heft/evaluate.h"
 #include "program/outputs.h"
 
 namespace heft::cli {

@@ -2,7 +2,7 @@
 #include "program/server_options.h"
 
 #include "absl/strings/str_cat.h"
-#include "heft/sharded_gallery.h"
+#include "heft/shards.h"
 
 namespace heft::cli {
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "heft/desk.h"
 #include "heft/files.h"
-#include "heft/loaded_keys.h"
-#include "heft/serving.h"
+#include "heft/server.h"
 #include "heft/shards.h"
 #include "program/common.h"
 #include "program/trust_options.h"

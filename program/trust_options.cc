@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "heft/desk.h"
 #include "heft/inspect.h"
-#include "heft/serving.h"
 
 namespace heft::cli {
 namespace {

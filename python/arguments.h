@@ -14,9 +14,8 @@
 #include <vector>
 
 #include "heft/client.h"
-#include "heft/described.h"
 #include "heft/files.h"
-#include "heft/metadata.h"
+#include "heft/gallery.h"
 #include "heft/server.h"
 
 namespace heft::python {

@@ -2,7 +2,6 @@
 // Checking a server: its replies once more, bit for bit, from a copy of the gallery.
 #include "heft/audit.h"
 
-#include "heft/audit_log.h"
 #include "heft/gallery_admin.h"
 #include "python/values.h"
 

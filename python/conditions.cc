@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Conditions on metadata as objects, for values that the text form has no place for.
-#include "heft/metadata.h"
+#include "heft/gallery.h"
 #include "heft/trust.h"
 #include "python/inspection.h"
 #include "python/values.h"

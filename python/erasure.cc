@@ -3,7 +3,6 @@
 #include "python/erasure.h"
 
 #include "heft/gallery_admin.h"
-#include "heft/removal.h"
 #include "python/values.h"
 
 namespace heft::python {

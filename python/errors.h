@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "heft/progress.h"
+#include "heft/base.h"
 
 namespace heft::python {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A matcher's keys, expanded once and mapped by later processes.
-#include "heft/expanded_keys.h"
-
+#include "heft/server.h"
 #include "python/values.h"
 
 namespace heft::python {

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 
-#include "heft/benchmark.h"
+#include "heft/dataset.h"
+#include "heft/evaluate.h"
 #include "heft/inspect.h"
 #include "heft/results.h"
-#include "heft/vectors.h"
 #include "python/values.h"
 
 namespace heft::python {

@@ -2,7 +2,6 @@
 // The server's role: it fuses, enrols and matches encrypted samples, and can read none.
 #include "heft/desk.h"
 #include "heft/enrol_many.h"
-#include "heft/expanded_keys.h"
 #include "heft/server.h"
 #include "python/values.h"
 

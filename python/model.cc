@@ -3,7 +3,6 @@
 
 #include <pybind11/numpy.h>
 
-#include "heft/fit.h"
 #include "heft/train.h"
 #include "python/values.h"
 

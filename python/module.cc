@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // heft._heft: the library's contract (include/heft/) for Python; the package heft shows it.
-#include "heft/runtime.h"
+#include "heft/base.h"
 #include "python/inspection.h"
 #include "python/values.h"
 

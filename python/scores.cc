@@ -6,7 +6,7 @@
 #include <cmath>
 #include <unordered_map>
 
-#include "heft/score_files.h"
+#include "heft/evaluate.h"
 #include "python/learning.h"
 #include "python/values.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Galleries in buckets: the shard list, the buckets, and the bucket of an identity.
 #include "heft/desk.h"
-#include "heft/sharded_gallery.h"
+#include "heft/shards.h"
 #include "python/values.h"
 
 namespace heft::python {

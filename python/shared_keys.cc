@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "heft/key_owner.h"
-#include "heft/shared_key.h"
+#include "heft/key_set.h"
 #include "python/answering.h"
 #include "python/owner.h"
 

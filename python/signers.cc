@@ -2,8 +2,8 @@
 // Keys that sign elsewhere, and the statements of signed requests.
 #include <algorithm>
 
-#include "heft/authorisation.h"
-#include "heft/outside_signer.h"
+#include "heft/server.h"
+#include "heft/trust.h"
 #include "python/inspection.h"
 #include "python/values.h"
 

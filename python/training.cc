@@ -5,7 +5,6 @@
 #include <cstring>
 #include <map>
 
-#include "heft/calibrate.h"
 #include "heft/train.h"
 #include "python/learning.h"
 #include "python/values.h"

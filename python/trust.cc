@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "heft/authorisation.h"
 #include "heft/inspect.h"
+#include "heft/server.h"
 #include "python/values.h"
 
 namespace heft::python {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/runtime.h"
-
+#include "heft/base.h"
 #include "ring/kernels.h"
 
 namespace heft {

@@ -9,7 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/files.h"
-#include "heft/expanded_keys.h"
+#include "heft/server.h"
 
 namespace heft::sql {
 namespace {

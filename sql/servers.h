@@ -8,7 +8,7 @@
 #include <memory>
 #include <string>
 
-#include "heft/serving.h"
+#include "heft/desk.h"
 #include "postgres/sql_session.h"
 
 namespace heft::sql {

@@ -9,7 +9,7 @@
 #include "base/inside.h"
 #include "ckks/owner/secret_key.h"
 #include "fusion/block_internal.h"
-#include "heft/removal.h"
+#include "heft/gallery_admin.h"
 #include "tests/kills_world.h"
 
 namespace heft::kills {

@@ -12,7 +12,7 @@
 #include "base/inside.h"
 #include "experiment/random_model.h"
 #include "fusion/owner/secret_key_file.h"
-#include "heft/expanded_keys.h"
+#include "heft/server.h"
 
 namespace heft::kills {
 namespace {

@@ -10,7 +10,7 @@
 #include "absl/time/clock.h"
 #include "base/files.h"
 #include "gallery/change.h"
-#include "heft/removal.h"
+#include "heft/gallery_admin.h"
 
 namespace heft::kills {
 namespace {

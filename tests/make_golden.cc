@@ -20,7 +20,7 @@
 #include "gallery/admission.h"
 #include "gallery/journal_head.h"
 #include "heft/audit.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 #include "matcher/enrol_directly.h"
 #include "matcher/server_impl.h"
 #include "owner/journal_keys.h"

@@ -14,7 +14,7 @@
 #include "base/files.h"
 #include "features/readers.h"
 #include "fusion/testing.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 #include "tests/workplace.h"
 
 namespace heft::e2e {

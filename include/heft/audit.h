@@ -24,11 +24,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "heft/described.h"
-#include "heft/export.h"
+#include "heft/base.h"
+#include "heft/desk.h"
+#include "heft/files.h"
 #include "heft/gallery.h"
 #include "heft/server.h"
-#include "heft/serving.h"
 #include "heft/trust.h"
 
 namespace heft {
@@ -98,6 +98,31 @@ HEFT_EXPORT absl::StatusOr<std::vector<NamedFinding>> AuditAll(const TrustedServ
                                                                const AuditFiles& files);
 // DescribeFindings: all findings, with the number of wrong replies.
 HEFT_EXPORT Described DescribeFindings(std::span<const NamedFinding> findings);
+
+// Checks the audit logs of heft-matcher and heft-decider. A log is lines of JSON, and each line has
+// the hash of the line before, so that a changed, missing or moved line is detected. A truncated
+// end is detected with a head that was noted elsewhere (docs/operations.md). Link heft::server.
+//
+//   auto head = heft::VerifyAuditLogs({"audit.log.81200", "audit.log"}, &noted);
+
+// AuditHead: the number of lines of a log, and the hexadecimal BLAKE2b-256 of its last line. For no
+// lines the hash is zeros or empty.
+struct AuditHead {
+  uint64_t lines = 0;
+  std::string hash;
+};
+
+// ParseAuditHead: "LINES:HASH", as `heft audit-log verify` prints it. kInvalidArgument.
+HEFT_EXPORT absl::StatusOr<AuditHead> ParseAuditHead(std::string_view text, std::string_view what);
+
+// VerifyAuditLogs: checks files, oldest first, as one chain. A line that is still being written is
+// ignored. `expected`: a head noted earlier, which must be on the chain. `after`: the head before
+// the first line, if earlier files are not given. kDataLoss names the wrong line; kInvalidArgument
+// for no files, and for an `expected` that is older than `after` and so in none of the files;
+// kNotFound, kUnavailable.
+HEFT_EXPORT absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
+                                                      const AuditHead* expected = nullptr,
+                                                      const AuditHead* after = nullptr);
 
 }  // namespace heft
 

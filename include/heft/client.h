@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "heft/export.h"
+#include "heft/base.h"
 #include "heft/model.h"
 
 namespace heft {

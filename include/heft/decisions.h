@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "heft/export.h"
+#include "heft/base.h"
 
 namespace heft {
 

@@ -2,7 +2,7 @@
 // Batch deduplication, the server's part: matches each of N people against all. The job is divided
 // into requests, one folder each, as clients encrypted them. Each bucket of the gallery
 // (heft/shards.h) answers each request once, on any machine, into a folder that the key owner's
-// part empties (heft/duplicates.h). Only encrypted scores leave the server, and only decisions
+// part empties (heft/openings.h). Only encrypted scores leave the server, and only decisions
 // leave the key owner. A process that was killed continues where it stopped. Link heft::server.
 //
 //   probes/000012/face.ct, voice.ct           a request: rows of people, labelled
@@ -16,9 +16,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "heft/export.h"
+#include "heft/base.h"
 #include "heft/gallery.h"
-#include "heft/progress.h"
 #include "heft/server.h"
 #include "heft/shards.h"
 #include "heft/trust.h"

@@ -14,10 +14,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "heft/base.h"
 #include "heft/client.h"
-#include "heft/export.h"
-#include "heft/metadata.h"
-#include "heft/progress.h"
+#include "heft/gallery.h"
 #include "heft/server.h"
 #include "heft/trust.h"
 

@@ -2,27 +2,86 @@
 // Measures a model on people: how well it tells them apart, plain and encrypted, compared with
 // baselines and with 95% intervals, and the effect of encryption. These calls create and discard
 // keys and see the scores of all pairs. They are for the owner of the data, never for a server.
-// They use all threads (heft/runtime.h). Link heft::heft.
+// They use all threads (heft/base.h). Link heft::heft.
 #ifndef HEFT_EVALUATE_H_
 #define HEFT_EVALUATE_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "heft/base.h"
 #include "heft/dataset.h"
-#include "heft/export.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "heft/model.h"
-#include "heft/progress.h"
-#include "heft/score_files.h"
 #include "heft/train.h"
 
 namespace heft {
+
+// Reads and writes scores of comparisons: our own CSV, and score files of bob.bio and PyEER
+// (docs/evaluation.md lists the columns). MeasureScores evaluates them. No
+// cryptography. Link heft::heft.
+
+// ScorePair: one comparison of a probe with a template. Names are indices into the table's lists.
+struct ScorePair {
+  uint32_t enrolled = 0, probe = 0;              // of subjects
+  uint32_t enrolled_label = 0, probe_label = 0;  // of labels: a template's, a probe's
+  uint32_t split = 0;                            // of splits
+  bool genuine = false;
+  double score = 0;  // a similarity; NaN where the comparison failed
+  // With an encrypted score: the same score, computed in plain.
+  double plain = std::numeric_limits<double>::quiet_NaN();
+};
+
+// ScoreTable: comparisons and the names in them. An empty label or split is unknown.
+struct ScoreTable {
+  std::vector<std::string> subjects, labels, splits;
+  std::vector<ScorePair> pairs;
+  bool named = true;       // false: only genuine and impostor scores, without subjects
+  bool has_plain = false;  // of every pair
+
+  size_t Failures() const;  // pairs without a score
+};
+
+// ScoreForm: kCsv is also the format of bob.bio from version 5.0 on; kBob4 and kBob5 are its older
+// formats with four and five columns.
+enum class ScoreForm { kCsv, kBob4, kBob5 };
+
+// ParseScores: detects the format from the first line. kInvalidArgument, with `what`, the line and
+// the reason, for: an unknown format, a different number of fields than before, a score that is
+// infinite or not a number, a name that a terminal cannot show, or a kind that contradicts the
+// subjects. ReadScores: the same for a file of at most 2 GiB, with ReadFile's errors.
+HEFT_EXPORT absl::StatusOr<ScoreTable> ParseScores(std::string_view text, std::string_view what);
+HEFT_EXPORT absl::StatusOr<ScoreTable> ReadScores(const std::string& path);
+
+// ScoreLists: the format of PyEER: a file of genuine scores and one of impostor scores, each score
+// in the last column. `histogram`: line k (from 0) of the second file is the number of impostor
+// scores equal to k.
+struct ScoreLists {
+  std::string genuine, impostor;
+};
+// The same errors; kInvalidArgument also for a histogram of more than 10 million scores.
+HEFT_EXPORT absl::StatusOr<ScoreTable> ParseScoreLists(const ScoreLists& texts,
+                                                       const ScoreLists& names,
+                                                       bool histogram = false);
+HEFT_EXPORT absl::StatusOr<ScoreTable> ReadScoreLists(const ScoreLists& paths,
+                                                      bool histogram = false);
+
+// FormatScores: numbers are read back exactly. kInvalidArgument for a table without names, and in
+// columns for a name with a blank. FormatScoreLists leaves out failed comparisons.
+HEFT_EXPORT absl::StatusOr<std::string> FormatScores(const ScoreTable& table, ScoreForm form);
+HEFT_EXPORT ScoreLists FormatScoreLists(const ScoreTable& table);
+
+// SelectSplit: the comparisons of one split. kNotFound lists the splits.
+HEFT_EXPORT absl::StatusOr<ScoreTable> SelectSplit(const ScoreTable& table, std::string_view split);
 
 // Report: results of a measurement.
 struct Report {
@@ -223,6 +282,100 @@ HEFT_EXPORT absl::StatusOr<std::string> DrawLearningCurve(std::span<const LearnE
 // CheckDrawing: kUnavailable if gnuplot is not installed, which draws pages and pictures. Call it
 // before long work.
 HEFT_EXPORT absl::Status CheckDrawing();
+
+// The studies with files as inputs, as `heft evaluate` and `heft study` run
+// them. Link heft::heft.
+//
+//   heft::StudyOptions options = {.data = "lfw-speech", .models = {"m.heft"}};
+//   auto study = heft::LoadStudy(options);
+//   auto report = heft::RunStudy(*study);
+
+// Study: kEvaluation is Evaluate, or EvaluateFolds with folds. The others are CompareChoices,
+// EvaluateSearches, EvaluateProtection, EvaluateSamples, EvaluateProtocol and EvaluateGallery.
+enum class Study { kEvaluation, kChoices, kSearches, kProtection, kSamples, kProtocol, kGallery };
+// StudyName: the word after `heft study`; "evaluation" for kEvaluation.
+HEFT_EXPORT std::string StudyName(Study study);
+
+// StudyOptions: options of all studies; each uses some of them. Errors name a member by its option
+// of heft evaluate or heft study.
+struct StudyOptions {
+  Study study = Study::kEvaluation;
+  std::string data = {};                 // its folder
+  std::vector<std::string> models = {};  // a file; with folds the folder of FoldFile's, or several
+  int folds = 0;                         // 0: none
+  uint64_t fold_seed = 1;
+  std::vector<int> samples = {1, 2, 4};  // of kSamples
+  std::string protocol = {};             // of kProtocol: its folder
+  std::string distractors = {};          // of kGallery: their folder
+  std::string strangers = {};            // of kGallery: their folder; empty: the distractors
+  bool partial_probes = false;           // with folds: also probes that lack a modality
+  bool plain = false;          // without encrypted rows; for folds, protocols and galleries
+  std::string split = "test";  // without folds
+  std::string names = {};      // of kProtocol; empty: names.txt in `data`
+  ProtectionOptions protected_by = {};
+  SearchStudyOptions searched_by = {};
+  SampleStudyOptions sampled_by = {};  // except its `samples`
+  int replicates = 1000;
+  uint64_t seed = 1;
+  bool page = false, pictures = false, scores = false;  // of the Report
+  std::string command = {};
+};
+// CheckStudy: kInvalidArgument for models, folders, `plain`, `scores`, `partial_probes` or pictures
+// that the study does not support or lacks. Ignores the members of other studies.
+HEFT_EXPORT absl::Status CheckStudy(const StudyOptions& options);
+
+// LoadedStudy: options with all inputs. `models`: one set or more; none for kChoices.
+struct LoadedStudy {
+  StudyOptions options;
+  TrainingData data;
+  std::vector<FoldModels> models;
+  std::optional<TrainingData> distractors = {}, strangers = {};
+};
+// LoadStudy: errors of CheckStudy, TrainingData::Load, LoadModel and LoadFolds.
+HEFT_EXPORT absl::StatusOr<LoadedStudy> LoadStudy(const StudyOptions& options);
+// RunStudy: errors of CheckStudy and of the study; kInvalidArgument without the models that it
+// needs.
+HEFT_EXPORT absl::StatusOr<Report> RunStudy(const LoadedStudy& study, const Monitor& monitor = {});
+
+// Measures times on this machine: complete jobs of all roles in this process, on random vectors.
+// Use an idle machine. Link heft::heft.
+
+struct BenchmarkOptions {
+  int iterations = 20;  // of each job
+  uint32_t templates = 1024;
+  std::vector<uint32_t> dimensions = {512, 512};  // as in heft/model.h
+  // Fused dimensions, measured one after another; empty: all of 32, 64, ... 1,024 that the
+  // dimensions and the profile allow.
+  std::vector<uint32_t> gammas = {};
+  int degree = 3;
+  std::string profile = "standard";
+  bool skip_large = false;           // without the large gallery
+  size_t large_templates = 1000000;  // of the large gallery: as many as fit 2 GiB of memory
+  int batch = 64;                    // probes in one pass over the large gallery
+};
+
+// RunBenchmark: "dimensions" has an object for each fused dimension, with medians and spreads of
+// the repetitions (NAME_ms), sizes (NAME_bytes), accuracy, and times by instruction set. The other
+// members are "machine", "profile" and "operations". Takes minutes for each dimension, on the
+// configured threads (heft/base.h). kInvalidArgument for a model that cannot be evaluated;
+// kCancelled.
+HEFT_EXPORT absl::StatusOr<Json> RunBenchmark(const BenchmarkOptions& options = {},
+                                              const Monitor& monitor = {});
+
+// BenchmarkTable: a table of RunBenchmark's result with one line for each dimension.
+HEFT_EXPORT std::string BenchmarkTable(const Json& result);
+
+// Sweep: how times grow with the gallery, the dimensions and the number of pairs; times by stage
+// and by instruction set.
+struct Sweep {
+  Json result;
+  std::vector<std::pair<std::string, std::string>> pictures;  // file name, SVG
+};
+// RunSweep: `options.iterations` repetitions for each point, galleries up to
+// `options.large_templates`, at the first of `options.gammas` or 32. The same errors; errors of
+// CheckDrawing.
+HEFT_EXPORT absl::StatusOr<Sweep> RunSweep(const BenchmarkOptions& options = {},
+                                           const Monitor& monitor = {});
 
 }  // namespace heft
 

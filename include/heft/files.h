@@ -6,14 +6,18 @@
 #define HEFT_FILES_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "heft/export.h"
+#include "heft/base.h"
 
 namespace heft {
 
@@ -74,6 +78,129 @@ class HEFT_EXPORT NewFolder {
 // pipe or a lock. If it returns true, the wait ends with kCancelled. Without a function, waits
 // continue. Safe from any thread.
 HEFT_EXPORT void SetInterruptedCheck(bool (*interrupted)());
+
+// Json: the type of results and training summaries (heft/model.h). It is a value; objects keep the
+// order of their members. Its members are named as in nlohmann-json, which parses and prints behind
+// this interface. Link heft::server.
+
+class HEFT_EXPORT Json {
+ public:
+  using Member = std::pair<std::string, Json>;
+
+  Json();
+  Json(const Json&);
+  Json(Json&&) noexcept;
+  Json& operator=(const Json&);
+  Json& operator=(Json&&) noexcept;
+  ~Json();
+  Json(std::nullptr_t) {}                                     // NOLINT: implicit, as below
+  Json(const char* text) : value_(std::string(text)) {}       // NOLINT
+  Json(std::string text) : value_(std::move(text)) {}         // NOLINT
+  Json(std::string_view text) : value_(std::string(text)) {}  // NOLINT
+  template <typename T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
+  Json(T value) : value_(Number(value)) {}  // NOLINT
+  template <typename T>
+  Json(const std::vector<T>& values)
+      : value_(std::vector<Json>(values.begin(), values.end())) {}  // NOLINT
+  template <typename A, typename B>
+  Json(const std::pair<A, B>& two) : value_(std::vector<Json>{two.first, two.second}) {}  // NOLINT
+  // An object if every element is a pair that begins with a text, otherwise an array.
+  Json(std::initializer_list<Json> elements);
+
+  static Json array(std::initializer_list<Json> elements = {});
+  // `members` must have different keys.
+  static Json object(std::vector<Member> members = {});
+
+  // Parse: kInvalidArgument for invalid JSON text, and for nesting deeper than `max_depth`, because
+  // printing takes one stack frame for each level.
+  static absl::StatusOr<Json> Parse(std::string_view text, int max_depth = 64);
+  // Text on one line, or indented. Bytes that are not UTF-8 are replaced; doubles read back
+  // exactly.
+  std::string dump(int indent = -1) const;
+
+  bool is_null() const { return value_.index() == 0; }
+  bool is_boolean() const { return std::holds_alternative<bool>(value_); }
+  bool is_number_unsigned() const;
+  bool is_number_integer() const;
+  bool is_number() const { return is_number_integer() || std::holds_alternative<double>(value_); }
+  bool is_string() const { return std::holds_alternative<std::string>(value_); }
+  bool is_array() const { return std::holds_alternative<std::vector<Json>>(value_); }
+  bool is_object() const { return std::holds_alternative<std::vector<Member>>(value_); }
+
+  // get: the value as bool, a number or std::string; zero or empty for a value of another kind.
+  template <typename T>
+  T get() const {
+    if constexpr (std::is_same_v<T, std::string>) {
+      return is_string() ? std::get<std::string>(value_) : std::string();
+    } else if constexpr (std::is_same_v<T, bool>) {
+      return is_boolean() && std::get<bool>(value_);
+    } else {
+      if (const auto* v = std::get_if<int64_t>(&value_)) return static_cast<T>(*v);
+      if (const auto* v = std::get_if<uint64_t>(&value_)) return static_cast<T>(*v);
+      if (const auto* v = std::get_if<double>(&value_)) return static_cast<T>(*v);
+      return T{};
+    }
+  }
+
+  // Elements of an array or values of an object; 0 for other kinds.
+  size_t size() const;
+  bool empty() const { return size() == 0; }
+  // The elements of an array; none for other kinds.
+  const std::vector<Json>& elements() const;
+  const std::vector<Member>& members() const;
+  const Json* begin() const { return elements().data(); }
+  const Json* end() const { return elements().data() + elements().size(); }
+
+  // find: a member of an object; null if there is none.
+  const Json* find(std::string_view key) const;
+  bool contains(std::string_view key) const { return find(key) != nullptr; }
+  // A member or element that must exist.
+  const Json& operator[](std::string_view key) const;
+  const Json& operator[](const char* key) const { return (*this)[std::string_view(key)]; }
+  template <typename I, std::enable_if_t<std::is_integral_v<I>, int> = 0>
+  const Json& operator[](I index) const {
+    return elements()[static_cast<size_t>(index)];
+  }
+
+  // The calls below change the value; null becomes an object or array first.
+  Json& operator[](std::string_view key);
+  Json& operator[](const char* key) { return (*this)[std::string_view(key)]; }
+  void push_back(Json element);
+  void push_back(std::initializer_list<Json> elements) { push_back(Json(elements)); }
+  Json& back();
+  // Adds the members of another object, replacing members of the same names.
+  void update(const Json& other);
+
+  // Compares numbers by value and objects in any order.
+  friend bool operator==(const Json& a, const Json& b);
+
+ private:
+  using Value = std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string,
+                             std::vector<Json>, std::vector<Member>>;
+  template <typename T>
+  static Value Number(T value) {
+    if constexpr (std::is_same_v<T, bool>) {
+      return value;
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return static_cast<double>(value);
+    } else if constexpr (std::is_signed_v<T>) {
+      return static_cast<int64_t>(value);
+    } else {
+      return static_cast<uint64_t>(value);
+    }
+  }
+
+  Value value_ = nullptr;
+};
+
+// Results as the tools show them. Link heft::server.
+
+// Described: a result as JSON and as lines for people, with warnings.
+struct Described {
+  Json json = {};
+  std::string text = {};
+  std::vector<std::string> warnings = {};
+};
 
 }  // namespace heft
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "heft/described.h"
-#include "heft/export.h"
+#include "heft/base.h"
+#include "heft/files.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
 

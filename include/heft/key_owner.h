@@ -17,12 +17,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "heft/base.h"
 #include "heft/client.h"
-#include "heft/export.h"
 #include "heft/gallery.h"
-#include "heft/metadata.h"
 #include "heft/model.h"
-#include "heft/progress.h"
 #include "heft/shards.h"
 #include "heft/trust.h"
 
@@ -184,7 +182,8 @@ struct BudgetLimits {
 // DefaultLimits: those of a model until SetBudget: as many scores as keep a template recovered from
 // them from being accepted at an FMR of 1e-3 in 1% of cases, as the model's training or calibration
 // measured it, in [0, 49]; 0 for a model without this measurement. Of a key in use, a calibration
-// that measures less lowers the limit at once, also one that SetBudget set; only SetBudget raises it.
+// that measures less lowers the limit at once, also one that SetBudget set; only SetBudget raises
+// it.
 HEFT_EXPORT BudgetLimits DefaultLimits(const Model& model);
 
 // BudgetUse: what the journal of a key's openings says of a model's galleries.

@@ -10,14 +10,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "heft/described.h"
-#include "heft/export.h"
+#include "heft/base.h"
+#include "heft/files.h"
+#include "heft/gallery.h"
 #include "heft/gallery_admin.h"
 #include "heft/inspect.h"
-#include "heft/json.h"
-#include "heft/metadata.h"
 #include "heft/model.h"
-#include "heft/removal.h"
 #include "heft/server.h"
 #include "heft/trust.h"
 

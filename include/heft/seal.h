@@ -16,10 +16,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "heft/export.h"
+#include "heft/base.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
-#include "heft/progress.h"
 #include "heft/server.h"
 
 namespace heft {

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "heft/export.h"
+#include "heft/base.h"
 #include "heft/key_owner.h"
 #include "heft/seal.h"
 
@@ -18,8 +18,8 @@ namespace heft {
 
 // ImportSealSecretKey: creates the secret key file `out` (mode 0600) from SEAL's SecretKey in the
 // file `in`, sealed if `passphrase` is set and returns one. `in` is the matching ring's key and
-// `enrolment_in` the enrolment ring's. kInvalidArgument unless both are given. kAlreadyExists if `out` exists; kFailedPrecondition if other
-// users may read `in`, which holds the key unencrypted.
+// `enrolment_in` the enrolment ring's. kInvalidArgument unless both are given. kAlreadyExists if
+// `out` exists; kFailedPrecondition if other users may read `in`, which holds the key unencrypted.
 HEFT_EXPORT absl::Status ImportSealSecretKey(const Model& model, const KeyId& key_id,
                                              const std::string& in, const std::string& out,
                                              const PassphraseSource& passphrase = {},

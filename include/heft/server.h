@@ -12,6 +12,7 @@
 #define HEFT_SERVER_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,15 +24,58 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "heft/expanded_keys.h"
-#include "heft/export.h"
+#include "heft/base.h"
 #include "heft/gallery.h"
-#include "heft/metadata.h"
 #include "heft/model.h"
-#include "heft/progress.h"
 #include "heft/trust.h"
 
 namespace heft {
+
+// A server's keys, expanded once. Evaluation and enrolment keys are stored packed, half of them as
+// seeds. Unpacking takes most of the time of a process that serves one request. ExpandedKeys keeps
+// the unpacked keys in a file beside them, which later processes map and share:
+//
+//   heft::ExpandedKeys::Make(model, "evaluation.keys", "evaluation.keys.expanded");   // once
+//   auto keys = heft::ExpandedKeys::Open("evaluation.keys.expanded", "evaluation.keys");
+//   auto server = keys.ok() ? heft::Server::CreateFrom(model, {.expanded = &*keys})
+//                           : heft::Server::Create(model, evaluation_keys);
+//
+// Such a file can be made again at any time. It is used only if no other user, except root, can
+// have written it. Link heft::server.
+
+// ExpandedKeys: the mapped keys of one key file. Servers that were created from it keep the
+// mapping.
+class HEFT_EXPORT ExpandedKeys {
+ public:
+  class HEFT_HIDDEN Impl;
+
+  // Make: expands the key file `source`, evaluation or enrolment keys for `model`, into the file
+  // `path`, which is replaced in one step. Several processes may do so at once. Takes ten times the
+  // size of `source` in memory. Checks no signature: use CheckSigned. Errors of Server::Create;
+  // kUnavailable if the operating system refuses the write.
+  static absl::Status Make(const Model& model, const std::string& source, const std::string& path);
+
+  // Open: kDataLoss if the file is damaged, of another version, or of other keys than `source` has
+  // now: call Make. kFailedPrecondition if another user could have written it (the file is another
+  // user's, writable for others, or a link); kNotFound without it or `source`; kUnavailable. After
+  // any of these errors `source` can still be parsed.
+  static absl::StatusOr<ExpandedKeys> Open(const std::string& path, const std::string& source);
+
+  ExpandedKeys(ExpandedKeys&&) noexcept;
+  ExpandedKeys& operator=(ExpandedKeys&&) noexcept;
+  ~ExpandedKeys();
+
+  // Checks the key file's stored statement and signature, as OpenSigned. The result has no `file`.
+  absl::StatusOr<SignedFile> CheckSigned(const Trust& trust, const Expected& expected,
+                                         std::string_view what) const;
+  // Size of the mapping.
+  size_t bytes() const;
+
+ private:
+  friend struct Inside;
+  explicit ExpandedKeys(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
 
 // SampleFile: encrypted samples of one modality, made by a client (heft/client.h).
 struct SampleFile {
@@ -57,7 +101,7 @@ struct EnrolOptions {
   // Who sent the files; zeros: they are not signed. The key owner is shown it, and the limits of
   // pending enrolments are one client's. The desk (heft/desk.h) takes it from the request.
   SignerKey client{};
-  // Stored with each template, not encrypted (heft/metadata.h).
+  // Stored with each template, not encrypted (heft/gallery.h).
   Metadata metadata = {};
   // Unix seconds from which the templates are no longer matched; 0: never.
   uint64_t expires = 0;
@@ -138,7 +182,7 @@ struct ProbeRequest {
 };
 
 // KeyFile: keys for a server: the bytes of a key file, or the same keys expanded
-// (heft/expanded_keys.h). `expanded` is used if both are given.
+// (heft/server.h). `expanded` is used if both are given.
 struct KeyFile {
   std::span<const uint8_t> bytes = {};
   std::string_view what = "evaluation keys";  // in errors
@@ -160,7 +204,7 @@ struct ReplySigner {
 // any order; an absent file counts as a missing modality. All calls return kDataLoss for damaged
 // files, kFailedPrecondition for files of another model, key or parameters, and kInvalidArgument
 // for files that do not belong together; each error names the file. Const calls are safe from any
-// number of threads; each uses all threads (heft/runtime.h).
+// number of threads; each uses all threads (heft/base.h).
 class HEFT_EXPORT Server {
  public:
   class HEFT_HIDDEN Impl;
@@ -316,6 +360,54 @@ inline constexpr uint64_t kLife = 3600;
 HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> SignReply(
     const SigningKey& key, const Gallery& gallery, const Request& request, uint64_t row,
     const SignerKey& audience, std::span<const uint8_t> reply, uint64_t life = kLife);
+
+// Checking a registrar's permission (Authorise) before a change. Link heft::server.
+
+// ParseAuthorisedAct: reads "add", "replace" or "remove". kInvalidArgument lists them.
+HEFT_EXPORT absl::StatusOr<AuthorisedAct> ParseAuthorisedAct(std::string_view name);
+
+// CheckAuthorised: whether a registrar that `trust` lists permitted this act for this identity in
+// this gallery (Authorise). OpenSigned's errors; kFailedPrecondition for another act, gallery or
+// identity.
+HEFT_EXPORT absl::Status CheckAuthorised(std::span<const uint8_t> authorisation, const Trust& trust,
+                                         AuthorisedAct act, const GalleryId& gallery,
+                                         const std::string& identity);
+
+// Reads a server's key files in the fastest way: maps them if they are expanded, otherwise reads
+// them. All programs of a server use this rule to find expanded keys:
+//
+//   auto keys = heft::LoadedKeys::Read("evaluation.keys");
+//   auto checked = heft::CheckKeys(&trust, keys->view());
+//   auto served = heft::TrustedServer::Create(model, trust, *checked);
+//
+// Link heft::server.
+
+// LoadedKeys: the keys of one key file; empty if nothing was read.
+struct HEFT_EXPORT LoadedKeys {
+  // Read: reads the key file `path`, without checking its signer. Expanded keys are NAME.expanded
+  // in the folder `cache`, or beside `path` if `cache` is empty. If they cannot be used, `why`
+  // gives the reason and the key file is read: that is no error. kNotFound, kUnavailable, kDataLoss
+  // for an empty file.
+  static absl::StatusOr<LoadedKeys> Read(const std::string& path, const std::string& cache = "");
+
+  // Expand: makes the expanded file and uses it. Call it only for keys that CheckKeys has accepted.
+  // Errors of ExpandedKeys::Make and Open.
+  absl::Status Expand(const Model& model);
+  // Mend: makes an existing expanded file again if it is damaged or of other keys, and uses it. A
+  // file that other users could have written stays as it is. Returns whether the file was made.
+  // `notice` receives a message for the program's user, or is empty. The key file may have been
+  // replaced meanwhile, so repeat all earlier checks of it.
+  bool Mend(const Model& model, std::string* notice);
+
+  bool found() const { return expanded.has_value() || !bytes.empty(); }
+  // For CheckKeys and Server::CreateFrom; valid while this object exists and is not moved.
+  KeyFile view() const { return {bytes, path, expanded ? &*expanded : nullptr}; }
+
+  std::string path, expanded_path;
+  std::optional<ExpandedKeys> expanded;
+  std::vector<uint8_t> bytes;  // if not expanded
+  absl::Status why;            // why an existing expanded file cannot be used
+};
 
 }  // namespace heft
 

@@ -6,16 +6,52 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "heft/base.h"
 #include "heft/dataset.h"
-#include "heft/described.h"
-#include "heft/export.h"
+#include "heft/decisions.h"
+#include "heft/files.h"
 #include "heft/model.h"
-#include "heft/progress.h"
 
 namespace heft {
+
+// Fits: polynomials near 1/sqrt(s), for a model whose projection comes from another program. Its
+// squared norms |P x|^2 must lie in the interval, so scale P until their median is near 1. Training
+// does all this itself. Safe from any thread. Link heft::server.
+//
+//   auto approximation = heft::FitMinimax(3, {.lo = 0.4, .hi = 2.2});
+//   if (approximation.ok()) model.approximation = *approximation;
+
+// kMaxFitDegree: the largest degree of a fit. Models use degree 2 or 3.
+inline constexpr int kMaxFitDegree = 31;
+
+// kPaperInterval: the interval of the HEFT paper (appendix, practical considerations).
+inline constexpr Interval kPaperInterval{0.05, 3.0};
+
+// FitKind: the minimised error: the largest relative error, or the mean square of the absolute
+// error.
+enum class FitKind { kMinimax, kLeastSquares };
+
+// FitKindName, ParseFitKind: "minimax" and "least_squares". kInvalidArgument for other words.
+HEFT_EXPORT std::string FitKindName(FitKind kind);
+HEFT_EXPORT absl::StatusOr<FitKind> ParseFitKind(std::string_view name);
+
+// FitMinimax: the polynomial of `degree` (1 to 31) that minimises max |f(s) sqrt(s) - 1| over the
+// interval. Remez's multiple exchange in the Chebyshev basis, weight sqrt(s), extended precision.
+// The error curve alternates degree + 2 times, which is necessary and sufficient because the
+// functions sqrt(s) T_k form a Haar system (E. W. Cheney, Introduction to Approximation Theory, ch.
+// 3). kInvalidArgument for a degree or interval out of range.
+HEFT_EXPORT absl::StatusOr<Approximation> FitMinimax(int degree, const Interval& interval);
+
+// FitLeastSquares: minimises the integral of (f(s) - 1/sqrt(s))^2 over the interval, with equal
+// weight for all s as in the paper's fits. QR in the Chebyshev basis. Errors as above.
+HEFT_EXPORT absl::StatusOr<Approximation> FitLeastSquares(int degree, const Interval& interval);
+
+// Fit: calls the function of `kind`.
+HEFT_EXPORT absl::StatusOr<Approximation> Fit(FitKind kind, int degree, const Interval& interval);
 
 // LearnEpoch: AUROCs after an epoch; epoch 0 is the start.
 struct LearnEpoch {
@@ -87,6 +123,37 @@ HEFT_EXPORT absl::StatusOr<std::vector<Model>> LearnFolds(const TrainingData& da
                                                           const LearnOptions& options, int folds,
                                                           uint64_t fold_seed,
                                                           const Monitor& monitor = {});
+
+// Calibrates a model: thresholds, searches and likelihood ratios from people who did not train its
+// projection. For a model without decision tables (heft train --method none), or with users who
+// differ from the people of its training. No cryptography and no keys. Link heft::heft.
+
+// Calibrate: returns `model` with decision tables fitted to the scores of `data`, one for each set
+// of modalities that a probe may have. They replace the model's tables. Model::Id() stays the same,
+// so galleries and keys remain valid; Model::DecisionId() changes. The training summary gets a
+// member "calibration" (docs/decisions.md).
+//
+// `data` must have all modalities of the model. Rows marked "train" or "val" by split.txt or
+// FromRows' `split` are left out if the others have kFewestCalibrated people with two samples. The
+// people of the rows that remain must not have trained the projection, because scores of training
+// people are too good. `seed` draws the resampled people of the intervals. The result depends only
+// on model, data and seed.
+//
+// kInvalidArgument: a modality is missing or has another dimension, or there are too few people.
+// kFailedPrecondition: the training summary shows that some of the people trained the projection.
+// kCancelled.
+//
+// `against_wolves`: as LearnOptions::against_wolves. Wolves, and the information that scores and
+// decisions reveal about a template, are measured on these people in five parts: the attacker knows
+// four.
+HEFT_EXPORT absl::StatusOr<Model> Calibrate(const Model& model, const TrainingData& data,
+                                            uint64_t seed = 1, const Monitor& monitor = {},
+                                            bool against_wolves = false);
+
+// DescribeCalibration: the people behind the decision tables of a calibrated model, and the
+// thresholds for FMR 1e-2, 1e-3 and 1e-4. Warnings: too few comparisons, samples outside the
+// interval of the normalisation. kFailedPrecondition for a model without calibration.
+HEFT_EXPORT absl::StatusOr<Described> DescribeCalibration(const Model& model);
 
 }  // namespace heft
 

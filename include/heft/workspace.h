@@ -24,12 +24,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "heft/base.h"
 #include "heft/client.h"
-#include "heft/export.h"
 #include "heft/gallery_admin.h"
 #include "heft/key_owner.h"
 #include "heft/model.h"
-#include "heft/progress.h"
 
 namespace heft {
 

@@ -17,7 +17,7 @@
 #include "ckks/params.h"
 #include "fusion/key_needs.h"
 #include "fusion/normalise.h"
-#include "heft/approximation.h"
+#include "heft/model.h"
 #include "inverse_sqrt/goldschmidt.h"
 
 namespace heft::paper {

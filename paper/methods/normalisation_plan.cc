@@ -6,7 +6,7 @@
 #include "ckks/chebyshev.h"
 #include "ckks/noise.h"
 #include "fusion/plan.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 #include "inverse_sqrt/composite.h"
 #include "paper/methods/normalisation.h"
 #include "paper/methods/normalisation_internal.h"

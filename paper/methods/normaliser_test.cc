@@ -12,7 +12,7 @@
 #include "ckks/owner/secret_key.h"
 #include "fusion/profile.h"
 #include "fusion/testing.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 #include "inverse_sqrt/composite.h"
 #include "paper/methods/normalisation.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 #include "inverse_sqrt/composite.h"
 #include "inverse_sqrt/goldschmidt.h"
 #include "paper/methods/normalisation.h"

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "experiment/encrypted_scores.h"
 #include "features/dataset.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 #include "learning/learn.h"
 #include "learning/projection.h"
 #include "paper/methods/route.h"

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 #include "paper/methods/route.h"
 #include "paper/sections/sections.h"
 

@@ -9,7 +9,7 @@
 #include "experiment/stopwatch.h"
 #include "experiment/systems.h"
 #include "fusion/fuser.h"
-#include "heft/fit.h"
+#include "heft/train.h"
 #include "learning/discriminant.h"
 #include "learning/pairing.h"
 #include "learning/projection.h"

@@ -21,7 +21,7 @@
 #include "experiment/systems.h"
 #include "features/dataset.h"
 #include "features/matrix.h"
-#include "heft/json.h"
+#include "heft/files.h"
 #include "heft/model.h"
 #include "learning/train.h"
 #include "paper/methods/normalisation.h"

@@ -21,7 +21,7 @@ inline constexpr char kChallengeHeader[] = "X-Heft-Challenge";
 inline constexpr char kOnBehalfOfHeader[] = "X-Heft-On-Behalf-Of";
 inline constexpr char kRequestNonceHeader[] = "X-Heft-Request-Nonce";
 // kJournalHeadHeader: of a decider's answer: the signed end of its journal in base64, for the
-// matcher to keep (heft/serving.h, TakeHead).
+// matcher to keep (heft/desk.h, TakeHead).
 inline constexpr char kJournalHeadHeader[] = "X-Heft-Journal-Head";
 inline constexpr size_t kLongestAudience = 255, kLongestChallenge = 256;  // bytes, decoded
 

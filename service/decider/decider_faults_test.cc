@@ -11,7 +11,7 @@
 
 #include "absl/strings/match.h"
 #include "base/files.h"
-#include "heft/serving.h"
+#include "heft/desk.h"
 #include "service/access/relying.h"
 #include "service/decider/world_testing.h"
 

@@ -7,7 +7,7 @@
 #include <algorithm>
 
 #include "base/files.h"
-#include "heft/sharded_gallery.h"
+#include "heft/shards.h"
 #include "service/access/jwt.h"
 #include "service/decider/world_testing.h"
 

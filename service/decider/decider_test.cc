@@ -5,7 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "base/files.h"
-#include "heft/removal.h"
+#include "heft/gallery_admin.h"
 #include "service/access/jwt.h"
 #include "service/decider/world_testing.h"
 #include "service/json.h"

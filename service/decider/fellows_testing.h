@@ -17,7 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/files.h"
-#include "heft/shared_key.h"
+#include "heft/key_set.h"
 #include "service/decider/world_testing.h"
 
 namespace heft::service::testing {

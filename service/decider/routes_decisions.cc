@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/status.h"
-#include "heft/metadata.h"
+#include "heft/gallery.h"
 #include "heft/shards.h"
 #include "service/access/jwt.h"
 #include "service/access/relying.h"

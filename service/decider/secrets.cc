@@ -16,7 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/status.h"
-#include "heft/runtime.h"
+#include "heft/base.h"
 #include "service/http/private_key.h"
 
 namespace heft::service {

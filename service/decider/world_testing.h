@@ -19,7 +19,6 @@
 #include "heft/client.h"
 #include "heft/gallery_admin.h"
 #include "heft/key_set.h"
-#include "heft/removal.h"
 #include "service/access/jwt.h"
 #include "service/console/console.h"
 #include "service/decider/routes.h"

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "heft/thread_memory.h"
+#include "heft/base.h"
 
 namespace heft::service {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lane: threads that take tasks from a queue of bounded length. The thread that has waited least
 // takes the next task, so that no more threads hold memory than there is work for. A thread that
-// has waited for a second releases its memory (heft/thread_memory.h).
+// has waited for a second releases its memory (heft/base.h).
 #ifndef HEFT_SERVICE_HTTP_LANES_H_
 #define HEFT_SERVICE_HTTP_LANES_H_
 

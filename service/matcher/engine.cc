@@ -5,7 +5,7 @@
 #include "base/status.h"
 #include "heft/files.h"
 #include "heft/inspect.h"
-#include "heft/loaded_keys.h"
+#include "heft/server.h"
 
 namespace heft::service {
 namespace {

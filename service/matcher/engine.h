@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "heft/desk.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
-#include "heft/serving.h"
 
 namespace heft::service {
 

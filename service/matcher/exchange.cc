@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/status.h"
+#include "heft/base.h"
 #include "heft/desk.h"
 #include "heft/gallery_admin.h"
-#include "heft/runtime.h"
 #include "service/run/log.h"
 
 namespace heft::service {

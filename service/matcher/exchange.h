@@ -17,9 +17,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "heft/pending.h"
-#include "heft/progress.h"
-#include "heft/removal.h"
+#include "heft/base.h"
+#include "heft/gallery_admin.h"
 #include "service/matcher/decider_link.h"
 #include "service/matcher/engine.h"
 #include "service/matcher/galleries.h"

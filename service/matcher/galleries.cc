@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
 #include "heft/desk.h"
-#include "heft/outside_signer.h"
+#include "heft/trust.h"
 
 namespace heft::service {
 namespace {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "heft/removal.h"
+#include "heft/gallery_admin.h"
 #include "service/json.h"
 #include "service/matcher/testing.h"
 

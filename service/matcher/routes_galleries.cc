@@ -8,7 +8,6 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "heft/gallery_admin.h"
-#include "heft/removal.h"
 #include "service/json.h"
 #include "service/matcher/begun.h"
 #include "service/matcher/samples.h"

@@ -9,7 +9,6 @@
 #include "base/status.h"
 #include "heft/desk.h"
 #include "heft/gallery_admin.h"
-#include "heft/removal.h"
 #include "heft/trust.h"
 #include "service/access/jwt.h"
 #include "service/json.h"

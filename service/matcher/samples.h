@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "heft/metadata.h"
+#include "heft/gallery.h"
 #include "heft/server.h"
 #include "service/http/message.h"
 #include "service/json.h"

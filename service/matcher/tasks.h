@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "heft/progress.h"
+#include "heft/base.h"
 #include "service/access/principal.h"
 #include "service/json.h"
 

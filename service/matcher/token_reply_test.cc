@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "base/files.h"
-#include "heft/outside_signer.h"
-#include "heft/removal.h"
+#include "heft/gallery_admin.h"
+#include "heft/trust.h"
 #include "service/http/token_signer.h"
 #include "service/matcher/testing.h"
 #include "service/text.h"

@@ -6,9 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "heft/base.h"
 #include "heft/gallery_admin.h"
-#include "heft/removal.h"
-#include "heft/runtime.h"
 #include "heft/trust.h"
 #include "service/run/log.h"
 

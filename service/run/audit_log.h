@@ -18,7 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "heft/audit_log.h"
+#include "heft/audit.h"
 #include "service/json.h"
 
 namespace heft::service {
@@ -43,7 +43,7 @@ class AuditLog {
   virtual absl::StatusOr<std::vector<Json>> Read(uint64_t from, uint64_t count) const = 0;
 };
 
-// VerifyAuditLog: VerifyAuditLogs for one file (heft/audit_log.h); calls `use` with each line.
+// VerifyAuditLog: VerifyAuditLogs for one file (heft/audit.h); calls `use` with each line.
 absl::StatusOr<AuditHead> VerifyAuditLog(
     const std::string& path, const AuditHead* expected = nullptr,
     const std::function<void(uint64_t line, const Json&)>& use = {},

@@ -4,7 +4,7 @@
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
-#include "heft/runtime.h"
+#include "heft/base.h"
 #include "program/flags.h"
 
 namespace heft::service {

@@ -25,7 +25,7 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/samples.h"
 #include "heft/client.h"
-#include "heft/vectors.h"
+#include "heft/dataset.h"
 
 namespace heft {
 namespace {

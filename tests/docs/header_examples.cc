@@ -9,20 +9,14 @@
 #include <vector>
 
 #include "heft/audit.h"
-#include "heft/audit_log.h"
 #include "heft/client.h"
 #include "heft/desk.h"
-#include "heft/expanded_keys.h"
-#include "heft/fit.h"
+#include "heft/evaluate.h"
 #include "heft/gallery_admin.h"
-#include "heft/loaded_keys.h"
-#include "heft/removal.h"
 #include "heft/server.h"
-#include "heft/serving.h"
-#include "heft/sharded_gallery.h"
 #include "heft/shards.h"
 #include "heft/status.h"
-#include "heft/study.h"
+#include "heft/train.h"
 #include "heft/trust.h"
 #include "heft/workspace.h"
 
@@ -47,24 +41,24 @@ absl::Status AnswersProbes(const absl::StatusOr<TrustedServer>& served,
 }
 
 void VerifiesLogs(const AuditHead& noted){
-#include "tests/docs/headers/heft_audit_log.h.1"
+#include "tests/docs/headers/heft_audit.h.2"
 }
 
 absl::Status Studies() {
-#include "tests/docs/headers/heft_study.h.1"
+#include "tests/docs/headers/heft_evaluate.h.1"
   return report.status();
 }
 
 void Expands(const Model& model, const Bytes& evaluation_keys) {
-#include "tests/docs/headers/heft_expanded_keys.h.1"
+#include "tests/docs/headers/heft_server.h.2"
 }
 
 void FitsOne(Model& model) {
-#include "tests/docs/headers/heft_fit.h.1"
+#include "tests/docs/headers/heft_train.h.1"
 }
 
 void LoadsKeys(const Model& model, const Trust& trust) {
-#include "tests/docs/headers/heft_loaded_keys.h.1"
+#include "tests/docs/headers/heft_server.h.3"
 }
 
 void Administers(const Model& model, const absl::StatusOr<Server>& server) {
@@ -72,7 +66,7 @@ void Administers(const Model& model, const absl::StatusOr<Server>& server) {
 }
 
 void Removes(const absl::StatusOr<Server>& server, const Bytes& answer, const Trust& trust) {
-#include "tests/docs/headers/heft_removal.h.1"
+#include "tests/docs/headers/heft_gallery_admin.h.2"
 }
 
 void Serves(const Model& model, const Bytes& evaluation_keys, const Bytes& face, const Bytes& voice,
@@ -82,11 +76,11 @@ void Serves(const Model& model, const Bytes& evaluation_keys, const Bytes& face,
 
 void ShardedGalleries(const absl::StatusOr<Server>& server, const std::vector<SampleFile>& people,
                       const std::vector<SampleFile>& probe) {
-#include "tests/docs/headers/heft_sharded_gallery.h.1"
+#include "tests/docs/headers/heft_shards.h.2"
 }
 
 void ServesRequests(const Model& model, const Trust& trust, const Bytes& evaluation_keys) {
-#include "tests/docs/headers/heft_serving.h.1"
+#include "tests/docs/headers/heft_desk.h.2"
 }
 
 void Shards() {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <heft/benchmark.h>
 #include <heft/evaluate.h>
 #include <heft/train.h>
 

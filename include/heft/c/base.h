@@ -148,7 +148,7 @@ HEFT_C_API heft_status heft_result_size(const heft_result* result, const char* m
 // throw or jump out.
 typedef int (*heft_monitor)(void* user, const char* what, size_t done, size_t total);
 
-// ---- The library in its process (heft/runtime.h).
+// ---- The library in its process (heft/base.h).
 
 // Threads that calls use, including the caller's; 0: all cores. Do not call it while another call
 // runs.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Galleries (heft/gallery.h), their administration (heft/gallery_admin.h), and removal
-// (heft/removal.h). Galleries are named FOLDER, or FOLDER:NAME for one of several in a store. In
-// results, signed receipts are hexadecimal digits.
+// (heft/gallery_admin.h). Galleries are named FOLDER, or FOLDER:NAME for one of several in a store.
+// In results, signed receipts are hexadecimal digits.
 #ifndef HEFT_C_GALLERY_H_
 #define HEFT_C_GALLERY_H_
 

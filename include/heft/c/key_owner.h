@@ -8,7 +8,6 @@
 #include "heft/c/base.h"
 #include "heft/c/matcher.h"
 #include "heft/c/model.h"
-#include "heft/c/shards.h"
 #include "heft/c/trust.h"
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The server's role (heft/server.h, heft/pending.h): it fuses, enrols and matches encrypted samples
-// that it cannot read. Galleries are named FOLDER or FOLDER:NAME (heft/c/gallery.h).
+// The server's role (heft/server.h, heft/gallery_admin.h): it fuses, enrols and matches encrypted
+// samples that it cannot read. Galleries are named FOLDER or FOLDER:NAME (heft/c/gallery.h).
 #ifndef HEFT_C_MATCHER_H_
 #define HEFT_C_MATCHER_H_
 
@@ -90,7 +90,7 @@ HEFT_C_API heft_status heft_matcher_fold(const heft_matcher* matcher, const char
 // registrars, one of them must have signed each file, and a signed request is answered once.
 // Options: "row" (of the files, from 0; needed if they hold several), "average" (flag: all samples
 // are of one person), "with_identities", "relinearise" (flags, set by default), "where"
-// (conditions, added: "site=berlin", "list=a|b", "age=18..30"; heft/metadata.h), "complete" (flag:
+// (conditions, added: "site=berlin", "list=a|b", "age=18..30"; heft/gallery.h), "complete" (flag:
 // an error instead of a reply without the templates of a damaged block), "audience" (text: the key
 // owner's public key; default: anybody), "life" (seconds, 0: without end), "sign" (flag, set by
 // default; otherwise the reply has no signature, for roles in one process).
@@ -135,6 +135,82 @@ HEFT_C_API heft_status heft_matcher_verify_all(const heft_matcher* matcher,
 // not exist.
 HEFT_C_API heft_status heft_gallery_signer(const char* gallery, heft_signing_key** key,
                                            heft_error** error);
+
+// Galleries in buckets (heft/shards.h, heft/shards.h): each bucket is an ordinary gallery,
+// GALLERY.000 and so on, and the identity determines the bucket. A probe is matched against all
+// buckets, and the key owner opens all replies as one search (heft_key_owner_open_shards).
+
+// heft_shards: the shard list, which names the galleries that are the buckets (ShardList). The key
+// owner must receive it from a trusted source.
+typedef struct heft_shards heft_shards;
+// Creates a list from `count` gallery ids in the order of the buckets, from a text, which `what`
+// names in errors, or from a file. Saving replaces the file.
+HEFT_C_API heft_status heft_shards_make(const char* gallery, const char* const* buckets,
+                                        size_t count, heft_shards** shards, heft_error** error);
+HEFT_C_API heft_status heft_shards_parse(heft_bytes text, const char* what, heft_shards** shards,
+                                         heft_error** error);
+HEFT_C_API heft_status heft_shards_load(const char* path, heft_shards** shards, heft_error** error);
+HEFT_C_API heft_status heft_shards_save(const heft_shards* shards, const char* path,
+                                        heft_error** error);
+HEFT_C_API void heft_shards_free(heft_shards* shards);
+HEFT_C_FREE_AT(shards)
+// gallery, gallery_id (of the whole, as in decisions), buckets [id], text (as saved).
+HEFT_C_API heft_status heft_shards_describe(const heft_shards* shards, heft_result** result,
+                                            heft_error** error);
+// The bucket of an identity: bucket, gallery_id, address (the name that opens it, FOLDER:NAME.003
+// for `gallery` FOLDER:NAME; BucketOf, BucketAddress).
+HEFT_C_API heft_status heft_shards_find(const heft_shards* shards, const char* gallery,
+                                        const char* identity, heft_result** result,
+                                        heft_error** error);
+
+// heft_shards_create: creates `buckets` empty galleries in one store, and their list
+// (CreateShards). Options: "retention_seconds", "retention_bytes".
+HEFT_C_API heft_status heft_shards_create(const heft_matcher* matcher, const char* gallery,
+                                          uint32_t buckets, const heft_options* options,
+                                          heft_shards** shards, heft_error** error);
+// heft_shards_open: opens one bucket. HEFT_FAILED_PRECONDITION if the list has another id for the
+// gallery of that name.
+HEFT_C_API heft_status heft_shards_open(const heft_shards* shards, const char* gallery,
+                                        uint32_t bucket, heft_gallery** opened, heft_error** error);
+// heft_shards_enrol: enrols each sample into the bucket of its identity (EnrolInShards); in each
+// bucket all or none. A repetition after a failure adds the missing samples. Options and result: as
+// heft_matcher_enrol.
+HEFT_C_API heft_status heft_shards_enrol(const heft_shards* shards, const heft_matcher* matcher,
+                                         const char* gallery, const heft_files* files,
+                                         const heft_options* options, const heft_trust* trust,
+                                         heft_monitor monitor, void* user, heft_result** result,
+                                         heft_error** error);
+// heft_shards_identify: identifies one probe in all buckets (of one store), as one request that is
+// answered once. `take` receives the reply of each bucket, by its number. Options: as
+// heft_matcher_identify.
+HEFT_C_API heft_status heft_shards_identify(const heft_shards* shards, const heft_matcher* matcher,
+                                            const char* gallery, const heft_files* files,
+                                            const heft_options* options, const heft_trust* trust,
+                                            heft_take_reply take, heft_monitor monitor, void* user,
+                                            heft_error** error);
+
+// Checking a server (heft/audit.h): an auditor with a copy of a gallery, the evaluation keys and
+// the files of a request computes a reply again and compares it bit for bit. An auditor cannot
+// decrypt.
+
+// MakeAuditKey: creates FOLDER/audit.key if it does not exist; from then on replies commit to their
+// seeds.
+HEFT_C_API heft_status heft_audit_key_make(const char* gallery, heft_error** error);
+// RevealSeed: the seed of a reply signed by the server with public key `server`.
+HEFT_C_API heft_status heft_audit_reveal(const char* gallery, const char* server, heft_bytes reply,
+                                         heft_buffer** seed, heft_error** error);
+// AuditReply: whether a server of `trust` computed this signed reply from the gallery that `copy`
+// is a copy of. `requests`: the answered request and any others, `count` in all. Result: right,
+// reason.
+HEFT_C_API heft_status heft_audit_reply(const heft_matcher* matcher, const heft_gallery* copy,
+                                        const heft_trust* trust, heft_bytes reply, heft_bytes seed,
+                                        const heft_files* const* requests, size_t count,
+                                        heft_result** result, heft_error** error);
+// AuditGallery: whether a key owner of `trust` signed exactly this gallery. `state` is the
+// admission that certifies it, FOLDER/state.heft. Result: right, reason.
+HEFT_C_API heft_status heft_audit_gallery(const heft_matcher* matcher, const heft_gallery* copy,
+                                          heft_bytes state, const heft_trust* trust,
+                                          heft_result** result, heft_error** error);
 
 #ifdef __cplusplus
 }

@@ -1,15 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// The library in its process: threads, vector instructions, memory for secrets. Link heft::server.
-#ifndef HEFT_RUNTIME_H_
-#define HEFT_RUNTIME_H_
+// What the other headers use: exported symbols, progress and cancellation of long calls, threads,
+// vector instructions and memory for secrets of this process. Link heft::server.
+#ifndef HEFT_BASE_H_
+#define HEFT_BASE_H_
 
+#include <cstddef>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "heft/export.h"
+
+// HEFT_EXPORT marks the symbols that a shared library exports; all others are hidden (docs/abi.md).
+#define HEFT_EXPORT __attribute__((visibility("default")))
+// HEFT_HIDDEN: the private part of an exported class.
+#define HEFT_HIDDEN __attribute__((visibility("hidden")))
 
 namespace heft {
+
+// ProgressEvent: a step of a call. total == 0: only asks whether to continue.
+struct ProgressEvent {
+  std::string_view what;  // "training fold 2 of 5"
+  size_t done = 0;
+  size_t total = 0;
+  std::string_view note = {};
+};
+
+// Monitor: called with every step, from the thread of the call. If it returns false, the call ends
+// with kCancelled and has changed nothing. An empty monitor never cancels.
+using Monitor = std::function<bool(const ProgressEvent&)>;
 
 // SetThreadCount: threads that calls use, including the caller's; 0 restores the default, all
 // cores. Do not call it while another call runs.
@@ -39,6 +59,10 @@ HEFT_EXPORT absl::Status SecureMemoryStatus();
 // kUnavailable if the operating system refuses.
 HEFT_EXPORT absl::Status DisableCoreDumps();
 
+// ReleaseThreadMemory: frees the calling thread's buffers that are not in use, up to 96 MB. For
+// services with many threads, when a thread starts to wait.
+HEFT_EXPORT void ReleaseThreadMemory();
+
 }  // namespace heft
 
-#endif  // HEFT_RUNTIME_H_
+#endif  // HEFT_BASE_H_
