@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/bytes.h"
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -10,6 +8,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
+#include "base/sodium.h"
 
 namespace heft {
 
@@ -114,6 +113,7 @@ absl::Status ByteReader::Finish() {
 }
 
 Hash HashBytes(ByteSpan bytes) {
+  StartSodium();
   Hash hash;
   crypto_generichash(hash.data(), hash.size(), bytes.data(), bytes.size(), nullptr, 0);
   return hash;

@@ -12,6 +12,7 @@
 #include <new>
 
 #include "base/constant_time.h"
+#include "base/sodium.h"
 
 namespace heft {
 namespace {
@@ -54,6 +55,7 @@ void Csprng::KeyAnew() {
 }
 
 Csprng::Csprng(const Seed& seed, uint64_t stream) : key_(seed) {
+  StartSodium();  // no randomness is needed here
   std::memcpy(nonce_.data(), &stream, sizeof(stream));
 }
 

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -160,12 +161,25 @@ absl::Status WriteAll(const FileDescriptor& fd, const std::string& path, ByteSpa
   return absl::OkStatus();
 }
 
+// AdviseHugePages: for memory that will be filled. A page fault for each 4 kB takes longer than
+// reading them.
+void AdviseHugePages([[maybe_unused]] void* memory, [[maybe_unused]] size_t size) {
+#ifdef MADV_HUGEPAGE
+  constexpr uintptr_t kPage = uintptr_t{1} << 21;
+  const auto begin = (reinterpret_cast<uintptr_t>(memory) + kPage - 1) / kPage * kPage;
+  const auto end = (reinterpret_cast<uintptr_t>(memory) + size) / kPage * kPage;
+  if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+}
+
 template <typename Container>
 absl::StatusOr<Container> ReadWhole(const std::string& path, uint64_t max_size) {
   struct stat info;
   HEFT_ASSIGN_OR_RETURN(const FileDescriptor fd, OpenToRead(path, max_size, &info));
   Container content;
   if (S_ISREG(info.st_mode)) {
+    content.reserve(info.st_size);
+    AdviseHugePages(content.data(), info.st_size);
     content.resize(info.st_size);
     HEFT_ASSIGN_OR_RETURN(const size_t size, ReadInto(fd, path, content.data(), content.size()));
     content.resize(size);

@@ -184,6 +184,19 @@ SeededSwitchKey ReadSwitchKey(ByteReader& reader, const Context& context) {
   return key;
 }
 
+ByteSpan SwitchKeyBytes(ByteReader& reader, const Context& context, bool full) {
+  const size_t limbs = ReadLimbs(reader, context);
+  const size_t poly =
+      PolySize(context, limbs) + LimbSize(context.n(), context.modulus(context.special_index()));
+  const size_t size = full ? 2 * limbs * poly : sizeof(Seed) + limbs * poly;
+  if (!reader.ok() || reader.remaining() < size) {
+    reader.Fail("truncated: a key is cut short");
+    return {};
+  }
+  const ByteSpan rest = reader.Raw(size);
+  return {rest.data() - sizeof(uint32_t), rest.size() + sizeof(uint32_t)};
+}
+
 void WriteFullSwitchKey(ByteWriter& writer, const Context& context, const FullSwitchKey& key) {
   writer.U32(static_cast<uint32_t>(key.limbs()));
   for (size_t digit = 0; digit < key.limbs(); ++digit) {

@@ -40,6 +40,8 @@ void ReadScaleAndNoise(ByteReader& reader, double* scale, Noise* noise);
 // WriteSwitchKey, WriteFullSwitchKey: limbs, then the digits, with a seed or both parts of each.
 void WriteSwitchKey(ByteWriter& writer, const Context& context, const SeededSwitchKey& key);
 SeededSwitchKey ReadSwitchKey(ByteReader& reader, const Context& context);
+// SwitchKeyBytes: skips a SeededSwitchKey, or a FullSwitchKey if `full`, for reading it later.
+ByteSpan SwitchKeyBytes(ByteReader& reader, const Context& context, bool full);
 void WriteFullSwitchKey(ByteWriter& writer, const Context& context, const FullSwitchKey& key);
 FullSwitchKey ReadFullSwitchKey(ByteReader& reader, const Context& context);
 

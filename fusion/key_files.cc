@@ -230,9 +230,9 @@ absl::StatusOr<ckks::EvaluationKeys> ParseEvaluationKeys(const ckks::Context& co
   ckks::EvaluationKeys keys;
   keys.key_id = ckks::ReadId(reader);
   const uint64_t count = reader.Count(sizeof(uint32_t), 4096);
+  const bool full = version == kFullKeyFileVersion;
   std::vector<uint32_t> elements;
-  std::vector<ckks::SeededSwitchKey> seeded;
-  std::vector<ckks::FullSwitchKey> full;
+  std::vector<ByteSpan> stored;
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     elements.push_back(reader.U32());
     if (elements.back() % 2 == 0 || elements.back() >= 2 * context.n()) {
@@ -241,19 +241,24 @@ absl::StatusOr<ckks::EvaluationKeys> ParseEvaluationKeys(const ckks::Context& co
     if (std::count(elements.begin(), elements.end(), elements.back()) > 1) {
       reader.Fail(absl::StrCat("two keys of Galois element ", elements.back()));
     }
-    if (version == kKeyFileVersion) {
-      seeded.push_back(ckks::ReadSwitchKey(reader, context));
-    } else {
-      full.push_back(ckks::ReadFullSwitchKey(reader, context));
-    }
+    stored.push_back(ckks::SwitchKeyBytes(reader, context, full));
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());
+  // One after another in each thread, so that the next key is read into the memory of the last.
   std::vector<ckks::SwitchKey> expanded(elements.size());
-  ParallelFor(elements.size(), [&](size_t i) {
-    expanded[i] = version == kKeyFileVersion
-                      ? ckks::SwitchKey(context, seeded[i], elements[i])
-                      : ckks::SwitchKey(context, full[i].b, full[i].a, elements[i]);
-  });
+  HEFT_RETURN_IF_ERROR(TryParallelFor(elements.size(), [&](size_t i) -> absl::Status {
+    ByteReader one(stored[i], what);
+    if (full) {
+      const ckks::FullSwitchKey key = ckks::ReadFullSwitchKey(one, context);
+      HEFT_RETURN_IF_ERROR(one.Finish());
+      expanded[i] = ckks::SwitchKey(context, key.b, key.a, elements[i]);
+    } else {
+      const ckks::SeededSwitchKey key = ckks::ReadSwitchKey(one, context);
+      HEFT_RETURN_IF_ERROR(one.Finish());
+      expanded[i] = ckks::SwitchKey(context, key, elements[i]);
+    }
+    return absl::OkStatus();
+  }));
   for (size_t i = 0; i < expanded.size(); ++i) {
     ckks::SwitchKey& target = elements[i] == 1 ? keys.relinearisation : keys.galois[elements[i]];
     target = std::move(expanded[i]);
