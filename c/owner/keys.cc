@@ -11,9 +11,17 @@ namespace {
 
 absl::StatusOr<Json> Describe(const KeyOwner& owner) {
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, owner.Signer());
+  Json shared;
+  if (const std::optional<SharedKey> of = owner.shared()) {
+    shared = Json({{"owner", of->owner},
+                   {"owners", of->owners},
+                   {"threshold", of->threshold},
+                   {"renewal", of->renewal}});
+  }
   return Json({{"key_id", Hex(owner.key_id())},
                {"signer", Hex(signer.public_key())},
-               {"journal", owner.journal_file()}});
+               {"journal", owner.journal_file()},
+               {"shared", std::move(shared)}});
 }
 
 // Gives bytes, or a key set's description, to the caller of a C function.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The key owner: opening of replies, decisions, and the remaining budget.
 #include "absl/strings/str_cat.h"
-#include "c/options.h"
-#include "c/owner/handles.h"
+#include "c/owner/parts.h"
 #include "c/result.h"
 #include "heft/openings.h"
 #include "heft/results.h"
@@ -111,28 +110,44 @@ Json BudgetJson(const BudgetUse& use) {
   return json;
 }
 
-absl::StatusOr<Json> Open(const KeyOwner& owner, const Replies& replies,
-                          const heft_options* options) {
+struct OpenOptions {
   uint32_t publish = kPublishedCandidates;
   FloodingReader flooding;
-  OptionReader read(options);
-  read.Integer("publish", &publish);
-  flooding.Read(read);
-  HEFT_RETURN_IF_ERROR(read.Finish());
-  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened, owner.Open(replies, flooding.Get(), publish));
+
+  absl::Status Read(OptionReader read) {
+    read.Integer("publish", &publish);
+    flooding.Read(read);
+    return read.Finish();
+  }
+};
+
+struct DecideOptions {
+  DecisionRule rule;
+  FloodingReader flooding;
+
+  absl::Status Read(OptionReader read) {
+    ReadRule(read, &rule);
+    read.Flag("likelihood", &rule.likelihood);
+    flooding.Read(read);
+    return read.Finish();
+  }
+};
+
+absl::StatusOr<Json> Open(const KeyOwner& owner, const Replies& replies,
+                          const heft_options* options) {
+  OpenOptions read;
+  HEFT_RETURN_IF_ERROR(read.Read(OptionReader(options)));
+  HEFT_ASSIGN_OR_RETURN(const OpenedScores opened,
+                        owner.Open(replies, read.flooding.Get(), read.publish));
   return ScoresJson(opened);
 }
 
 absl::StatusOr<Json> Decide(const KeyOwner& owner, const Replies& replies,
                             const heft_options* options) {
-  DecisionRule rule;
-  FloodingReader flooding;
-  OptionReader read(options);
-  ReadRule(read, &rule);
-  read.Flag("likelihood", &rule.likelihood);
-  flooding.Read(read);
-  HEFT_RETURN_IF_ERROR(read.Finish());
-  HEFT_ASSIGN_OR_RETURN(const Decision decision, owner.Decide(replies, rule, flooding.Get()));
+  DecideOptions read;
+  HEFT_RETURN_IF_ERROR(read.Read(OptionReader(options)));
+  HEFT_ASSIGN_OR_RETURN(const Decision decision,
+                        owner.Decide(replies, read.rule, read.flooding.Get()));
   return DecisionJson(decision);
 }
 
@@ -146,8 +161,26 @@ absl::StatusOr<Json> Threshold(const KeyOwner& owner, const Replies& replies,
   return ThresholdJson(at);
 }
 
+absl::StatusOr<std::vector<uint8_t>> OpenPart(const KeyOwner& owner, const Replies& replies,
+                                              const heft_options* options) {
+  OwnerSet owners;
+  OpenOptions read;
+  HEFT_RETURN_IF_ERROR(read.Read(OwnersAnd(options, &owners)));
+  return owner.OpenPart(replies, owners, read.publish, read.flooding.Get());
+}
+
+absl::StatusOr<std::vector<uint8_t>> DecidePart(const KeyOwner& owner, const Replies& replies,
+                                                const heft_options* options) {
+  OwnerSet owners;
+  DecideOptions read;
+  HEFT_RETURN_IF_ERROR(read.Read(OwnersAnd(options, &owners)));
+  return owner.OpenPart(replies, owners, read.rule, read.flooding.Get());
+}
+
 // Answer: of the three, which take the same arguments.
 using Ask = absl::StatusOr<Json> (*)(const KeyOwner&, const Replies&, const heft_options*);
+using AskPart = absl::StatusOr<std::vector<uint8_t>> (*)(const KeyOwner&, const Replies&,
+                                                         const heft_options*);
 
 heft_status Answer(Ask ask, const heft_key_owner* owner, heft_bytes reply, const char* what,
                    const heft_options* options, heft_result** result, heft_error** error) {
@@ -160,16 +193,41 @@ heft_status Answer(Ask ask, const heft_key_owner* owner, heft_bytes reply, const
   });
 }
 
-heft_status AnswerAll(Ask ask, const heft_key_owner* owner, const heft_shards* shards,
-                      const heft_files* files, const heft_options* options, heft_result** result,
-                      heft_error** error) {
+// GivenReplies: views of what a caller has given; `shards` and `parts` may be null.
+struct GivenReplies {
+  std::vector<ReplyFile> files, parts;
+  const ShardList* shards = nullptr;
+
+  GivenReplies(const heft_files* replies, const heft_shards* list, const heft_files* given)
+      : files(ReplyFilesOf(replies)), shards(list == nullptr ? nullptr : &list->list) {
+    if (given != nullptr) parts = ReplyFilesOf(given);
+  }
+  Replies Get() const { return {files, shards, parts}; }
+};
+
+heft_status AnswerAll(Ask ask, const heft_key_owner* owner, const heft_files* files,
+                      const heft_shards* shards, const heft_files* parts,
+                      const heft_options* options, heft_result** result, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(
-        Given(owner, "owner", shards, "shards", files, "replies", result, "result"));
-    std::vector<ReplyFile> all;
-    for (const SampleFile& file : files->files) all.push_back({file.bytes, file.name});
-    HEFT_ASSIGN_OR_RETURN(Json json, ask(owner->owner, {all, &shards->list}, options));
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", files, "replies", result, "result"));
+    if (shards != nullptr) HEFT_RETURN_IF_ERROR(Given(shards, "shards"));
+    if (parts != nullptr) HEFT_RETURN_IF_ERROR(Given(parts, "parts"));
+    const GivenReplies replies(files, shards, parts);
+    HEFT_ASSIGN_OR_RETURN(Json json, ask(owner->owner, replies.Get(), options));
     *result = new heft_result(std::move(json));
+    return absl::OkStatus();
+  });
+}
+
+heft_status AnswerPart(AskPart ask, const heft_key_owner* owner, const heft_files* files,
+                       const heft_shards* shards, const heft_options* options, heft_buffer** part,
+                       heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", files, "replies", part, "part"));
+    if (shards != nullptr) HEFT_RETURN_IF_ERROR(Given(shards, "shards"));
+    const GivenReplies replies(files, shards, nullptr);
+    HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ask(owner->owner, replies.Get(), options));
+    *part = new heft_buffer(std::move(bytes));
     return absl::OkStatus();
   });
 }
@@ -179,6 +237,7 @@ heft_status AnswerAll(Ask ask, const heft_key_owner* owner, const heft_shards* s
 
 using heft::c::Answer;
 using heft::c::AnswerAll;
+using heft::c::AnswerPart;
 using heft::c::Call;
 using heft::c::Given;
 
@@ -188,10 +247,11 @@ heft_status heft_key_owner_open(const heft_key_owner* owner, heft_bytes reply, c
   return Answer(heft::c::Open, owner, reply, what, options, result, error);
 }
 
-heft_status heft_key_owner_open_shards(const heft_key_owner* owner, const heft_shards* shards,
-                                       const heft_files* replies, const heft_options* options,
-                                       heft_result** result, heft_error** error) {
-  return AnswerAll(heft::c::Open, owner, shards, replies, options, result, error);
+heft_status heft_key_owner_open_replies(const heft_key_owner* owner, const heft_files* replies,
+                                        const heft_shards* shards, const heft_files* parts,
+                                        const heft_options* options, heft_result** result,
+                                        heft_error** error) {
+  return AnswerAll(heft::c::Open, owner, replies, shards, parts, options, result, error);
 }
 
 heft_status heft_key_owner_decide(const heft_key_owner* owner, heft_bytes reply, const char* what,
@@ -200,10 +260,11 @@ heft_status heft_key_owner_decide(const heft_key_owner* owner, heft_bytes reply,
   return Answer(heft::c::Decide, owner, reply, what, options, result, error);
 }
 
-heft_status heft_key_owner_decide_shards(const heft_key_owner* owner, const heft_shards* shards,
-                                         const heft_files* replies, const heft_options* options,
-                                         heft_result** result, heft_error** error) {
-  return AnswerAll(heft::c::Decide, owner, shards, replies, options, result, error);
+heft_status heft_key_owner_decide_replies(const heft_key_owner* owner, const heft_files* replies,
+                                          const heft_shards* shards, const heft_files* parts,
+                                          const heft_options* options, heft_result** result,
+                                          heft_error** error) {
+  return AnswerAll(heft::c::Decide, owner, replies, shards, parts, options, result, error);
 }
 
 heft_status heft_key_owner_threshold(const heft_key_owner* owner, heft_bytes reply,
@@ -212,10 +273,22 @@ heft_status heft_key_owner_threshold(const heft_key_owner* owner, heft_bytes rep
   return Answer(heft::c::Threshold, owner, reply, what, options, result, error);
 }
 
-heft_status heft_key_owner_threshold_shards(const heft_key_owner* owner, const heft_shards* shards,
-                                            const heft_files* replies, const heft_options* options,
-                                            heft_result** result, heft_error** error) {
-  return AnswerAll(heft::c::Threshold, owner, shards, replies, options, result, error);
+heft_status heft_key_owner_threshold_replies(const heft_key_owner* owner, const heft_files* replies,
+                                             const heft_shards* shards, const heft_options* options,
+                                             heft_result** result, heft_error** error) {
+  return AnswerAll(heft::c::Threshold, owner, replies, shards, nullptr, options, result, error);
+}
+
+heft_status heft_key_owner_open_part(const heft_key_owner* owner, const heft_files* replies,
+                                     const heft_shards* shards, const heft_options* options,
+                                     heft_buffer** part, heft_error** error) {
+  return AnswerPart(heft::c::OpenPart, owner, replies, shards, options, part, error);
+}
+
+heft_status heft_key_owner_decide_part(const heft_key_owner* owner, const heft_files* replies,
+                                       const heft_shards* shards, const heft_options* options,
+                                       heft_buffer** part, heft_error** error) {
+  return AnswerPart(heft::c::DecidePart, owner, replies, shards, options, part, error);
 }
 
 heft_status heft_key_owner_budget(const heft_key_owner* owner, heft_result** result,

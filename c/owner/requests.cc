@@ -5,8 +5,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "c/options.h"
-#include "c/owner/handles.h"
+#include "c/owner/parts.h"
 #include "c/result.h"
 #include "heft/openings.h"
 
@@ -62,11 +61,10 @@ absl::StatusOr<std::vector<Digest>> ParseEntries(const std::vector<std::string>&
   return entries;
 }
 
-absl::StatusOr<AdmissionPolicy> ReadPolicy(const heft_options* options) {
+absl::StatusOr<AdmissionPolicy> ReadPolicy(OptionReader read) {
   AdmissionPolicy policy;
   std::vector<std::string> entries, reject_entries, hold;
   std::string shards;
-  OptionReader read(options);
   read.Texts("only", &policy.only).Texts("reject", &policy.reject);
   read.Flag("new_identities_only", &policy.new_identities_only);
   read.Flag("put_back", &policy.put_back);
@@ -161,10 +159,37 @@ heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_bytes reque
 heft_status heft_key_owner_admit(const heft_key_owner* owner, heft_bytes request,
                                  const heft_options* options, heft_buffer** admission,
                                  heft_result** result, heft_error** error) {
+  return heft_key_owner_admit_parts(owner, request, nullptr, options, admission, result, error);
+}
+
+heft_status heft_key_owner_admit_part(const heft_key_owner* owner, heft_bytes request,
+                                      const heft_options* options, heft_buffer** part,
+                                      heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", part, "part"));
+    heft::OwnerSet owners;
+    HEFT_ASSIGN_OR_RETURN(const auto policy,
+                          heft::c::ReadPolicy(heft::c::OwnersAnd(options, &owners)));
+    HEFT_ASSIGN_OR_RETURN(auto bytes,
+                          owner->owner.AdmitPart(Span(request), "request", owners, policy));
+    *part = new heft_buffer(std::move(bytes));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_key_owner_admit_parts(const heft_key_owner* owner, heft_bytes request,
+                                       const heft_files* parts, const heft_options* options,
+                                       heft_buffer** admission, heft_result** result,
+                                       heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", admission, "admission"));
-    HEFT_ASSIGN_OR_RETURN(const auto policy, heft::c::ReadPolicy(options));
-    HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Admit(Span(request), "request", policy));
+    HEFT_ASSIGN_OR_RETURN(const auto policy, heft::c::ReadPolicy(heft::c::OptionReader(options)));
+    std::vector<heft::ReplyFile> files;
+    if (parts != nullptr) {
+      HEFT_RETURN_IF_ERROR(Given(parts, "parts"));
+      files = heft::c::ReplyFilesOf(parts);
+    }
+    HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Admit(Span(request), "request", policy, files));
     Json json = heft::DescribeAdmissions(done).json;
     Hand(std::move(done.signed_admission), std::move(json), admission, result);
     return absl::OkStatus();

@@ -9,7 +9,11 @@ class Arguments(Case):
 
     # By name, or function and name, of those that may be NULL.
     MAY_BE_NULL = {"options", "monitor", "user", "labels", "split", "audience", "request", "errors",
-                   "enrolment_keys", "statement", ("heft_key_owner_admit", "result"),
+                   "enrolment_keys", "statement", "parts", "passphrases",
+                   ("heft_key_owner_admit", "result"), ("heft_key_owner_admit_parts", "result"),
+                   ("heft_key_owner_open_replies", "shards"), ("heft_key_owner_decide_replies", "shards"),
+                   ("heft_key_owner_threshold_replies", "shards"), ("heft_key_owner_open_part", "shards"),
+                   ("heft_key_owner_decide_part", "shards"),
                    ("heft_matcher_enrol", "trust"), ("heft_enrol_many", "trust"),
                    ("heft_shards_enrol", "trust"), ("heft_gallery_remove", "trust"),
                    ("heft_gallery_restore", "trust"), ("heft_gallery_restore", "matcher"),
@@ -22,6 +26,7 @@ class Arguments(Case):
                    ("heft_matcher_identify_together", "options")}
     NEEDED_THERE = {("heft_dataset_from_rows", "labels"), ("heft_enrol_many", "labels"),
                     ("heft_key_owner_admit", "request"), ("heft_key_owner_renew", "request"),
+                    ("heft_key_owner_admit_part", "request"), ("heft_key_owner_admit_parts", "request"),
                     ("heft_key_owner_inquiry", "request"), ("heft_matcher_pending", "request"),
                     ("heft_gallery_ask_renewal", "request")}
     SETTERS = ("heft_options_set_", "heft_options_add_")

@@ -26,7 +26,7 @@ TAKE = c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_size_t, Bytes)
 # Types that are no handle's. A type with an entry in OUTPUTS is an output and returned.
 TYPES = {"void": None, "int": c.c_int, "double": c.c_double, "size_t": c.c_size_t,
          "uint32_t": c.c_uint32, "int64_t": c.c_int64, "uint64_t": c.c_uint64,
-         "heft_status": c.c_int, "heft_bytes": Bytes, "const char *": c.c_char_p,
+         "heft_status": c.c_int, "heft_bytes": Bytes, "const heft_bytes *": c.POINTER(Bytes), "const char *": c.c_char_p,
          "const char *const *": c.POINTER(c.c_char_p), "const float *": c.POINTER(c.c_float),
          "float *": c.POINTER(c.c_float), "void *": c.c_void_p, "const heft_rows *": c.POINTER(Rows),
          "heft_monitor": MONITOR, "heft_take_reply": TAKE, "heft_answer_request": ANSWER, "heft_status *": c.POINTER(c.c_int)}

@@ -94,27 +94,27 @@ class Shards(Case):
         for part, why in ((replies[:-1], "no reply of 2"), (replies + replies[:1], "a second reply"),
                           (replies[:-1] + self.search(1)[-1:], "another request")):
             for call, options in (("open", {}), ("decide", {"score": 0.5})):
-                self.refused("FAILED_PRECONDITION", why, f"heft_key_owner_{call}_shards", self.owner,
-                             self.list, self.together(part), heft.options(**options))
-        at = ask("heft_key_owner_threshold_shards", self.owner, self.list, whole, heft.options(score=0.5))
+                self.refused("FAILED_PRECONDITION", why, f"heft_key_owner_{call}_replies", self.owner,
+                             self.together(part), self.list, None, heft.options(**options))
+        at = ask("heft_key_owner_threshold_replies", self.owner, whole, self.list, heft.options(score=0.5))
         self.assertEqual(at["threshold"], 0.5)
         before = ask("heft_key_owner_budget", self.owner)["openings_under_key"]
-        opened = ask("heft_key_owner_open_shards", self.owner, self.list, whole, heft.options(publish=3))
+        opened = ask("heft_key_owner_open_replies", self.owner, whole, self.list, None, heft.options(publish=3))
         self.assertEqual(opened["searched"], 8)
         self.assertEqual(opened["candidates"][0]["identity"], "person 4")
         self.assertEqual(ask("heft_key_owner_budget", self.owner)["openings_under_key"], before + 1)
-        self.refused("FAILED_PRECONDITION", "opened before", "heft_key_owner_open_shards", self.owner,
-                     self.list, whole, None)
+        self.refused("FAILED_PRECONDITION", "opened before", "heft_key_owner_open_replies", self.owner,
+                     whole, self.list, None, None)
 
     def test_decision_and_claim(self):
-        decision = ask("heft_key_owner_decide_shards", self.owner, self.list,
-                       self.together(self.search(6 * SAMPLES + 1)), heft.options(score=0.5))
+        decision = ask("heft_key_owner_decide_replies", self.owner,
+                       self.together(self.search(6 * SAMPLES + 1)), self.list, None, heft.options(score=0.5))
         self.assertEqual((decision["decision"], decision["identity"]), ("accept", "person 6"))
         files, name = world.encrypt([3 * SAMPLES + 1]), "person 3"
         bucket = ask("heft_shards_find", self.list, NAME, name)["bucket"]
         reply = heft.call("heft_matcher_verify", world.matcher,
                           heft.call("heft_shards_open", self.list, NAME, bucket), files, name,
                           heft.options(audience=self.audience), None)
-        claim = ask("heft_key_owner_decide_shards", self.owner, self.list, self.together([reply]),
+        claim = ask("heft_key_owner_decide_replies", self.owner, self.together([reply]), self.list, None,
                     heft.options(score=0.5))
         self.assertEqual((claim["decision"], claim["identity"]), ("accept", name))

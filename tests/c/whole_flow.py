@@ -15,6 +15,7 @@ from basics_flow import Basics, Kinds, Learning  # noqa: E402,F401
 from keys_flow import Keys  # noqa: E402,F401
 from matching_flow import Matching  # noqa: E402,F401
 from shards_flow import Shards  # noqa: E402,F401
+from shared_flow import Shared  # noqa: E402,F401
 from gallery_flow import Administration  # noqa: E402,F401
 from arguments_flow import Arguments  # noqa: E402,F401
 import promises  # noqa: E402

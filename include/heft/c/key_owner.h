@@ -43,7 +43,8 @@ HEFT_C_API heft_status heft_key_owner_load(const heft_model* model, const char* 
                                            heft_error** error);
 HEFT_C_API void heft_key_owner_free(heft_key_owner* owner);
 HEFT_C_FREE_AT(key_owner)
-// key_id, signer (public key), journal (file; empty: in memory).
+// key_id, signer (public key), journal (file; empty: in memory), shared: null, or whose share of a
+// key it is {owner, owners, threshold, renewal}.
 HEFT_C_API heft_status heft_key_owner_describe(const heft_key_owner* owner, heft_result** result,
                                                heft_error** error);
 // The keys for clients, for the server, and for the server's enrolments if the profile has two
@@ -147,25 +148,82 @@ HEFT_C_API heft_status heft_key_owner_threshold(const heft_key_owner* owner, hef
                                                 const char* what, const heft_options* options,
                                                 heft_result** result, heft_error** error);
 
-// The same for a gallery in buckets: one search of all of them, charged once. `replies`
-// (heft_files_add, in any order) are signed, complete, and all to one request. An identification
-// needs one reply of each bucket, a verification only that of the claimed identity's bucket.
-// Otherwise HEFT_FAILED_PRECONDITION, before anything is decrypted or charged.
-HEFT_C_API heft_status heft_key_owner_open_shards(const heft_key_owner* owner,
-                                                  const heft_shards* shards,
+// The same for several replies: of a gallery in buckets, and with a shared key. `replies`
+// (heft_files_add, in any order): without `shards` (NULL) one reply. With it they are one search of
+// all buckets, charged once: signed, complete, and all to one request; an identification needs one
+// reply of each bucket, a verification only that of the claimed identity's bucket. `parts`: the
+// other owners' parts (below); NULL for a whole key. HEFT_FAILED_PRECONDITION for anything else,
+// before it is decrypted or charged.
+HEFT_C_API heft_status heft_key_owner_open_replies(
+    const heft_key_owner* owner, const heft_files* replies, const heft_shards* shards,
+    const heft_files* parts, const heft_options* options, heft_result** result, heft_error** error);
+HEFT_C_API heft_status heft_key_owner_decide_replies(
+    const heft_key_owner* owner, const heft_files* replies, const heft_shards* shards,
+    const heft_files* parts, const heft_options* options, heft_result** result, heft_error** error);
+HEFT_C_API heft_status heft_key_owner_threshold_replies(const heft_key_owner* owner,
+                                                        const heft_files* replies,
+                                                        const heft_shards* shards,
+                                                        const heft_options* options,
+                                                        heft_result** result, heft_error** error);
+
+// ---- Shared keys: an opening takes several owners (heft/key_set.h, docs/owners.md).
+
+// heft_shared_key_set_make: deals the shares of a new secret key, which it wipes
+// (MakeSharedKeySet). `passphrases`: one for each owner's share; NULL: none is sealed. The model
+// has profile "flooded". Result: as heft_key_set_make, and threshold, shares [path], share_bytes,
+// ceremony (path).
+HEFT_C_API heft_status heft_shared_key_set_make(const heft_model* model, const char* folder,
+                                                uint32_t owners, uint32_t threshold,
+                                                const heft_bytes* passphrases, heft_monitor monitor,
+                                                void* user, heft_result** result,
+                                                heft_error** error);
+// Checks this share, and the public keys in a folder, against the ceremony's record
+// (CheckCeremony). Result: shared {owner, owners, threshold, renewal}, key_id, time, dealer,
+// digest, owners [public key].
+HEFT_C_API heft_status heft_key_owner_check_ceremony(const heft_key_owner* owner,
+                                                     const char* folder, heft_result** result,
+                                                     heft_error** error);
+// This owner's signed part, which one other owner passes to heft_key_owner_open_replies,
+// heft_key_owner_decide_replies or heft_key_owner_admit_parts, as `parts`.
+// Options: those of that call, and "owners" (numbers, added): all that open together. It checks,
+// charges and records like that call. Valid for seven days.
+HEFT_C_API heft_status heft_key_owner_open_part(const heft_key_owner* owner,
+                                                const heft_files* replies,
+                                                const heft_shards* shards,
+                                                const heft_options* options, heft_buffer** part,
+                                                heft_error** error);
+HEFT_C_API heft_status heft_key_owner_decide_part(const heft_key_owner* owner,
                                                   const heft_files* replies,
-                                                  const heft_options* options, heft_result** result,
+                                                  const heft_shards* shards,
+                                                  const heft_options* options, heft_buffer** part,
                                                   heft_error** error);
-HEFT_C_API heft_status heft_key_owner_decide_shards(const heft_key_owner* owner,
-                                                    const heft_shards* shards,
-                                                    const heft_files* replies,
-                                                    const heft_options* options,
-                                                    heft_result** result, heft_error** error);
-HEFT_C_API heft_status heft_key_owner_threshold_shards(const heft_key_owner* owner,
-                                                       const heft_shards* shards,
-                                                       const heft_files* replies,
-                                                       const heft_options* options,
-                                                       heft_result** result, heft_error** error);
+HEFT_C_API heft_status heft_key_owner_admit_part(const heft_key_owner* owner, heft_bytes request,
+                                                 const heft_options* options, heft_buffer** part,
+                                                 heft_error** error);
+// heft_key_owner_admit with the other owners' parts.
+HEFT_C_API heft_status heft_key_owner_admit_parts(const heft_key_owner* owner, heft_bytes request,
+                                                  const heft_files* parts,
+                                                  const heft_options* options,
+                                                  heft_buffer** admission, heft_result** result,
+                                                  heft_error** error);
+// heft_key_owner_give_shares: this owner's message for new shares of the same key (GiveNewShares).
+// Options: "owners" (numbers, added): those who give one; "replace" (the number of an owner) and
+// "newcomer" (the public key of its successor), both or neither.
+HEFT_C_API heft_status heft_key_owner_give_shares(const heft_key_owner* owner,
+                                                  const heft_options* options,
+                                                  heft_buffer** message, heft_error** error);
+// heft_key_owner_take_share: writes this owner's new share, made from all messages, to a new file
+// (TakeNewShare). Once all owners have theirs, it takes the old one's place.
+HEFT_C_API heft_status heft_key_owner_take_share(const heft_key_owner* owner,
+                                                 const heft_files* messages, const char* path,
+                                                 heft_bytes passphrase, heft_error** error);
+// heft_blank_share_make: for the successor of `owner`: a share of nothing yet (MakeBlankShare), to
+// be loaded for heft_key_owner_take_share. `record`: the ceremony's file. Result: signer (public
+// key).
+HEFT_C_API heft_status heft_blank_share_make(const heft_model* model, heft_bytes record,
+                                             uint32_t owner, const char* path,
+                                             heft_bytes passphrase, heft_result** result,
+                                             heft_error** error);
 
 // ---- The budget (BudgetUse).
 

@@ -138,7 +138,7 @@ HEFT_C_API heft_status heft_gallery_signer(const char* gallery, heft_signing_key
 
 // Galleries in buckets (heft/shards.h, heft/shards.h): each bucket is an ordinary gallery,
 // GALLERY.000 and so on, and the identity determines the bucket. A probe is matched against all
-// buckets, and the key owner opens all replies as one search (heft_key_owner_open_shards).
+// buckets, and the key owner opens all replies as one search (heft_key_owner_open_replies).
 
 // heft_shards: the shard list, which names the galleries that are the buckets (ShardList). The key
 // owner must receive it from a trusted source.

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the calls of a shared key have in common.
+#ifndef HEFT_C_OWNER_PARTS_H_
+#define HEFT_C_OWNER_PARTS_H_
+
+#include <vector>
+
+#include "c/options.h"
+#include "c/owner/handles.h"
+
+namespace heft::c {
+
+// OwnersAnd: reads the option "owners", and is for the others.
+OptionReader OwnersAnd(const heft_options* options, OwnerSet* owners);
+
+// ReplyFilesOf: views of the files.
+std::vector<ReplyFile> ReplyFilesOf(const heft_files* files);
+
+}  // namespace heft::c
+
+#endif  // HEFT_C_OWNER_PARTS_H_

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A shared key: two of three owners approve and decide, no owner does so alone, and new shares."""
+import shutil
+
+import heft_ctypes as h
+from world import DIMENSIONS, SAMPLES, Case, ask, heft, rows, text, world
+
+
+def passphrases(*words):
+    return (h.Bytes * len(words))(*[h.bytes_of(word, keep) if word else h.Bytes(None, 0) for word in words])
+
+
+keep = []  # what C reads during the tests
+
+
+class Shared(Case):
+    @classmethod
+    def setUpClass(cls):
+        options = heft.options(gamma=16, epochs=4, seed=3, profile="flooded")
+        cls.model = heft.call("heft_learn", world.data, options, None, None)
+        cls.set = ask("heft_shared_key_set_make", cls.model, "shared", 3, 2,
+                      passphrases(None, b"of owner 2", None), None, None)
+        cls.owners = [cls.load(path, word) for path, word
+                      in zip(cls.set["shares"], (None, b"of owner 2", None))]
+        key = heft.call("heft_file_read", cls.set["encryption_key"], 0)
+        cls.client = heft.call("heft_client_create", cls.model, key)
+        cls.matcher = heft.call("heft_matcher_open", cls.model, cls.set["evaluation_keys"],
+                                cls.set["enrolment_keys"])
+        cls.trust = heft.call("heft_trust_load", cls.set["trust"])
+        for person in range(3):
+            ask("heft_matcher_enrol", cls.matcher, "secret", cls.encrypt(person * SAMPLES, "enrolment"),
+                None, None, None, None)
+        cls.approve()
+
+    @classmethod
+    def load(cls, path, word=None):
+        return heft.call("heft_key_owner_load", cls.model, path, word)
+
+    @classmethod
+    def encrypt(cls, row, use):
+        labels = [world.labels[row]] if use == "enrolment" else None
+        return cls.files(*[heft.call("heft_client_encrypt", cls.client,
+                                     [rows(m, world.vectors[m][row:row + 1])], labels, heft.options(use=use))
+                           for m in DIMENSIONS], names=list(DIMENSIONS))
+
+    @staticmethod
+    def files(*given, names=None):
+        files = heft.call("heft_files_new")
+        for i, file in enumerate(given):
+            heft.call("heft_files_add", files, file, names[i] if names else f"file {i}")
+        return files
+
+    @classmethod
+    def approve(cls):
+        one, _, three = cls.owners
+        request = heft.call("heft_matcher_pending", cls.matcher, heft.call("heft_gallery_open", "secret"), 0, 0)
+        part = heft.call("heft_key_owner_admit_part", three, request, heft.options(owners=[1.0, 3.0]))
+        admission, result = heft.call("heft_key_owner_admit_parts", one, request, cls.files(part), None)
+        ask("heft_matcher_admit", cls.matcher, "secret", admission, cls.trust, None, None)
+        return text(result)
+
+    def search(self, row):
+        return self.files(heft.call("heft_matcher_identify", self.matcher, heft.call("heft_gallery_open", "secret"),
+                                    self.encrypt(row, "identification"), None, None, None, None))
+
+    def decide(self, owner, replies, part, score=0.6):
+        return ask("heft_key_owner_decide_replies", owner, replies, None, part and self.files(part),
+                   heft.options(score=score))
+
+    def test_ceremony(self):
+        self.assertEqual((self.set["threshold"], len(self.set["shares"])), (2, 3))
+        checks = [ask("heft_key_owner_check_ceremony", owner, "shared") for owner in self.owners]
+        self.assertEqual({check["digest"] for check in checks}, {checks[0]["digest"]})
+        self.assertEqual(ask("heft_key_owner_describe", self.owners[1])["shared"],
+                         {"owner": 2, "owners": 3, "threshold": 2, "renewal": 0})
+        self.assertIsNone(ask("heft_key_owner_describe", world.owner)["shared"])
+        for owners, threshold in ((2, 3), (9, 2), (0, 0)):
+            self.refused("INVALID_ARGUMENT", ".", "heft_shared_key_set_make", self.model, "none", owners,
+                         threshold, None, None, None)
+        self.refused("FAILED_PRECONDITION", "flooded", "heft_shared_key_set_make", world.model, "none", 3, 2,
+                     None, None, None)
+        self.refused("FAILED_PRECONDITION", "whole key", "heft_key_owner_check_ceremony", world.owner, "shared")
+
+    def test_two_of_three_decide(self):
+        one, two, three = self.owners
+        replies = self.search(SAMPLES + 1)
+        self.refused("FAILED_PRECONDITION", "2 of 3 owners", "heft_key_owner_decide_replies", one, replies,
+                     None, None, heft.options(score=0.6))
+        for owners in ([1.0], [2.0, 3.0], [1.0, 4.0], [1.0, 2.5], [-1.0, 1.0]):
+            self.refused("INVALID_ARGUMENT", ".", "heft_key_owner_decide_part", one, replies, None,
+                         heft.options(score=0.6, owners=owners))
+        part = heft.call("heft_key_owner_decide_part", two, replies, None,
+                         heft.options(score=0.6, owners=[2.0, 3.0]))
+        self.refused("FAILED_PRECONDITION", "another question", "heft_key_owner_decide_replies", three,
+                     replies, None, self.files(part), heft.options(score=0.1))
+        decision = self.decide(three, replies, part)
+        self.assertEqual((decision["decision"], decision["identity"]), ("accept", "person 1"))
+
+    def test_two_of_three_open(self):
+        one, two, _ = self.owners
+        for owner in (one, two):
+            heft.call("heft_key_owner_set_budget", owner,
+                      heft.options(scores=1000, client_bits=1 << 30, rejections=1000))
+        replies = self.search(1)
+        part = heft.call("heft_key_owner_open_part", two, replies, None,
+                         heft.options(publish=2, owners=[1.0, 2.0]))
+        opened = ask("heft_key_owner_open_replies", one, replies, None, self.files(part),
+                     heft.options(publish=2))
+        self.assertEqual(opened["candidates"][0]["identity"], "person 0")
+
+    def test_new_shares(self):
+        one, two, _ = self.owners
+        record = heft.call("heft_file_read", self.set["ceremony"], 0)
+        blank = ask("heft_blank_share_make", self.model, record, 3, "blank.key", b"new")
+        successor = self.load("blank.key", b"new")
+        self.assertEqual(ask("heft_key_owner_describe", successor)["signer"], blank["signer"])
+        self.refused("INVALID_ARGUMENT", "both", "heft_key_owner_give_shares", one,
+                     heft.options(owners=[1.0, 2.0], replace=3))
+        messages = self.files(*[heft.call("heft_key_owner_give_shares", owner, heft.options(
+            owners=[1.0, 2.0], replace=3, newcomer=blank["signer"])) for owner in (one, two)])
+        new = []
+        for number, owner in enumerate((one, successor), start=1):
+            path = f"share-{number}.key"
+            heft.call("heft_key_owner_take_share", owner, messages, path, None)
+            self.refused("ALREADY_EXISTS", ".", "heft_key_owner_take_share", owner, messages, path, None)
+            shutil.copy(ask("heft_key_owner_describe", owner)["journal"], f"{path}.journal")
+            new.append(self.load(path))
+        replies = self.search(2 * SAMPLES + 1)
+        part = heft.call("heft_key_owner_decide_part", new[1], replies, None,
+                         heft.options(score=0.6, owners=[1.0, 3.0]))
+        self.assertEqual(self.decide(new[0], replies, part)["identity"], "person 2")
