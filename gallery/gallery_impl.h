@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -195,11 +194,11 @@ class Gallery::Impl {
       size_t block, std::vector<LostEntry>* lost) const;
   std::string What() const;
   // known_damage.cc. NoteDamaged: remembers a damaged block for Damaged. IsCheckpointDamaged: by
-  // its checksum. IsStillLost: of a record that is no longer damaged in itself; `lost`: the keys of
-  // lost entries of the journal.
+  // its checksum. IsStillLost: of a record that is no longer damaged in itself; `lost`: the numbers
+  // of lost entries of the journal.
   void NoteDamaged(size_t block, std::string why) const;
   bool IsCheckpointDamaged(size_t block) const;
-  bool IsStillLost(const Damage& damage, const std::set<StoreKey>& lost) const;
+  bool IsStillLost(const Damage& damage, std::span<const uint64_t> lost) const;
 
   Address address_;
   uint32_t number_ = 0;

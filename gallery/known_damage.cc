@@ -2,7 +2,6 @@
 // Gallery::Impl: the damage that a process has met. It is checked again whenever it is listed, so
 // records that were repaired, restored or removed since are left out.
 #include <algorithm>
-#include <set>
 
 #include "base/checksum.h"
 #include "gallery/gallery_impl.h"
@@ -48,11 +47,11 @@ std::map<size_t, std::string> Gallery::Impl::Damaged() const {
 std::vector<Damage> Gallery::Impl::DamagedRecords() const {
   if (reader_ == nullptr || cache_->records()->All().empty()) return cache_->records()->All();
   // Entries of the journal that are damaged in themselves, or missing; the log gets them, too.
-  std::set<StoreKey> lost;
+  std::vector<uint64_t> lost;
   for (size_t block = 0; block < blocks(); ++block) {
     std::vector<LostEntry> of;
     if (infos_[block].pending == Digest{} || !IntactEntries(block, &of).ok()) continue;
-    for (const LostEntry& entry : of) lost.insert(NumberKey(number_, entry.number));
+    for (const LostEntry& entry : of) lost.push_back(entry.number);
   }
   std::vector<Damage> out;
   for (const Damage& damage : cache_->records()->All()) {
@@ -70,8 +69,11 @@ std::vector<Damage> Gallery::Impl::DamagedRecords() const {
   return out;
 }
 
-bool Gallery::Impl::IsStillLost(const Damage& damage, const std::set<StoreKey>& lost) const {
-  if (damage.table == Table::kJournal) return lost.contains(damage.key);
+bool Gallery::Impl::IsStillLost(const Damage& damage, std::span<const uint64_t> lost) const {
+  if (damage.table == Table::kJournal) {
+    return std::ranges::any_of(
+        lost, [&](uint64_t number) { return NumberKey(number_, number) == damage.key; });
+  }
   if (damage.table != Table::kQuarantine || !OfGallery(number_, damage.key)) return false;
   const auto waiting = reader_->Get(Table::kWaiting, damage.key);
   if (!waiting.ok() || !*waiting) return false;
