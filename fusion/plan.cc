@@ -132,11 +132,16 @@ FusionPlan::Matching MatchTemplates(const Params& params, double scale, size_t t
 // FusedScale: of a template that a client has fused. The sum over the groups of slots multiplies
 // its scale. At a small scale, the errors of the first folds' switches would exceed all later ones.
 // So if levels have room above a template's scale, it ends above that scale, by the root of that
-// factor.
+// factor. With levels of one prime there is less room, because the scale that is left for the masks
+// of templates decreases as much. There it ends so far above that many groups err no more than 64
+// do (NormProofDimensionsTest).
 double FusedScale(const Params& params, uint32_t gamma, double template_scale) {
-  if (params.level_primes() == 1) return template_scale;
-  const double copies = 2.0 * params.slots() / gamma;
-  return template_scale * std::exp2(std::floor(std::log2(copies) / 2));
+  const double log_copies = std::log2(2.0 * params.slots() / gamma);
+  constexpr double kWithoutRaise = 5;
+  const double raised = params.level_primes() == 1
+                            ? std::ceil(std::max(0.0, log_copies - kWithoutRaise) / 2)
+                            : std::floor(log_copies / 2);
+  return template_scale * std::exp2(raised);
 }
 
 // MatchThinProbes: if a score has one limb, replies are short, and templates in blocks have a
