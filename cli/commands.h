@@ -61,8 +61,7 @@ void AddSynth(Command app);
 void AddTrain(Command app);
 void AddCalibrate(Command app);
 void AddEvaluate(Command app);
-void AddStudies(Command app);
-void AddRoc(Command app);
+void AddStudy(Command app);
 void AddBench(Command app);
 
 }  // namespace heft::cli

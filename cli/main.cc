@@ -32,8 +32,7 @@ int main(int argc, char** argv) {
     AddRekey(app);
     AddTrust(app);
     AddEvaluate(app);
-    AddStudies(app);
-    AddRoc(app);
+    AddStudy(app);
     AddInspect(app, DescribeAnything);
     AddBench(app);
   });
