@@ -13,7 +13,6 @@ namespace heft::cli {
 
 // Server: nothing of these can decrypt; heft-server has only them.
 void AddEnrol(Command app);
-void AddReplace(Command group);
 void AddPending(Command app);
 void AddRelease(Command app);
 void AddPrepareKeys(Command app);

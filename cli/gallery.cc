@@ -25,7 +25,6 @@ void AddGallery(Command app) {
   AddGalleryCreate(group);
   AddGalleryStats(group);
   AddGalleryList(group);
-  AddReplace(group);
   AddGalleryRemove(group);
   AddGalleryRollback(group);
   AddGalleryRenew(group);

@@ -297,10 +297,7 @@ TEST_F(GalleryCommandsTest, WhereThereIsARegistrarHeSaysWhoGoes) {
   EXPECT_THAT(refused.err, HasSubstr("registrar"));
 
   const std::string before = person();
-  Args replace = AddArgs("registered", "ann", 1, {"--authorisation", allow("replace")});
-  replace[0] = "replace";
-  replace.insert(replace.begin(), "gallery");
-  EnrolNow(replace, W(keys_ + "/secret.key"));
+  Enrol("registered", "ann", 1, {"--authorisation", allow("replace")});
   EXPECT_THAT(Names("registered"), ElementsAre("ann")) << "one template";
   const json receipts = Must(kServer, Plain("receipts", "registered"))["receipts"];
   ASSERT_EQ(receipts.size(), 1u);
