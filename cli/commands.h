@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "heft/described.h"
+#include "heft/trust.h"
 #include "program/flags.h"
 
 namespace heft::cli {
@@ -22,8 +23,10 @@ void AddReveal(Command app);
 void AddAudit(Command app);
 void AddAuditLog(Command app);
 // `describe`: DescribeFile, or of heft DescribeAnything, which knows data, too.
-using Describe = absl::StatusOr<Described> (*)(const std::string& path, bool with_plan);
-absl::StatusOr<Described> DescribeAnything(const std::string& path, bool with_plan);
+using Describe = absl::StatusOr<Described> (*)(const std::string& path, bool with_plan,
+                                               const Trust* trust);
+absl::StatusOr<Described> DescribeAnything(const std::string& path, bool with_plan,
+                                           const Trust* trust);
 void AddInspect(Command app, Describe describe);
 void AddRekeyGallery(Command app);
 // gallery: a group of commands (cli/gallery_commands.h).

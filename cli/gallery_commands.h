@@ -59,6 +59,17 @@ std::pair<Command, std::shared_ptr<Options>> AddChange(
   return added;
 }
 
+// InstallRenewal: the blocks that the key owner has renewed, with receipts into a folder, if one is
+// given. `name`: of the answer's file.
+absl::Status InstallRenewal(const Common& common, const TrustedServer& server,
+                            const ServerOptions& where, const std::string& receipts,
+                            std::span<const uint8_t> answer, const std::string& name);
+// AddReceiptFolder: --receipts, of commands that erase.
+void AddReceiptFolder(Command command, std::string* folder);
+// WriteReceipts: a file each, into a folder, which is made if need be; returns the files.
+absl::StatusOr<std::vector<std::string>> WriteReceipts(
+    const std::string& folder, const std::vector<std::vector<uint8_t>>& receipts);
+
 // LoadModelIfGiven: of an option that may be left out.
 absl::StatusOr<std::optional<Model>> LoadModelIfGiven(const std::string& path);
 

@@ -167,7 +167,7 @@ absl::Status QueryLedger::CheckGallery(const GalleryId& asked) const {
   return absl::FailedPreconditionError(absl::StrCat(
       "of gallery ", HexString(asked), ", and this key's own is ", HexString(gallery),
       ": the same name may be somebody else there. If it is meant, name it: --gallery-id ",
-      HexString(asked), ", or heft trust pin for good"));
+      HexString(asked), ", or heft trust add --gallery for good"));
 }
 
 absl::Status QueryLedger::CheckClient(const ModelUse& use, const Entry& entry) const {

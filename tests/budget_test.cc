@@ -212,7 +212,7 @@ TEST_F(BudgetTest, ADecisionIsOnTheKeysOwnGallery) {
   EXPECT_EQ(named["decision"], "accept") << named;
   EXPECT_EQ(named["gallery"], other);
   ExpectRefused(Decrypt(second, rule), kInput, "this key's own is " + own);
-  Must(kHeft, {"trust", "pin", "--trust", K("trust.heft"), "--gallery", other});
+  Must(kHeft, {"trust", "add", "--trust", K("trust.heft"), "--gallery", other});
   EXPECT_EQ(Must(kHeft, Decrypt(second, rule))["gallery"], other);
 }
 

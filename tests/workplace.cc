@@ -98,7 +98,7 @@ void Believe(const std::string& trust, const std::string& gallery) {
   if (info.exit_code != 0) return;  // no gallery, or a damaged one
   const std::string id = nlohmann::json::parse(info.out)["gallery_id"];
   if (Slurp(trust).find(id) != std::string::npos) return;
-  Must(kHeft, {"trust", "pin", "--trust", trust, "--gallery", id});
+  Must(kHeft, {"trust", "add", "--trust", trust, "--gallery", id});
 }
 
 void Unpin(const std::string& trust) {

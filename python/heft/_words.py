@@ -18,6 +18,7 @@ _COMMANDS = [
     (r"`?heft budget --set`?", "KeyOwner.set_budget"),
     (r"decisions go on \(without --scores\)", "decisions go on (KeyOwner.decide)"),
     (r"`?heft trust add --role ([\w-]+)`?", r'Trust.add("\1", name, key)'),
+    (r"`?heft trust add --gallery`?", "Trust.pin"),
     (r"`?heft authorise --act (\w+)`?", r'SigningKey.authorise(act="\1")'),
     (r"`?heft encrypt --for identification`?", 'Client.encrypt(use="identification")'),
     (r"`?heft encrypt --for`?", "Client.encrypt(use=)"),

@@ -119,7 +119,7 @@ believe() {
 admit() {
   value_of "$work/pending" "heft.heft_pending('$1')"
   believe "$1"
-  "$heft" admit --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
+  "$heft" answer --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
     --in "$work/pending" --out "$work/admission" >/dev/null
   bring admission "$work/admission"
   sql -c "SELECT admitted FROM heft.heft_admit('$1', $(file admission))"
