@@ -21,7 +21,6 @@ void AddIdentify(Command app);
 void AddVerify(Command app);
 void AddReveal(Command app);
 void AddAudit(Command app);
-void AddAuditLog(Command app);
 // `describe`: DescribeFile, or of heft DescribeAnything, which knows data, too.
 using Describe = absl::StatusOr<Described> (*)(const std::string& path, bool with_plan,
                                                const Trust* trust);

@@ -24,7 +24,6 @@ int main(int argc, char** argv) {
     AddAuthorise(app);
     AddAdmit(app);
     AddAudit(app);
-    AddAuditLog(app);
     AddDecrypt(app);
     AddCanary(app);
     AddBudget(app);

@@ -19,7 +19,6 @@ int main(int argc, char** argv) {
                    AddVerify(app);
                    AddReveal(app);
                    AddAudit(app);
-                   AddAuditLog(app);
                    AddRekeyGallery(app);
                    AddGallery(app);
                    AddTrust(app);

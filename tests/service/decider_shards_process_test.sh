@@ -119,5 +119,5 @@ daemons=()
 "$decider" serve --config "$work/owner/decider.toml" --check 3<"$work/owner/passphrase" >"$work/said" 2>&1 &&
   die "a list that is cut was taken"
 expect "no shard list"
-"$heft" audit-log verify --quiet "$work/owner/audit.log" >/dev/null
+"$heft" audit --quiet "$work/owner/audit.log" >/dev/null
 echo "heft-decider: a gallery in buckets is decided as a whole"
