@@ -40,8 +40,7 @@ void AddEncrypt(Command app);
 
 // Key owner.
 void AddKeygen(Command app);
-void AddCheckShare(Command app);
-void AddReshare(Command app);
+void AddShare(Command app);
 void AddAdmit(Command app);
 void AddCanary(Command app);
 void AddDecrypt(Command app);

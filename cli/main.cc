@@ -18,8 +18,7 @@ int main(int argc, char** argv) {
     AddTrain(app);
     AddCalibrate(app);
     AddKeygen(app);
-    AddCheckShare(app);
-    AddReshare(app);
+    AddShare(app);
     AddEncrypt(app);
     AddAuthorise(app);
     AddAdmit(app);
