@@ -15,7 +15,7 @@ namespace heft::cli {
 // Server: nothing of these can decrypt; heft-server has only them.
 void AddEnrol(Command app);
 void AddPending(Command app);
-void AddRelease(Command app);
+void AddApply(Command app);
 void AddPrepareKeys(Command app);
 void AddIdentify(Command app);
 void AddVerify(Command app);
@@ -27,7 +27,6 @@ using Describe = absl::StatusOr<Described> (*)(const std::string& path, bool wit
 absl::StatusOr<Described> DescribeAnything(const std::string& path, bool with_plan,
                                            const Trust* trust);
 void AddInspect(Command app, Describe describe);
-void AddRekeyGallery(Command app);
 // gallery: a group of commands (cli/gallery_commands.h).
 void AddGallery(Command app);
 void AddTrust(Command app);
@@ -41,12 +40,11 @@ void AddEncrypt(Command app);
 // Key owner.
 void AddKeygen(Command app);
 void AddShare(Command app);
-void AddAdmit(Command app);
+void AddAnswer(Command app);
 void AddCanary(Command app);
 void AddDecrypt(Command app);
 void AddBudget(Command app);
 void AddRekey(Command app);
-void AddRenew(Command app);
 
 // All roles, in the folders of a workspace.
 void AddInit(Command app);

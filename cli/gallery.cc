@@ -26,16 +26,11 @@ void AddGallery(Command app) {
   AddGalleryStats(group);
   AddGalleryList(group);
   AddGalleryRemove(group);
-  AddGalleryRollback(group);
   AddGalleryRenew(group);
-  AddGalleryFinish(group);
-  AddGalleryReceipts(group);
   AddGalleryCompact(group);
-  AddGalleryVerify(group);
   AddGallerySnapshot(group);
   AddGalleryRestore(group);
-  AddGalleryExport(group);
-  AddGalleryImport(group);
+  AddGalleryCopy(group);
 }
 
 }  // namespace heft::cli

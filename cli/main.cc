@@ -21,12 +21,11 @@ int main(int argc, char** argv) {
     AddShare(app);
     AddEncrypt(app);
     AddAuthorise(app);
-    AddAdmit(app);
+    AddAnswer(app);
     AddAudit(app);
     AddDecrypt(app);
     AddCanary(app);
     AddBudget(app);
-    AddRenew(app);
     AddRekey(app);
     AddTrust(app);
     AddEvaluate(app);

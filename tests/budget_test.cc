@@ -405,7 +405,7 @@ TEST_F(BudgetTest, AServerTakesTheJournalsHeadByHand) {
   Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.5"}));
   EXPECT_EQ(entry(), before);
   const Args release = {
-      "release",   "--model",    W("model.heft"), "--keys",         K("evaluation.keys"),
+      "apply",     "--model",    W("model.heft"), "--keys",         K("evaluation.keys"),
       "--gallery", K("gallery"), "--in",          K("journal.head")};
   const auto taken = Must(kServer, release);
   EXPECT_EQ(taken["newer"], true);

@@ -36,14 +36,14 @@ class SharedKeyProgramsTest : public ::testing::Test {
     for (const char* owner : {"1", "2", "3"}) Believe(Folder(owner) + "/trust.heft", W("gallery"));
     // Approval by owners 1 and 3.
     Must(kServer, Join(OfGallery("pending"), {"--out", W("pending.ct")}));
-    Must(kHeft, Owner("admit", "1",
+    Must(kHeft, Owner("answer", "1",
                       {"--in", W("pending.ct"), "--owners", "1", "3", "--out", W("admit.part")}));
-    const auto admitted = Must(kHeft, Owner("admit", "3",
+    const auto admitted = Must(kHeft, Owner("answer", "3",
                                             {"--in", W("pending.ct"), "--part", W("admit.part"),
                                              "--out", W("admission.heft")}));
     EXPECT_EQ(admitted["rejected"].size(), 0u) << admitted;
     const auto released = Must(
-        kServer, Join(OfGallery("release"),
+        kServer, Join(OfGallery("apply"),
                       {"--in", W("admission.heft"), "--enrolment-keys", W("keys/enrolment.keys")}));
     EXPECT_EQ(released["admitted"], 1) << released;
   }

@@ -450,17 +450,17 @@ TEST_F(SignaturesTest, EnrolmentsWaitForTheKeyOwner) {
   };
   Must(kServer, at_server("pending", {"--out", W("pending.ct")}));
   const auto admit = [&](const std::string& in) {
-    return Args{"admit", "--model", W("model.heft"), "--secret-key",     W("owner/keys/secret.key"),
-                "--in",  W(in),     "--out",         W("admission.heft")};
+    return Args{
+        "answer", "--model", W("model.heft"), "--secret-key",     W("owner/keys/secret.key"),
+        "--in",   W(in),     "--out",         W("admission.heft")};
   };
   Refused(kHeft, admit(Write("bare.ct", Inner(W("pending.ct")))), "not signed");
   const auto admitted = Must(kHeft, admit("pending.ct"));
   EXPECT_EQ(admitted["admitted"], brought["brought"]);
   EXPECT_TRUE(admitted["rejected"].empty());
-  Refused(kServer,
-          at_server("release", {"--in", W(Write("bare.heft", Inner(W("admission.heft"))))}),
+  Refused(kServer, at_server("apply", {"--in", W(Write("bare.heft", Inner(W("admission.heft"))))}),
           "not signed");
-  const auto done = Must(kServer, at_server("release", {"--in", W("admission.heft")}));
+  const auto done = Must(kServer, at_server("apply", {"--in", W("admission.heft")}));
   EXPECT_EQ(done["templates"], admitted["admitted"]);
   EXPECT_EQ(done["waiting"], 0);
   Refused(kServer, again, "enrolled before");

@@ -242,7 +242,7 @@ class DamagedGalleryTest : public WrongInputTest {
     return Serve("identify", {"--quiet", "--out", W("server/new.ct")}, {.gallery = gallery});
   }
   static Args Release(const std::string& gallery) {
-    return {"release",
+    return {"apply",
             "--model",
             W("owner/model.heft"),
             "--keys",

@@ -7,9 +7,9 @@ import re
 
 # The Python call for each command; longer commands first.
 _COMMANDS = [
-    (r"`?heft-server pending`?, `?heft admit`?,? (?:and )?`?heft-server release`?",
+    (r"`?heft-server pending`?, `?heft answer`?,? (?:and )?`?heft-server apply`?",
      "Matcher.pending, KeyOwner.admit, Matcher.admit"),
-    (r"`?heft-server pending`?, `?heft admit`?", "Matcher.pending, KeyOwner.admit"),
+    (r"`?heft-server pending`?, `?heft answer`?", "Matcher.pending, KeyOwner.admit"),
     (r"`?heft calibrate --data(?: DATA)?`?", "Model.calibrate(data)"),
     (r"`?heft train --method (\w+)`?", r'Model.train(data, method="\1")'),
     (r"`?heft train --profile (\w+)`?", r'Model.train(data, profile="\1")'),
