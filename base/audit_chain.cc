@@ -176,7 +176,7 @@ absl::StatusOr<AuditHead> HeadBefore(const Aside& aside) {
                         ReadChain(old, nullptr, {}, FirstFollows(old), 4 * kMostLine));
   if (chain.head.lines == last && !chain.torn) return chain.head;
   return absl::DataLossError(absl::StrCat(old, " does not end with line ", last,
-                                          ": check the logs with `heft audit-log verify`"));
+                                          ": check the logs with `heft audit LOG`"));
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// reveal, for the server; audit, for its checker.
+// reveal, for the server; audit, for the checker of a server's replies and of audit logs.
 #include "heft/audit.h"
+
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
@@ -26,7 +29,31 @@ absl::Status RunReveal(const Common& common, const RevealOptions& options) {
 
 struct AuditOptions : ServerOptions {
   AuditFiles files;
+  std::vector<std::string> logs;
+  std::string head, after;
 };
+
+// Whether the daemons' audit log holds together.
+absl::Status AuditLogs(const Common& common, const AuditOptions& options) {
+  AuditHead noted, after;
+  if (!options.head.empty()) {
+    HEFT_ASSIGN_OR_RETURN(noted, ParseAuditHead(options.head, "--head"));
+  }
+  if (!options.after.empty()) {
+    HEFT_ASSIGN_OR_RETURN(after, ParseAuditHead(options.after, "--after"));
+  }
+  const auto head = VerifyAuditLogs(options.logs, options.head.empty() ? nullptr : &noted,
+                                    options.after.empty() ? nullptr : &after);
+  if (absl::IsDataLoss(head.status())) return absl::AbortedError(head.status().message());
+  HEFT_RETURN_IF_ERROR(head.status());
+  Print(common, {{"lines", head->lines}, {"hash", head->hash}, {"noted", !options.head.empty()}},
+        absl::StrCat(head->lines, " lines form a chain",
+                     options.head.empty() ? "" : ", which contains the noted head",
+                     "\nhead: ", head->lines, ":", head->hash,
+                     "\nnote the head elsewhere: with --head it shows whether the end was cut off "
+                     "or the log was rewritten"));
+  return absl::OkStatus();
+}
 
 // Without seeds: says which replies to ask the server about.
 void PrintChosen(const Common& common, const AuditFiles& files) {
@@ -39,6 +66,7 @@ void PrintChosen(const Common& common, const AuditFiles& files) {
 }
 
 absl::Status RunAudit(const Common& common, const AuditOptions& options) {
+  if (!options.logs.empty()) return AuditLogs(common, options);
   AuditFiles files = options.files;
   if (files.seeds.empty() && !files.replies.empty()) {
     PrintChosen(common, files);
@@ -72,11 +100,22 @@ void AddReveal(Command app) {
 void AddAudit(Command app) {
   const auto [command, options] = AddCommand(
       app, "audit",
-      "recompute replies bit for bit from a copy of the gallery, and compare (auditor)",
+      "check replies by computing them again, bit for bit, or the audit log of a service (auditor)",
       "heft audit --reply 1.ct --reply 2.ct --one-in 10     # which to ask the server about\n"
       "  heft audit --model m.heft --keys evaluation.keys --gallery copy --request face.ct "
-      "--reply 2.ct --seed 2.seed",
+      "--reply 2.ct --seed 2.seed\n"
+      "  heft audit /var/lib/heft-matcher/audit.log --head 812:5f...",
       RunAudit);
+  const Option log = command.Add(
+      "LOG", &options->logs,
+      "audit log of heft-matcher or heft-decider, after its renamed older files, oldest first: "
+      "check that no line was changed, left out or moved");
+  command.Add("--head", &options->head, "LINES:HASH noted earlier, which must be in the log")
+      .Needs(log);
+  command
+      .Add("--after", &options->after,
+           "LINES:HASH of the line before the first one, if older files are not given")
+      .Needs(log);
   command.Add("-m,--model", &options->model, "model file");
   command.Add("-k,--keys", &options->keys, "evaluation keys");
   command.Add("-g,--gallery", &options->gallery,
@@ -84,7 +123,10 @@ void AddAudit(Command app) {
   AddEnrolmentKeys(command, options.get());
   AddKeyCache(command, options.get());
   AddTrustOptions(command, &options->trust, "the evaluation keys");
-  command.Add("--reply", &options->files.replies, "signed replies of the server");
+  const Option reply =
+      command.Add("--reply", &options->files.replies, "signed replies of the server");
+  reply.Excludes(log);
+  command.RequireOneOf(log, reply);
   command.Add("--seed", &options->files.seeds,
               "output of heft-server reveal for each of them, in the same order; without it the "
               "command only lists the replies to audit");

@@ -7,26 +7,26 @@
 
 #include "absl/status/statusor.h"
 #include "heft/files.h"
+#include "heft/trust.h"
 #include "program/flags.h"
 
 namespace heft::cli {
 
 // Server: nothing of these can decrypt; heft-server has only them.
 void AddEnrol(Command app);
-void AddReplace(Command group);
 void AddPending(Command app);
-void AddRelease(Command app);
+void AddApply(Command app);
 void AddPrepareKeys(Command app);
 void AddIdentify(Command app);
 void AddVerify(Command app);
 void AddReveal(Command app);
 void AddAudit(Command app);
-void AddAuditLog(Command app);
 // `describe`: DescribeFile, or of heft DescribeAnything, which knows data, too.
-using Describe = absl::StatusOr<Described> (*)(const std::string& path, bool with_plan);
-absl::StatusOr<Described> DescribeAnything(const std::string& path, bool with_plan);
+using Describe = absl::StatusOr<Described> (*)(const std::string& path, bool with_plan,
+                                               const Trust* trust);
+absl::StatusOr<Described> DescribeAnything(const std::string& path, bool with_plan,
+                                           const Trust* trust);
 void AddInspect(Command app, Describe describe);
-void AddRekeyGallery(Command app);
 // gallery: a group of commands (cli/gallery_commands.h).
 void AddGallery(Command app);
 void AddTrust(Command app);
@@ -39,14 +39,12 @@ void AddEncrypt(Command app);
 
 // Key owner.
 void AddKeygen(Command app);
-void AddCheckShare(Command app);
-void AddReshare(Command app);
-void AddAdmit(Command app);
+void AddShare(Command app);
+void AddAnswer(Command app);
 void AddCanary(Command app);
 void AddDecrypt(Command app);
 void AddBudget(Command app);
 void AddRekey(Command app);
-void AddRenew(Command app);
 
 // All roles, in the folders of a workspace.
 void AddInit(Command app);
@@ -61,8 +59,7 @@ void AddSynth(Command app);
 void AddTrain(Command app);
 void AddCalibrate(Command app);
 void AddEvaluate(Command app);
-void AddStudies(Command app);
-void AddRoc(Command app);
+void AddStudy(Command app);
 void AddBench(Command app);
 
 }  // namespace heft::cli

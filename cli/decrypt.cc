@@ -191,7 +191,7 @@ void AddDecrypt(Command app) {
            "one that the trust file pins or, if it pins none, the first that this key saw")
       .Excludes(shards);
   command.Add("--signed-gallery", &options->signed_gallery,
-              "refuse a reply of a state that the key owner has not signed (heft admit)");
+              "refuse a reply of a state that the key owner has not signed (heft answer)");
   AddRule(command, &options->rule);
   const Option scores =
       command.Add("--scores", &options->scores,

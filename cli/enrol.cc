@@ -66,30 +66,27 @@ absl::Status Run(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-// Add: enrol, or gallery replace, which needs an authorisation.
-void Add(Command app, bool replaces) {
+}  // namespace
+
+void AddEnrol(Command app) {
   const auto [command, options] = AddCommand(
-      app, replaces ? "replace" : "enrol",
-      replaces ? "enrol new templates of an enrolled person; the old ones are removed when the new "
-                 "are admitted"
-               : "fuse encrypted samples into pending templates of a gallery (server)",
-      absl::StrCat(replaces ? "heft-server gallery replace" : "heft-server enrol",
-                   " --model m.heft --keys evaluation.keys --gallery gallery --in face.ct --in "
-                   "voice.ct",
-                   replaces ? " --identity ann --authorisation ann.auth" : ""),
+      app, "enrol", "fuse encrypted samples into pending templates of a gallery (server)",
+      "heft-server enrol --model m.heft --keys evaluation.keys --gallery gallery --in face.ct --in "
+      "voice.ct\n"
+      "  heft-server enrol --model m.heft --keys evaluation.keys --gallery gallery --in face.ct "
+      "--in voice.ct --identity ann --authorisation ann.auth    # for a person who is enrolled",
       Run);
   AddServerOptions(command, options.get());
   AddEnrolmentKeys(command, options.get());
-  if (!replaces) AddShards(command, options.get());
+  AddShards(command, options.get());
   AddWait(command, &options->wait);
   command.Add("--identity", &options->enrol.identity,
               "identity of all samples, instead of their labels");
   AddMetadataOptions(command, &options->metadata);
-  const Option authorisation =
-      command.Add("--authorisation", &options->authorisation,
-                  "the registrar's authorisation for an enrolled person (heft authorise; with "
-                  "--act replace the new templates replace the old)");
-  if (replaces) authorisation.Required();
+  command.Add("--authorisation", &options->authorisation,
+              "the registrar's authorisation for an enrolled person (heft authorise): to add "
+              "templates or, with its --act replace, to replace the old ones, which are removed "
+              "when the new are admitted");
   command.Add("--idempotency-key", &options->enrol.idempotency_key,
               "unique text for this request: repeating it within seven days with the same key "
               "returns the first answer and changes nothing");
@@ -102,10 +99,5 @@ void Add(Command app, bool replaces) {
                         ", become one template, their mean, computed under encryption"))
       .Excludes(all_pairs);
 }
-
-}  // namespace
-
-void AddEnrol(Command app) { Add(app, /*replaces=*/false); }
-void AddReplace(Command group) { Add(group, /*replaces=*/true); }
 
 }  // namespace heft::cli

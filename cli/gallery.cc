@@ -25,18 +25,12 @@ void AddGallery(Command app) {
   AddGalleryCreate(group);
   AddGalleryStats(group);
   AddGalleryList(group);
-  AddReplace(group);
   AddGalleryRemove(group);
-  AddGalleryRollback(group);
   AddGalleryRenew(group);
-  AddGalleryFinish(group);
-  AddGalleryReceipts(group);
   AddGalleryCompact(group);
-  AddGalleryVerify(group);
   AddGallerySnapshot(group);
   AddGalleryRestore(group);
-  AddGalleryExport(group);
-  AddGalleryImport(group);
+  AddGalleryCopy(group);
 }
 
 }  // namespace heft::cli

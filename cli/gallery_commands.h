@@ -3,10 +3,13 @@
 #ifndef HEFT_CLI_GALLERY_COMMANDS_H_
 #define HEFT_CLI_GALLERY_COMMANDS_H_
 
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "heft/gallery_admin.h"
@@ -15,23 +18,18 @@
 
 namespace heft::cli {
 
-// Creation and state: stats, list, verify; create.
+// Creation and state.
 void AddGalleryCreate(Command group);
 void AddGalleryStats(Command group);
 void AddGalleryList(Command group);
-void AddGalleryVerify(Command group);
 // Removal.
 void AddGalleryRemove(Command group);
-void AddGalleryRollback(Command group);
 void AddGalleryRenew(Command group);
-void AddGalleryFinish(Command group);
-void AddGalleryReceipts(Command group);
 void AddGalleryCompact(Command group);
 // Copies.
 void AddGallerySnapshot(Command group);
 void AddGalleryRestore(Command group);
-void AddGalleryExport(Command group);
-void AddGalleryImport(Command group);
+void AddGalleryCopy(Command group);
 
 // AddReading: a command that takes a gallery, and no keys. `more` follows in the example.
 template <typename Options>
@@ -58,6 +56,17 @@ std::pair<Command, std::shared_ptr<Options>> AddChange(
   AddWait(added.first, &added.second->wait);
   return added;
 }
+
+// InstallRenewal: the blocks that the key owner has renewed, with receipts into a folder, if one is
+// given. `name`: of the answer's file.
+absl::Status InstallRenewal(const Common& common, const TrustedServer& server,
+                            const ServerOptions& where, const std::string& receipts,
+                            std::span<const uint8_t> answer, const std::string& name);
+// AddReceiptFolder: --receipts, of commands that erase.
+void AddReceiptFolder(Command command, std::string* folder);
+// WriteReceipts: a file each, into a folder, which is made if need be; returns the files.
+absl::StatusOr<std::vector<std::string>> WriteReceipts(
+    const std::string& folder, const std::vector<std::vector<uint8_t>>& receipts);
 
 // LoadModelIfGiven: of an option that may be left out.
 absl::StatusOr<std::optional<Model>> LoadModelIfGiven(const std::string& path);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// snapshot, restore, export and import: copies of galleries, and the way back.
+// snapshot and restore: all galleries of a folder; copy: one gallery.
 #include <optional>
 
 #include "cli/gallery_commands.h"
@@ -58,32 +58,17 @@ absl::Status RunRestore(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-// Of a copy of one gallery.
-void Tell(const Common& common, const char* where_it_is, const std::string& path,
-          const CopiedGallery& copied, const std::string& text) {
-  Print(common,
-        {{where_it_is, path},
-         {"gallery_id", HexString(copied.id)},
-         {"generation", copied.generation}},
-        text);
-}
-
-absl::Status RunExport(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const CopiedGallery copied,
-                        ExportGallery(options.gallery, options.out, common.monitor));
-  Tell(common, "out", options.out, copied,
-       absl::StrCat("exported generation ", copied.generation, " to ", options.out));
-  return absl::OkStatus();
-}
-
-absl::Status RunImport(const Common& common, const Options& options) {
+absl::Status RunCopy(const Common& common, const Options& options) {
   SetWriterWait(options.wait);
   HEFT_ASSIGN_OR_RETURN(const CopiedGallery copied,
                         ImportGallery(options.from, options.gallery, common.monitor));
-  SayNevertheless("the import itself is complete");
+  SayNevertheless("the copy itself is complete");
   Remember(common, options.gallery);
-  Tell(common, "gallery", options.gallery, copied,
-       absl::StrCat("imported generation ", copied.generation, " as ", options.gallery));
+  Print(common,
+        {{"gallery", options.gallery},
+         {"gallery_id", HexString(copied.id)},
+         {"generation", copied.generation}},
+        absl::StrCat("copied generation ", copied.generation, " to ", options.gallery));
   return absl::OkStatus();
 }
 
@@ -134,23 +119,16 @@ void AddGalleryRestore(Command group) {
   AddWait(command, &options->wait);
 }
 
-void AddGalleryExport(Command group) {
+void AddGalleryCopy(Command group) {
   const auto [command, options] =
-      AddCommand(group, "export", "copy one gallery into a new folder",
-                 "heft-server gallery export --gallery store:visitors --out visitors", RunExport);
-  command.Add("-g,--gallery", &options->gallery, kGalleryHelp).Required();
-  command.Add("-o,--out", &options->out, "new folder").Required();
-}
-
-void AddGalleryImport(Command group) {
-  const auto [command, options] =
-      AddCommand(group, "import", "copy an exported gallery, or one of another store, into a store",
-                 "heft-server gallery import --from visitors --gallery store:visitors", RunImport);
+      AddCommand(group, "copy", "copy one gallery into a new folder, or into another store",
+                 "heft-server gallery copy --from store:visitors --gallery visitors\n"
+                 "  heft-server gallery copy --from visitors --gallery other:guests",
+                 RunCopy);
+  command.Add("--from", &options->from, kGalleryHelp).Required();
   command
-      .Add("--from", &options->from,
-           "output of heft-server gallery export, or a gallery of another store")
-      .Required();
-  command.Add("-g,--gallery", &options->gallery, "the new gallery, FOLDER or FOLDER:NAME")
+      .Add("-g,--gallery", &options->gallery,
+           "the new gallery: FOLDER, or FOLDER:NAME beside others")
       .Required();
   AddWait(command, &options->wait);
 }

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// remove, rollback, compact, renew and finish: removal of people from a gallery, and of their
-// remains. receipts: the people that it has erased. The key owner's part in a renewal is heft
-// renew.
+// remove, compact and renew: removal of people from a gallery, and of their remains. The key
+// owner's part in a renewal is heft answer; heft-server apply ends it.
+#include <optional>
+#include <string>
+#include <vector>
+
 #include "cli/gallery_commands.h"
 #include "heft/desk.h"
 #include "heft/results.h"
@@ -14,8 +17,8 @@ using Receipt = std::vector<uint8_t>;
 struct Options : ServerOptions {
   std::vector<std::string> identities, entries;
   bool expired = false, compact = false;
-  std::string authorisation, receipts, in, out;
-  size_t generation = 0;
+  std::string authorisation, receipts, out;
+  std::optional<size_t> generation;  // to roll back to
   uint64_t life = kAdmissionLife;
 };
 
@@ -53,11 +56,10 @@ absl::Status Tell(const Common& common, const Options& options, const Result& do
   if (!options.receipts.empty()) {
     const auto files = Write(options.receipts, done.receipts);
     if (!files.ok()) {
-      return absl::Status(
-          files.status().code(),
-          absl::StrCat(
-              files.status().message(),
-              "; everything else is done, and `heft-server gallery receipts` lists the receipts"));
+      return absl::Status(files.status().code(),
+                          absl::StrCat(files.status().message(),
+                                       "; everything else is done, and `heft-server gallery list "
+                                       "--erased` lists the receipts"));
     }
     json["files"] = *files;
     for (const std::string& file : *files) absl::StrAppend(&text, "\nreceipt: ", file);
@@ -76,6 +78,11 @@ absl::Status TellRemoved(const Common& common, const Options& options, const Rem
 
 absl::Status RunRemove(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  if (options.generation) {
+    HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
+                          RollBack(loaded.server, options.gallery, *options.generation));
+    return TellRemoved(common, options, done);
+  }
   if (options.expired) {
     HEFT_ASSIGN_OR_RETURN(const RemoveResult done, RemoveExpired(loaded.server, options.gallery));
     return TellRemoved(common, options, done);
@@ -93,13 +100,6 @@ absl::Status RunRemove(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(
       const RemoveResult done,
       Desk(loaded).Remove(options.gallery, options.identities, std::move(authorisation)));
-  return TellRemoved(common, options, done);
-}
-
-absl::Status RunRollback(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
-  HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
-                        RollBack(loaded.server, options.gallery, options.generation));
   return TellRemoved(common, options, done);
 }
 
@@ -130,45 +130,11 @@ absl::Status RunRenew(const Common& common, const Options& options) {
                                                 {.life = options.life}, common.monitor));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   Print(common, {{"out", options.out}, {"bytes", bytes.size()}},
-        absl::StrCat("for the key owner (heft renew): ", options.out));
+        absl::StrCat("for the key owner (heft answer): ", options.out));
   return absl::OkStatus();
 }
 
-absl::Status RunFinish(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer, ReadFile(options.in));
-  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
-  HEFT_RETURN_IF_ERROR(CheckBelieves(loaded, "an answer"));
-  HEFT_ASSIGN_OR_RETURN(const RenewResult done,
-                        Desk(loaded).Renew(options.gallery, answer, options.in));
-  SayNevertheless("the renewal itself is complete");
-  return Tell(common, options, done, RenewJson(done),
-              absl::StrCat("renewed ", done.blocks, " blocks, freed ", done.freed, "; erased ",
-                           done.erased, " templates, moved ", done.moved, ", ", done.leaving,
-                           " still wait for a renewal"));
-}
-
-absl::Status RunReceipts(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<Receipt> receipts, Receipts(options.gallery));
-  Json json = {{"receipts", Json::array()}};
-  std::string text;
-  for (const Receipt& receipt : receipts) {
-    HEFT_ASSIGN_OR_RETURN(const ErasureReceipt says, ReadReceipt(receipt, "the gallery's receipt"));
-    json["receipts"].push_back({{"generation", says.generation},
-                                {"removed", says.removed},
-                                {"erased", says.erased},
-                                {"persons", says.persons}});
-    absl::StrAppend(&text, "generation ", says.generation, ": erased ", TimeText(says.erased), ":");
-    for (size_t i = 0; i < says.persons.size(); ++i) {
-      absl::StrAppend(&text, " ", says.persons[i], " (removed ", TimeText(says.removed[i]), ")");
-    }
-    text += '\n';
-  }
-  if (!options.out.empty()) {
-    HEFT_ASSIGN_OR_RETURN(json["files"], Write(options.out, receipts));
-  }
-  Print(common, json, text.empty() ? "no person has been erased" : text);
-  return absl::OkStatus();
-}
+}  // namespace
 
 void AddReceiptFolder(Command command, std::string* folder) {
   command.Add(
@@ -176,33 +142,56 @@ void AddReceiptFolder(Command command, std::string* folder) {
       "folder for the signed receipts of erasure, one file each; the gallery also keeps them");
 }
 
-}  // namespace
+absl::Status InstallRenewal(const Common& common, const TrustedServer& server,
+                            const ServerOptions& where, const std::string& receipts,
+                            std::span<const uint8_t> answer, const std::string& name) {
+  Options options;
+  options.gallery = where.gallery;
+  options.receipts = receipts;
+  HEFT_ASSIGN_OR_RETURN(const RenewResult done, Desk(server).Renew(where.gallery, answer, name));
+  SayNevertheless("the renewal itself is complete");
+  return Tell(common, options, done, RenewJson(done),
+              absl::StrCat("renewed ", done.blocks, " blocks, freed ", done.freed, "; erased ",
+                           done.erased, " templates, moved ", done.moved, ", ", done.leaving,
+                           " still wait for a renewal"));
+}
+
+absl::StatusOr<std::vector<std::string>> WriteReceipts(
+    const std::string& folder, const std::vector<std::vector<uint8_t>>& receipts) {
+  return Write(folder, receipts);
+}
 
 void AddGalleryRemove(Command group) {
   const auto [command, options] =
       AddChange(group, "remove",
                 "remove people for good: they are no longer matched, and their data is erased",
-                "gallery --identity ann --receipts receipts", RunRemove);
+                "gallery --identity ann --receipts receipts\n"
+                "  heft-server gallery remove --model m.heft --keys evaluation.keys --gallery "
+                "gallery --generation 41     # whoever was enrolled since",
+                RunRemove);
   const Option identity =
       command.Add("--identity", &options->identities, "one or several identities");
-  const Option expired = command.Add("--expired", &options->expired, "all expired people");
-  const Option entry = command.Add("--entry", &options->entries,
-                                   "pending enrolments, by their entries: those that are damaged, "
-                                   "which the key owner cannot decide (heft-server pending)");
-  command.RequireOneOf(identity, expired, entry);
+  const Option expired =
+      command.Add("--expired", &options->expired, "all expired people").Excludes(identity);
+  const Option entry = command
+                           .Add("--entry", &options->entries,
+                                "pending enrolments, by their entries: those that are damaged, "
+                                "which the key owner cannot decide (heft-server pending)")
+                           .Excludes(identity)
+                           .Excludes(expired);
+  const Option generation =
+      command
+          .Add("--generation", &options->generation,
+               "undo all enrolments after this generation, while the journal has them")
+          .Excludes(identity)
+          .Excludes(expired)
+          .Excludes(entry);
+  command.RequireOneOf(identity, expired, entry, generation);
   command
       .Add("--authorisation", &options->authorisation,
            "the registrar's authorisation, if the trust file lists a registrar (heft authorise "
            "--act remove)")
       .Needs(identity);
-  AddReceiptFolder(command, &options->receipts);
-}
-
-void AddGalleryRollback(Command group) {
-  const auto [command, options] = AddChange(
-      group, "rollback", "undo all enrolments after a generation, while the journal has them",
-      "gallery --generation 41", RunRollback);
-  command.Add("--generation", &options->generation, "the last generation to keep").Required();
   AddReceiptFolder(command, &options->receipts);
 }
 
@@ -217,24 +206,9 @@ void AddGalleryRenew(Command group) {
   const auto [command, options] =
       AddChange(group, "renew", "ask the key owner to renew blocks without their leaving templates",
                 "gallery --out request.heft", RunRenew);
-  command.Add("-o,--out", &options->out, "file for the key owner (heft renew)").Required();
+  command.Add("-o,--out", &options->out, "file for the key owner (heft answer)").Required();
   command.Add("--compact", &options->compact, "also join sparse blocks");
   AddLife(command, &options->life);
-}
-
-void AddGalleryFinish(Command group) {
-  const auto [command, options] =
-      AddChange(group, "finish", "install the blocks that the key owner has renewed",
-                "gallery --in renewal.heft --receipts receipts", RunFinish);
-  command.Add("-i,--in", &options->in, "output of heft renew").Required();
-  AddReceiptFolder(command, &options->receipts);
-}
-
-void AddGalleryReceipts(Command group) {
-  const auto [command, options] =
-      AddReading(group, "receipts", "list and write the receipts of erased people",
-                 " --out receipts", RunReceipts);
-  command.Add("-o,--out", &options->out, "folder for them, one file each");
 }
 
 }  // namespace heft::cli

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// create; stats: the state of a gallery; list: its templates; verify: whether it is
-// intact.
+// create; stats: the state of a gallery, and whether it is intact; list: its templates, or the
+// people that it has erased.
 #include <algorithm>
 #include <iostream>
 
@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "cli/gallery_commands.h"
 #include "heft/desk.h"
+#include "heft/gallery_admin.h"
 #include "heft/results.h"
 #include "program/metadata_options.h"
 
@@ -49,8 +50,9 @@ absl::Status RunCreate(const Common& common, const CreateOptions& options) {
 }
 
 struct Options {
-  std::string gallery, model;
+  std::string gallery, model, out;
   ListOptions list;
+  bool verify = false, erased = false;
   std::vector<std::string> where;
   int wait = kWriterWait;
 };
@@ -75,7 +77,31 @@ uint64_t FreeBytes(const GalleryInfo& info) {
   return info.store_bytes - std::min(info.store_bytes, info.store_live_bytes);
 }
 
+// Reads all of the gallery and records the result in it.
+absl::Status Verify(const Common& common, const Options& options) {
+  SetWriterWait(options.wait);
+  HEFT_ASSIGN_OR_RETURN(const auto model, LoadModelIfGiven(options.model));
+  HEFT_ASSIGN_OR_RETURN(const VerifyResult found,
+                        VerifyGallery(options.gallery, model ? &*model : nullptr, common.monitor));
+  if (!found.recorded.ok()) {
+    Warn(common, absl::StrCat("the result could not be recorded in the gallery: ",
+                              found.recorded.message()));
+  }
+  Print(common, VerifyJson(found),
+        found.intact()
+            ? absl::StrCat("intact: ", found.blocks, " blocks, generation ", found.generation)
+            : absl::StrJoin(found.complaints, "\n"));
+  if (found.intact()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      options.gallery, ": damaged",
+      found.damaged.empty() ? ""
+                            : absl::StrCat(" (blocks ", absl::StrJoin(found.damaged, ", "), ")"),
+      ": `heft-server gallery compact` mends what it can; otherwise restore it from a snapshot "
+      "(`heft-server gallery restore`). Everything else still works"));
+}
+
 absl::Status RunStats(const Common& common, const Options& options) {
+  if (options.verify) return Verify(common, options);
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Read(options));
   const uint64_t now = UnixTime();
   Json json = GalleryJson(info);
@@ -118,8 +144,32 @@ std::string TemplateText(const ListedTemplate& t) {
                          pending ? "-" : absl::StrCat(t.position), absl::StrJoin(metadata, " "));
 }
 
+absl::Status ListErased(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const auto receipts, Receipts(options.gallery));
+  Json json = {{"receipts", Json::array()}};
+  std::string text;
+  for (const std::vector<uint8_t>& receipt : receipts) {
+    HEFT_ASSIGN_OR_RETURN(const ErasureReceipt says, ReadReceipt(receipt, "the gallery's receipt"));
+    json["receipts"].push_back({{"generation", says.generation},
+                                {"removed", says.removed},
+                                {"erased", says.erased},
+                                {"persons", says.persons}});
+    absl::StrAppend(&text, "generation ", says.generation, ": erased ", TimeText(says.erased), ":");
+    for (size_t i = 0; i < says.persons.size(); ++i) {
+      absl::StrAppend(&text, " ", says.persons[i], " (removed ", TimeText(says.removed[i]), ")");
+    }
+    text += '\n';
+  }
+  if (!options.out.empty()) {
+    HEFT_ASSIGN_OR_RETURN(json["files"], WriteReceipts(options.out, receipts));
+  }
+  Print(common, json, text.empty() ? "no person has been erased" : text);
+  return absl::OkStatus();
+}
+
 // Written while it is read, because a gallery may be larger than memory.
 absl::Status RunList(const Common& common, const Options& options) {
+  if (options.erased) return ListErased(common, options);
   ListOptions list = options.list;
   HEFT_ASSIGN_OR_RETURN(list.where, ParseConditions(options.where));
   list.pending = true;
@@ -139,28 +189,6 @@ absl::Status RunList(const Common& common, const Options& options) {
     std::cerr << "heft: there are more: --from " << **next << "\n";
   }
   return absl::OkStatus();
-}
-
-absl::Status RunVerify(const Common& common, const Options& options) {
-  SetWriterWait(options.wait);
-  HEFT_ASSIGN_OR_RETURN(const auto model, LoadModelIfGiven(options.model));
-  HEFT_ASSIGN_OR_RETURN(const VerifyResult found,
-                        VerifyGallery(options.gallery, model ? &*model : nullptr, common.monitor));
-  if (!found.recorded.ok()) {
-    Warn(common, absl::StrCat("the result could not be recorded in the gallery: ",
-                              found.recorded.message()));
-  }
-  Print(common, VerifyJson(found),
-        found.intact()
-            ? absl::StrCat("intact: ", found.blocks, " blocks, generation ", found.generation)
-            : absl::StrJoin(found.complaints, "\n"));
-  if (found.intact()) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(
-      options.gallery, ": damaged",
-      found.damaged.empty() ? ""
-                            : absl::StrCat(" (blocks ", absl::StrJoin(found.damaged, ", "), ")"),
-      ": `heft-server gallery compact` mends what it can; otherwise restore it from a snapshot "
-      "(`heft-server gallery restore`). Everything else still works"));
 }
 
 }  // namespace
@@ -187,27 +215,40 @@ void AddGalleryCreate(Command group) {
 
 void AddGalleryStats(Command group) {
   const auto [command, options] = AddReading(
-      group, "stats", "show a gallery's sizes, journal, noise, age of the key and last check",
-      " --model m.heft --json", RunStats);
-  command.Add("-m,--model", &options->model,
-              "model file: checked, and needed for the noise margin");
+      group, "stats",
+      "show a gallery's sizes, journal, noise, age of the key and last check, or check it now",
+      " --model m.heft --json\n"
+      "  heft-server gallery stats --gallery gallery --model m.heft --verify",
+      RunStats);
+  command.Add(
+      "-m,--model", &options->model,
+      "model file: needed for the noise margin; with --verify, residues are checked against "
+      "its primes");
+  const Option verify =
+      command.Add("--verify", &options->verify,
+                  "read all of the gallery, check it against its hashes, and name damaged parts");
+  AddWait(command, &options->wait).Needs(verify);
 }
 
 void AddGalleryList(Command group) {
   const auto [command, options] =
       AddReading(group, "list", "list who is enrolled in a gallery, since when and in which state",
-                 " --from 0 --count 100 --where site=berlin", RunList);
-  command.Add("--from", &options->list.from, "first position").ShowDefault();
-  command.Add("--count", &options->list.count, "maximum number; 0: all").ShowDefault();
-  AddWhere(command, &options->where);
-}
-
-void AddGalleryVerify(Command group) {
-  const auto [command, options] =
-      AddReading(group, "verify", "check a gallery against its hashes and name damaged parts",
-                 " --model m.heft", RunVerify);
-  command.Add("-m,--model", &options->model, "model file: also check residues against its primes");
-  AddWait(command, &options->wait);
+                 " --from 0 --count 100 --where site=berlin\n"
+                 "  heft-server gallery list --gallery gallery --erased --out receipts",
+                 RunList);
+  const Option from = command.Add("--from", &options->list.from, "first position").ShowDefault();
+  const Option count =
+      command.Add("--count", &options->list.count, "maximum number; 0: all").ShowDefault();
+  const Option where = AddWhere(command, &options->where);
+  const Option erased =
+      command
+          .Add("--erased", &options->erased,
+               "list the people who were erased instead, by the gallery's signed receipts")
+          .Excludes(from)
+          .Excludes(count)
+          .Excludes(where);
+  command.Add("-o,--out", &options->out, "with --erased: folder for the receipts, one file each")
+      .Needs(erased);
 }
 
 }  // namespace heft::cli

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/inspect.h"
 
+#include <optional>
+#include <string>
+
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "program/common.h"
@@ -9,7 +12,7 @@ namespace heft::cli {
 namespace {
 
 struct Options {
-  std::string path;
+  std::string path, trust;
   bool plan = false;
   Describe describe = nullptr;
 };
@@ -26,7 +29,12 @@ std::string PartOf(const std::string& path) {
 }
 
 absl::Status Run(const Common& common, const Options& options) {
-  absl::StatusOr<Described> described = options.describe(options.path, options.plan);
+  std::optional<Trust> trust;
+  if (!options.trust.empty()) {
+    HEFT_ASSIGN_OR_RETURN(trust, Trust::Load(options.trust));
+  }
+  absl::StatusOr<Described> described =
+      options.describe(options.path, options.plan, trust ? &*trust : nullptr);
   const std::string part = PartOf(options.path);
   if (absl::IsDataLoss(described.status()) && !part.empty()) {
     described = Described{{{"kind", part}}};
@@ -42,11 +50,15 @@ absl::Status Run(const Common& common, const Options& options) {
 void AddInspect(Command app, Describe describe) {
   const auto [command, options] = AddCommand(
       app, "inspect", "describe a file or folder, whatever it is, and check that it is intact",
-      "heft inspect m.heft --plan", Run);
+      "heft inspect m.heft --plan\n"
+      "  heft inspect scores.ct --trust trust.heft",
+      Run);
   command
       .Add("path", &options->path, "file, or folder: a gallery (or FOLDER:NAME), a workspace, data")
       .Required();
   options->describe = describe;
+  command.Add("--trust", &options->trust,
+              "for a signed file: check that this trust file lists its signer");
   command.Add("--plan", &options->plan,
               "for a model: levels, rotations, keys and operation counts");
 }

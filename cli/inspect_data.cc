@@ -61,10 +61,11 @@ absl::StatusOr<Described> DescribeLabels(const std::string& path) {
 
 }  // namespace
 
-absl::StatusOr<Described> DescribeAnything(const std::string& path, bool with_plan) {
-  if (IsData(path)) return DescribeData(path);
-  auto described = DescribeFile(path, with_plan);
-  if (described.ok() || !absl::IsDataLoss(described.status())) return described;
+absl::StatusOr<Described> DescribeAnything(const std::string& path, bool with_plan,
+                                           const Trust* trust) {
+  if (trust == nullptr && IsData(path)) return DescribeData(path);
+  auto described = DescribeFile(path, with_plan, trust);
+  if (trust != nullptr || described.ok() || !absl::IsDataLoss(described.status())) return described;
   if (path.ends_with(".npy") || path.ends_with(".npz")) return DescribeVectors(path);
   if (!path.ends_with(".txt")) return described;
   // Labels may be numbers. A data folder has them under this name.

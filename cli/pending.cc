@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// pending and release: both ends of the server's part in an admission.
-#include <iostream>
+// pending: what waits for the key owner. cli/apply.cc takes the answer.
 #include <map>
 #include <set>
 #include <span>
@@ -8,10 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "cli/gallery_commands.h"
 #include "heft/desk.h"
 #include "heft/gallery_admin.h"
-#include "heft/inspect.h"
 #include "heft/results.h"
 #include "program/server_options.h"
 
@@ -69,64 +66,6 @@ absl::Status RunPending(const Common& common, const PendingOptions& options) {
   return absl::OkStatus();
 }
 
-struct ReleaseOptions : ServerOptions {
-  std::string in;
-};
-
-// The end of the key owner's journal alone, without an admission.
-absl::Status TakeHead(const Common& common, const TrustedServer& server,
-                      const ReleaseOptions& options, std::span<const uint8_t> head) {
-  HEFT_ASSIGN_OR_RETURN(const bool newer, server.TakeHead(options.gallery, head, options.in));
-  HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, DescribeGallery(options.gallery));
-  Print(common, {{"newer", newer}, {"owner_journal_entry", info.owner_journal_entry}},
-        absl::StrCat("the key owner's journal has ", info.owner_journal_entry, " entries or more",
-                     newer ? "" : ", as was known"));
-  return absl::OkStatus();
-}
-
-// TellLeft: what an admission that is committed has left undone, and what to do.
-void TellLeft(const Common& common, const AdmitResult& done) {
-  for (const Digest& entry : done.damaged) {
-    Warn(common, absl::StrCat("the pending enrolment ", HexString(entry),
-                              " is damaged and was not admitted: reject it (heft-server gallery "
-                              "remove --entry), and enrol again"));
-  }
-  if (!done.overwritten.ok()) {
-    Warn(common, absl::StrCat("the admission is committed, but the data of rejected templates "
-                              "could not be overwritten yet (run `heft-server gallery compact`): ",
-                              done.overwritten.message()));
-  }
-  if (!done.kept.ok()) {
-    Warn(common, absl::StrCat("the admission is committed, but the state that the key owner signed "
-                              "could not be kept for audits (run this command again): ",
-                              done.kept.message()));
-  }
-}
-
-absl::Status RunRelease(const Common& common, const ReleaseOptions& options) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> admission, ReadFile(options.in));
-  HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/true));
-  HEFT_RETURN_IF_ERROR(CheckBelieves(loaded, "an admission"));
-  HEFT_ASSIGN_OR_RETURN(const FileInfo file, InspectFile(admission, options.in));
-  if (file.kind == "HEAD") return TakeHead(common, loaded, options, admission);
-  HEFT_ASSIGN_OR_RETURN(const AdmitResult done, Desk(loaded).Activate(options.gallery, admission,
-                                                                      options.in, common.monitor));
-  Print(common, AdmitJson(done),
-        absl::StrCat("admitted ", done.admitted, " templates, rejected ", done.rejected,
-                     "; the gallery holds ", done.templates, ", ", done.waiting, " wait"));
-  SayNevertheless("the admission itself is complete");
-  TellLeft(common, done);
-  Remember(common, options.gallery);
-  // All of that is durable; folding helps the next program that opens the gallery.
-  std::cout.flush();
-  if (const absl::Status folded = loaded.server.Fold(options.gallery); !folded.ok()) {
-    Warn(common, absl::StrCat("admitted templates are safe in the gallery's journal but not yet in "
-                              "blocks, so opening it is slower: ",
-                              folded.message()));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 void AddPending(Command app) {
@@ -138,19 +77,6 @@ void AddPending(Command app) {
   AddGalleryOptions(command, options.get());
   command.Add("-o,--out", &options->out, "file for the key owner").Required();
   AddLife(command, &options->life);
-}
-
-void AddRelease(Command app) {
-  const auto [command, options] = AddCommand(
-      app, "release", "add the templates that the key owner has admitted to the gallery (server)",
-      "heft-server release --model m.heft --keys evaluation.keys --gallery gallery "
-      "--in admission.heft",
-      RunRelease);
-  AddGalleryOptions(command, options.get());
-  AddEnrolmentKeys(command, options.get());
-  AddWait(command, &options->wait);
-  command.Add("-i,--in", &options->in, "output of heft admit, or journal.head of the key owner")
-      .Required();
 }
 
 }  // namespace heft::cli

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft-seal export and import, for objects that need no secret key. cli/seal_secret.cc has the
-// others.
-#include <unistd.h>
-
+// heft-seal export and import, and their work on objects that need no secret key.
+// cli/seal_secret.cc has the others.
 #include <cmath>
-#include <filesystem>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -15,17 +12,11 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
-  std::string model, in, enrolment_in, relin, galois, modality, key_id_of, out;
-  std::vector<std::string> inputs, labels;
-  SealRing ring = SealRing::kMatching;
-};
-
-absl::Status ExportParameters(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
+absl::Status ExportParameters(const Common& common, const SealFiles& given) {
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
   HEFT_ASSIGN_OR_RETURN(const SealParameters made,
-                        ExportSealParameters(model, SealCompression::kZstd, options.ring));
-  HEFT_RETURN_IF_ERROR(WriteResult(options.out, made.parameters));
+                        ExportSealParameters(model, SealCompression::kZstd, given.ring));
+  HEFT_RETURN_IF_ERROR(WriteResult(given.out, made.parameters));
   Json modalities = Json::array();
   for (size_t i = 0; i < model.modalities.size(); ++i) {
     const ModalitySpec& modality = model.modalities[i];
@@ -33,7 +24,7 @@ absl::Status ExportParameters(const Common& common, const Options& options) {
         {{"name", modality.name}, {"dimension", modality.dimension}, {"run", made.runs[i]}});
   }
   const bool keys = !made.rotation_steps.empty();
-  Json json = {{"out", options.out},    {"degree", made.degree},
+  Json json = {{"out", given.out},      {"degree", made.degree},
                {"primes", made.primes}, {"scale", made.scale},
                {"gamma", model.gamma},  {"modalities", modalities},
                {"conjugation", keys},   {"rotation_steps", made.rotation_steps}};
@@ -44,30 +35,32 @@ absl::Status ExportParameters(const Common& common, const Options& options) {
   Print(common, json,
         absl::StrFormat("SEAL parameters: %s, %s%s\n  encrypt at scale 2^%g and the first level\n"
                         "  Galois keys: %s\n",
-                        options.out, made.description,
+                        given.out, made.description,
                         made.ring.empty() ? "" : absl::StrCat(", the ", made.ring, " ring"),
                         std::log2(made.scale), steps));
   return absl::OkStatus();
 }
 
-absl::Status ExportEncryptionKey(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key, ReadFile(options.in));
+absl::Status ExportEncryptionKey(const Common& common, const SealFiles& given) {
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
+  HEFT_ASSIGN_OR_RETURN(const std::string in, given.In());
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key, ReadFile(in));
   HEFT_ASSIGN_OR_RETURN(
       const std::vector<uint8_t> bytes,
-      ExportSealEncryptionKey(model, key, options.in, SealCompression::kZstd, options.ring));
-  HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
-  Print(common, {{"out", options.out}, {"bytes", bytes.size()}},
-        absl::StrCat("SEAL public key: ", options.out, ", ", HumanBytes(bytes.size())));
+      ExportSealEncryptionKey(model, key, in, SealCompression::kZstd, given.ring));
+  HEFT_RETURN_IF_ERROR(WriteResult(given.out, bytes));
+  Print(common, {{"out", given.out}, {"bytes", bytes.size()}},
+        absl::StrCat("SEAL public key: ", given.out, ", ", HumanBytes(bytes.size())));
   return absl::OkStatus();
 }
 
-absl::Status ExportSamples(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
-  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(options.in));
-  HEFT_ASSIGN_OR_RETURN(SealSamples samples,
-                        ExportSealSamples(model, {std::move(bytes), options.in},
-                                          SealCompression::kZstd, common.monitor));
+absl::Status ExportSamples(const Common& common, const SealFiles& given) {
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
+  HEFT_ASSIGN_OR_RETURN(const std::string in, given.In());
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(in));
+  HEFT_ASSIGN_OR_RETURN(
+      SealSamples samples,
+      ExportSealSamples(model, {std::move(bytes), in}, SealCompression::kZstd, common.monitor));
   NamedFiles files;
   Json list = Json::array();
   const size_t count = samples.ciphertexts.size();
@@ -77,17 +70,18 @@ absl::Status ExportSamples(const Common& common, const Options& options) {
     list.push_back({{"file", name}});
     if (!samples.bulk) list.back()["label"] = samples.labels[i];
   }
-  HEFT_RETURN_IF_ERROR(WriteNewFiles(options.out, files));
-  Print(common, {{"out", options.out}, {"ciphertexts", list}},
-        absl::StrCat(count, " SEAL ciphertexts: ", options.out));
+  HEFT_RETURN_IF_ERROR(WriteNewFiles(given.out, files));
+  Print(common, {{"out", given.out}, {"ciphertexts", list}},
+        absl::StrCat(count, " SEAL ciphertexts: ", given.out));
   return absl::OkStatus();
 }
 
-absl::Status ExportScores(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.in));
+absl::Status ExportScores(const Common& common, const SealFiles& given) {
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
+  HEFT_ASSIGN_OR_RETURN(const std::string in, given.In());
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(in));
   HEFT_ASSIGN_OR_RETURN(SealScores scores,
-                        ExportSealScores(model, bytes, options.in, SealCompression::kZstd));
+                        ExportSealScores(model, bytes, in, SealCompression::kZstd));
   const bool verification = scores.kind == ScoreKind::kVerification;
   NamedFiles files;
   Json replies = Json::array();
@@ -101,7 +95,7 @@ absl::Status ExportScores(const Common& common, const Options& options) {
     }
     replies.push_back(reply);
   }
-  Json json = {{"out", options.out},
+  Json json = {{"out", given.out},
                {"kind", verification ? "verification" : "identification"},
                {"probe", scores.probe},
                {"templates", scores.templates},
@@ -113,108 +107,89 @@ absl::Status ExportScores(const Common& common, const Options& options) {
   files["squared-norm-turned.seal"] = std::move(scores.squared_norm_turned);
   json["squared_norm"] = "squared-norm.seal";
   json["squared_norm_turned"] = "squared-norm-turned.seal";
-  HEFT_RETURN_IF_ERROR(WriteNewFiles(options.out, files));
+  HEFT_RETURN_IF_ERROR(WriteNewFiles(given.out, files));
   Print(common, json,
-        absl::StrCat(files.size(), " SEAL ciphertexts: ", options.out,
+        absl::StrCat(files.size(), " SEAL ciphertexts: ", given.out,
                      "\n  divide scores by the square root of squared-norm.seal"));
   return absl::OkStatus();
 }
 
-absl::Status Finish(const Common& common, const Options& options, const KeyId& key_id,
+absl::Status Finish(const Common& common, const SealFiles& given, const KeyId& key_id,
                     const std::vector<uint8_t>& bytes, Json json, const std::string& what) {
-  HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
-  json["out"] = options.out;
+  HEFT_RETURN_IF_ERROR(WriteResult(given.out, bytes));
+  json["out"] = given.out;
   json["key_id"] = HexString(key_id);
   json["bytes"] = bytes.size();
   Print(common, json,
-        absl::StrCat(what, ": ", options.out, ", ", HumanBytes(bytes.size()), ", key ",
+        absl::StrCat(what, ": ", given.out, ", ", HumanBytes(bytes.size()), ", key ",
                      HexString(key_id)));
   return absl::OkStatus();
 }
 
-absl::Status ImportEvaluationKeys(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
-  HEFT_ASSIGN_OR_RETURN(const KeyId key_id, KeyIdOf(options.key_id_of));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> galois, ReadFile(options.galois));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> relin, ReadFile(options.relin));
+absl::Status ImportEvaluationKeys(const Common& common, const SealFiles& given) {
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
+  HEFT_ASSIGN_OR_RETURN(const KeyId key_id, KeyIdOf(given.key_id_of));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> galois, ReadFile(given.galois));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> relin, ReadFile(given.relin));
   HEFT_ASSIGN_OR_RETURN(const ImportedEvaluationKeys keys,
-                        ImportSealEvaluationKeys(model, key_id, {galois, options.galois},
-                                                 {relin, options.relin}, common.monitor));
-  return Finish(common, options, key_id, keys.bytes, {{"galois_keys", keys.galois_keys}},
+                        ImportSealEvaluationKeys(model, key_id, {galois, given.galois},
+                                                 {relin, given.relin}, common.monitor));
+  return Finish(common, given, key_id, keys.bytes, {{"galois_keys", keys.galois_keys}},
                 "evaluation keys");
 }
 
-absl::Status ImportEncryptionKey(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
-  HEFT_ASSIGN_OR_RETURN(const KeyId key_id, KeyIdOf(options.key_id_of));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> seal, ReadFile(options.in));
+absl::Status ImportEncryptionKey(const Common& common, const SealFiles& given) {
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
+  HEFT_ASSIGN_OR_RETURN(const KeyId key_id, KeyIdOf(given.key_id_of));
+  HEFT_ASSIGN_OR_RETURN(const std::string in, given.In());
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> seal, ReadFile(in));
   std::vector<uint8_t> enrolment;
-  if (!options.enrolment_in.empty()) {
-    HEFT_ASSIGN_OR_RETURN(enrolment, ReadFile(options.enrolment_in));
+  if (!given.enrolment_in.empty()) {
+    HEFT_ASSIGN_OR_RETURN(enrolment, ReadFile(given.enrolment_in));
   }
   HEFT_ASSIGN_OR_RETURN(
       const std::vector<uint8_t> key,
-      ImportSealEncryptionKey(model, key_id, seal, options.in, {enrolment, options.enrolment_in}));
-  return Finish(common, options, key_id, key, Json::object(), "encryption key");
+      ImportSealEncryptionKey(model, key_id, seal, in, {enrolment, given.enrolment_in}));
+  return Finish(common, given, key_id, key, Json::object(), "encryption key");
 }
 
-absl::Status ImportSamples(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.model));
-  HEFT_ASSIGN_OR_RETURN(const KeyId key_id, KeyIdOf(options.key_id_of));
+absl::Status ImportSamples(const Common& common, const SealFiles& given) {
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
+  HEFT_ASSIGN_OR_RETURN(const KeyId key_id, KeyIdOf(given.key_id_of));
   std::vector<SampleFile> files;
-  for (const std::string& path : options.inputs) {
+  for (const std::string& path : given.inputs) {
     HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path));
     files.push_back({std::move(bytes), path});
   }
   HEFT_ASSIGN_OR_RETURN(
       const std::vector<uint8_t> samples,
-      ImportSealSamples(model, options.modality, key_id, files, options.labels, common.monitor));
-  return Finish(common, options, key_id, samples,
-                {{"modality", options.modality}, {"samples", files.size()}},
-                absl::StrCat(files.size(), " ", options.modality, " samples"));
+      ImportSealSamples(model, given.modality, key_id, files, given.labels, common.monitor));
+  return Finish(common, given, key_id, samples,
+                {{"modality", given.modality}, {"samples", files.size()}},
+                absl::StrCat(files.size(), " ", given.modality, " samples"));
 }
 
-using Run = absl::Status (*)(const Common& common, const Options& options);
-
-auto AddExport(Command app, const std::string& name, const std::string& description,
-               const std::string& input, const std::string& output, const std::string& example,
-               Run run) {
-  const auto added =
-      AddCommand(ExportGroup(app), name, description, "heft-seal export " + example, run);
-  const auto& [command, options] = added;
-  command.Add("-m,--model", &options->model, "model file").Required();
-  if (!input.empty()) command.Add("-i,--in", &options->in, input).Required();
-  command.Add("-o,--out", &options->out, output).Required();
-  return added;
+absl::Status RunExport(const Common& common, const SealFiles& given) {
+  if (given.kind == "parameters") return ExportParameters(common, given);
+  if (given.kind == "encryption-key") return ExportEncryptionKey(common, given);
+  if (given.kind == "samples") return ExportSamples(common, given);
+  if (given.kind == "scores") return ExportScores(common, given);
+  if (given.kind == "secret-key") return ExportSecretKey(common, given);
+  return ExportEvaluationKeys(common, given);
 }
 
-auto AddImport(Command app, const std::string& name, const std::string& description,
-               const std::string& example, Run run) {
-  const auto added =
-      AddCommand(ImportGroup(app), name, description, "heft-seal import " + example, run);
-  added.first.Add("-m,--model", &added.second->model, "model file").Required();
-  added.first.Add("-o,--out", &added.second->out, "HEFT file to write").Required();
-  return added;
+absl::Status RunImport(const Common& common, const SealFiles& given) {
+  if (given.kind == "evaluation-keys") return ImportEvaluationKeys(common, given);
+  if (given.kind == "encryption-key") return ImportEncryptionKey(common, given);
+  if (given.kind == "samples") return ImportSamples(common, given);
+  return ImportSecretKey(common, given);
 }
 
 }  // namespace
 
-Command ImportGroup(Command app) {
-  return app.Group("import", "make HEFT files from objects of Microsoft SEAL 4.x");
-}
-
-Command ExportGroup(Command app) {
-  return app.Group("export", "make objects of Microsoft SEAL 4.x from HEFT files");
-}
-
-void AddRingOption(Command command, SealRing* ring) {
-  command
-      .Add(
-          "--ring",
-          [ring](const std::string& name) { *ring = ParseSealRing(name).value_or(*ring); },
-          "matching (default; probes of an identification, scores) or enrolment "
-          "(samples to enrol or verify)")
-      .Choices({"matching", "enrolment"});
+absl::StatusOr<std::string> SealFiles::In() const {
+  if (inputs.size() == 1) return inputs[0];
+  return absl::InvalidArgumentError(absl::StrCat("--in: give one file for ", kind));
 }
 
 absl::StatusOr<KeyId> KeyIdOf(const std::string& path) {
@@ -226,68 +201,97 @@ absl::StatusOr<KeyId> KeyIdOf(const std::string& path) {
       absl::StrCat(path, ": carries no key id: give HEFT keys, samples or scores"));
 }
 
-void AddKeyIdOption(Command command, std::string* path) {
-  command.Add("--key-id-of", path,
-              "a HEFT file for the same secret key, to use its key id (default: a new one)");
+void AddExport(Command app) {
+  const auto [command, files] = AddCommand(
+      app, "export", "make objects of Microsoft SEAL 4.x from HEFT files",
+      "heft-seal export parameters --model m.heft --out parms.seal\n"
+      "  heft-seal export encryption-key --model m.heft --in encryption.key --out public.seal\n"
+      "  heft-seal export samples --model m.heft --in face.ct --out face\n"
+      "  heft-seal export scores --model m.heft --in scores.ct --out scores\n"
+      "  heft-seal export secret-key --model m.heft --secret-key secret.key --out secret.seal\n"
+      "  heft-seal export evaluation-keys --model m.heft --secret-key secret.key --out seal-keys",
+      RunExport);
+  const Kinds kinds(
+      command, "KIND", &files->kind,
+      {{"parameters", "SEAL's encryption parameters for a model, and how to use them"},
+       {"encryption-key", "a HEFT encryption key as SEAL's public key"},
+       {"samples", "encrypted samples as SEAL's ciphertexts"},
+       {"scores", "encrypted scores as SEAL's ciphertexts"},
+       {"secret-key", "the secret key for SEAL, not encrypted (key owner)"},
+       {"evaluation-keys",
+        "new relinearisation and Galois keys of the matching ring for SEAL, all that the model "
+        "needs (key owner)"}});
+  command.Add("-m,--model", &files->key.model, "model file").Required();
+  kinds.Only(command.Add("-i,--in", &files->inputs, "the HEFT file"),
+             {"encryption-key", "samples", "scores"}, {"encryption-key", "samples", "scores"});
+  kinds.Only(command.Add("--secret-key", &files->key.secret_key, "secret key"),
+             {"secret-key", "evaluation-keys"}, {"secret-key", "evaluation-keys"});
+  kinds.Only(command.Add("--passphrase-file", &files->key.passphrase_file,
+                         "first line: passphrase of the secret key"),
+             {"secret-key", "evaluation-keys"});
+  command
+      .Add("-o,--out", &files->out,
+           "SEAL file to write (a secret key's has mode 0600); a folder for samples, scores and "
+           "evaluation keys")
+      .Required();
+  SealRing* const ring = &files->ring;
+  kinds.Only(
+      command
+          .Add(
+              "--ring",
+              [ring](const std::string& name) { *ring = ParseSealRing(name).value_or(*ring); },
+              "matching (default; probes of an identification, scores) or enrolment "
+              "(samples to enrol or verify)")
+          .Choices({"matching", "enrolment"}),
+      {"parameters", "encryption-key", "secret-key"});
 }
 
-void AddExports(Command app) {
-  const auto [parameters, of_model] = AddExport(
-      app, "parameters", "SEAL's encryption parameters for a model, and how to use them", "",
-      "SEAL file to write", "parameters --model m.heft --out parms.seal", ExportParameters);
-  AddRingOption(parameters, &of_model->ring);
-
-  const auto [key, of_key] = AddExport(
-      app, "encryption-key", "a HEFT encryption key as SEAL's public key", "encryption key",
-      "SEAL file to write", "encryption-key --model m.heft --in encryption.key --out public.seal",
-      ExportEncryptionKey);
-  AddRingOption(key, &of_key->ring);
-
-  AddExport(app, "samples", "encrypted samples as SEAL's ciphertexts", "encrypted samples",
-            "folder for the SEAL files", "samples --model m.heft --in face.ct --out face",
-            ExportSamples);
-  AddExport(app, "scores", "encrypted scores as SEAL's ciphertexts", "encrypted scores",
-            "folder for the SEAL files", "scores --model m.heft --in scores.ct --out scores",
-            ExportScores);
-}
-
-void AddImports(Command app) {
-  const auto [keys, evaluation] =
-      AddImport(app, "evaluation-keys",
-                "SEAL's relinearisation and Galois keys of the matching ring, for a server",
-                "evaluation-keys --model m.heft --relin relin.seal --galois galois.seal --out "
-                "evaluation.keys",
-                ImportEvaluationKeys);
-  keys.Add("--relin", &evaluation->relin, "SEAL's relinearisation keys").Required();
-  keys.Add("--galois", &evaluation->galois, "SEAL's Galois keys").Required();
-  AddKeyIdOption(keys, &evaluation->key_id_of);
-
-  const auto [key, encryption] =
-      AddImport(app, "encryption-key", "SEAL's public key, for HEFT's clients",
-                "encryption-key --model m.heft --in "
-                "matching.seal --enrolment-in enrolment.seal --key-id-of evaluation.keys "
-                "--out encryption.key",
-                ImportEncryptionKey);
-  key.Add("-i,--in", &encryption->in, "SEAL's public key of the matching ring").Required();
-  key.Add("--enrolment-in", &encryption->enrolment_in, "SEAL's public key of the enrolment ring")
-      .Required();
-  AddKeyIdOption(key, &encryption->key_id_of);
-
-  const auto [samples, options] =
-      AddImport(app, "samples", "vectors of one modality that SEAL encrypted (docs/seal.md)",
-                "samples --model m.heft --modality face --key-id-of evaluation.keys "
-                "--in 0.seal 1.seal --label ann bob --out face.ct",
-                ImportSamples);
-  samples.Add("--modality", &options->modality, "name of the modality in the model").Required();
-  samples
-      .Add("-i,--in", &options->inputs,
-           "SEAL's ciphertexts, one per sample: all of the matching ring "
-           "(identification) or all of the enrolment ring")
-      .Required();
-  samples.Add("--label", &options->labels, "identity of each sample, or one for all");
-  samples
-      .Add("--key-id-of", &options->key_id_of,
-           "a HEFT file made for the same secret key, such as the evaluation keys")
+void AddImport(Command app) {
+  const auto [command, files] = AddCommand(
+      app, "import", "make HEFT files from objects of Microsoft SEAL 4.x",
+      "heft-seal import evaluation-keys --model m.heft --relin relin.seal --galois galois.seal "
+      "--out evaluation.keys\n"
+      "  heft-seal import encryption-key --model m.heft --in matching.seal --enrolment-in "
+      "enrolment.seal --key-id-of evaluation.keys --out encryption.key\n"
+      "  heft-seal import samples --model m.heft --modality face --key-id-of evaluation.keys "
+      "--in 0.seal 1.seal --label ann bob --out face.ct\n"
+      "  heft-seal import secret-key --model m.heft --in matching.seal --enrolment-in "
+      "enrolment.seal --key-id-of evaluation.keys --out secret.key",
+      RunImport);
+  const Kinds kinds(command, "KIND", &files->kind,
+                    {{"evaluation-keys",
+                      "SEAL's relinearisation and Galois keys of the matching ring, for a server"},
+                     {"encryption-key", "SEAL's public keys, for HEFT's clients"},
+                     {"samples", "vectors of one modality that SEAL encrypted (docs/seal.md)"},
+                     {"secret-key", "SEAL's secret keys (key owner)"}});
+  command.Add("-m,--model", &files->key.model, "model file").Required();
+  kinds.Only(command.Add("--relin", &files->relin, "SEAL's relinearisation keys"),
+             {"evaluation-keys"}, {"evaluation-keys"});
+  kinds.Only(command.Add("--galois", &files->galois, "SEAL's Galois keys"), {"evaluation-keys"},
+             {"evaluation-keys"});
+  kinds.Only(command.Add("-i,--in", &files->inputs,
+                         "SEAL's key of the matching ring, or SEAL's ciphertexts, one per sample: "
+                         "all of the matching ring (identification) or all of the enrolment ring"),
+             {"encryption-key", "samples", "secret-key"},
+             {"encryption-key", "samples", "secret-key"});
+  kinds.Only(command.Add("--enrolment-in", &files->enrolment_in,
+                         "SEAL's key of the same kind of the enrolment ring"),
+             {"encryption-key", "secret-key"}, {"encryption-key", "secret-key"});
+  kinds.Only(command.Add("--modality", &files->modality, "name of the modality in the model"),
+             {"samples"}, {"samples"});
+  kinds.Only(command.Add("--label", &files->labels, "identity of each sample, or one for all"),
+             {"samples"});
+  kinds.Only(command.Add("--key-id-of", &files->key_id_of,
+                         "a HEFT file for the same secret key, to use its key id (default: a new "
+                         "one)"),
+             {"evaluation-keys", "encryption-key", "samples", "secret-key"}, {"samples"});
+  kinds.Only(command.Add("--passphrase", &files->sealing.ask,
+                         "encrypt it under a passphrase, which is asked for on the terminal"),
+             {"secret-key"});
+  kinds.Only(command.Add("--passphrase-file", &files->sealing.file,
+                         "the passphrase is the first line of this file"),
+             {"secret-key"});
+  command.Add("-o,--out", &files->out, "HEFT file to write (a secret key's has mode 0600)")
       .Required();
 }
 

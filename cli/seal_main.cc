@@ -8,8 +8,7 @@ int main(int argc, char** argv) {
   return RunMain(argc, argv,
                  "HEFT and SEAL: convert keys, samples and scores of Microsoft SEAL 4.x",
                  [](Command app) {
-                   AddImports(app);
-                   AddExports(app);
-                   AddSecrets(app);
+                   AddImport(app);
+                   AddExport(app);
                  });
 }

@@ -13,14 +13,12 @@ int main(int argc, char** argv) {
                  [](Command app) {
                    AddEnrol(app);
                    AddPending(app);
-                   AddRelease(app);
+                   AddApply(app);
                    AddPrepareKeys(app);
                    AddIdentify(app);
                    AddVerify(app);
                    AddReveal(app);
                    AddAudit(app);
-                   AddAuditLog(app);
-                   AddRekeyGallery(app);
                    AddGallery(app);
                    AddTrust(app);
                    AddInspect(app, &heft::DescribeFile);

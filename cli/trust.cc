@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <iostream>
-
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
-#include "heft/results.h"
 #include "program/common.h"
 #include "program/trust_options.h"
 
 namespace heft::cli {
 namespace {
-
-constexpr Role kRoles[] = {Role::kKeyOwner, Role::kServer, Role::kClient, Role::kRegistrar,
-                           Role::kTrainer};
 
 struct Options {
   std::string trust, role, name, key, in, out, passphrase_file, to;
@@ -35,31 +29,19 @@ absl::StatusOr<Trust> LoadOrBegin(const std::string& path) {
   return trust;
 }
 
-Json Describe(const Trust::Key& key) { return {{"name", key.name}, {"key", HexString(key.key)}}; }
-
-absl::Status List(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const Trust trust, Trust::Load(options.trust));
-  Json json = Json::object();
-  std::string text;
-  const auto add = [&](std::string_view role, const Trust::Key& key) {
-    json[role].push_back(Describe(key));
-    absl::StrAppend(&text, std::string(role), "  ", HexString(key.key), "  ", key.name, "\n");
-  };
-  for (const Role role : kRoles) {
-    for (const Trust::Key& key : trust.keys(role)) add(RoleName(role), key);
-  }
-  for (const Trust::Key& key : trust.revoked()) add("revoked", key);
-  for (const Trust::PinnedGallery& gallery : trust.galleries()) {
-    json["galleries"].push_back(
-        {{"gallery_id", HexString(gallery.id)}, {"generation", gallery.generation}});
-    absl::StrAppend(&text, "gallery  ", HexString(gallery.id), ", from generation ",
-                    gallery.generation, " on\n");
-  }
-  Print(common, json, text.empty() ? "no key is trusted" : text);
+absl::Status Pin(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const GalleryId id, ParseGalleryId(options.in));
+  HEFT_ASSIGN_OR_RETURN(Trust trust, LoadOrBegin(options.trust));
+  trust.Pin(id, options.generation);
+  HEFT_RETURN_IF_ERROR(trust.Save(options.trust));
+  Print(common, {{"gallery", HexString(id)}, {"generation", options.generation}},
+        absl::StrCat("replies of gallery ", HexString(id), " from generation ", options.generation,
+                     " on are accepted, and of no unpinned gallery"));
   return absl::OkStatus();
 }
 
 absl::Status Add(const Common& common, const Options& options) {
+  if (!options.in.empty()) return Pin(common, options);
   HEFT_ASSIGN_OR_RETURN(const Role role, ParseRole(options.role));
   HEFT_ASSIGN_OR_RETURN(const SignerKey key, ReadSignerKey(options.key));
   HEFT_ASSIGN_OR_RETURN(Trust trust, LoadOrBegin(options.trust));
@@ -79,17 +61,6 @@ absl::Status Revoke(const Common& common, const Options& options) {
   HEFT_RETURN_IF_ERROR(trust.Save(options.trust));
   Print(common, {{"revoked", HexString(key)}},
         absl::StrCat(options.trust, " revokes key ", HexString(key)));
-  return absl::OkStatus();
-}
-
-absl::Status Pin(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const GalleryId id, ParseGalleryId(options.in));
-  HEFT_ASSIGN_OR_RETURN(Trust trust, LoadOrBegin(options.trust));
-  trust.Pin(id, options.generation);
-  HEFT_RETURN_IF_ERROR(trust.Save(options.trust));
-  Print(common, {{"gallery", HexString(id)}, {"generation", options.generation}},
-        absl::StrCat("replies of gallery ", HexString(id), " from generation ", options.generation,
-                     " on are accepted, and of no unpinned gallery"));
   return absl::OkStatus();
 }
 
@@ -131,19 +102,6 @@ absl::Status Sign(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-// The statement of a signed file and, with a trust file, whether its signer is trusted.
-absl::Status Check(const Common& common, const Options& options) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(options.in));
-  HEFT_ASSIGN_OR_RETURN(SignedFile file, ReadSigned(bytes, options.in));
-  if (!options.trust.empty()) {
-    HEFT_ASSIGN_OR_RETURN(const Trust trust, Trust::Load(options.trust));
-    const auto audience = file.statement.audience;
-    HEFT_ASSIGN_OR_RETURN(file, OpenSigned(bytes, trust, {.audience = audience}, options.in));
-  }
-  Print(common, DescribeSigned(file, !options.trust.empty()));
-  return absl::OkStatus();
-}
-
 // Commands that write a trust file.
 auto AddChange(Command group, const std::string& name, const std::string& description,
                const std::string& example,
@@ -177,38 +135,36 @@ void AddSigning(Command group) {
   sign.Add("-o,--out", &signs->out, "signed file to write").Required();
   sign.Add("--to", &signs->to, "public key of the only recipient that may accept it");
   AddLife(sign, &signs->life);
-
-  const auto [check, checked] =
-      AddCommand(group, "check", "show who signed a file, for which recipient and until when",
-                 "heft trust check --trust trust.heft scores.ct", Check);
-  check.Add("path", &checked->in, "signed file").Required();
-  check.Add("--trust", &checked->trust, "check the signature against this trust file");
 }
 
 }  // namespace
 
 void AddTrust(Command app) {
   const Command group = app.Group("trust", "trusted signatures, and keys to sign with");
-  AddChange(group, "list", "show a trust file", "heft trust list --trust trust.heft", List);
-
-  const auto [add, added] = AddChange(
-      group, "add", "trust a public key in a role",
-      "heft trust add --trust keys/trust.heft --role server --key gallery/server.pub", Add);
-  add.Add("--role", &added->role, "key-owner, server, client, registrar or trainer").Required();
-  add.Add("-k,--key", &added->key, "NAME.pub, or 64 hexadecimal digits").Required();
-  add.Add("--name", &added->name, "name for it (default: the file's name)");
+  const auto [add, added] =
+      AddChange(group, "add",
+                "trust a public key in a role, or the replies of a gallery and of no unlisted one",
+                "heft trust add --trust keys/trust.heft --role server --key gallery/server.pub\n"
+                "  heft trust add --trust keys/trust.heft --gallery ID --generation 7",
+                Add);
+  const Option role =
+      add.Add("--role", &added->role, "key-owner, server, client, registrar or trainer");
+  const Option key = add.Add("-k,--key", &added->key, "NAME.pub, or 64 hexadecimal digits");
+  role.Needs(key);
+  key.Needs(role);
+  add.Add("--name", &added->name, "name for it (default: the file's name)").Needs(key);
+  const Option gallery =
+      add.Add("--gallery", &added->in, "id of the gallery (heft inspect GALLERY)").Excludes(key);
+  add.Add("--generation", &added->generation, "refuse replies of earlier generations of it")
+      .ShowDefault()
+      .Needs(gallery);
+  add.RequireOneOf(key, gallery);
 
   const auto [revoke, revoked] =
       AddChange(group, "revoke", "stop trusting a public key, in any role",
                 "heft trust revoke --trust trust.heft --key client.pub", Revoke);
   revoke.Add("-k,--key", &revoked->key, "NAME.pub, or 64 hexadecimal digits").Required();
 
-  const auto [pin, pinned] =
-      AddChange(group, "pin", "accept replies of this gallery, and of no unpinned gallery",
-                "heft trust pin --trust trust.heft --gallery ID --generation 7", Pin);
-  pin.Add("--gallery", &pinned->in, "id of the gallery (heft inspect GALLERY)").Required();
-  pin.Add("--generation", &pinned->generation, "refuse replies of earlier generations")
-      .ShowDefault();
   AddSigning(group);
 }
 

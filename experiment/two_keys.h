@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<ckks::Ciphertext>> Encoded(const Roles& roles,
 // BlockCiphertexts: the ciphertexts that a block is made of.
 std::vector<ckks::Ciphertext> BlockCiphertexts(const Roles& roles, const TiledCiphertexts& block);
 
-// Rekeyed: a block of `from` under the key of `to`, as heft-server rekey-gallery does it.
+// Rekeyed: a block of `from` under the key of `to`, as heft-server apply does it.
 absl::StatusOr<TiledCiphertexts> Rekeyed(const Roles& from, const Roles& to,
                                          const TiledCiphertexts& block);
 

@@ -38,7 +38,7 @@ absl::Status CheckRekeyable(const Gallery::Impl& gallery, const RekeyingKey& key
   if (!waiting.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "enrolments are pending in ", gallery.address().at(),
-        " under the old key: admit or reject them first (heft-server pending, heft admit)"));
+        " under the old key: admit or reject them first (heft-server pending, heft answer)"));
   }
   if (gallery.pending() > 0) {
     return absl::FailedPreconditionError(

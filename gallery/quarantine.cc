@@ -114,7 +114,7 @@ absl::Status CheckRoom(std::span<const Gallery::Impl::WaitingEntry> waiting,
       many ? absl::StrCat("one client may have ", limits.enrolments)
            : absl::StrCat("with this one of ", bytes >> 20, " MiB it would have more than the ",
                           limits.bytes >> 20, " MiB of one client"),
-      ": let the key owner decide them first (heft-server pending, heft admit, heft-server "
+      ": let the key owner decide them first (heft-server pending, heft answer, heft-server "
       "release)"));
 }
 

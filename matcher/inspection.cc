@@ -232,24 +232,40 @@ absl::StatusOr<Described> DescribeStored(const std::string& path) {
                       gallery.revoked_keys().size(), params)};
 }
 
-// Text files: a trust file, a shard list, a public key. Nothing for any other text.
-std::optional<Described> DescribeText(ByteSpan bytes, const std::string& path) {
+Described DescribeTrust(const Trust& trust) {
+  Described told{{{"kind", "trust file"}}, "trust file\n"};
+  const auto add = [&](const std::string& name, const std::vector<Trust::Key>& keys) {
+    told.json[name] = Json::array();
+    for (const Trust::Key& key : keys) {
+      told.json[name].push_back({{"name", key.name}, {"key", HexString(key.key)}});
+      absl::StrAppend(&told.text, "  ", name, "  ", HexString(key.key), "  ", key.name, "\n");
+    }
+  };
+  for (const Role role :
+       {Role::kKeyOwner, Role::kServer, Role::kClient, Role::kRegistrar, Role::kTrainer}) {
+    add(std::string(RoleName(role)), trust.keys(role));
+  }
+  add("revoked", trust.revoked());
+  told.json["galleries"] = Json::array();
+  for (const Trust::PinnedGallery& gallery : trust.galleries()) {
+    told.json["galleries"].push_back(
+        {{"gallery_id", HexString(gallery.id)}, {"generation", gallery.generation}});
+    absl::StrAppend(&told.text, "  gallery  ", HexString(gallery.id), ", from generation ",
+                    gallery.generation, " on\n");
+  }
+  return told;
+}
+
+// Text files: a trust file, a shard list, a public key. Nothing for any other text; an error for a
+// trust file with a mistake.
+absl::StatusOr<std::optional<Described>> DescribeText(ByteSpan bytes, const std::string& path) {
   constexpr size_t kLargest = 1 << 20;
   if (bytes.empty() || bytes.size() > kLargest || bytes[0] == 'H') return std::nullopt;
   const std::string text(bytes.begin(), bytes.end());
-  if (const auto trust = Trust::Parse(text, path); trust.ok()) {
-    Described told{{{"kind", "trust file"}}, "trust file: heft trust list shows its content\n"};
-    for (const Role role :
-         {Role::kKeyOwner, Role::kServer, Role::kClient, Role::kRegistrar, Role::kTrainer}) {
-      const std::string name(RoleName(role));
-      told.json[name] = trust->keys(role).size();
-      for (const Trust::Key& key : trust->keys(role)) {
-        absl::StrAppend(&told.text, "  ", name, " ", key.name, "\n");
-      }
-    }
-    told.json["revoked"] = trust->revoked().size();
-    told.json["galleries"] = trust->galleries().size();
-    return told;
+  if (const auto json = Json::Parse(text, /*max_depth=*/8);
+      json.ok() && json->is_object() && json->contains("heft_trust")) {
+    HEFT_ASSIGN_OR_RETURN(const Trust trust, Trust::Parse(text, path));
+    return DescribeTrust(trust);
   }
   if (const auto shards = ShardList::Parse(text, path); shards.ok()) {
     return Described{{{"kind", "shard list"}, {"buckets", shards->size()}},
@@ -260,6 +276,27 @@ std::optional<Described> DescribeText(ByteSpan bytes, const std::string& path) {
                      absl::StrCat("public key ", HexString(*key), ", for heft trust add\n")};
   }
   return std::nullopt;
+}
+
+// A file of HEFT's without its signature, if it has one.
+absl::StatusOr<Described> DescribeContent(ByteSpan bytes, const std::string& path, bool with_plan) {
+  HEFT_ASSIGN_OR_RETURN(const FileInfo file, InspectFile(bytes, path));
+  if (file.kind == "MODL") return DescribeModel(bytes, path, with_plan);
+  Json json = {{"kind", file.name}, {"version", file.version}, {"bytes", file.bytes}};
+  std::string text = absl::StrCat(file.name, ", version ", file.version, ", ",
+                                  HumanBytes(file.bytes), ", intact\n");
+  if (file.samples > 0) {
+    json["samples"] = file.samples;
+    absl::StrAppend(&text, "  ", file.samples, file.samples == 1 ? " sample\n" : " samples\n");
+  }
+  if (file.params_id) {
+    const std::string params = HexString(*file.params_id), key = HexString(*file.key_id);
+    json["params_id"] = params;
+    json["key_id"] = key;
+    absl::StrAppend(&text, "  parameters ", params, ", key ", key, "\n",
+                    DescribeParams(*file.params_id, &json));
+  }
+  return Described{std::move(json), std::move(text)};
 }
 
 bool IsWorkspace(const std::string& path) {
@@ -328,35 +365,24 @@ absl::StatusOr<Json> ModelJson(const Model& model) {
   return json;
 }
 
-absl::StatusOr<Described> DescribeFile(const std::string& path, bool with_plan) {
-  if (IsWorkspace(path)) return DescribeWorkspace(path);
-  if (IsGallery(path)) return DescribeStored(path);
+absl::StatusOr<Described> DescribeFile(const std::string& path, bool with_plan,
+                                       const Trust* trust) {
+  if (trust == nullptr && IsWorkspace(path)) return DescribeWorkspace(path);
+  if (trust == nullptr && IsGallery(path)) return DescribeStored(path);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
-  if (std::optional<Described> text = DescribeText(bytes, path)) return *std::move(text);
-  HEFT_ASSIGN_OR_RETURN(const FileInfo file, InspectFile(bytes, path));
-  if (file.kind == "MODL") return DescribeModel(bytes, path, with_plan);
-  Json json = {{"kind", file.name}, {"version", file.version}, {"bytes", file.bytes}};
-  std::string text = absl::StrCat(file.name, ", version ", file.version, ", ",
-                                  HumanBytes(file.bytes), ", intact\n");
-  if (file.samples > 0) {
-    json["samples"] = file.samples;
-    absl::StrAppend(&text, "  ", file.samples, file.samples == 1 ? " sample\n" : " samples\n");
+  HEFT_ASSIGN_OR_RETURN(std::optional<Described> text, DescribeText(bytes, path));
+  if (text && trust == nullptr) return *std::move(text);
+  if (trust == nullptr && !IsSigned(bytes)) return DescribeContent(bytes, path, with_plan);
+  HEFT_ASSIGN_OR_RETURN(SignedFile file, ReadSigned(bytes, path));
+  if (trust != nullptr) {
+    const auto audience = file.statement.audience;
+    HEFT_ASSIGN_OR_RETURN(file, OpenSigned(bytes, *trust, {.audience = audience}, path));
   }
-  if (IsSigned(bytes)) {
-    HEFT_ASSIGN_OR_RETURN(const SignedFile signed_file, ReadSigned(bytes, path));
-    const std::string role(RoleName(signed_file.statement.role));
-    json["signed"] = {{"role", role}, {"key", HexString(signed_file.signer)}};
-    absl::StrAppend(&text, "  signed as ", role, " with key ", HexString(signed_file.signer),
-                    ": heft trust check\n");
-  }
-  if (file.params_id) {
-    const std::string params = HexString(*file.params_id), key = HexString(*file.key_id);
-    json["params_id"] = params;
-    json["key_id"] = key;
-    absl::StrAppend(&text, "  parameters ", params, ", key ", key, "\n",
-                    DescribeParams(*file.params_id, &json));
-  }
-  return Described{std::move(json), std::move(text)};
+  HEFT_ASSIGN_OR_RETURN(Described told, DescribeContent(bytes, path, with_plan));
+  const Described statement = DescribeSigned(file, trust != nullptr);
+  told.json["signed"] = statement.json;
+  told.text += statement.text;
+  return told;
 }
 
 }  // namespace heft

@@ -291,7 +291,7 @@ absl::StatusOr<AuditFinding> AuditGallery(const Server& server, const Gallery& c
     return Wrong(absl::StrCat(
         "the key owner has signed generation ", admission.generation, ", but this is generation ",
         copy.generation(),
-        ": it is not signed yet (heft-server pending, heft admit, heft-server release)"));
+        ": it is not signed yet (heft-server pending, heft answer, heft-server apply)"));
   }
   const absl::Status intact = gallery.CheckIntact(&impl.instance());
   if (!intact.ok()) return Wrong(std::string(intact.message()));

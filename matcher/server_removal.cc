@@ -51,7 +51,7 @@ absl::StatusOr<size_t> RejectWaiting(GalleryChange* change, const std::set<std::
     if (theirs != entry.record.identities.size()) {
       return absl::FailedPreconditionError(
           "this identity is pending together with others: let the key owner decide on that "
-          "enrolment first (heft-server pending, heft admit, heft-server release)");
+          "enrolment first (heft-server pending, heft answer, heft-server apply)");
     }
     HEFT_RETURN_IF_ERROR(change->DropQuarantined(entry.digest).status());
     rejected += theirs;
@@ -108,7 +108,7 @@ absl::StatusOr<RemoveResult> RejectPending(const Server& server, const std::stri
     if (!templates) {
       return absl::NotFoundError(absl::StrCat(
           "no enrolment ", HexString(entry), " is pending in ", gallery,
-          ": give the 64 digits of an entry, as heft-server pending and gallery verify show them"));
+          ": give the 64 digits of an entry, as heft-server pending and gallery stats --verify show them"));
     }
     result.rejected += *templates;
   }

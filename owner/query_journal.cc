@@ -363,7 +363,7 @@ absl::StatusOr<std::string> QueryJournal::KeyWarning(const Opening& opening) {
       if (most == 0 || done <= most / 2) return;
       warning = absl::StrCat("this key is used up by half: ", done / unit, " of ", most / unit,
                              std::string(what),
-                             ". Renew it in time: heft rekey, and heft-server rekey-gallery");
+                             ". Renew it in time: heft rekey, and heft-server apply");
     };
     half(ledger_.Openings(), opening.most, 1, " openings that its noise is for");
     half(ledger_.told, opening.most_told, kKeyUnits, " bits that openings can tell of it");

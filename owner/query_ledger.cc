@@ -150,8 +150,8 @@ absl::Status QueryLedger::CheckState(const SignedState& state, bool strict) cons
   if (!strict) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(what,
-                   "nobody has signed this state yet: heft-server pending, heft admit, "
-                   "heft-server release"));
+                   "nobody has signed this state yet: heft-server pending, heft answer, "
+                   "heft-server apply"));
 }
 
 absl::Status QueryLedger::CheckTold(uint64_t units, uint64_t most) const {
@@ -159,7 +159,7 @@ absl::Status QueryLedger::CheckTold(uint64_t units, uint64_t most) const {
   return absl::ResourceExhaustedError(absl::StrCat(
       "what was opened under this key can tell ", told / kKeyUnits, " of its ", most / kKeyUnits,
       " bits, and nothing more is opened under it: renew the key with heft rekey, and "
-      "the gallery with heft-server rekey-gallery"));
+      "the gallery with heft-server apply"));
 }
 
 absl::Status QueryLedger::CheckGallery(const GalleryId& asked) const {
@@ -167,7 +167,7 @@ absl::Status QueryLedger::CheckGallery(const GalleryId& asked) const {
   return absl::FailedPreconditionError(absl::StrCat(
       "of gallery ", HexString(asked), ", and this key's own is ", HexString(gallery),
       ": the same name may be somebody else there. If it is meant, name it: --gallery-id ",
-      HexString(asked), ", or heft trust pin for good"));
+      HexString(asked), ", or heft trust add --gallery for good"));
 }
 
 absl::Status QueryLedger::CheckClient(const ModelUse& use, const Entry& entry) const {

@@ -169,7 +169,7 @@ Described DescribeAdmissions(const Admissions& admissions) {
   if (!admissions.contested.empty()) {
     absl::StrAppend(
         &out.text,
-        "  Find out which enrolment is the person's. Admit it (heft admit --entry ENTRY) "
+        "  Find out which enrolment is the person's. Admit it (heft answer --entry ENTRY) "
         "or reject the others (--reject entry=ENTRY).\n");
   }
   absl::StrAppend(&out.text, "admitted ", admitted, " templates\n");

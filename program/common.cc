@@ -181,7 +181,7 @@ absl::StatusOr<std::vector<Digest>> ParseEntries(const char* flag,
     if (!entry.ok() || text.size() != 2 * entry->size()) {
       return absl::InvalidArgumentError(absl::StrCat(
           flag, " ", text,
-          ": give the 64 hexadecimal digits of an entry, as heft admit and heft-server "
+          ": give the 64 hexadecimal digits of an entry, as heft answer and heft-server "
           "pending show them"));
     }
     entries.push_back(*entry);

@@ -106,6 +106,39 @@ CLI::Option* AddValue(CLI::App* app, const std::string& names, T* variable,
   return option;
 }
 
+// Letters to insert, remove, exchange or replace to make one of the other.
+size_t Distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
+  for (size_t i = 0; i <= a.size(); ++i) {
+    for (size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] = std::min(
+          {d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+// MostLike: the most similar known word; empty if none is similar.
+std::string MostLike(const std::string& word, const std::vector<std::string>& known) {
+  std::string best;
+  size_t least = std::max<size_t>(1, word.size() / 3) + 1;
+  for (const std::string& one : known) {
+    const size_t distance = Distance(word, one);
+    if (distance < least) {
+      least = distance;
+      best = one;
+    }
+  }
+  return best;
+}
+
 }  // namespace
 
 Option Option::Required() const {
@@ -223,6 +256,58 @@ void Command::RequireAny(std::vector<Option> options) const {
   });
 }
 
+struct Kinds::Rule {
+  CLI::Option* option;
+  Words kinds, needed;
+};
+
+Kinds::Kinds(Command command, const std::string& name, std::string* kind,
+             const std::vector<std::pair<std::string, std::string>>& known)
+    : rules_(std::make_shared<std::vector<Rule>>()) {
+  Words words, about;
+  for (const auto& [word, does] : known) {
+    words.push_back(word);
+    about.push_back(absl::StrCat(word, ": ", does));
+  }
+  const std::string list = absl::StrJoin(words, ", ");
+  CLI::Option* option = AddValue(command.app_, name, kind, absl::StrJoin(about, ";\n"));
+  option->required()->type_name(absl::StrCat("(", list, ")"));
+  option->check([words, list](const std::string& text) -> std::string {
+    if (std::ranges::find(words, text) != words.end()) return "";
+    const std::string like = MostLike(text, words);
+    return absl::StrCat(Quoted(text), " is none of ", list,
+                        like.empty() ? "" : absl::StrCat(": did you mean ", like, "?"));
+  });
+  command.app_->parse_complete_callback([rules = rules_, kind] {
+    for (const Rule& rule : *rules) {
+      const std::string option_name = rule.option->get_name();
+      const bool given = !rule.option->empty();
+      if (given && std::ranges::find(rule.kinds, *kind) == rule.kinds.end()) {
+        throw CLI::ValidationError(
+            absl::StrCat(option_name, " is for ", absl::StrJoin(rule.kinds, ", "), ", not ", *kind),
+            CLI::ExitCodes::ValidationError);
+      }
+      if (!given && std::ranges::find(rule.needed, *kind) != rule.needed.end()) {
+        throw CLI::RequiredError(absl::StrCat(option_name, " is required for ", *kind),
+                                 CLI::ExitCodes::RequiredError);
+      }
+    }
+  });
+}
+
+void Kinds::Only(Option option, const Words& kinds, const Words& needed) const {
+  CLI::Option* const one = option.option_;
+  std::string whose;
+  for (const std::string& kind : kinds) {
+    const bool must = std::ranges::find(needed, kind) != needed.end();
+    const bool marked = must && needed.size() < kinds.size();
+    absl::StrAppend(&whose, whose.empty() ? "" : ", ", kind, marked ? " (required)" : "");
+  }
+  if (needed.size() == kinds.size()) whose += " (required)";
+  one->description(absl::StrCat(whose, ": ", one->get_description()));
+  rules_->push_back({one, kinds, needed});
+}
+
 std::string Command::Given(const std::string& name) const {
   const CLI::Option* option = app_->get_option_no_throw(name);
   return option == nullptr || option->empty() ? "" : option->results().front();
@@ -268,39 +353,6 @@ Program::Program(const std::string& description, const std::string& version,
 Program::~Program() = default;
 
 namespace {
-
-// Letters to insert, remove, exchange or replace to make one of the other.
-size_t Distance(const std::string& a, const std::string& b) {
-  std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) {
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      d[i][j] = std::min(
-          {d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return d[a.size()][b.size()];
-}
-
-// MostLike: the most similar known word; empty if none is similar.
-std::string MostLike(const std::string& word, const std::vector<std::string>& known) {
-  std::string best;
-  size_t least = std::max<size_t>(1, word.size() / 3) + 1;
-  for (const std::string& one : known) {
-    const size_t distance = Distance(word, one);
-    if (distance < least) {
-      least = distance;
-      best = one;
-    }
-  }
-  return best;
-}
 
 // The program that a word names: "seal" is heft-seal; empty if there is none.
 std::string ProgramOf(const std::string& word) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -37,6 +38,7 @@ class Option {
 
  private:
   friend class Command;
+  friend class Kinds;
   explicit Option(CLI::Option* option) : option_(option) {}
   CLI::Option* option_;
 };
@@ -81,8 +83,25 @@ class Command {
   Command Group(const std::string& name, const std::string& description) const;
 
  private:
+  friend class Kinds;
   void RequireAny(std::vector<Option> options) const;
   CLI::App* app_;
+};
+
+// Kinds: the first argument of a command that does one thing to objects of several kinds ("heft
+// study gallery"). Each option belongs to all kinds, or to those that Only names; its help says so.
+class Kinds {
+ public:
+  using Words = std::vector<std::string>;
+  // Adds the argument, which must be one of `known`: words, and what the command does with each.
+  Kinds(Command command, const std::string& name, std::string* kind,
+        const std::vector<std::pair<std::string, std::string>>& known);
+  // Only: `option` is refused with other kinds than `kinds`; those of them in `needed` need it.
+  void Only(Option option, const Words& kinds, const Words& needed = {}) const;
+
+ private:
+  struct Rule;
+  std::shared_ptr<std::vector<Rule>> rules_;
 };
 
 // ShellLine: the arguments as a shell line, quoted if needed, and the program without its path.

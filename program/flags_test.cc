@@ -57,6 +57,10 @@ Line Parse(std::vector<std::string> args) {
       .Group("group", "of commands")
       .AddCommand("two", "the second", "", [] {})
       .RequireOneOf(text, threshold);
+  const Command study = program.root().AddCommand("study", "studies", "", [&v] { v.ran = true; });
+  const Kinds kinds(study, "KIND", &v.word, {{"rows", "of a file"}, {"people", "of a gallery"}});
+  kinds.Only(study.Add("--threshold", &v.threshold, "a threshold"), {"rows"});
+  kinds.Only(study.Add("--real", &v.real, "a double"), {"rows", "people"}, {"people"});
 
   args.insert(args.begin(), "name");
   std::vector<char*> argv;
@@ -135,6 +139,24 @@ TEST(Flags, OptionsExcludeAndNeedOthers) {
   ExpectRefused({"run", "--text", "a", "--natural", "1"}, "--text excludes --natural");
   ExpectRefused({"run", "--row", "1"}, "--row requires --text");
   ExpectRefused({"group", "two"}, "--text or --threshold is required");
+}
+
+TEST(Flags, AnOptionOfOneKindIsRefusedWithAnother) {
+  const Line line = Parse({"study", "rows", "--threshold", "2"});
+  EXPECT_EQ(line.outcome, Program::Outcome::kRan) << line.err;
+  EXPECT_EQ(line.values.word, "rows");
+  EXPECT_EQ(line.values.threshold, 2);
+  EXPECT_TRUE(Parse({"study", "--real", "0", "people"}).values.ran);
+  ExpectRefused({"study"}, "KIND is required");
+  ExpectRefused({"study", "row"}, "\"row\" is none of rows, people: did you mean rows?");
+  ExpectRefused({"study", "people"}, "--real is required for people");
+  ExpectRefused({"study", "people", "--real", "0", "--threshold", "2"},
+                "--threshold is for rows, not people");
+  const Line help = Parse({"study", "--help"});
+  EXPECT_THAT(help.out, HasSubstr("KIND (rows, people) REQUIRED"));
+  EXPECT_THAT(help.out, HasSubstr("rows: of a file;\n                              people: of a"));
+  EXPECT_THAT(help.out, HasSubstr("rows: a threshold"));
+  EXPECT_THAT(help.out, HasSubstr("rows, people (required): a double"));
 }
 
 TEST(Flags, ACommandMustBeNamed) {

@@ -14,8 +14,8 @@ void AddMetadataOptions(Command command, MetadataOptions* options) {
               "duration (90d, 12h, 2y)");
 }
 
-void AddWhere(Command command, std::vector<std::string>* where) {
-  command.Add(
+Option AddWhere(Command command, std::vector<std::string>* where) {
+  return command.Add(
       "--where", where,
       "only templates whose metadata fits: KEY=VALUE, KEY=VALUE|VALUE (one of them) or KEY=18..30 "
       "(a number in the range; either end may be left out); all conditions must hold");

@@ -19,7 +19,7 @@ struct MetadataOptions {
 void AddMetadataOptions(Command command, MetadataOptions* options);
 
 // AddWhere: --where, for ParseConditions.
-void AddWhere(Command command, std::vector<std::string>* where);
+Option AddWhere(Command command, std::vector<std::string>* where);
 
 }  // namespace heft::cli
 

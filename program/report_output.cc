@@ -39,18 +39,19 @@ absl::Status WriteScores(const ScoresPlace& place, const ScoreTable& table) {
 
 }  // namespace
 
-void AddReportOptions(Command command, ReportFlags* flags) {
-  command.Add("--report", &flags->page, "write a self-contained HTML page to this file");
-  command.Add("--pictures", &flags->pictures,
-              "write the report's pictures into this folder as SVG files");
+std::pair<Option, Option> AddReportOptions(Command command, ReportFlags* flags) {
+  return {command.Add("--report", &flags->page, "write a self-contained HTML page to this file"),
+          command.Add("--pictures", &flags->pictures,
+                      "write the report's pictures into this folder as SVG files")};
 }
 
-void AddScoreOptions(Command command, const std::string& of, ReportFlags* flags) {
-  command.Add("--scores", &flags->scores,
-              absl::StrCat("write ", of,
-                           " to this file, one per line: FILE (CSV, bob.bio's too), bob4=FILE or "
-                           "bob5=FILE (bob.bio's columns), or pyeer=FILE (two lists, "
-                           "FILE-genuine.txt and FILE-impostor.txt)"));
+Option AddScoreOptions(Command command, const std::string& of, ReportFlags* flags) {
+  return command.Add(
+      "--scores", &flags->scores,
+      absl::StrCat("write ", of,
+                   " to this file, one per line: FILE (CSV, bob.bio's too), bob4=FILE or "
+                   "bob5=FILE (bob.bio's columns), or pyeer=FILE (two lists, "
+                   "FILE-genuine.txt and FILE-impostor.txt)"));
 }
 
 absl::Status CheckReport(const ReportFlags& flags) {

@@ -4,6 +4,7 @@
 #define HEFT_PROGRAM_REPORT_OUTPUT_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "heft/evaluate.h"
@@ -19,9 +20,10 @@ struct ReportFlags {
   bool Drawn() const { return !page.empty() || !pictures.empty(); }
 };
 
-void AddReportOptions(Command command, ReportFlags* flags);
+// AddReportOptions: the options --report and --pictures.
+std::pair<Option, Option> AddReportOptions(Command command, ReportFlags* flags);
 // `of`: the name of the scores that --scores writes, for --help.
-void AddScoreOptions(Command command, const std::string& of, ReportFlags* flags);
+Option AddScoreOptions(Command command, const std::string& of, ReportFlags* flags);
 
 // CheckReport: whether all can be written, before long work.
 absl::Status CheckReport(const ReportFlags& flags);

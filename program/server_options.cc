@@ -48,8 +48,8 @@ void AddEnrolmentKeys(Command command, ServerOptions* options) {
               "enrolment.keys beside the evaluation keys, if it exists)");
 }
 
-void AddWait(Command command, int* seconds) {
-  command
+Option AddWait(Command command, int* seconds) {
+  return command
       .Add("--wait", seconds,
            "seconds to wait for other writers of this store, or for readers of data to erase")
       .Range(0, 86400)

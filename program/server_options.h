@@ -44,7 +44,7 @@ void AddEnrolmentKeys(Command command, ServerOptions* options);
 Option AddShards(Command command, ServerOptions* options);
 absl::StatusOr<std::optional<ShardList>> LoadShards(const ServerOptions& options);
 // AddWait: for commands that change a gallery; LoadServer takes it from the options.
-void AddWait(Command command, int* seconds);
+Option AddWait(Command command, int* seconds);
 // AddKeyCache: where expanded keys lie; in AddGalleryOptions already.
 void AddKeyCache(Command command, ServerOptions* options);
 

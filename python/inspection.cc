@@ -54,14 +54,14 @@ void DefinePlan(py::module_& m) {
       py::arg("model"));
   Function(
       m, "describe_file",
-      [](const py::object& path, bool plan) {
+      [](const py::object& path, bool plan, const Trust* trust) {
         const std::string file = PathOf(path);
-        return DescribedOf(Call([&] { return DescribeFile(file, plan); }));
+        return DescribedOf(Call([&] { return DescribeFile(file, plan, trust); }));
       },
       "Checks a file or a gallery and describes it, as `heft inspect`. Returns the facts, and\n"
-      "the same in words. plan: for a model, also how it is evaluated. DataLoss; errors of\n"
-      "Gallery and Model.load.",
-      py::arg("path"), py::kw_only(), py::arg("plan") = false);
+      "the same in words. plan: for a model, also how it is evaluated. trust: takes only a\n"
+      "signed file whose signer it lists. DataLoss; errors of Gallery, Model.load and open_signed.",
+      py::arg("path"), py::kw_only(), py::arg("plan") = false, py::arg("trust") = py::none());
 }
 
 void DefineVectors(py::module_& m) {

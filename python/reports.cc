@@ -88,9 +88,9 @@ void DefineReports(py::module_& m) {
         return Call([&] { return MeasureScores(systems, options, watch.monitor()); });
       },
       "AUROC, EER, and FMR with FNMR at thresholds for fmrs, of a ScoreTable or several by\n"
-      "name. A table with plain scores also gives the change by encryption (`heft roc`). curve:\n"
-      "every point of the ROC. InvalidArgument if genuine or impostor scores are missing;\n"
-      "Cancelled, Unavailable.",
+      "name, as `heft evaluate FILE`. A table with plain scores also gives the change by\n"
+      "encryption. curve: every point of the ROC. InvalidArgument if genuine or impostor scores\n"
+      "are missing; Cancelled, Unavailable.",
       py::arg("scores"), py::kw_only(), py::arg("fmrs") = py::make_tuple(1e-1, 1e-2, 1e-3, 1e-4),
       py::arg("replicates") = 1000, py::arg("seed") = 1, py::arg("curve") = false,
       py::arg("page") = false, py::arg("pictures") = false, py::arg("command") = "",

@@ -212,7 +212,7 @@ TEST_F(BudgetTest, ADecisionIsOnTheKeysOwnGallery) {
   EXPECT_EQ(named["decision"], "accept") << named;
   EXPECT_EQ(named["gallery"], other);
   ExpectRefused(Decrypt(second, rule), kInput, "this key's own is " + own);
-  Must(kHeft, {"trust", "pin", "--trust", K("trust.heft"), "--gallery", other});
+  Must(kHeft, {"trust", "add", "--trust", K("trust.heft"), "--gallery", other});
   EXPECT_EQ(Must(kHeft, Decrypt(second, rule))["gallery"], other);
 }
 
@@ -405,7 +405,7 @@ TEST_F(BudgetTest, AServerTakesTheJournalsHeadByHand) {
   Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.5"}));
   EXPECT_EQ(entry(), before);
   const Args release = {
-      "release",   "--model",    W("model.heft"), "--keys",         K("evaluation.keys"),
+      "apply",     "--model",    W("model.heft"), "--keys",         K("evaluation.keys"),
       "--gallery", K("gallery"), "--in",          K("journal.head")};
   const auto taken = Must(kServer, release);
   EXPECT_EQ(taken["newer"], true);

@@ -96,9 +96,9 @@ class CheckingTest : public ::testing::Test {
   // Admits pending templates. If none is pending, signs the gallery's state.
   static void SignState(const std::string& gallery) {
     Must(kServer, Serve("pending", gallery, {"--out", W("pending.ct")}));
-    Must(kHeft, {"admit", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"), "--in",
+    Must(kHeft, {"answer", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"), "--in",
                  W("pending.ct"), "--out", W("admission.heft")});
-    Must(kServer, Serve("release", gallery, {"--in", W("admission.heft")}));
+    Must(kServer, Serve("apply", gallery, {"--in", W("admission.heft")}));
   }
   static void Enrol(const std::string& gallery, const std::string& samples) {
     Must(kServer, Serve("enrol", gallery, {"--in", W(samples)}));

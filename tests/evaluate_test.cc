@@ -110,7 +110,7 @@ TEST_F(EvaluateTest, ProtectionShowsTheModelsRecoveryCurve) {
 TEST_F(EvaluateTest, ScoresAreWrittenAndMeasuredAgain) {
   const Workplace& w = *work_;
   const nlohmann::json once = Must(kHeft, Arguments({"--scores", w("scores.csv")}));
-  const nlohmann::json again = Must(kHeft, {"roc", w("scores.csv"), "--replicates", "20",
+  const nlohmann::json again = Must(kHeft, {"evaluate", w("scores.csv"), "--replicates", "20",
                                             "--report", w("roc.html"), "--pictures", w("roc")});
   ASSERT_EQ(again.at("systems").size(), 2u);
   const auto& systems = once.at("systems");
@@ -135,16 +135,16 @@ TEST_F(EvaluateTest, ScoresAreWrittenAndMeasuredAgain) {
   Must(kHeft, TrainArgs(w("data"), w("folds"), {"--folds", "3"}));
   Must(kHeft, {"evaluate", "--data", w("data"), "--folds", "3", "--model", w("folds"), "--plain",
                "--replicates", "20", "--scores", w("folds.csv")});
-  const nlohmann::json folds = Must(kHeft, {"roc", w("folds.csv"), "--replicates", "20"});
+  const nlohmann::json folds = Must(kHeft, {"evaluate", w("folds.csv"), "--replicates", "20"});
   ASSERT_EQ(folds.at("systems").size(), 1u) << "plain scores alone";
   EXPECT_EQ(folds.at("systems")[0].at("people"), 30);
   EXPECT_EQ(folds.at("systems")[0].at("genuine_comparisons"), 30 * 6);
   const nlohmann::json fold =
-      Must(kHeft, {"roc", w("folds.csv"), "--replicates", "20", "--split", "fold 2 of 3"});
+      Must(kHeft, {"evaluate", w("folds.csv"), "--replicates", "20", "--split", "fold 2 of 3"});
   EXPECT_EQ(fold.at("systems")[0].at("people"), 10);
 }
 
-TEST_F(EvaluateTest, RocRefusesWithOneLine) {
+TEST_F(EvaluateTest, FilesOfScoresAreRefusedWithOneLine) {
   const Workplace& w = *work_;
   ASSERT_TRUE(WriteFileAtomic(w("columns.txt"), std::string_view("a a p 1\na b p 0 5\n")).ok());
   ASSERT_TRUE(WriteFileAtomic(w("one-kind.txt"), std::string_view("a a p 1\n")).ok());
@@ -154,14 +154,14 @@ TEST_F(EvaluateTest, RocRefusesWithOneLine) {
     const char* message;
   };
   for (const Case& c :
-       {Case{{}, kUsageError, "FILE is required"},
+       {Case{{}, kUsageError, "FILE or --data is required"},
         Case{{w("columns.txt")}, kInputError, "columns.txt, line 2: 5 columns"},
         Case{{w("one-kind.txt")}, kInputError, "1 genuine and 0 impostor"},
         Case{{w("one-kind.txt"), "--split", "dev"}, kInputError, "no comparison is in split"},
         Case{{w("one-kind.txt"), "--fmr", "2"}, kInputError, "between 0 and 1"},
         Case{{w("nothing.csv")}, kInputError, "nothing.csv"},
         Case{{"genuine=" + w("columns.txt")}, kInputError, "impostor=FILE"}}) {
-    Args args = {"roc", "--quiet"};
+    Args args = {"evaluate", "--quiet"};
     args.insert(args.end(), c.args.begin(), c.args.end());
     const Finished run = RunProgram(kHeft, args);
     EXPECT_EQ(run.exit_code, c.code) << run.err;
@@ -226,7 +226,7 @@ TEST_F(EvaluateTest, RunsAProtocol) {
   EXPECT_LE(eval.at("largest_gap"), kScoreNoise);
   EXPECT_THAT(Slurp(w("protocol.csv")), HasSubstr(",p1/s0,"));
   const nlohmann::json measured =
-      Must(kHeft, {"roc", w("protocol.csv"), "--split", "eval", "--replicates", "20"});
+      Must(kHeft, {"evaluate", w("protocol.csv"), "--split", "eval", "--replicates", "20"});
   EXPECT_EQ(measured.at("systems")[0].at("genuine_comparisons"), 30);
   const Finished unnamed = RunProgram(kHeft, unnamed_args);
   EXPECT_EQ(unnamed.exit_code, kInputError);
@@ -291,7 +291,7 @@ TEST_F(EvaluateTest, WrongInputIsRefusedWithOneLine) {
         Case{{"--data", w("data"), "--model", model, "--report", w("no/such/report.html")},
              kInputError,
              "no such folder"},
-        Case{{"--data", w("data"), "--model", model, "--split", "tset"}, kUsageError, "tset"}}) {
+        Case{{"--data", w("data"), "--model", model, "--split", "tset"}, kInputError, "tset"}}) {
     Args args = {"evaluate", "--quiet"};
     args.insert(args.end(), c.args.begin(), c.args.end());
     const Finished run = RunProgram(kHeft, args);

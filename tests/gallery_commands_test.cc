@@ -171,7 +171,7 @@ TEST_F(GalleryCommandsTest, PeopleComeAndGo) {
             stats["store_bytes"].get<uint64_t>() - stats["store_live_bytes"].get<uint64_t>());
 
   const json back =
-      Must(kServer, Command("rollback", "life", {"--generation", std::to_string(before)}));
+      Must(kServer, Command("remove", "life", {"--generation", std::to_string(before)}));
   EXPECT_EQ(back["erased"], 1);
   EXPECT_EQ(back["leaving"], 0);
   EXPECT_THAT(Names("life"), UnorderedElementsAre("ann", "bob"));
@@ -181,7 +181,7 @@ TEST_F(GalleryCommandsTest, PeopleComeAndGo) {
   ASSERT_EQ(gone["files"].size(), 1u);
   EXPECT_FALSE(Slurp(gone["files"][0]).empty());
   EXPECT_THAT(Found("life", 1), ElementsAre("ann"));
-  const json receipts = Must(kServer, Plain("receipts", "life"));
+  const json receipts = Must(kServer, Plain("list", "life", {"--erased"}));
   ASSERT_EQ(receipts["receipts"].size(), 2u);
   EXPECT_EQ(receipts["receipts"][1]["persons"], gone["persons"]);
   EXPECT_EQ(RunProgram(kServer, Command("remove", "life", {"--identity", "bob"})).exit_code,
@@ -196,10 +196,10 @@ TEST_F(GalleryCommandsTest, WhatIsCommittedIsNoError) {
   Must(kServer, Join(Join({"pending"}, WithKeys("told")), {"--out", W("told.pending")}));
   Believe(W(keys_ + "/trust.heft"), W("told"));
   Must(kHeft,
-       {"admit", "--model", W("model.heft"), "--secret-key", W(keys_ + "/secret.key"), "--in",
+       {"answer", "--model", W("model.heft"), "--secret-key", W(keys_ + "/secret.key"), "--in",
         W("told.pending"), "--out", W("told.admission"), "--trust", W(keys_ + "/trust.heft")});
   const Args release =
-      Join(Join({"release", "--json"}, WithKeys("told")),
+      Join(Join({"apply", "--json"}, WithKeys("told")),
            {"--in", W("told.admission"), "--enrolment-keys", W(keys_ + "/enrolment.keys")});
   fs::create_directories(W("told/state.heft/in the way"));
   const Finished done = RunProgram(kServer, release);
@@ -259,16 +259,17 @@ TEST_F(GalleryCommandsTest, WhoIsInNoJournalGoesWithTheKeyOwner) {
   EXPECT_EQ(Must(kServer, Command("compact", "owner"))["leaving"], 1);
 
   Must(kServer, Command("renew", "owner", {"--out", W("request.heft")}));
-  Must(kHeft, {"renew", "--model", W("model.heft"), "--secret-key", W(keys_ + "/secret.key"),
+  Must(kHeft, {"answer", "--model", W("model.heft"), "--secret-key", W(keys_ + "/secret.key"),
                "--in", W("request.heft"), "--out", W("renewal.heft")});
-  const json done = Must(kServer, Command("finish", "owner", {"--in", W("renewal.heft")}));
+  const json done =
+      Must(kServer, Join(Join({"apply"}, WithKeys("owner")), {"--in", W("renewal.heft")}));
   EXPECT_EQ(done["erased"], 1);
   EXPECT_EQ(done["leaving"], 0);
   EXPECT_EQ(done["receipts"], 1);
   EXPECT_THAT(Found("owner", 3), ElementsAre("bob"));
   // A renewal can be finished only once.
   const Finished again =
-      RunProgram(kServer, Command("finish", "owner", {"--in", W("renewal.heft")}));
+      RunProgram(kServer, Join(Join({"apply"}, WithKeys("owner")), {"--in", W("renewal.heft")}));
   EXPECT_EQ(again.exit_code, kInput);
   EXPECT_THAT(again.err, HasSubstr("no open renewal"));
   EXPECT_EQ(RunProgram(kServer, Command("renew", "owner", {"--out", W("none")})).exit_code, kInput);
@@ -297,12 +298,9 @@ TEST_F(GalleryCommandsTest, WhereThereIsARegistrarHeSaysWhoGoes) {
   EXPECT_THAT(refused.err, HasSubstr("registrar"));
 
   const std::string before = person();
-  Args replace = AddArgs("registered", "ann", 1, {"--authorisation", allow("replace")});
-  replace[0] = "replace";
-  replace.insert(replace.begin(), "gallery");
-  EnrolNow(replace, W(keys_ + "/secret.key"));
+  Enrol("registered", "ann", 1, {"--authorisation", allow("replace")});
   EXPECT_THAT(Names("registered"), ElementsAre("ann")) << "one template";
-  const json receipts = Must(kServer, Plain("receipts", "registered"))["receipts"];
+  const json receipts = Must(kServer, Plain("list", "registered", {"--erased"}))["receipts"];
   ASSERT_EQ(receipts.size(), 1u);
   EXPECT_THAT(receipts[0]["persons"], ElementsAre(before));
 
@@ -316,7 +314,8 @@ TEST_F(GalleryCommandsTest, WhereThereIsARegistrarHeSaysWhoGoes) {
 
 TEST_F(GalleryCommandsTest, DamageIsNamed) {
   Enrol("sound", "ann", 0);
-  const json found = Must(kServer, Plain("verify", "sound", {"--model", W("model.heft")}));
+  const json found =
+      Must(kServer, Plain("stats", "sound", {"--verify", "--model", W("model.heft")}));
   EXPECT_EQ(found["intact"], true);
   EXPECT_EQ(Must(kServer, Plain("stats", "sound"))["intact"], true);
   Must(kServer, Plain("snapshot", "sound", {"--out", W("flipped")}));
@@ -326,7 +325,7 @@ TEST_F(GalleryCommandsTest, DamageIsNamed) {
     std::string bad = good;
     bad[good.size() / 16 * part] ^= 1;
     Spill(store, bad);
-    const Finished run = RunProgram(kServer, Plain("verify", "flipped", {"--json"}));
+    const Finished run = RunProgram(kServer, Plain("stats", "flipped", {"--verify", "--json"}));
     ASSERT_THAT(run.exit_code, ::testing::AnyOf(0, kInput)) << run.err;
     if (run.exit_code == 0) continue;  // where nothing is
     const json says = json::parse(run.out, nullptr, false);
@@ -368,9 +367,9 @@ TEST_F(GalleryCommandsTest, ErasureGoesBeforeRestore) {
   EXPECT_THAT(Names("kept"), ElementsAre("bob"));
   EXPECT_THAT(Found("kept", 1), ElementsAre("bob"));
   EXPECT_GT(Generation("kept"), newest);
-  EXPECT_GE(Must(kServer, Plain("receipts", "kept"))["receipts"].size(), 2u);
+  EXPECT_GE(Must(kServer, Plain("list", "kept", {"--erased"}))["receipts"].size(), 2u);
   EXPECT_FALSE(fs::exists(W("kept.restoring")));
-  Must(kServer, Plain("verify", "kept", {"--model", W("model.heft")}));
+  Must(kServer, Plain("stats", "kept", {"--verify", "--model", W("model.heft")}));
 
   // Restores in another folder, where only this user's state folder and a receipt remember the
   // removal.
@@ -406,18 +405,18 @@ TEST_F(GalleryCommandsTest, SeveralGalleriesInAFolder) {
   EXPECT_THAT(info["galleries"], ElementsAre("staff", "visitors"));
   EXPECT_EQ(RunProgram(kServer, Plain("stats", "store")).exit_code, kInput);
 
-  Must(kServer, Plain("export", "store:visitors", {"--out", W("visitors")}));
+  Must(kServer, Plain("copy", "visitors", {"--from", W("store:visitors")}));
   EXPECT_THAT(Names("visitors"), ElementsAre("ann"));
-  Must(kServer, Plain("verify", "visitors", {"--model", W("model.heft")}));
-  EXPECT_EQ(RunProgram(kServer, Plain("import", "store:copy", {"--from", W("visitors")})).exit_code,
+  Must(kServer, Plain("stats", "visitors", {"--verify", "--model", W("model.heft")}));
+  EXPECT_EQ(RunProgram(kServer, Plain("copy", "store:copy", {"--from", W("visitors")})).exit_code,
             kInput)
       << "it is there already";
-  Must(kServer, Plain("import", "other:guests", {"--from", W("visitors")}));
+  Must(kServer, Plain("copy", "other:guests", {"--from", W("visitors")}));
   Enrol("other:main", "dora", 6);  // makes its server's key
   EXPECT_THAT(Found("other:guests", 1), ElementsAre("ann"));
   // A gallery that has changed since is newer than the export.
   Enrol("other:guests", "carl", 4);
-  const Finished older = RunProgram(kServer, Plain("import", "third", {"--from", W("visitors")}));
+  const Finished older = RunProgram(kServer, Plain("copy", "third", {"--from", W("visitors")}));
   EXPECT_EQ(older.exit_code, kInput);
   EXPECT_THAT(older.err, HasSubstr("accept-older"));
 }
@@ -433,8 +432,8 @@ TEST_F(GalleryCommandsTest, WhoWritesCanBeToldHowLongToWait) {
     EXPECT_EQ(Must(kServer, Plain("stats", "busy"))["templates"], 0) << "readers never wait";
   }
   Must(kServer, Command("create", "busy:other", {"--wait", "0"}));
-  for (const std::string& command : {"create", "replace", "remove", "rollback", "renew", "finish",
-                                     "compact", "verify", "restore", "import"}) {
+  for (const std::string& command :
+       {"create", "remove", "renew", "compact", "stats", "restore", "copy"}) {
     const Finished help = RunProgram(kServer, {"gallery", command, "--help"});
     EXPECT_EQ(help.exit_code, 0);
     EXPECT_THAT(help.out, HasSubstr("--wait")) << command;

@@ -127,7 +127,7 @@ class HostileClientTest : public ::testing::Test {
   // Hands over the newest end of the key owner's journal, which the next request would store.
   static void HandOverJournalHead() {
     Must(kServer,
-         {"release", "--model", W("owner/model.heft"), "--keys", W("owner/keys/evaluation.keys"),
+         {"apply", "--model", W("owner/model.heft"), "--keys", W("owner/keys/evaluation.keys"),
           "--gallery", W("server/gallery"), "--in", W("owner/keys/journal.head")});
   }
   // Every operation of the server must refuse this face and change nothing.

@@ -142,7 +142,7 @@ nlohmann::json World::Pending() const {
 
 std::pair<nlohmann::json, nlohmann::json> World::Admit(const Args& more) const {
   Pending();
-  Args admit = {"admit",
+  Args admit = {"answer",
                 "--model",
                 (*this)("model.heft"),
                 "--secret-key",
@@ -153,7 +153,7 @@ std::pair<nlohmann::json, nlohmann::json> World::Admit(const Args& more) const {
                 (*this)("admission.heft")};
   Append(&admit, more);
   const std::string admitted = Run(kHeft, admit);
-  Args release = ServerArgs("release", {});
+  Args release = ServerArgs("apply", {});
   Append(&release, {"--in", (*this)("admission.heft")});
   return {ParseJson(admitted), ParseJson(Run(kServer, release))};
 }

@@ -66,8 +66,8 @@ class World {
 
   // heft-server SUBCOMMAND with model, keys, gallery and the files of a request.
   Args ServerArgs(const std::string& subcommand, const std::vector<std::string>& request) const;
-  // Bring: runs heft-server enrol; its templates wait. Admit: runs heft-server pending, heft admit
-  // and heft-server release; returns the output of the last two. Pending: runs heft-server pending.
+  // Bring: runs heft-server enrol; its templates wait. Admit: runs heft-server pending, heft answer
+  // and heft-server apply; returns the output of the last two. Pending: runs heft-server pending.
   Finished Bring(const std::vector<Bytes>& files, const Args& more = {});
   std::pair<nlohmann::json, nlohmann::json> Admit(const Args& more = {}) const;
   nlohmann::json Pending() const;

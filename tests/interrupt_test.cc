@@ -132,7 +132,7 @@ class KillTest : public InterruptTest {
     Args pending = Serve("pending", W("admitted"));
     pending.insert(pending.end(), {"--out", W("pending.ct")});
     Must(kServer, pending);
-    Must(kHeft, {"admit", "--model", W("model.heft"), "--secret-key", SecretKey(), "--in",
+    Must(kHeft, {"answer", "--model", W("model.heft"), "--secret-key", SecretKey(), "--in",
                  W("pending.ct"), "--out", W("admission.heft")});
   }
   static std::string W(const std::string& path) { return (*work_)(path); }
@@ -141,7 +141,7 @@ class KillTest : public InterruptTest {
     std::filesystem::copy(W(from), W(to), std::filesystem::copy_options::recursive);
   }
   static Args Release(const std::string& gallery) {
-    Args args = Serve("release", gallery);
+    Args args = Serve("apply", gallery);
     args.insert(args.end(), {"--in", W("admission.heft")});
     return args;
   }

@@ -135,7 +135,7 @@ TEST_F(PostgresCommandsTest, PeopleComeAndGo) {
   const auto found = Found(gallery_, 2);
   ASSERT_EQ(found.size(), 3);
   EXPECT_NEAR(found.at("bob"), TemplateLength(2), kScoreNoise + kRounding);
-  EXPECT_TRUE(Must(kServer, Plain("verify", gallery_))["intact"]);
+  EXPECT_TRUE(Must(kServer, Plain("stats", gallery_, {"--verify"}))["intact"]);
   // The same gallery in a folder gives the same answers.
   Must(kServer, Plain("snapshot", gallery_, {"--out", W("folder"), "--with-keys"}));
   for (const auto& [name, score] : Found(W("folder"), 2)) {
@@ -152,7 +152,7 @@ TEST_F(PostgresCommandsTest, PeopleComeAndGo) {
   EXPECT_THAT(removed["remains"].get<std::string>(), HasSubstr("WAL"));
   EXPECT_THAT(Names(gallery_), UnorderedElementsAre("ann", "carl"));
   EXPECT_FALSE(Found(gallery_, 2).contains("bob"));
-  EXPECT_TRUE(Must(kServer, Plain("verify", gallery_))["intact"]);
+  EXPECT_TRUE(Must(kServer, Plain("stats", gallery_, {"--verify"}))["intact"]);
   Must(kServer, Command("compact", gallery_));
   EXPECT_EQ(SharedServer().Ask(service_,
                                "SELECT sum(n_dead_tup) FROM pg_stat_all_tables WHERE "
@@ -166,7 +166,7 @@ TEST_F(PostgresCommandsTest, GalleriesAreCopiedBothWays) {
   const json before = Info(W("store") + ":one");
   // Moves a gallery from a folder into the database, beside an existing one.
   Enrol(gallery_, "dan", 6);
-  Must(kServer, Plain("import", gallery_ + ":one", {"--from", W("store") + ":one"}));
+  Must(kServer, Plain("copy", gallery_ + ":one", {"--from", W("store") + ":one"}));
   EXPECT_EQ(Info(gallery_ + ":one")["root"], before["root"]);
   EXPECT_THAT(Names(gallery_ + ":one"), UnorderedElementsAre("ann", "bob"));
   EXPECT_THAT(Names(gallery_), ElementsAre("dan"));
@@ -175,7 +175,7 @@ TEST_F(PostgresCommandsTest, GalleriesAreCopiedBothWays) {
   EXPECT_EQ(Info(W("snapshot") + ":one")["root"], before["root"]);
   EXPECT_EQ(Info(W("snapshot"))["root"], Info(gallery_)["root"]);
   EXPECT_FALSE(fs::exists(W("snapshot") + "/server.key"));
-  Must(kServer, Plain("export", gallery_ + ":one", {"--out", W("exported")}));
+  Must(kServer, Plain("copy", W("exported"), {"--from", gallery_ + ":one"}));
   EXPECT_EQ(Info(W("exported"))["root"], before["root"]);
   const Finished restore =
       RunProgram(kServer, {"gallery", "restore", "--gallery", gallery_, "--from", W("snapshot")});

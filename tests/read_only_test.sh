@@ -41,9 +41,12 @@ changes() {
   ((code == 4)) || die "$1 ${2:-} ended with $code, not 4: $(cat "$work/said")"
   grep -q "is on a read-only file system: mount it for writing" "$work/said" || die "$(cat "$work/said")"
 }
-for command in stats list verify receipts; do reads gallery "$command" --gallery "$work/frozen"; done
+for command in stats list "stats --verify" "list --erased"; do
+  # shellcheck disable=SC2086
+  reads gallery $command --gallery "$work/frozen"
+done
 reads gallery snapshot --gallery "$work/frozen" --out "$work/copy"
-reads gallery export --gallery "$work/frozen" --out "$work/exported"
+reads gallery copy --from "$work/frozen" --gallery "$work/exported"
 # shellcheck disable=SC2046
 reads identify $(of frozen) "${probe[@]}" --out "$work/reply.ct"
 # shellcheck disable=SC2046
@@ -54,5 +57,5 @@ changes enrol $(of frozen) "${samples[@]}"
 changes gallery compact $(of frozen)
 # shellcheck disable=SC2046
 changes gallery remove $(of frozen) --identity ann
-reads gallery verify --gallery "$work/copy"
+reads gallery stats --verify --gallery "$work/copy"
 echo "a gallery on a read-only file system: read, and not changed"

@@ -92,8 +92,8 @@ class RenewalTest : public ::testing::Test {
             "--out", W(out),    "--quiet",       "--new-passphrase-file", W("passphrase")};
   }
   Args MoveGallery() const {
-    return {"rekey-gallery",          "--model",   W("model.heft"), "--rekeying-key",
-            W("second/rekeying.key"), "--gallery", W("gallery")};
+    return {"apply",     "--model",   W("model.heft"), "--in", W("second/rekeying.key"),
+            "--gallery", W("gallery")};
   }
   // `program` refuses and changes nothing.
   void ExpectRefused(const char* program, const Args& args, const std::string& text) const {

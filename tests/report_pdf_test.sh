@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A report on paper: a page of heft roc becomes a PDF with its text and pictures. Other input is
+# A report on paper: a page of heft evaluate becomes a PDF with its text and pictures. Other input is
 # refused.
 #
 #   tests/report_pdf_test.sh HEFT REPOSITORY
@@ -22,7 +22,7 @@ for k in 1 2 3 4 5 6; do
   echo "p$k p$k a$k 0.$((k + 3))"
   echo "p$k p$((k % 6 + 1)) b$k 0.$k"
 done >scores.txt
-"$heft" roc scores.txt --replicates 10 --quiet --report page.html >/dev/null
+"$heft" evaluate scores.txt --replicates 10 --quiet --report page.html >/dev/null
 "$print" page.html out/report.pdf
 [[ "$(head -c 5 out/report.pdf)" == %PDF- ]] || fail "that is no PDF"
 # The PDF contains the pictures: some twenty kilobytes of paths and fonts.
@@ -33,5 +33,5 @@ for wrong in "nowhere.html out.pdf" "page.html page.html" "page.html"; do
   if "$print" $wrong 2>message; then fail "taken: $wrong"; fi
   grep -q "^error: " message || fail "no reason for $wrong: $(cat message)"
 done
-if "$heft" roc scores.txt --report page.pdf 2>message; then fail "a page was written as a PDF"; fi
+if "$heft" evaluate scores.txt --report page.pdf 2>message; then fail "a page was written as a PDF"; fi
 grep -q scripts/report-pdf message || fail "it does not say what makes a PDF: $(cat message)"

@@ -130,8 +130,8 @@ TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {
   const auto next = Must(kHeft, {"rekey", "--model", W("model.heft"), "--secret-key",
                                  W("mortal/secret.key"), "--out", W("heir")});
   const std::string old = next["old_key_id"];
-  const Args move = {"rekey-gallery",        "--model",   W("model.heft"), "--rekeying-key",
-                     W("heir/rekeying.key"), "--gallery", W("killed")};
+  const Args move = {"apply",     "--model",  W("model.heft"), "--in", W("heir/rekeying.key"),
+                     "--gallery", W("killed")};
   // Kills the renewal at moments spread over the time that it takes on a copy.
   std::filesystem::copy(W("killed"), W("moved"));
   Args move_copy = move;
@@ -170,7 +170,7 @@ TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {
 
 TEST_F(SecretsTest, TheServersProgramHasNoOwnersCommands) {
   for (const char* subcommand : {"decrypt", "keygen", "encrypt", "train", "evaluate", "rekey",
-                                 "budget", "admit", "renew", "canary"}) {
+                                 "budget", "answer", "share", "canary"}) {
     EXPECT_EQ(RunProgram(kServer, {subcommand}).exit_code, 2) << subcommand;
     EXPECT_THAT(RunProgram(kServer, {"--help"}).out,
                 Not(HasSubstr("\n  " + std::string(subcommand) + " ")));

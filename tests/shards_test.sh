@@ -89,8 +89,8 @@ mapfile -t in < <(samples brought)
 "$server" enrol "${all[@]}" "${in[@]}" | grep -q "already answered" || fail "the same people came twice"
 admit() { # BUCKET
   "$server" pending "${matcher[@]}" --gallery "store:people.00$1" --out pending.ct >/dev/null
-  "$heft" admit "${whole[@]}" --in pending.ct --out admission.heft
-  "$server" release "${matcher[@]}" --gallery "store:people.00$1" --in admission.heft >/dev/null
+  "$heft" answer "${whole[@]}" --in pending.ct --out admission.heft
+  "$server" apply "${matcher[@]}" --gallery "store:people.00$1" --in admission.heft >/dev/null
 }
 for b in 0 1 2 3; do admit "$b" >/dev/null; done
 

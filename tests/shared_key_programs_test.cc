@@ -36,14 +36,14 @@ class SharedKeyProgramsTest : public ::testing::Test {
     for (const char* owner : {"1", "2", "3"}) Believe(Folder(owner) + "/trust.heft", W("gallery"));
     // Approval by owners 1 and 3.
     Must(kServer, Join(OfGallery("pending"), {"--out", W("pending.ct")}));
-    Must(kHeft, Owner("admit", "1",
+    Must(kHeft, Owner("answer", "1",
                       {"--in", W("pending.ct"), "--owners", "1", "3", "--out", W("admit.part")}));
-    const auto admitted = Must(kHeft, Owner("admit", "3",
+    const auto admitted = Must(kHeft, Owner("answer", "3",
                                             {"--in", W("pending.ct"), "--part", W("admit.part"),
                                              "--out", W("admission.heft")}));
     EXPECT_EQ(admitted["rejected"].size(), 0u) << admitted;
     const auto released = Must(
-        kServer, Join(OfGallery("release"),
+        kServer, Join(OfGallery("apply"),
                       {"--in", W("admission.heft"), "--enrolment-keys", W("keys/enrolment.keys")}));
     EXPECT_EQ(released["admitted"], 1) << released;
   }
@@ -98,7 +98,7 @@ class SharedKeyProgramsTest : public ::testing::Test {
 TEST_F(SharedKeyProgramsTest, TwoOfThreeDecide) {
   EXPECT_EQ((*made_)["shares"].size(), 3u);
   EXPECT_FALSE(std::filesystem::exists(W("keys/secret.key")));
-  const auto check = Must(kHeft, Owner("check-share", "2", {"--keys", W("keys")}));
+  const auto check = Must(kHeft, Owner("share", "2", {"--keys", W("keys")}));
   EXPECT_EQ(check["threshold"], 2);
   const auto openings = [](const char* owner) {
     return Must(kHeft, Owner("budget", owner, {}))["openings_under_key"].get<int>();
@@ -135,12 +135,12 @@ TEST_F(SharedKeyProgramsTest, NoOwnerOpensAlone) {
 TEST_F(SharedKeyProgramsTest, ALostShareIsReplaced) {
   Spill(Passphrase("new"), "a new one\n");
   const std::string blank = Folder("2") + "/blank.key";
-  const std::string signer = Must(kHeft, {"reshare", "--model", W("model.heft"), "--record",
-                                          W("keys/ceremony.heft"), "--replace", "2", "--out", blank,
-                                          "--new-passphrase-file", Passphrase("new")})["signer"];
+  const std::string signer = Must(
+      kHeft, {"share", "--model", W("model.heft"), "--record", W("keys/ceremony.heft"), "--replace",
+              "2", "--out", blank, "--new-passphrase-file", Passphrase("new")})["signer"];
   const auto reshare = [&](const std::string& key, const std::string& passphrase,
                            const Args& more) {
-    return Must(kHeft, Join({"reshare", "--model", W("model.heft"), "--secret-key", key,
+    return Must(kHeft, Join({"share", "--model", W("model.heft"), "--secret-key", key,
                              "--passphrase-file", Passphrase(passphrase)},
                             more));
   };

@@ -224,7 +224,7 @@ TEST_F(SignaturesTest, AReplayedReplyAfterItsTime) {
                               {.role = Role::kServer, .issued = now + 7200})),
           "not valid yet");
   // The server's own answers expire.
-  const auto check = Must(kHeft, {"trust", "check", W("server/scores.ct")});
+  const auto check = Must(kHeft, {"inspect", W("server/scores.ct")})["signed"];
   EXPECT_EQ(check["expires"].get<uint64_t>(), check["issued"].get<uint64_t>() + 3600);
 }
 
@@ -238,12 +238,12 @@ TEST_F(SignaturesTest, AReplyOfAnotherGallery) {
   // A gallery pinned in the trust file.
   std::filesystem::copy(Trusted(), W("pinned.heft"));
   Unpin(W("pinned.heft"));
-  Must(kHeft, {"trust", "pin", "--trust", W("pinned.heft"), "--gallery", id});
+  Must(kHeft, {"trust", "add", "--trust", W("pinned.heft"), "--gallery", id});
   Refused(kHeft, Decrypt("server/other.ct", {"--trust", W("pinned.heft")}),
           "of another gallery, " + other);
   Must(kHeft, Decrypt("server/scores.ct", {"--trust", W("pinned.heft")}));
   Must(kHeft,
-       {"trust", "pin", "--trust", W("pinned.heft"), "--gallery", id, "--generation", "1000"});
+       {"trust", "add", "--trust", W("pinned.heft"), "--gallery", id, "--generation", "1000"});
   Refused(kHeft, Decrypt("server/scores.ct", {"--trust", W("pinned.heft")}), "older than 1000");
 }
 
@@ -319,9 +319,9 @@ TEST_F(SignaturesTest, RequestsWhereClientsAreListed) {
   std::ranges::replace(asked, ProbeOf(W("client/face.ct")), W("client/signed.ct"));
   Must(kServer, asked);
   Refused(kServer, asked, "client/signed.ct: this request was taken before");
-  const auto check = Must(kHeft, {"trust", "check", W("server/asked.ct")});
+  const auto check = Must(kHeft, {"inspect", W("server/asked.ct")})["signed"];
   EXPECT_EQ(check["subject"], Slurp(W("client.pub")).substr(0, 64));
-  const auto sent = Must(kHeft, {"trust", "check", W("client/signed.ct")});
+  const auto sent = Must(kHeft, {"inspect", W("client/signed.ct")})["signed"];
   EXPECT_EQ(check["nonce"], sent["nonce"]);
   // The answer is bound to its request.
   const Args request = {"--request", W("client/signed.ct"), "--row", "4"};
@@ -400,7 +400,7 @@ TEST_F(SignaturesTest, ModelsWhereTrainersAreListed) {
                W("model.heft"), "--out", W("signed.heft")});
   // The same at training.
   Must(kHeft, TrainArgs(W("data"), W("trained.heft"), {"--sign", W("trainer.key")}));
-  EXPECT_EQ(Must(kHeft, {"trust", "check", W("trained.heft")})["role"], "trainer");
+  EXPECT_EQ(Must(kHeft, {"inspect", W("trained.heft")})["signed"]["role"], "trainer");
   Args encrypt = Encrypt("client/again.ct", folder);
   encrypt[2] = W("signed.heft");
   Must(kHeft, encrypt);
@@ -413,18 +413,19 @@ TEST_F(SignaturesTest, ATrustFileThatAnybodyMayChange) {
 }
 
 TEST_F(SignaturesTest, WhatATrustFileHolds) {
-  const auto list = Must(kHeft, {"trust", "list", "--trust", Trusted()});
+  const auto list = Must(kHeft, {"inspect", Trusted()});
   EXPECT_EQ(list["key-owner"].size(), 1u);
   EXPECT_EQ(list["server"].size(), 2u);
   const auto believed =
-      Must(kServer, {"trust", "check", "--trust", Trusted(), W("server/scores.ct")});
+      Must(kServer, {"inspect", "--trust", Trusted(), W("server/scores.ct")})["signed"];
   EXPECT_EQ(believed["believed"], true);
   EXPECT_EQ(believed["role"], "server");
   EXPECT_EQ(believed["kind"], "SCOR");
-  Refused(kServer,
-          {"trust", "check", "--trust", W("owner/stranger/trust.heft"), W("server/scores.ct")},
+  Refused(kServer, {"inspect", "--trust", W("owner/stranger/trust.heft"), W("server/scores.ct")},
           "signed by an unknown server");
-  Refused(kHeft, {"trust", "check", W("model.heft")}, "not signed");
+  Refused(kHeft, {"inspect", "--trust", Trusted(), W("model.heft")}, "not signed");
+  const auto unchecked = Must(kHeft, {"inspect", W("server/scores.ct")})["signed"];
+  EXPECT_EQ(unchecked["believed"], false);
   Refused(kHeft,
           {"trust", "add", "--trust", Trusted(), "--role", "server", "--key",
            W("server/gallery/server.pub")},
@@ -449,17 +450,17 @@ TEST_F(SignaturesTest, EnrolmentsWaitForTheKeyOwner) {
   };
   Must(kServer, at_server("pending", {"--out", W("pending.ct")}));
   const auto admit = [&](const std::string& in) {
-    return Args{"admit", "--model", W("model.heft"), "--secret-key",     W("owner/keys/secret.key"),
-                "--in",  W(in),     "--out",         W("admission.heft")};
+    return Args{
+        "answer", "--model", W("model.heft"), "--secret-key",     W("owner/keys/secret.key"),
+        "--in",   W(in),     "--out",         W("admission.heft")};
   };
   Refused(kHeft, admit(Write("bare.ct", Inner(W("pending.ct")))), "not signed");
   const auto admitted = Must(kHeft, admit("pending.ct"));
   EXPECT_EQ(admitted["admitted"], brought["brought"]);
   EXPECT_TRUE(admitted["rejected"].empty());
-  Refused(kServer,
-          at_server("release", {"--in", W(Write("bare.heft", Inner(W("admission.heft"))))}),
+  Refused(kServer, at_server("apply", {"--in", W(Write("bare.heft", Inner(W("admission.heft"))))}),
           "not signed");
-  const auto done = Must(kServer, at_server("release", {"--in", W("admission.heft")}));
+  const auto done = Must(kServer, at_server("apply", {"--in", W("admission.heft")}));
   EXPECT_EQ(done["templates"], admitted["admitted"]);
   EXPECT_EQ(done["waiting"], 0);
   Refused(kServer, again, "enrolled before");

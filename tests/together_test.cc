@@ -180,10 +180,10 @@ TEST_F(TogetherTest, WhatIsDoneAlthoughNobodyHearsItIsSaid) {
         "--gallery", gallery,   "--out",         W("pending.ct")};
     Must(kServer, pending);
     Believe(W("keys/trust.heft"), gallery);
-    Must(kHeft, {"admit", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"), "--in",
+    Must(kHeft, {"answer", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"), "--in",
                  W("pending.ct"), "--out", W("admission.heft")});
     const Finished release = Redirected(
-        redirection, {"release", "--model", W("model.heft"), "--keys", W("keys/evaluation.keys"),
+        redirection, {"apply", "--model", W("model.heft"), "--keys", W("keys/evaluation.keys"),
                       "--gallery", gallery, "--in", W("admission.heft"), "--quiet"});
     EXPECT_EQ(release.exit_code, kSystem);
     EXPECT_THAT(release.err, HasSubstr("the admission itself is complete"));

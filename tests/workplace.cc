@@ -32,8 +32,8 @@ nlohmann::json Must(const char* program, Args args) {
 }
 
 bool ServersCommand(const Args& args) {
-  return std::ranges::count(Args{"enrol", "pending", "release", "identify", "verify", "reveal",
-                                 "prepare-keys", "rekey-gallery", "gallery"},
+  return std::ranges::count(Args{"enrol", "pending", "apply", "identify", "verify", "reveal",
+                                 "prepare-keys", "gallery"},
                             args[0]) > 0;
 }
 
@@ -98,7 +98,7 @@ void Believe(const std::string& trust, const std::string& gallery) {
   if (info.exit_code != 0) return;  // no gallery, or a damaged one
   const std::string id = nlohmann::json::parse(info.out)["gallery_id"];
   if (Slurp(trust).find(id) != std::string::npos) return;
-  Must(kHeft, {"trust", "pin", "--trust", trust, "--gallery", id});
+  Must(kHeft, {"trust", "add", "--trust", trust, "--gallery", id});
 }
 
 void Unpin(const std::string& trust) {
@@ -131,13 +131,13 @@ nlohmann::json AdmitWaiting(const Args& enrol, const std::string& secret_key, co
     args.insert(args.end(), {"--trust", trust});
     return Must(program, args);
   };
-  Args ask = {"pending", "--out", pending}, release = {"release", "--in", admission};
+  Args ask = {"pending", "--out", pending}, release = {"apply", "--in", admission};
   ask.insert(ask.end(), of_gallery.begin(), of_gallery.end());
   release.insert(release.end(), of_gallery.begin(), of_gallery.end());
   run(kServer, ask, {});
   Believe(trust, gallery);
-  const Args admit = {"admit", "--model", model,   "--secret-key", secret_key,
-                      "--in",  pending,   "--out", admission};
+  const Args admit = {"answer", "--model", model,   "--secret-key", secret_key,
+                      "--in",   pending,   "--out", admission};
   const nlohmann::json admitted = run(kHeft, admit, owner);
   EXPECT_EQ(admitted["rejected"].size(), rejected) << admitted;
   return run(kServer, release, enrolment_keys);

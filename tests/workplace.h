@@ -84,10 +84,10 @@ void Believe(const std::string& trust, const std::string& gallery);
 void Unpin(const std::string& trust);
 
 // EnrolNow: runs heft-server enrol; then the key owner of `secret_key` admits all pending
-// templates, and none may be rejected. Returns the output of heft-server release.
+// templates, and none may be rejected. Returns the output of heft-server apply.
 nlohmann::json EnrolNow(const Args& enrol, const std::string& secret_key);
 // AdmitWaiting: the second half of EnrolNow, with the options of the first. `owner`: further
-// options of heft admit.
+// options of heft answer.
 nlohmann::json AdmitWaiting(const Args& enrol, const std::string& secret_key,
                             const Args& owner = {}, size_t rejected = 0);
 

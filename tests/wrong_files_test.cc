@@ -184,7 +184,7 @@ TEST_F(WrongFilesTest, InspectKnowsWhatPeopleHave) {
   EXPECT_EQ(data["identities"], 20);
   EXPECT_EQ(data["samples"], 60);
   EXPECT_EQ(data["modalities"][1]["name"], "voice");
-  EXPECT_EQ(Must(kServer, {"inspect", W("owner/keys/trust.heft")})["key-owner"], 1);
+  EXPECT_EQ(Must(kServer, {"inspect", W("owner/keys/trust.heft")})["key-owner"].size(), 1u);
 }
 
 TEST_F(WrongFilesTest, SwappedFiles) {
@@ -242,7 +242,7 @@ class DamagedGalleryTest : public WrongInputTest {
     return Serve("identify", {"--quiet", "--out", W("server/new.ct")}, {.gallery = gallery});
   }
   static Args Release(const std::string& gallery) {
-    return {"release",
+    return {"apply",
             "--model",
             W("owner/model.heft"),
             "--keys",

@@ -236,11 +236,10 @@ TEST_F(WrongArgumentsTest, UsageErrors) {
 
 TEST_F(WrongArgumentsTest, HelpShowsAnExampleAndVersionsAreTold) {
   const std::map<const char*, std::vector<std::string>> all = {
-      {kHeft,
-       {"init", "add", "search", "remove", "export-role", "synth", "train", "keygen", "encrypt",
-        "decrypt", "evaluate", "inspect", "bench", "budget", "rekey", "admit", "verify",
-        "authorise", "renew"}},
-      {kServer, {"enrol", "identify", "verify", "rekey-gallery", "pending", "release", "reveal"}}};
+      {kHeft, {"init",   "add",     "search",  "remove",    "export-role", "synth", "train",
+               "keygen", "encrypt", "decrypt", "evaluate",  "inspect",     "bench", "budget",
+               "rekey",  "answer",  "verify",  "authorise", "study",       "share", "calibrate"}},
+      {kServer, {"enrol", "identify", "verify", "apply", "pending", "reveal"}}};
   for (const auto& [program, subcommands] : all) {
     const std::string name = program == kHeft ? "heft" : "heft-server";
     for (const std::string& subcommand : subcommands) {

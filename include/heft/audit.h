@@ -112,7 +112,7 @@ struct AuditHead {
   std::string hash;
 };
 
-// ParseAuditHead: "LINES:HASH", as `heft audit-log verify` prints it. kInvalidArgument.
+// ParseAuditHead: "LINES:HASH", as `heft audit LOG` prints it. kInvalidArgument.
 HEFT_EXPORT absl::StatusOr<AuditHead> ParseAuditHead(std::string_view text, std::string_view what);
 
 // VerifyAuditLogs: checks files, oldest first, as one chain. A line that is still being written is

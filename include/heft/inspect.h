@@ -17,6 +17,7 @@
 #include "heft/files.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
+#include "heft/trust.h"
 
 namespace heft {
 
@@ -99,8 +100,10 @@ HEFT_EXPORT absl::StatusOr<PlanInfo> DescribePlan(const Model& model);
 
 // DescribeFile: the kind of `path`, a file or a gallery (heft/gallery.h). Reads all of it and
 // checks its integrity. `with_plan`: also PlanJson of a model (heft/results.h). Errors of ReadFile,
-// InspectFile, ReadSigned, Model::Parse, Gallery::Open and CheckFiles.
-HEFT_EXPORT absl::StatusOr<Described> DescribeFile(const std::string& path, bool with_plan = false);
+// InspectFile, ReadSigned, Model::Parse, Gallery::Open and CheckFiles. `trust`: takes only a signed
+// file, and only if its signer is trusted for its role; the other errors are OpenSigned's.
+HEFT_EXPORT absl::StatusOr<Described> DescribeFile(const std::string& path, bool with_plan = false,
+                                                   const Trust* trust = nullptr);
 
 }  // namespace heft
 

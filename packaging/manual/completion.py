@@ -17,7 +17,7 @@ declare -gA @NAME@_values=(
 )
 
 @NAME@() {
-  local word current="${COMP_WORDS[COMP_CWORD]}" path="@PROGRAM@" option="" i first
+  local word current="${COMP_WORDS[COMP_CWORD]}" path="@PROGRAM@" option="" arguments=0 i first
   COMPREPLY=()
   [[ "$current" == "=" ]] && current=""
   # The command that the words so far name, and the option whose value stands here, if one's does.
@@ -31,11 +31,16 @@ declare -gA @NAME@_values=(
       [[ "${COMP_WORDS[first]}" == "=" ]] && ((++first))
     elif [[ -z "$option" && " ${@NAME@_commands[$path]} " == *" $word "* ]]; then
       path+=" $word"
+    elif [[ -z "$option" ]]; then
+      ((++arguments))
     fi
   done
+  # Without an option, what the first argument of the command takes.
   local takes="${@NAME@_values[$path $option]}"
   # Of an option that takes one value, that is the word after it.
   if [[ -n "$option" && "$takes" != *"..." ]] && ((COMP_CWORD > first)); then
+    takes=""
+  elif [[ -z "$option" ]] && ((arguments > 0)); then
     takes=""
   fi
   if [[ "$current" == -* ]]; then
@@ -78,6 +83,9 @@ def bash(program):
         if command.commands:
             commands.append((path, " ".join(c.path[-1] for c in command.commands)))
         options.append((path, " ".join(n for o in command.options for n in o.names)))
+        for argument in command.positionals[:1]:
+            if argument.choices():
+                values.append((f"{path} ", takes(argument)))
         for option in command.options:
             if not option.is_flag():
                 values += [(f"{path} {name}", takes(option)) for name in option.names]
@@ -116,6 +124,7 @@ def zsh_function(command):
         lines += ["  )", "  _describe command commands", "}"]
         specs += [f"1:command:{name}_commands", "*::argument:->command"]
     else:
+        specs += [f"1{zsh_action(one)}" for one in command.positionals[:1] if one.choices()]
         specs += ["*:file:_files"]
     lines += [f"{name}() {{", "  local context state state_descr line", "  typeset -A opt_args",
               "  _arguments -C \\"]

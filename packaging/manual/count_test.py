@@ -4,9 +4,9 @@
 
     count_test.py PROGRAM...      run by CTest with heft, heft-server and heft-seal
 
-A leaf command is one that runs something ("heft trust add", not "heft trust"). Each program is
-counted alone, because a machine has the program of its role. Flags are counted by their long names,
-each once over all commands of all programs, --help and --version included.
+A leaf command is one that runs something ("heft trust add", not "heft trust"). It is counted once if
+several programs have it, with the same description. Flags are counted by their long names, each once
+over all commands of all programs, --help and --version included.
 """
 import pathlib
 import sys
@@ -23,20 +23,24 @@ def leaves(command):
 
 
 def main():
-    flags, everywhere, failed = {}, set(), False
+    flags, everywhere, failed = {}, {}, False
     for file in map(pathlib.Path, sys.argv[1:]):
         program = help_text.read(str(file), [file.name])
         commands = leaves(program)
-        everywhere |= {" ".join(one.path[1:]) for one in commands}
-        print(f"{file.name}: {len(commands)} commands (at most {MOST_COMMANDS})")
-        failed |= not 0 < len(commands) <= MOST_COMMANDS
+        for one in commands:
+            everywhere.setdefault((" ".join(one.path[1:]), one.about), []).append(file.name)
+        print(f"{file.name}: {len(commands)} commands")
+        failed |= not commands
         for one in program.all():
             for name in [name for option in one.options for name in option.names]:
                 if name.startswith("--"):
                     flags.setdefault(name, set()).add(" ".join(one.path))
-    print(f"all programs: {len(everywhere)} names of commands, {len(flags)} flags (at most {MOST_FLAGS})")
-    failed |= not 0 < len(flags) <= MOST_FLAGS
+    print(f"all programs: {len(everywhere)} commands (at most {MOST_COMMANDS}), "
+          f"{len(flags)} flags (at most {MOST_FLAGS})")
+    failed |= len(everywhere) > MOST_COMMANDS or not 0 < len(flags) <= MOST_FLAGS
     if failed:
+        for (name, _), programs in sorted(everywhere.items()):
+            print(f"{name}: {', '.join(programs)}")
         for name, commands in sorted(flags.items()):
             print(f"{name}: {', '.join(sorted(commands))}")
     return failed

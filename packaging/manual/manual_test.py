@@ -185,7 +185,8 @@ class ManualTest(unittest.TestCase):
                 lines = {"heft trust rev": ["revoke"], "heft evaluate --split t": ["train", "test"],
                          "heft evaluate --split = v": ["val"], "heft train --seed ": [],
                          "heft train --data fa": ["face.ct"], "heft encrypt --in face.ct fa": ["face.ct"],
-                         "heft train --no-exact --thr": ["--threads"], "heft nothing": []}
+                         "heft train --no-exact --thr": ["--threads"], "heft nothing": [],
+                         "heft study pro": ["protection", "protocol"], "heft study gallery fa": ["face.ct"]}
                 self.assertEqual(dict(zip(lines, bash_completions("heft", list(lines)))), lines)
             finally:
                 os.chdir(here)
@@ -203,6 +204,7 @@ class ManualTest(unittest.TestCase):
         for keys, wanted in [("heft trai\t--recip\tx", ["heft train", "--recipe x"]),
                              ("heft trust rev\t--tru\tx", ["heft trust revoke", "--trust x"]),
                              ("heft evaluate --split v\tx", ["--split val x"]),
+                             ("heft study ga\t--distr\tx", ["heft study gallery --distractors x"]),
                              ("heft re\t\t", ["rekey", "remove", "renew blocks"])]:
             self.assertEqual(typed(["zsh", "-f", "-i"], start, keys, wanted), [])
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Shared by the key owner's subcommands that answer a server's request: admit and renew.
+// The request of a server that the key owner answers, and the answer's options.
 #ifndef HEFT_PROGRAM_OWNER_KEY_OWNER_ANSWER_H_
 #define HEFT_PROGRAM_OWNER_KEY_OWNER_ANSWER_H_
 

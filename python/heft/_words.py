@@ -7,9 +7,9 @@ import re
 
 # The Python call for each command; longer commands first.
 _COMMANDS = [
-    (r"`?heft-server pending`?, `?heft admit`?,? (?:and )?`?heft-server release`?",
+    (r"`?heft-server pending`?, `?heft answer`?,? (?:and )?`?heft-server apply`?",
      "Matcher.pending, KeyOwner.admit, Matcher.admit"),
-    (r"`?heft-server pending`?, `?heft admit`?", "Matcher.pending, KeyOwner.admit"),
+    (r"`?heft-server pending`?, `?heft answer`?", "Matcher.pending, KeyOwner.admit"),
     (r"`?heft calibrate --data(?: DATA)?`?", "Model.calibrate(data)"),
     (r"`?heft train --method (\w+)`?", r'Model.train(data, method="\1")'),
     (r"`?heft train --profile (\w+)`?", r'Model.train(data, profile="\1")'),
@@ -18,6 +18,7 @@ _COMMANDS = [
     (r"`?heft budget --set`?", "KeyOwner.set_budget"),
     (r"decisions go on \(without --scores\)", "decisions go on (KeyOwner.decide)"),
     (r"`?heft trust add --role ([\w-]+)`?", r'Trust.add("\1", name, key)'),
+    (r"`?heft trust add --gallery`?", "Trust.pin"),
     (r"`?heft authorise --act (\w+)`?", r'SigningKey.authorise(act="\1")'),
     (r"`?heft encrypt --for identification`?", 'Client.encrypt(use="identification")'),
     (r"`?heft encrypt --for`?", "Client.encrypt(use=)"),

@@ -59,9 +59,9 @@ def by_command_line(place: pathlib.Path) -> dict[str, float]:
     secret = ("--secret-key", place / "keys/secret.key")
     run("HEFT_PROGRAM", "trust", "add", "--trust", place / "keys/trust.heft", "--role", "server",
         "--key", place / "cli/server.pub")
-    run("HEFT_PROGRAM", "admit", *model, *secret, "--in", place / "pending.ct", "--out",
+    run("HEFT_PROGRAM", "answer", *model, *secret, "--in", place / "pending.ct", "--out",
         place / "admission.heft")
-    run("HEFT_SERVER_PROGRAM", "release", *model, *keys, "--in", place / "admission.heft")
+    run("HEFT_SERVER_PROGRAM", "apply", *model, *keys, "--in", place / "admission.heft")
     run("HEFT_SERVER_PROGRAM", "identify", *model, *keys, *probe, "--out", place / "scores.ct")
     return scores(run("HEFT_PROGRAM", "decrypt", *model, *secret, "--in", place / "scores.ct",
                       "--scores", "--top", 8))

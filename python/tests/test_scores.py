@@ -177,7 +177,7 @@ def test_rates_are_numpys_and_the_command_lines(tmp_path: pathlib.Path) -> None:
     assert report.scores is None and report.page == "" and report.pictures == {}
     table.save(tmp_path / "scores.csv")
     done = subprocess.run(
-        [os.environ["HEFT_PROGRAM"], "roc", tmp_path / "scores.csv", "--replicates", "50",
+        [os.environ["HEFT_PROGRAM"], "evaluate", tmp_path / "scores.csv", "--replicates", "50",
          "--all-points", "--json"], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     theirs = json.loads(done.stdout)

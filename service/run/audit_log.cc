@@ -103,7 +103,7 @@ class FileLog : public AuditLog {
         if (out.empty() && number > from) {
           return absl::NotFoundError(absl::StrCat("the file with line ", from, " was removed"));
         }
-        return absl::DataLossError(absl::StrCat(path, " was changed: run `heft audit-log verify`"));
+        return absl::DataLossError(absl::StrCat(path, " was changed: run `heft audit LOG`"));
       }
       out.push_back(Json::parse(line, nullptr, /*allow_exceptions=*/false));
     }

@@ -2,7 +2,7 @@
 // AuditLog: an append-only file of JSON lines. Each line contains the hash of the line before it,
 // so that a changed, missing or moved line is detected. Lines cut off at the end are detected with
 // a head that was noted elsewhere (it is in the log line of each signed reply, in metrics, and
-// printed by `heft audit-log verify`). No biometrics, no scores, no tokens.
+// printed by `heft audit LOG`). No biometrics, no scores, no tokens.
 //
 // A long file is put aside as PATH.N, where N is the number of its last line, and the chain
 // continues in a new file: its first line has the hash of the last line in the old one.

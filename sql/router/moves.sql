@@ -2,7 +2,7 @@
 -- --- Moves a whole bucket to another node while probes are answered:
 --
 --   CALL heft_router.heft_move('visitors', 7, 'node-c');     the old node stops changing it
---   heft-server gallery import --from postgres:node-b:visitors.007 \
+--   heft-server gallery copy --from postgres:node-b:visitors.007 \
 --     --gallery postgres:node-c:visitors.007                 the copy, from any machine
 --   CALL heft_router.heft_moved('visitors', 7);              the new node takes over
 --
@@ -114,7 +114,7 @@ BEGIN
   SELECT * INTO new FROM heft_router.on_node_state(i_gallery, i_bucket, its.moves_to);
   IF old.state IS DISTINCT FROM 'leaving' OR old.digest IS NULL OR new.digest IS DISTINCT FROM old.digest THEN
     RAISE EXCEPTION 'the new node has no exact copy of bucket % of "%"', i_bucket, i_gallery
-      USING ERRCODE = '55000', HINT = CASE WHEN new.digest IS NULL THEN 'Copy it there with heft-server gallery import.'
+      USING ERRCODE = '55000', HINT = CASE WHEN new.digest IS NULL THEN 'Copy it there with heft-server gallery copy.'
         ELSE 'Abort the move (heft_move_abort), and begin again.' END;
   END IF;
   PERFORM heft_router.on_node_becomes(i_gallery, i_bucket, its.moves_to, its.move, '{coming}', 'ready');

@@ -41,9 +41,9 @@ admit_row() {
 sign_state() {
   server pending "${keys[@]}" --out "$work/pending" >/dev/null
   believe_server
-  "$heft" admit --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
+  "$heft" answer --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
     --in "$work/pending" --out "$work/admission" >/dev/null
-  server release "${keys[@]}" --in "$work/admission" >/dev/null
+  server apply "${keys[@]}" --in "$work/admission" >/dev/null
   rm "$work/pending" "$work/admission"
 }
 believe_server() {
@@ -76,7 +76,7 @@ expect_nobody() { for row in "$@"; do ! is_found "$row" || die "the person of ro
 # which is smaller in a restored database, and what changes with time or with each search.
 note() {
   server gallery stats --json | grep -vE '"(store_bytes|store_free_bytes|key_age_seconds|owner_journal_entry)"' >"$work/info-$1"
-  server gallery receipts --json >"$work/receipts-$1"
+  server gallery list --erased --json >"$work/receipts-$1"
 }
 expect_as_noted() {
   note now
@@ -84,7 +84,7 @@ expect_as_noted() {
   for what in info receipts; do
     diff "$work/$what-$1" "$work/$what-now" || die "$2: the gallery is another than at \"$1\""
   done
-  server gallery verify --model "$work/owner/model.heft" >/dev/null || die "$2: damaged"
+  server gallery stats --verify --model "$work/owner/model.heft" >/dev/null || die "$2: damaged"
 }
 
 # --- The log is archived as in a real installation.
@@ -201,7 +201,7 @@ server gallery restore --accept-older "${keys[@]}" --json >"$work/taken"
 grep -q '"erased": 1' "$work/taken" || die "erased again: $(cat "$work/taken")"
 expect_found 9
 expect_nobody 1 5 13
-server gallery verify --model "$work/owner/model.heft" >/dev/null || die "damaged"
+server gallery stats --verify --model "$work/owner/model.heft" >/dev/null || die "damaged"
 # It continues: people who came since are enrolled again, with samples that are new to it.
 admit_row 12
 expect_found 9 13

@@ -38,9 +38,9 @@ done
 "$heft_server" pending "${options[@]}" --out "$work/pending" >/dev/null
 "$heft" trust add --quiet --trust "$work/owner/keys/trust.heft" --role server \
   --key "$work/gallery/server.pub" --name folder >/dev/null
-"$heft" admit --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
+"$heft" answer --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
   --in "$work/pending" --out "$work/admission" >/dev/null
-"$heft_server" release "${options[@]}" --in "$work/admission" >/dev/null
+"$heft_server" apply "${options[@]}" --in "$work/admission" >/dev/null
 "$heft_server" identify "${options[@]}" --in "$work/client/identification-5-face.ct" \
   --in "$work/client/identification-5-voice.ct" --out "$work/reply-of-folder" >/dev/null
 decide "$work/reply-of-folder" >"$work/of-folder.json"
@@ -108,7 +108,7 @@ for row in 20 24; do
 done
 answer() {
   value_of "$work/pending" "heft.heft_pending('main')"
-  "$heft" admit --quiet --json --model "$work/owner/model.heft" \
+  "$heft" answer --quiet --json --model "$work/owner/model.heft" \
     --secret-key "$work/owner/keys/secret.key" --in "$work/pending" --out "$work/$1" "${@:2}"
   bring "$1" "$work/$1"
 }

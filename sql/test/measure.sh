@@ -19,7 +19,7 @@ bring model "$folder/model.heft" evaluation "$folder/keys/evaluation.keys" \
   enrolment "$folder/keys/enrolment.keys" trust "$folder/keys/trust.heft"
 printf '[bench]\nhost=%s\nuser=%s\ndbname=%s\n' "$PGHOST" "$PGUSER" "$PGDATABASE" >"$work/services"
 export PGSERVICEFILE="$work/services" HEFT_STATE_DIR="$work/importer"
-"$build/cli/heft-server" gallery import --quiet --from "$folder/gallery" --gallery postgres:bench:bench
+"$build/cli/heft-server" gallery copy --quiet --from "$folder/gallery" --gallery postgres:bench:bench
 sql >/dev/null <<SQL
 INSERT INTO heft.files (bytes) SELECT bytes FROM world.files WHERE name <> 'trust';
 INSERT INTO heft.galleries (name, tenant, model, evaluation_keys, enrolment_keys, trust)

@@ -30,7 +30,7 @@ PGDATABASE=node-0 bring model "$folder/model.heft" evaluation "$folder/keys/eval
 on node-0 -c "INSERT INTO heft.files (bytes) SELECT bytes FROM world.files WHERE name <> 'trust'"
 start="$EPOCHREALTIME"
 passed() { awk -v now="$EPOCHREALTIME" -v start="$start" 'BEGIN { printf "%.1f", now - start }'; }
-"$build/cli/heft-server" gallery import --quiet --from "$folder/gallery:$gallery" \
+"$build/cli/heft-server" gallery copy --quiet --from "$folder/gallery:$gallery" \
   --gallery postgres:node-0:large.000 >/dev/null
 loaded="$(passed)"
 on node-0 -c "INSERT INTO heft.galleries (name, tenant, model, evaluation_keys, enrolment_keys, trust)

@@ -32,7 +32,7 @@ done
 
 # place NODE FROM NAME: a gallery, and its server's files.
 place() {
-  "$build/cli/heft-server" gallery import --quiet --from "$folder/gallery:$2" \
+  "$build/cli/heft-server" gallery copy --quiet --from "$folder/gallery:$2" \
     --gallery "postgres:node-$1:$3" >/dev/null
   on "node-$1" -c "INSERT INTO heft.galleries (name, tenant, model, evaluation_keys, enrolment_keys, trust)
     SELECT '$3', current_user, sha256($(file model)), sha256($(file evaluation)),

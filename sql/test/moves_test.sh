@@ -27,7 +27,7 @@ enrol_sharded main 12
 ask="heft_router.heft_identify('main', $(pair identification 5))"
 
 copy() {
-  HEFT_STATE_DIR="$work/mover" "$heft_server" gallery import --quiet --from "postgres:$2:main.00$1" \
+  HEFT_STATE_DIR="$work/mover" "$heft_server" gallery copy --quiet --from "postgres:$2:main.00$1" \
     --gallery "postgres:$3:main.00$1" >/dev/null 2>"$work/copy.log"
 }
 content() {  # of the whole: what is in it, wherever it is
@@ -73,7 +73,7 @@ refused HF003 "heft_router.heft_enrol('main', $(pair enrolment 16), '$name')"
 refused HF003 "heft_router.on_node_enrol('main', 0, 0, $(pair enrolment 16), '$name', '{}', NULL, NULL, NULL)"
 refused HF002 "heft_router.on_node_enrol('main', 0, 1, $(pair enrolment 16), '$name', '{}', NULL, NULL, NULL)"
 sql -c "CALL heft_router.heft_moved('main', 0)" 2>"$work/error" && die "moved without a copy"
-grep -q "gallery import" "$work/error" || die "$(cat "$work/error")"
+grep -q "gallery copy" "$work/error" || die "$(cat "$work/error")"
 copy 0 node-a node-b || die "$(cat "$work/copy.log")"
 # A copy that is not the same is not taken.
 on node-b -c "CREATE TABLE kept AS SELECT * FROM heft.waiting" -c "UPDATE heft.waiting SET value = value || 'x'" >/dev/null
@@ -97,7 +97,7 @@ left="$(on node-a -c "SELECT count(*) FROM heft.head UNION ALL SELECT count(*) F
   UNION ALL SELECT count(*) FROM heft.galleries UNION ALL SELECT count(*) FROM heft.buckets")"
 [[ "$(tr '\n' ' ' <<<"$left")" == "4 0 1 1 " ]] || die "left: $left"
 for place in node-b:main.000 node-a:main.001; do
-  HEFT_STATE_DIR="$work/mover" "$heft_server" gallery verify --gallery "postgres:$place" --model "$work/owner/model.heft" >"$work/verify.log" 2>&1 ||
+  HEFT_STATE_DIR="$work/mover" "$heft_server" gallery stats --verify --gallery "postgres:$place" --model "$work/owner/model.heft" >"$work/verify.log" 2>&1 ||
     die "$place: $(cat "$work/verify.log")"
 done
 # Pending enrolments are approved there, and people are enrolled there.

@@ -60,7 +60,7 @@ admit_sharded() {
   done
   for bucket in $(sql -c "SELECT bucket FROM heft_router.heft_stats('$1') WHERE waiting > 0"); do
     value_of "$work/pending" "SELECT request FROM heft_router.heft_pending('$1') WHERE bucket = $bucket"
-    "$heft" admit --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
+    "$heft" answer --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
       --shards "$work/$1.shards" --in "$work/pending" --out "$work/admission" >/dev/null
     bring admission "$work/admission"
     sql -c "SELECT admitted FROM heft_router.heft_admit('$1', $bucket, $(file admission))" >/dev/null

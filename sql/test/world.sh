@@ -119,7 +119,7 @@ believe() {
 admit() {
   value_of "$work/pending" "heft.heft_pending('$1')"
   believe "$1"
-  "$heft" admit --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
+  "$heft" answer --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
     --in "$work/pending" --out "$work/admission" >/dev/null
   bring admission "$work/admission"
   sql -c "SELECT admitted FROM heft.heft_admit('$1', $(file admission))"
@@ -129,7 +129,7 @@ admit() {
 identify() { value_of "$3" "heft.heft_identify('$1', $(pair identification "$2"))"; }
 
 # gallery_of REPLY: its id. Several galleries share the key, so a decision names one.
-gallery_of() { "$heft" trust check --json "$1" | sed -n 's/^ *"gallery": "\([0-9a-f]*\)",*$/\1/p'; }
+gallery_of() { "$heft" inspect --json "$1" | sed -n 's/^ *"gallery": "\([0-9a-f]*\)",*$/\1/p'; }
 decide() {
   local how=("${@:2}")
   (($# > 1)) || how=(--scores)

@@ -53,8 +53,8 @@ for enrolled in tool browser; do
   "$server" enrol --quiet "${gallery[@]}" --in "$work/$enrolled-enrol-face.ct" --in "$work/$enrolled-enrol-voice.ct" >/dev/null
   "$server" pending --quiet "${gallery[@]}" --out "$work/pending.ct" >/dev/null
   "$heft" trust add --trust "$world/trust.heft" --role server --key "$work/gallery-$enrolled/server.pub" --name "$enrolled" >/dev/null
-  "$heft" admit --quiet --model "$world/model.heft" --secret-key "$world/secret.key" --in "$work/pending.ct" --out "$work/admission.heft" >/dev/null
-  "$server" release --quiet "${gallery[@]}" --in "$work/admission.heft" >/dev/null
+  "$heft" answer --quiet --model "$world/model.heft" --secret-key "$world/secret.key" --in "$work/pending.ct" --out "$work/admission.heft" >/dev/null
+  "$server" apply --quiet "${gallery[@]}" --in "$work/admission.heft" >/dev/null
   gallery_id="$("$server" inspect --json "$work/gallery-$enrolled" | sed -n 's/^ *"id": "\([0-9a-f]*\)",*$/\1/p')"
   for probe in tool browser; do
     "$server" identify --quiet "${gallery[@]}" --in "$work/$probe-probe-face.ct" --in "$work/$probe-probe-voice.ct" --out "$work/scores.ct" >/dev/null

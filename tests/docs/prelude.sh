@@ -37,8 +37,8 @@ sample() {
 admitted() {
   heft trust add --trust keys/trust.heft --role server --key gallery/server.pub >/dev/null
   heft-server pending --quiet --model model.heft --keys evaluation.keys --gallery gallery --out .pending
-  heft admit --quiet --model model.heft --secret-key keys/secret.key --in .pending --out .admission
-  heft-server release --quiet --model model.heft --keys evaluation.keys --gallery gallery --in .admission
+  heft answer --quiet --model model.heft --secret-key keys/secret.key --in .pending --out .admission
+  heft-server apply --quiet --model model.heft --keys evaluation.keys --gallery gallery --in .admission
 }
 
 # bobs_lists DATA FOLDER: writes names of the rows of DATA, six of each person, and a protocol in

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Holds heft roc against NumPy's own computation of AUROC, EER and DET, form by form.
+"""Holds heft evaluate against NumPy's own computation of AUROC, EER and DET, form by form.
 
     check_rates.py HEFT
 
-Scores are made up, with ties, and written in every form that heft roc reads; those that it writes are
+Scores are made up, with ties, and written in every form that heft evaluate reads; those that it writes are
 read again. Nothing of HEFT's code computes what is expected here.
 """
 import csv
@@ -49,7 +49,7 @@ class Checker:
         self.heft, self.folder, self.checked = heft, folder, 0
 
     def run(self, *arguments):
-        done = subprocess.run([self.heft, "roc", *map(str, arguments), "--json", "--all-points",
+        done = subprocess.run([self.heft, "evaluate", *map(str, arguments), "--json", "--all-points",
                                "--quiet", "--replicates", "20"],
                               capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr

@@ -78,7 +78,7 @@ export function admitWaiting(at, of, secretKey, keys) {
   must(server, 'pending', ...of, ...trust, '--out', at('pending.ct'));
   const gallery = of[of.indexOf('--gallery') + 1];
   must(heft, 'trust', 'add', '--trust', `${keys}/trust.heft`, '--role', 'server', '--key', `${gallery}/server.pub`);
-  must(heft, 'admit', ...of.slice(of.indexOf('--model'), of.indexOf('--model') + 2), '--secret-key', secretKey,
+  must(heft, 'answer', ...of.slice(of.indexOf('--model'), of.indexOf('--model') + 2), '--secret-key', secretKey,
     ...trust, '--in', at('pending.ct'), '--out', at('admission.heft'));
-  must(server, 'release', ...of, ...trust, '--in', at('admission.heft'));
+  must(server, 'apply', ...of, ...trust, '--in', at('admission.heft'));
 }

@@ -103,5 +103,5 @@ expect '"identity":"ann"'
 kill -TERM "${daemons[0]}"
 wait "${daemons[0]}" || die "SIGTERM: not a clean end"
 daemons=()
-"$heft" audit-log verify --quiet "$work/owner/audit.log" >/dev/null
+"$heft" audit --quiet "$work/owner/audit.log" >/dev/null
 echo "heft-decider: checked, reloaded, killed and stopped"

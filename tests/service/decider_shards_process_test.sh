@@ -75,7 +75,7 @@ for ((b = 0; b < buckets; ++b)); do
   server pending "${at_server[@]}" --gallery "$work/matcher/store:people.00$b" --out "$work/pending.ct" >/dev/null
   ask matcher POST "$deciding/v1/exchange/admissions" --header 'Content-Type: application/vnd.heft' \
     --data-binary "@$work/pending.ct" --output "$work/admission.ct"
-  server release "${at_server[@]}" --gallery "$work/matcher/store:people.00$b" --in "$work/admission.ct" >/dev/null
+  server apply "${at_server[@]}" --gallery "$work/matcher/store:people.00$b" --in "$work/admission.ct" >/dev/null
 done
 
 search 9 first
@@ -119,5 +119,5 @@ daemons=()
 "$decider" serve --config "$work/owner/decider.toml" --check 3<"$work/owner/passphrase" >"$work/said" 2>&1 &&
   die "a list that is cut was taken"
 expect "no shard list"
-"$heft" audit-log verify --quiet "$work/owner/audit.log" >/dev/null
+"$heft" audit --quiet "$work/owner/audit.log" >/dev/null
 echo "heft-decider: a gallery in buckets is decided as a whole"

@@ -336,7 +336,7 @@ def main():
               'memory': {d.name: memory(d, time.monotonic() - begun) for d in daemons},
               'wrong': world.wrong[:5], 'lost': world.lost[:5], 'failed': world.failures[:5]}
     for audited in (f'{work}/matcher/audit.log', f'{work}/owner/audit.log'):
-        checked = subprocess.run([options.heft, 'audit-log', 'verify', audited], capture_output=True, text=True)
+        checked = subprocess.run([options.heft, 'audit', audited], capture_output=True, text=True)
         result.setdefault('audit_logs_intact', []).append(checked.returncode == 0)
     print(json.dumps(result, indent=2))
     grown = any(m['last_quarter_kb'] > 1.1 * m['second_quarter_kb'] + 16384 for m in result['memory'].values())

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// admit, of the key owner; authorise, of the registrar.
+// answer, of the key owner; authorise, of the registrar.
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "cli/commands.h"
+#include "heft/inspect.h"
 #include "heft/openings.h"
 #include "heft/server.h"
 #include "program/common.h"
@@ -15,7 +16,7 @@
 namespace heft::cli {
 namespace {
 
-struct AdmitOptions : AnswerOptions {
+struct AnswerFlags : AnswerOptions {
   AdmissionPolicy policy;
   std::vector<std::string> reject, entries;
   std::string shards;
@@ -33,8 +34,17 @@ absl::Status TakeRejected(const std::vector<std::string>& rejected, AdmissionPol
   return absl::OkStatus();
 }
 
-absl::Status RunAdmit(const Common& common, const AdmitOptions& options) {
-  HEFT_ASSIGN_OR_RETURN(const Asked asked, LoadAsked(options));
+// Blocks of the gallery without the removed templates.
+absl::Status Renew(const Common& common, const AnswerFlags& options, const Asked& asked) {
+  HEFT_ASSIGN_OR_RETURN(const RenewedBlocks done, asked.owner.Renew(asked.request, options.in));
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, done.signed_renewal));
+  Print(common, {{"out", options.out}, {"blocks", done.blocks}, {"templates", done.templates}},
+        absl::StrCat("encrypted ", done.templates, " templates again, in ", done.blocks,
+                     " blocks; for the server: ", options.out));
+  return absl::OkStatus();
+}
+
+absl::Status Admit(const Common& common, const AnswerFlags& options, const Asked& asked) {
   AdmissionPolicy policy = options.policy;
   HEFT_ASSIGN_OR_RETURN(policy.entries, ParseEntries("--entry", options.entries));
   HEFT_RETURN_IF_ERROR(TakeRejected(options.reject, &policy));
@@ -64,6 +74,12 @@ absl::Status RunAdmit(const Common& common, const AdmitOptions& options) {
   return absl::OkStatus();
 }
 
+absl::Status RunAnswer(const Common& common, const AnswerFlags& options) {
+  HEFT_ASSIGN_OR_RETURN(const Asked asked, LoadAsked(options));
+  HEFT_ASSIGN_OR_RETURN(const FileInfo request, InspectFile(asked.request, options.in));
+  return request.kind == "RNRQ" ? Renew(common, options, asked) : Admit(common, options, asked);
+}
+
 struct AuthoriseOptions {
   std::string key, gallery, identity, act = "add", out;
   uint64_t life = 86400;
@@ -86,14 +102,20 @@ absl::Status RunAuthorise(const Common& common, const AuthoriseOptions& options)
 
 }  // namespace
 
-void AddAdmit(Command app) {
-  const auto [command, options] =
-      AddCommand(app, "admit", "check the norms of pending templates and admit them (key owner)",
-                 "heft admit --model m.heft --secret-key keys/secret.key --in pending.ct "
-                 "--out admission.heft",
-                 RunAdmit);
-  AddAnswerOptions(command, options.get(), "output of heft-server pending",
-                   "signed admission, for heft-server release");
+void AddAnswer(Command app) {
+  const auto [command, options] = AddCommand(
+      app, "answer",
+      "answer a server's request: check the norms of pending templates and admit them, or renew "
+      "blocks of a gallery without the removed people (key owner)",
+      "heft answer --model m.heft --secret-key keys/secret.key --in pending.ct --out "
+      "admission.heft\n"
+      "  heft answer --model m.heft --secret-key keys/secret.key --in renewal-request.heft --out "
+      "renewal.heft",
+      RunAnswer);
+  AddAnswerOptions(command, options.get(),
+                   "output of heft-server pending, or of heft-server gallery renew; the options "
+                   "below are for pending templates",
+                   "signed answer, for heft-server apply");
   command.Add("--only", &options->policy.only,
               "admit only these identities; the others stay pending");
   command.Add("--reject", &options->reject,
@@ -103,7 +125,7 @@ void AddAdmit(Command app) {
               "decide only these pending enrolments, of which heft-server pending shows the "
               "entries; chooses between several of one new identity");
   command.Add(
-      "--put-back", &options->policy.put_back,
+      "--accept-older", &options->policy.put_back,
       "the gallery was restored from a copy: sign its state although a later one was signed");
   command.Add("--shards", &options->shards,
               "shard list of the gallery to which this bucket belongs: people who belong to "

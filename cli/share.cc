@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// reshare: new shares of a shared key, by messages between its owners.
+// share: checks an owner's share, and makes new shares by messages between the owners.
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "heft/key_set.h"
+#include "heft/results.h"
 #include "program/common.h"
 #include "program/owner/key_options.h"
 #include "program/server_options.h"
@@ -16,7 +17,7 @@ struct Options {
   SealOptions seal;
   std::vector<uint32_t> owners;
   std::vector<std::string> messages;
-  std::string out, record, newcomer;
+  std::string keys, out, record, newcomer;
   uint32_t replace = 0;
 };
 
@@ -61,52 +62,83 @@ absl::Status Begin(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
+// Holds the share and the public keys against their ceremony.
+absl::Status Check(const Common& common, const Options& options) {
+  HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(options.key));
+  HEFT_ASSIGN_OR_RETURN(const CeremonyCheck check, CheckCeremony(owner, options.keys));
+  std::string text = absl::StrCat(
+      "share of owner ", check.shared.owner, " of ", check.shared.owners, "; ",
+      check.shared.threshold, " open\nkey ", HexString(check.key_id), ", dealt ",
+      UtcText(check.time), " by ", HexString(check.dealer), ", renewed ", check.shared.renewal,
+      " times\nrecord ", HexString(check.digest), " (the same for all owners: compare)\n");
+  for (size_t i = 0; i < check.owners.size(); ++i) {
+    absl::StrAppend(&text, "owner ", i + 1, " signs with ", HexString(check.owners[i]), "\n");
+  }
+  Print(common, CeremonyCheckJson(check), text);
+  return absl::OkStatus();
+}
+
 absl::Status Run(const Common& common, const Options& options) {
   if (!options.record.empty()) {
-    if (options.replace == 0) {
-      return absl::InvalidArgumentError("--record: give --replace, the owner who is replaced");
+    if (options.replace == 0 || options.out.empty()) {
+      return absl::InvalidArgumentError(
+          "--record: give --replace, the owner who is replaced, and --out");
     }
     return Begin(common, options);
   }
   if (options.key.secret_key.empty()) {
     return absl::InvalidArgumentError("give --secret-key, this owner's share");
   }
+  if (!options.keys.empty()) return Check(common, options);
+  if (options.out.empty()) return absl::InvalidArgumentError("give --out, the file to write");
   if (!options.owners.empty()) return Give(common, options);
   if (!options.messages.empty()) return Take(common, options);
   return absl::InvalidArgumentError(
-      "give --owners to make a message, --in to make a new share of all messages, or --record "
+      "give --keys to check the share, --owners to make a message, --in to make a new share of all "
+      "messages, or --record "
       "to begin in the place of another owner");
 }
 
 }  // namespace
 
-void AddReshare(Command app) {
+void AddShare(Command app) {
   const auto [command, options] = AddCommand(
-      app, "reshare", "renew the shares of a key, or replace one of its owners",
-      "heft reshare --model m.heft --secret-key share.key --owners 1 2 --out 1.msg", Run);
+      app, "share",
+      "check a share of a key, renew the shares, or replace one of the owners (key owner)",
+      "heft share --model m.heft --secret-key share.key --keys keys\n"
+      "  heft share --model m.heft --secret-key share.key --owners 1 2 --out 1.msg\n"
+      "  heft share --model m.heft --secret-key share.key --in 1.msg 2.msg --out new.key",
+      Run);
   command.Add("-m,--model", &options->key.model, "model file").Required();
   const Option secret =
       command.Add("--secret-key", &options->key.secret_key, "the owner's present share");
   command.Add("--passphrase-file", &options->key.passphrase_file,
               "first line: passphrase of the present share");
+  const Option keys =
+      command.Add("--keys", &options->keys,
+                  "check the share, and the public keys in this folder, against their ceremony");
   const Option owners =
-      command.Add("--owners", &options->owners,
-                  "give a message: these owners do so, this one among them, as many as open");
+      command
+          .Add("--owners", &options->owners,
+               "give a message: these owners do so, this one among them, as many as open")
+          .Excludes(keys);
   const Option messages =
       command.Add("-i,--in", &options->messages, "make the new share: the messages of those owners")
-          .Excludes(owners);
+          .Excludes(owners)
+          .Excludes(keys);
   const Option record = command
                             .Add("--record", &options->record,
                                  "begin in the place of --replace: ceremony.heft of the key")
                             .Excludes(owners)
                             .Excludes(messages)
+                            .Excludes(keys)
                             .Excludes(secret);
   const Option replace =
       command.Add("--replace", &options->replace, "the owner whose place is taken").Range(1, 5);
   command.Add("-k,--key", &options->newcomer, "the signing key of who takes it (64 digits)")
       .Needs(replace)
       .Excludes(record);
-  command.Add("-o,--out", &options->out, "the message, or the new share").Required();
+  command.Add("-o,--out", &options->out, "the message, or the new share").Excludes(keys);
   AddSealOptions(command, "new-", &options->seal);
 }
 
