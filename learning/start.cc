@@ -141,10 +141,12 @@ bool Less(double a, double b) {
   return a + recipe::kLeastError < (1 - recipe::kStepEvidence) * (b + recipe::kLeastError);
 }
 
-// Cosines of all rows with each other.
+// Cosines of all rows with the rows below them, above the diagonal.
 FeatureMatrix Cosines(FeatureMatrix z) {
   z.rowwise().normalize();  // A zero row stays zero.
-  return z * z.transpose();
+  FeatureMatrix scores = FeatureMatrix::Zero(z.rows(), z.rows());
+  scores.selfadjointView<Eigen::Upper>().rankUpdate(z);
+  return scores;
 }
 
 }  // namespace
