@@ -154,6 +154,9 @@ absl::StatusOr<CrossFit> FitAcross(const Monitor& monitor, const Dataset& datase
   Random random(options.seed, kFoldsStream);
   const std::vector<int> part_of = DealPeople(identities, parts, random);
   const std::vector<std::pair<int, int>> folds = Folds(parts, fit.across);
+  FurtherScatters further;  // whoever is left out
+  TrainHooks hooks = StoppedBy(monitor);
+  hooks.further = &further;
   const Progress progress(monitor, absl::StrCat(name, "cross-fitting"));
   for (const auto& [a, b] : folds) {
     fit.splits.push_back(paper ? SplitOf(a, identities, part_of, options.seed)
@@ -166,8 +169,7 @@ absl::StatusOr<CrossFit> FitAcross(const Monitor& monitor, const Dataset& datase
                                     absl::StrFormat("%spart %d of %d", name, a + 1, parts)));
     } else {
       HEFT_RETURN_IF_ERROR(progress.Step(fold, folds.size()));
-      HEFT_ASSIGN_OR_RETURN(result,
-                            TrainFully(fit.Fold(fold), options, epochs, StoppedBy(monitor)));
+      HEFT_ASSIGN_OR_RETURN(result, TrainFully(fit.Fold(fold), options, epochs, hooks));
     }
     fit.results.push_back(std::move(result));
   }

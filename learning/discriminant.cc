@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "features/decompositions.h"
@@ -13,40 +14,12 @@
 namespace heft {
 namespace {
 
-// Class means (one row each), class sizes and the pooled within-class covariance.
-struct ClassStatistics {
-  FeatureMatrix means;
-  Eigen::VectorXd sizes;
-  Eigen::MatrixXd within;
-};
-
-ClassStatistics Measure(const FeatureMatrix& features, std::span<const int> classes) {
-  std::map<int, int> numbers;
-  for (int c : classes) numbers.emplace(c, numbers.size());
-  ClassStatistics statistics;
-  statistics.means = FeatureMatrix::Zero(numbers.size(), features.cols());
-  statistics.sizes = Eigen::VectorXd::Zero(numbers.size());
-  for (Eigen::Index i = 0; i < features.rows(); ++i) {
-    const int c = numbers[classes[i]];
-    statistics.means.row(c) += features.row(i);
-    statistics.sizes[c] += 1;
-  }
-  statistics.means.array().colwise() /= statistics.sizes.array();
-  FeatureMatrix deviations = features;
-  for (Eigen::Index i = 0; i < features.rows(); ++i) {
-    deviations.row(i) -= statistics.means.row(numbers[classes[i]]);
-  }
-  const double freedom = std::max<double>(1, features.rows() - statistics.sizes.size());
-  statistics.within = GramMatrix(deviations) / freedom;
-  return statistics;
-}
-
 // The leading eigenvectors (columns) and eigenvalues of a symmetric matrix; directions of
 // (numerically) no variance are left out.
 void LeadingEigenvectors(const Eigen::MatrixXd& matrix, Eigen::Index count,
                          Eigen::MatrixXd& vectors, Eigen::VectorXd& values) {
-  const Spectrum spectrum = SpectrumOf(matrix);
-  const Eigen::Index size = matrix.rows();  // eigenvalues rise
+  const Spectrum spectrum = LeadingSpectrum(matrix, count);
+  const Eigen::Index size = spectrum.values.size();  // eigenvalues rise
   const double floor = 1e-12 * std::max(0.0, spectrum.values[size - 1]);
   Eigen::Index usable = 0;
   while (usable < std::min(count, size) && spectrum.values[size - 1 - usable] > floor) ++usable;
@@ -73,41 +46,80 @@ void FixSigns(FeatureMatrix& vectors) {
   }
 }
 
-// The samples of a modality and their classes, further people behind those of the pool.
-struct ClassSamples {
-  FeatureMatrix features;
-  std::vector<int> classes;
-};
+// (1 - blend) times the covariance of class means, plus `blend` times that of all samples. Samples
+// vary within their class and with its mean, so neither needs the samples themselves.
+Eigen::MatrixXd BlendedCovariance(const ClassScatter& scatter, double blend) {
+  const Eigen::RowVectorXd of_means = scatter.means.colwise().mean();
+  const double classes = static_cast<double>(scatter.sizes.size()), samples = scatter.sizes.sum();
+  const Eigen::RowVectorXd of_samples = scatter.sizes.transpose() * scatter.means / samples;
+  const Eigen::VectorXd shares = (1 - blend) / classes + blend / samples * scatter.sizes.array();
+  FeatureMatrix rows = scatter.means.rowwise() - of_samples;
+  rows.array().colwise() *= shares.array().sqrt();
+  const Eigen::RowVectorXd between = of_means - of_samples;
+  return GramMatrix(rows) - (1 - blend) * between.transpose() * between +
+         blend / samples * scatter.within;
+}
 
-ClassSamples AllSamples(const PoolModality& modality) {
-  const Eigen::Index own = modality.features.rows(), further = modality.further.rows();
-  ClassSamples all{FeatureMatrix(own + further, modality.features.cols()),
-                   std::vector<int>(static_cast<std::size_t>(own))};
-  all.features.topRows(own) = modality.features;
-  if (further > 0) all.features.bottomRows(further) = modality.further;
+std::vector<int> ClassesOf(const PoolModality& modality) {
+  std::vector<int> classes(static_cast<std::size_t>(modality.features.rows()));
   for (std::size_t identity = 0; identity < modality.rows.size(); ++identity) {
-    for (int row : modality.rows[identity]) all.classes[row] = static_cast<int>(identity);
+    for (int row : modality.rows[identity]) classes[row] = static_cast<int>(identity);
   }
-  const int first = static_cast<int>(modality.rows.size());
-  for (int c : modality.further_classes) all.classes.push_back(first + c);
-  return all;
+  return classes;
 }
 
 }  // namespace
 
+ClassScatter ScatterOf(const FeatureMatrix& features, std::span<const int> classes) {
+  std::map<int, int> numbers;
+  for (int c : classes) numbers.emplace(c, numbers.size());
+  ClassScatter scatter;
+  scatter.means = FeatureMatrix::Zero(numbers.size(), features.cols());
+  scatter.sizes = Eigen::VectorXd::Zero(numbers.size());
+  for (Eigen::Index i = 0; i < features.rows(); ++i) {
+    const int c = numbers[classes[i]];
+    scatter.means.row(c) += features.row(i);
+    scatter.sizes[c] += 1;
+  }
+  scatter.means.array().colwise() /= scatter.sizes.array();
+  FeatureMatrix deviations = features;
+  for (Eigen::Index i = 0; i < features.rows(); ++i) {
+    deviations.row(i) -= scatter.means.row(numbers[classes[i]]);
+  }
+  scatter.within = GramMatrix(deviations);
+  return scatter;
+}
+
+ClassScatter ScatterOf(const PoolModality& modality, std::optional<ClassScatter>* further) {
+  ClassScatter own = ScatterOf(modality.features, ClassesOf(modality));
+  if (modality.further.rows() == 0) return own;
+  if (!*further) *further = ScatterOf(modality.further, modality.further_classes);
+  ClassScatter both{FeatureMatrix(own.means.rows() + (*further)->means.rows(), own.means.cols()),
+                    Eigen::VectorXd(own.sizes.size() + (*further)->sizes.size()),
+                    own.within + (*further)->within};
+  both.means << own.means, (*further)->means;
+  both.sizes << own.sizes, (*further)->sizes;
+  return both;
+}
+
 absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const int> classes,
                                   int count, const DiscriminantOptions& options) {
-  ClassStatistics statistics = Measure(features, classes);
-  const Eigen::Index dimension = features.cols();
-  const Eigen::RowVectorXd mean = statistics.means.colwise().mean();
-  double trace = statistics.within.trace();
-  if (statistics.sizes.size() < 2 || !(trace > 0)) {
+  return Lda(ScatterOf(features, classes), count, options);
+}
+
+absl::StatusOr<Discriminants> Lda(const ClassScatter& scatter, int count,
+                                  const DiscriminantOptions& options) {
+  const Eigen::Index dimension = scatter.means.cols();
+  const Eigen::RowVectorXd mean = scatter.means.colwise().mean();
+  const double freedom =
+      std::max(1.0, scatter.sizes.sum() - static_cast<double>(scatter.sizes.size()));
+  Eigen::MatrixXd within = scatter.within / freedom;
+  double trace = within.trace();
+  if (scatter.sizes.size() < 2 || !(trace > 0)) {
     return absl::InvalidArgumentError(
         "training needs two people and, in each modality, a person with two different samples: "
         "give people several samples, and leave out a modality that is the same for all");
   }
-  const double classes_in_all = static_cast<double>(statistics.sizes.size());
-  Eigen::MatrixXd within = statistics.within;
   if (options.suppress_mean) {
     within += mean.transpose() * mean;
     trace += mean.squaredNorm();
@@ -117,29 +129,26 @@ absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const
   const Eigen::MatrixXd factor = CholeskyFactor(within);
   const auto lower = factor.triangularView<Eigen::Lower>();
 
-  // Class means, centred: a column each.
-  Eigen::MatrixXd centred = (statistics.means.rowwise() - mean).transpose();
   Eigen::MatrixXd vectors;
   Discriminants result;
   if (options.blend > 0) {
-    const FeatureMatrix samples = features.rowwise() - features.colwise().mean();
-    Eigen::MatrixXd between =
-        (1 - options.blend) / classes_in_all * centred * centred.transpose() +
-        options.blend / static_cast<double>(samples.rows()) * GramMatrix(samples);
+    Eigen::MatrixXd between = BlendedCovariance(scatter, options.blend);
     lower.solveInPlace(between);  // L^-1 S, then L^-1 (L^-1 S)^T
     between.transposeInPlace();
     lower.solveInPlace(between);
     LeadingEigenvectors(between, count, vectors, result.ratios);
   } else {
+    // Class means, centred: a column each.
+    Eigen::MatrixXd centred = (scatter.means.rowwise() - mean).transpose();
     lower.solveInPlace(centred);
-    LeadingDirections(centred.transpose() / std::sqrt(classes_in_all), count, vectors,
-                      result.ratios);
+    LeadingDirections(centred.transpose() / std::sqrt(static_cast<double>(scatter.sizes.size())),
+                      count, vectors, result.ratios);
   }
   lower.transpose().solveInPlace(vectors);
   result.vectors = vectors.transpose();
   FixSigns(result.vectors);
   // A class mean of n samples has a within-class variance of 1 / n of its own.
-  const double excess = (1 - options.blend) * statistics.sizes.cwiseInverse().mean();
+  const double excess = (1 - options.blend) * scatter.sizes.cwiseInverse().mean();
   result.ratios = (result.ratios.array() - excess).max(0.0);
   return result;
 }
@@ -155,8 +164,8 @@ absl::StatusOr<Discriminants> ChimericLda(const SamplePool& pool, int count,
   std::vector<Candidate> candidates;
   Eigen::Index column = 0;
   for (const PoolModality& modality : pool.modalities()) {
-    const ClassSamples all = AllSamples(modality);
-    HEFT_ASSIGN_OR_RETURN(Discriminants part, Lda(all.features, all.classes, count, options));
+    std::optional<ClassScatter> further;
+    HEFT_ASSIGN_OR_RETURN(Discriminants part, Lda(ScatterOf(modality, &further), count, options));
     for (Eigen::Index i = 0; i < part.ratios.size(); ++i) {
       candidates.push_back({part.ratios[i], column, i, parts.size()});
     }
@@ -188,15 +197,19 @@ FeatureMatrix Pca(const FeatureMatrix& features, int count) {
   return result;
 }
 
-absl::StatusOr<Basis> DiscriminantBasis(const PoolModality& modality, int count,
+absl::StatusOr<Basis> DiscriminantBasis(const ClassScatter& scatter, int count,
                                         const DiscriminantOptions& options) {
-  const ClassSamples all = AllSamples(modality);
-  HEFT_ASSIGN_OR_RETURN(Discriminants found, Lda(all.features, all.classes, count, options));
+  HEFT_ASSIGN_OR_RETURN(Discriminants found, Lda(scatter, count, options));
   return Basis{std::move(found.vectors), found.ratios.array() + 1};
 }
 
 absl::StatusOr<Basis> PrincipalBasis(const PoolModality& modality, int count) {
-  const FeatureMatrix samples = AllSamples(modality).features;
+  FeatureMatrix samples(modality.features.rows() + modality.further.rows(),
+                        modality.features.cols());
+  samples.topRows(modality.features.rows()) = modality.features;
+  if (modality.further.rows() > 0) {
+    samples.bottomRows(modality.further.rows()) = modality.further;
+  }
   const Eigen::RowVectorXd mean = samples.colwise().mean();
   FeatureMatrix centred = samples.rowwise() - mean;
   const double length = mean.norm();

@@ -3,6 +3,9 @@
 #ifndef HEFT_LEARNING_DISCRIMINANT_H_
 #define HEFT_LEARNING_DISCRIMINANT_H_
 
+#include <cstddef>
+#include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -33,10 +36,24 @@ struct DiscriminantOptions {
   bool suppress_mean = true;
 };
 
+// ClassScatter: what Lda needs of samples, whatever its settings.
+struct ClassScatter {
+  FeatureMatrix means;     // of the classes, a row each
+  Eigen::VectorXd sizes;   // samples of each class
+  Eigen::MatrixXd within;  // sum of squares and products of samples about their class mean
+};
+ClassScatter ScatterOf(const FeatureMatrix& features, std::span<const int> classes);
+// The same of a modality's samples and of its further people. These may be the same of many pools:
+// `further` keeps their scatter from one call to the next.
+ClassScatter ScatterOf(const PoolModality& modality, std::optional<ClassScatter>* further);
+using FurtherScatters = std::map<std::size_t, std::optional<ClassScatter>>;  // by modality
+
 // Lda: at most `count` directions; there are at most classes - 1 of positive ratio without blend,
 // and d in all. Within-class covariance by Cholesky, then the eigenvectors of the class means'
 // covariance in the whitened space (through their Gram matrix where classes are fewer than
 // dimensions). kInvalidArgument for fewer than two classes or a covariance that is zero.
+absl::StatusOr<Discriminants> Lda(const ClassScatter& scatter, int count,
+                                  const DiscriminantOptions& options = {});
 absl::StatusOr<Discriminants> Lda(const FeatureMatrix& features, std::span<const int> classes,
                                   int count, const DiscriminantOptions& options = {});
 
@@ -56,8 +73,8 @@ struct Basis {
   Eigen::VectorXd variances;  // positive, falling
 };
 
-// DiscriminantBasis: Lda of the modality's samples, further people included. Lda's errors.
-absl::StatusOr<Basis> DiscriminantBasis(const PoolModality& modality, int count,
+// DiscriminantBasis: Lda of a modality's samples. Lda's errors.
+absl::StatusOr<Basis> DiscriminantBasis(const ClassScatter& scatter, int count,
                                         const DiscriminantOptions& options);
 
 // PrincipalBasis: the leading principal components of all samples, further people included, without

@@ -24,18 +24,19 @@ class Regression {
   // Newton's method, each step halved until the loss falls. The last coefficient is the intercept.
   Eigen::VectorXd Fit() const {
     Eigen::VectorXd fit = Eigen::VectorXd::Zero(size_);
-    double loss = Loss(fit);
+    Expansion here = Expand(fit);
     for (int iteration = 0; iteration < 100; ++iteration) {
-      const Eigen::VectorXd step = NewtonStep(fit);
-      double share = 1, next = Loss(fit - step);
-      while (!(next < loss) && share > 1e-6) {
+      const Eigen::VectorXd step = SolveSymmetric(here.curvature, here.gradient);
+      double share = 1;
+      Expansion next = Expand(fit - step);
+      while (!(next.loss < here.loss) && share > 1e-6) {
         share /= 2;
-        next = Loss(fit - share * step);
+        next = Expand(fit - share * step);
       }
-      if (!(next < loss)) break;
+      if (!(next.loss < here.loss)) break;
       fit -= share * step;
-      const bool done = loss - next < 1e-12 * loss;
-      loss = next;
+      const bool done = here.loss - next.loss < 1e-12 * here.loss;
+      here = std::move(next);
       if (done) break;
     }
     return fit;
@@ -44,42 +45,37 @@ class Regression {
  private:
   static constexpr double kRidge = 1e-6;
 
-  // Calls `each` with a comparison's scores and a 1 behind them, whether it is genuine, and its
-  // weight.
-  template <typename Each>
-  void ForEachComparison(const Each& each) const {
-    Eigen::VectorXd x = Eigen::VectorXd::Ones(size_);
+  struct Expansion {
+    double loss;
+    Eigen::VectorXd gradient;
+    Eigen::MatrixXd curvature;  // the lower half
+  };
+
+  // Loss and derivatives together: their exponential function takes most of the time.
+  Expansion Expand(const Eigen::VectorXd& fit) const {
+    Expansion out{kRidge / 2 * fit.head(size_ - 1).squaredNorm(), kRidge * fit,
+                  kRidge * Eigen::MatrixXd::Identity(size_, size_)};
+    out.gradient[size_ - 1] = 0;
+    Eigen::VectorXd x = Eigen::VectorXd::Ones(size_);  // a comparison's scores, and a 1
     for (const bool genuine : {true, false}) {
       const auto kind = genuine ? &ScoreSet::genuine : &ScoreSet::impostor;
       const size_t count = (scores_[0].*kind).size();
+      const double share = 0.5 / static_cast<double>(count);
       for (size_t i = 0; i < count; ++i) {
         for (size_t k = 0; k < in_.size(); ++k) {
           x[static_cast<Eigen::Index>(k)] = (scores_[in_[k]].*kind)[i];
         }
-        each(x, genuine, 0.5 / static_cast<double>(count));
+        const double logit = fit.dot(x), small = std::exp(-std::abs(logit));
+        const double p = (logit < 0 ? small : 1) / (1 + small);
+        out.loss += share * (std::max(genuine ? -logit : logit, 0.0) + std::log1p(small));
+        const double slope = share * (p - (genuine ? 1 : 0)), bend = share * p * (1 - p);
+        for (Eigen::Index k = 0; k < size_; ++k) {
+          out.gradient[k] += slope * x[k];
+          for (Eigen::Index l = k; l < size_; ++l) out.curvature(l, k) += bend * x[k] * x[l];
+        }
       }
     }
-  }
-
-  double Loss(const Eigen::VectorXd& fit) const {
-    double loss = kRidge / 2 * fit.head(size_ - 1).squaredNorm();
-    ForEachComparison([&](const Eigen::VectorXd& x, bool genuine, double share) {
-      const double margin = genuine ? fit.dot(x) : -fit.dot(x);
-      loss += share * (std::max(-margin, 0.0) + std::log1p(std::exp(-std::abs(margin))));
-    });
-    return loss;
-  }
-
-  Eigen::VectorXd NewtonStep(const Eigen::VectorXd& fit) const {
-    Eigen::VectorXd gradient = kRidge * fit;
-    gradient[size_ - 1] = 0;
-    Eigen::MatrixXd curvature = kRidge * Eigen::MatrixXd::Identity(size_, size_);
-    ForEachComparison([&](const Eigen::VectorXd& x, bool genuine, double share) {
-      const double p = 1 / (1 + std::exp(-fit.dot(x)));
-      gradient += share * (p - (genuine ? 1 : 0)) * x;
-      curvature += share * p * (1 - p) * x * x.transpose();
-    });
-    return SolveSymmetric(curvature, gradient);
+    return out;
   }
 
   const std::span<const ScoreSet> scores_;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <iterator>
 #include <numeric>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/threads.h"
@@ -60,11 +61,9 @@ std::vector<Picked> Pick(const std::vector<Eigen::VectorXd>& variances, int gamm
   return picked;
 }
 
-absl::StatusOr<Basis> BasisOf(const SamplePool& pool, size_t modality, int gamma,
-                              const StartChoice& choice) {
-  const PoolModality& of = pool.modalities()[modality];
-  if (choice.method == Method::kPca) return PrincipalBasis(of, gamma);
-  return DiscriminantBasis(of, gamma,
+absl::StatusOr<Basis> DiscriminantsOf(const ClassScatter& scatter, size_t modality, int gamma,
+                                      const StartChoice& choice) {
+  return DiscriminantBasis(scatter, gamma,
                            {.shrinkage = choice.shrinkages[modality], .blend = choice.blend});
 }
 
@@ -141,21 +140,30 @@ bool Less(double a, double b) {
   return a + recipe::kLeastError < (1 - recipe::kStepEvidence) * (b + recipe::kLeastError);
 }
 
-// Cosines of all rows with each other.
+// Cosines of all rows with the rows below them, above the diagonal.
 FeatureMatrix Cosines(FeatureMatrix z) {
   z.rowwise().normalize();  // A zero row stays zero.
-  return z * z.transpose();
+  FeatureMatrix scores = FeatureMatrix::Zero(z.rows(), z.rows());
+  scores.selfadjointView<Eigen::Upper>().rankUpdate(z);
+  return scores;
 }
 
 }  // namespace
 
 absl::StatusOr<FeatureMatrix> BuildStart(const SamplePool& pool, int gamma,
-                                         const StartChoice& choice) {
+                                         const StartChoice& choice, FurtherScatters* further) {
+  FurtherScatters own;
+  if (further == nullptr) further = &own;
   if (choice.method == Method::kNone) return Concatenation(pool, gamma, choice.weights);
   std::vector<Basis> bases;
   std::vector<Eigen::VectorXd> variances;
   for (size_t m = 0; m < pool.modalities().size(); ++m) {
-    HEFT_ASSIGN_OR_RETURN(Basis basis, BasisOf(pool, m, gamma, choice));
+    const PoolModality& modality = pool.modalities()[m];
+    const auto of_method = [&] {
+      if (choice.method == Method::kPca) return PrincipalBasis(modality, gamma);
+      return DiscriminantsOf(ScatterOf(modality, &(*further)[m]), m, gamma, choice);
+    };
+    HEFT_ASSIGN_OR_RETURN(Basis basis, of_method());
     variances.push_back(basis.variances);
     bases.push_back(std::move(basis));
   }
@@ -199,6 +207,7 @@ StartSearch StartSearch::Make(const SamplePool& pool, int gamma, const TrainOpti
     Random repair(options.seed, kRepairStream + part);
     Part& made = search.parts_.emplace_back();
     made.others = pool.Only(others);
+    made.scatters.resize(pool.modalities().size());
     made.judged = {Thin(judged.Paired(), recipe::kStartRows)};
     if (pool.modalities().size() > 1) {
       made.judged.push_back(judged.Repair(repair, recipe::kStartRows));
@@ -230,12 +239,20 @@ const std::vector<StartSearch::Projected>& StartSearch::Project(size_t modality,
   std::vector<Projected>& of_parts = found->second;
   of_parts.resize(parts_.size());
   const std::vector<Eigen::Index> column = Columns(parts_[0].others);
+  for (Part& part : parts_) {
+    std::optional<ClassScatter>& scatter = part.scatters[modality];
+    if (!learned || scatter) continue;
+    scatter = ScatterOf(part.others.modalities()[modality], &further_[modality]);
+  }
   ParallelFor(parts_.size(), [&](size_t part) {
     if (choice.method == Method::kNone) {
       of_parts[part] = Copied(parts_[part], column[modality], column[modality + 1]);
       return;
     }
-    const auto basis = BasisOf(parts_[part].others, modality, gamma_, choice);
+    const PoolModality& of = parts_[part].others.modalities()[modality];
+    const auto basis =
+        learned ? DiscriminantsOf(*parts_[part].scatters[modality], modality, gamma_, choice)
+                : PrincipalBasis(of, gamma_);
     if (!basis.ok()) return;  // None of the others has two samples: the part tells nothing.
     const FeatureMatrix& others = parts_[part].others.Paired().features;
     const Eigen::Index width = column[modality + 1] - column[modality];

@@ -5,6 +5,7 @@
 #define HEFT_LEARNING_START_H_
 
 #include <map>
+#include <optional>
 #include <tuple>
 #include <vector>
 
@@ -42,8 +43,10 @@ struct StartChoice {
 //   whitening
 //             mean nothing.
 // Lda's errors; kInvalidArgument for kNone where gamma is below the total dimension.
+// `further` (may be null) serves all pools of the same further people.
 absl::StatusOr<FeatureMatrix> BuildStart(const SamplePool& pool, int gamma,
-                                         const StartChoice& choice);
+                                         const StartChoice& choice,
+                                         FurtherScatters* further = nullptr);
 
 // DefaultStart: the values that `options` give, and the middle of the recipe's ranges for the
 // others. The blend is 0 where a modality has more than recipe::kLargestBlended dimensions.
@@ -70,6 +73,7 @@ class StartSearch {
  private:
   struct Part {
     SamplePool others;
+    std::vector<std::optional<ClassScatter>> scatters;  // of the others' modalities, as needed
     std::vector<Batch> judged;  // as paired; then once re-paired, or nothing
   };
   // One modality's directions of the others, and a part's samples along them.
@@ -90,6 +94,7 @@ class StartSearch {
   int gamma_ = 0;
   bool blended_ = true;  // whether all modalities are small enough
   std::vector<Part> parts_;
+  FurtherScatters further_;
   // By method, modality, shrinkage and blend; one entry a part.
   std::map<std::tuple<Method, size_t, double, double>, std::vector<Projected>> projected_;
 };

@@ -265,7 +265,8 @@ absl::StatusOr<TrainResult> Finish(const TrainCheckpoint& state, const TrainOpti
 }
 
 // The state before the first step: the recipe's start.
-absl::StatusOr<TrainCheckpoint> Start(const SamplePool& pool, const TrainOptions& options) {
+absl::StatusOr<TrainCheckpoint> Start(const SamplePool& pool, const TrainOptions& options,
+                                      FurtherScatters* further = nullptr) {
   TrainCheckpoint start;
   start.options = internal::OptionsToJson(options);
   start.modality_weights.assign(pool.modalities().size(), 1.0);
@@ -282,7 +283,7 @@ absl::StatusOr<TrainCheckpoint> Start(const SamplePool& pool, const TrainOptions
   if (options.method == Method::kLearned && open) {
     choice = StartSearch::Make(pool, options.gamma, options).Best(options.gamma, choice);
   }
-  HEFT_ASSIGN_OR_RETURN(start.projection, BuildStart(pool, options.gamma, choice));
+  HEFT_ASSIGN_OR_RETURN(start.projection, BuildStart(pool, options.gamma, choice, further));
   start.modality_weights = choice.weights;
   return start;
 }
@@ -372,7 +373,7 @@ absl::StatusOr<TrainResult> TrainFully(const Dataset& dataset, const TrainOption
   options.epochs = epochs;
   HEFT_ASSIGN_OR_RETURN(const SamplePool train, SamplePool::Make(dataset, Split::kTrain));
   const Batch norms = NormSamples(train, options);
-  HEFT_ASSIGN_OR_RETURN(TrainCheckpoint start, Start(train, options));
+  HEFT_ASSIGN_OR_RETURN(TrainCheckpoint start, Start(train, options, hooks.further));
   Trainer trainer(options, train, {}, norms);
   HEFT_RETURN_IF_ERROR(trainer.Run(std::move(start), hooks));
   TrainResult result;

@@ -16,6 +16,7 @@
 #include "features/matrix.h"
 #include "heft/files.h"
 #include "heft/train.h"
+#include "learning/discriminant.h"
 #include "learning/loss.h"
 #include "learning/recipe.h"
 
@@ -145,6 +146,8 @@ struct TrainHooks {
   // Called after every epoch; an error ends the run and is returned.
   std::function<absl::Status(const TrainCheckpoint&)> save;
   bool measure_training = false;  // fill train_auroc, which costs as much as a small epoch
+  // Of TrainFully: kept from one run to the next, where splits of the same people train in turn.
+  FurtherScatters* further = nullptr;
 };
 
 // Train: uses the training and validation splits of `dataset` only. Validation people choose the
