@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes.h"
 #include "base/status.h"
 #include "heft/audit.h"
 #include "heft/inspect.h"
@@ -46,13 +47,19 @@ struct Desk::Work {
 
 namespace {
 
-// CheckRow: what no file can answer is refused before the request is recorded.
-absl::Status CheckRow(const MatchRequest& request) {
-  if (request.all || request.probe.average) return absl::OkStatus();
+// CheckFiles: files of another key than the gallery's, and rows that no file has, are refused
+// before the request is recorded, so that the other files of the request stay good.
+absl::Status CheckFiles(const MatchRequest& request, const KeyId& key) {
   for (const SampleFile& file : request.files) {
     const auto info = InspectFile(file.bytes, file.name);
     // The reader of the file reports its errors.
     if (!info.ok() || info->samples == 0) continue;
+    if (info->key_id && *info->key_id != key) {
+      return absl::FailedPreconditionError(absl::StrCat(file.name, ": made under another key (id ",
+                                                        HexString(*info->key_id), ", ",
+                                                        HexString(key), " needed)"));
+    }
+    if (request.all || request.probe.average) continue;
     if (!request.row && info->samples > 1) {
       return absl::InvalidArgumentError(absl::StrCat(
           file.name, ": holds ", info->samples,
@@ -78,7 +85,7 @@ absl::Status CheckMatch(const MatchRequest& request) {
     return absl::InvalidArgumentError(
         "all samples at once can only be matched in one gallery, not in buckets");
   }
-  return CheckRow(request);
+  return absl::OkStatus();
 }
 
 // FirstAddress: where the request is recorded, and whose key signs. All buckets have one store.
@@ -135,10 +142,11 @@ absl::StatusOr<std::shared_ptr<const SigningKey>> Desk::Work::Key(const Desk& de
 
 absl::StatusOr<Desk::Work::Begun> Desk::Work::Begin(const Desk& desk, MatchRequest request) {
   HEFT_RETURN_IF_ERROR(CheckMatch(request));
-  if (!request.row) request.row = 0;
-  request.probe.row = *request.row;
   Begun begun;
   HEFT_ASSIGN_OR_RETURN(begun.opened, OpenFirst(desk, request));
+  HEFT_RETURN_IF_ERROR(CheckFiles(request, begun.opened.front().key_id()));
+  if (!request.row) request.row = 0;
+  request.probe.row = *request.row;
   const std::string address = FirstAddress(request);
   AcceptedMatch& accepted = begun.accepted;
   HEFT_ASSIGN_OR_RETURN(accepted.key_, Key(desk, request, address));

@@ -295,8 +295,9 @@ TEST_F(GalleryCommandsTest, AKeyOwnerThatWasPutBackRenewsNothing) {
   Must(kServer, Command("compact", "witness"));
   ASSERT_EQ(Must(kServer, Command("remove", "witness", {"--identity", "ann"}))["leaving"], 1);
   Must(kServer, Command("renew", "witness", {"--out", W("asked.heft")}));
-  const Args renew = {"renew", "--model", W("model.heft"), "--secret-key", W(keys_ + "/secret.key"),
-                      "--in",  W("asked.heft"), "--out", W("answer.heft")};
+  const Args renew = {
+      "renew", "--model",       W("model.heft"), "--secret-key",  W(keys_ + "/secret.key"),
+      "--in",  W("asked.heft"), "--out",         W("answer.heft")};
   copy("older-keys", keys_);
   copy("older-state", "restored-state");
   const Finished refused = RunProgram(kHeft, renew);
