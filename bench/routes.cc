@@ -18,6 +18,7 @@
 #include "ckks/key_switch.h"
 #include "experiment/roles.h"
 #include "experiment/stopwatch.h"
+#include "fusion/norm_factor.h"
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/profile.h"
 #include "gallery/scores.h"
@@ -133,7 +134,7 @@ struct Route {
   const Roles& roles;
   SmallGallery gallery;
   std::vector<Ciphertext> probe;
-  Timings fuse = {}, match = {}, both = {};
+  Timings fuse = {}, match = {}, both = {}, factor = {};
 
   absl::StatusOr<Identified> Time() {
     return both.Time([&]() -> absl::StatusOr<Identified> {
@@ -143,6 +144,14 @@ struct Route {
       HEFT_ASSIGN_OR_RETURN(out.scores,
                             match.Time([&] { return roles.Match(gallery.block, out.probe.z); }));
       return out;
+    });
+  }
+  // TimeFactor: the part of fusing that makes a factor of the norm's proof for one request alone.
+  absl::Status TimeFactor() {
+    if (!roles.rings().thin()) return absl::OkStatus();
+    return factor.Time([&] {
+      roles.prober().PrepareFactor(kLargestNormFactor);
+      return absl::OkStatus();
     });
   }
 };
@@ -167,6 +176,14 @@ absl::Status TimeInstructionSets(Bench& bench, Route& route) {
   return absl::OkStatus();
 }
 
+// RatioOfFactor: the CPU time of fusing and matching, over the same without the making of a factor
+// of the norm's proof for this request alone.
+double RatioOfFactor(const Route& route) {
+  const auto cpu = [](const Timings& of) { return of.Spread()["cpu_median"].get<double>(); };
+  const double both = cpu(route.both);
+  return both / (both - cpu(route.factor));
+}
+
 // Our route: fusing one pair, matching it, accuracy against plain arithmetic.
 absl::Status RunProduct(Bench& bench) {
   const Roles& roles = *bench.roles;
@@ -180,11 +197,16 @@ absl::Status RunProduct(Bench& bench) {
   for (int i = 0; i < bench.options.iterations; ++i) {
     HEFT_RETURN_IF_ERROR(Step(bench.progress, "fusing and matching"));
     HEFT_ASSIGN_OR_RETURN(identified, route.Time());
+    HEFT_RETURN_IF_ERROR(route.TimeFactor());
   }
   const std::string templates = absl::StrCat(bench.options.templates);
   bench.Add("fuse_ms", route.fuse);
   bench.Add("match_" + templates + "_ms", route.match);
   bench.Add("fuse_match_" + templates + "_ms", route.both);
+  if (roles.rings().thin()) {
+    bench.Add("factor_ms", route.factor);
+    bench.result["ratio_factor"] = RatioOfFactor(route);
+  }
   HEFT_RETURN_IF_ERROR(MeasureAccuracy(bench, route.gallery, sample, identified));
   HEFT_RETURN_IF_ERROR(MeasureReply(bench, identified));
   const size_t per_block = roles.TemplatesPerBlock();

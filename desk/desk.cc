@@ -3,12 +3,17 @@
 #include "heft/desk.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/bytes.h"
+#include "base/inside.h"
 #include "base/status.h"
+#include "gallery/gallery_impl.h"
 #include "heft/audit.h"
 #include "heft/inspect.h"
 #include "heft/shards.h"
+#include "matcher/server_impl.h"
 
 namespace heft {
 
@@ -46,13 +51,15 @@ struct Desk::Work {
 
 namespace {
 
-// CheckRow: what no file can answer is refused before the request is recorded.
-absl::Status CheckRow(const MatchRequest& request) {
-  if (request.all || request.probe.average) return absl::OkStatus();
+// Keys: of each file of a request; zeros where the reader of the file reports an error.
+using Keys = std::vector<KeyId>;
+// LookAtFiles: what no file can answer is refused before the request is recorded.
+absl::StatusOr<Keys> LookAtFiles(const MatchRequest& request) {
+  Keys keys;
   for (const SampleFile& file : request.files) {
     const auto info = InspectFile(file.bytes, file.name);
-    // The reader of the file reports its errors.
-    if (!info.ok() || info->samples == 0) continue;
+    keys.push_back(info.ok() && info->samples > 0 ? info->key_id.value_or(KeyId{}) : KeyId{});
+    if (request.all || request.probe.average || !info.ok() || info->samples == 0) continue;
     if (!request.row && info->samples > 1) {
       return absl::InvalidArgumentError(absl::StrCat(
           file.name, ": holds ", info->samples,
@@ -62,6 +69,22 @@ absl::Status CheckRow(const MatchRequest& request) {
       return absl::InvalidArgumentError(absl::StrCat(file.name, ": sample ", *request.row,
                                                      " asked for, the file has ", info->samples));
     }
+  }
+  return keys;
+}
+
+// CheckKeys: so are a gallery and files of another key than the server's. The other files of the
+// request stay good.
+absl::Status CheckKeys(const Desk& desk, const Gallery& gallery, const MatchRequest& request,
+                       const Keys& keys) {
+  const GalleryBinding binding = Inside::Of(*desk.server).binding();
+  HEFT_RETURN_IF_ERROR(Inside::Of(gallery).CheckBinding(binding));
+  const KeyId& needed = binding.key_id;
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i] == needed || keys[i] == KeyId{}) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(request.files[i].name, ": made under another key (id ", HexString(keys[i]),
+                     ", ", HexString(needed), " needed)"));
   }
   return absl::OkStatus();
 }
@@ -78,7 +101,7 @@ absl::Status CheckMatch(const MatchRequest& request) {
     return absl::InvalidArgumentError(
         "all samples at once can only be matched in one gallery, not in buckets");
   }
-  return CheckRow(request);
+  return absl::OkStatus();
 }
 
 // FirstAddress: where the request is recorded, and whose key signs. All buckets have one store.
@@ -135,10 +158,12 @@ absl::StatusOr<std::shared_ptr<const SigningKey>> Desk::Work::Key(const Desk& de
 
 absl::StatusOr<Desk::Work::Begun> Desk::Work::Begin(const Desk& desk, MatchRequest request) {
   HEFT_RETURN_IF_ERROR(CheckMatch(request));
-  if (!request.row) request.row = 0;
-  request.probe.row = *request.row;
+  HEFT_ASSIGN_OR_RETURN(const Keys keys, LookAtFiles(request));
   Begun begun;
   HEFT_ASSIGN_OR_RETURN(begun.opened, OpenFirst(desk, request));
+  HEFT_RETURN_IF_ERROR(CheckKeys(desk, begun.opened.front(), request, keys));
+  if (!request.row) request.row = 0;
+  request.probe.row = *request.row;
   const std::string address = FirstAddress(request);
   AcceptedMatch& accepted = begun.accepted;
   HEFT_ASSIGN_OR_RETURN(accepted.key_, Key(desk, request, address));

@@ -133,6 +133,23 @@ const WolfScores& MostAccepted(const Wolves& wolves, double threshold) {
   return *std::ranges::max_element(wolves.packs, {}, rate);
 }
 
+// Resampled: the share of a pack's comparisons that reach a threshold, with its interval.
+Estimate Resampled(const Wolves& wolves, const WolfScores& pack, double threshold, uint64_t seed) {
+  const auto people = static_cast<size_t>(wolves.People());
+  std::vector<double> rates(kReplicates);
+  for (size_t r = 0; r < rates.size(); ++r) {
+    const Scores drawn = Falling(pack.scores, wolves.people, Drawn(seed, r, people));
+    rates[r] = drawn.empty() ? 0 : ShareAt(drawn, threshold);
+  }
+  const double seen = ShareAt(Falling(pack.scores, wolves.people, {}), threshold);
+  Estimate out =
+      internal::AtLeastPoisson(internal::Percentiles(seen, std::move(rates), kConfidence),
+                               static_cast<double>(pack.scores.size()), kConfidence);
+  out.lo = std::clamp(out.lo, 0.0, 1.0);
+  out.hi = std::clamp(out.hi, 0.0, 1.0);
+  return out;
+}
+
 // The best scores of people with their first `templates`, by person.
 struct Searches {
   std::vector<double> scores;
@@ -189,6 +206,13 @@ double Wolves::AcceptedAt(double threshold) const {
   return most;
 }
 
+Estimate Wolves::AcceptedIn(double threshold, uint64_t seed) const {
+  const auto share = [&](const WolfScores& pack) {
+    return std::ranges::count_if(pack.scores, [&](double score) { return score >= threshold; });
+  };
+  return Resampled(*this, *std::ranges::max_element(packs, {}, share), threshold, seed);
+}
+
 double Wolves::NamedAt(double threshold, double size) const {
   double most = 0;
   for (const WolfScores& pack : packs) {
@@ -239,7 +263,6 @@ absl::StatusOr<Wolves> MeasureWolves(std::span<const AttackedFold> folds,
 std::vector<DecisionThreshold> AgainstWolves(std::vector<DecisionThreshold> curve,
                                              const Wolves& wolves, std::span<const double> genuine,
                                              uint64_t seed) {
-  const auto people = static_cast<size_t>(wolves.People());
   for (DecisionThreshold& point : curve) {
     const double needed = wolves.ThresholdFor(point.fmr);
     if (needed > point.score) {
@@ -249,16 +272,8 @@ std::vector<DecisionThreshold> AgainstWolves(std::vector<DecisionThreshold> curv
       point.fnmr = static_cast<double>(missed) / static_cast<double>(genuine.size());
     }
     const WolfScores& pack = MostAccepted(wolves, point.score);
-    std::vector<double> rates(kReplicates);
-    for (size_t r = 0; r < rates.size(); ++r) {
-      const Scores drawn = Falling(pack.scores, wolves.people, Drawn(seed, r, people));
-      rates[r] = drawn.empty() ? 0 : ShareAt(drawn, point.score);
-    }
-    const double seen = ShareAt(Falling(pack.scores, wolves.people, {}), point.score);
-    const Estimate interval =
-        internal::AtLeastPoisson(internal::Percentiles(seen, std::move(rates), kConfidence),
-                                 static_cast<double>(pack.scores.size()), kConfidence);
-    point.interval = {std::clamp(interval.lo, 0.0, 1.0), std::clamp(interval.hi, 0.0, 1.0)};
+    const Estimate rate = Resampled(wolves, pack, point.score, seed);
+    point.interval = {rate.lo, rate.hi};
     point.impostor_pairs = pack.scores.size();
   }
   return curve;

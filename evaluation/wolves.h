@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "evaluation/bootstrap.h"
 #include "features/matrix.h"
 #include "heft/decisions.h"
 
@@ -46,6 +47,8 @@ struct Wolves {
   int People() const;
   // The share of targets that accept a wolf at `threshold`, of the most successful pack.
   double AcceptedAt(double threshold) const;
+  // AcceptedIn: the same, with the 95% interval of that pack for resampled people.
+  Estimate AcceptedIn(double threshold, uint64_t seed) const;
   // The share of searches of `people` people, with one template each, in which the most successful
   // pack reaches `threshold` with at least one of them.
   double NamedAt(double threshold, double people) const;

@@ -39,6 +39,12 @@ TEST(WolvesTest, APlantedWolfIsFound) {
   const auto wolves = *MeasureWolves(std::span(&fold, 1), std::vector<double>{0.6});
   EXPECT_GT(wolves.AcceptedAt(0.6), 0.85 * planted);
   EXPECT_LT(wolves.AcceptedAt(0.6), 1.15 * planted);
+  const Estimate accepted = wolves.AcceptedIn(0.6, 1);
+  EXPECT_EQ(accepted.value, wolves.AcceptedAt(0.6));
+  EXPECT_LT(accepted.lo, planted);
+  EXPECT_GT(accepted.hi, planted);
+  EXPECT_GT(accepted.lo, 0.8 * accepted.value);
+  EXPECT_LT(accepted.hi, 1.2 * accepted.value);
   double best = 0;
   const FeatureMatrix learned = LearnWolves(fold.known, 0.6);
   for (Eigen::Index i = 0; i < learned.rows(); ++i) {

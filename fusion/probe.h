@@ -48,6 +48,8 @@ class ProbeFuser {
   // Server uses the fuser of verifications (Fuser).
   absl::StatusOr<ProvenProbe> Fuse(std::span<const ckks::Ciphertext* const> modalities,
                                    std::optional<double> sigma = {}) const;
+  // PrepareFactor: two rings: ThinFuser's.
+  void PrepareFactor(double sigma) const { thin_->PrepareFactor(sigma); }
 
   // One ring: both halves of Fuse, as in Fuser.
   absl::StatusOr<ckks::Ciphertext> Project(

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fusion/recovery_figures.h"
 
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
 namespace heft {
 namespace {
 
@@ -30,6 +35,13 @@ std::optional<std::vector<RecoveryFigures::Point>> ReadPoints(const Json* json) 
   return points;
 }
 
+std::optional<RecoveryFigures::Interval> ReadInterval(const Json* json) {
+  if (json == nullptr || !json->is_array() || json->size() != 2) return std::nullopt;
+  const Json &lo = (*json)[0], &hi = (*json)[1];
+  if (!lo.is_number() || !hi.is_number()) return std::nullopt;
+  return RecoveryFigures::Interval{lo.get<double>(), hi.get<double>()};
+}
+
 }  // namespace
 
 uint64_t RecoveryFigures::Allowed(const std::vector<Point>& points) const {
@@ -43,17 +55,53 @@ uint64_t RecoveryFigures::Allowed(const std::vector<Point>& points) const {
 }
 
 Json RecoveryFigures::ToJson() const {
-  return {{"fmr", kRecoveryFmr},
-          {"most_accepted", kMostRecovered},
-          {"people", people},
-          {"scores", heft::ToJson(scores)},
-          {"decisions", heft::ToJson(decisions)},
-          {"allowed_scores", AllowedScores()},
-          {"allowed_decisions", AllowedDecisions()}};
+  Json out = {{"fmr", kRecoveryFmr},
+              {"most_accepted", kMostRecovered},
+              {"people", people},
+              {"scores", heft::ToJson(scores)},
+              {"decisions", heft::ToJson(decisions)},
+              {"allowed_scores", AllowedScores()},
+              {"allowed_decisions", AllowedDecisions()}};
+  if (unanswered) {
+    Json interval = Json::array();
+    interval.push_back(unanswered->lo);
+    interval.push_back(unanswered->hi);
+    out["unanswered_interval"] = std::move(interval);
+  }
+  return out;
+}
+
+std::string RecoveryFigures::Describe() const {
+  const auto after = [](const std::vector<Point>& points, uint64_t answers) {
+    for (const Point& point : points) {
+      if (point.answers == answers) return 100 * point.accepted;
+    }
+    return 0.0;
+  };
+  const double unknown = after(scores, 0);
+  std::string text = absl::StrFormat(
+      "guesses at templates are accepted at FMR %g by %.1f%% of them without any answer",
+      kRecoveryFmr, unknown);
+  if (unanswered) {
+    absl::StrAppendFormat(&text, " (95%%: %.1f%% to %.1f%%)", 100 * unanswered->lo,
+                          100 * unanswered->hi);
+  }
+  absl::StrAppendFormat(&text, ", after 1 score by %.1f%%, 4 scores %.1f%%, 16 decisions %.1f%%",
+                        after(scores, 1), after(scores, 4), after(decisions, 16));
+  absl::StrAppend(&text, ". Below 1%: ", AllowedScores(), " scores (the default budget), ",
+                  AllowedDecisions(), " decisions");
+  if (unknown > 100 * kMostRecovered) {
+    absl::StrAppend(&text,
+                    "; no budget lowers the first share, a lower FMR or --against-wolves do");
+  }
+  return text;
 }
 
 std::optional<RecoveryFigures> FiguresOf(const Model& model) {
-  const Json summary = Json::Parse(model.training_summary).value_or(Json());
+  return FiguresOf(Json::Parse(model.training_summary).value_or(Json()));
+}
+
+std::optional<RecoveryFigures> FiguresOf(const Json& summary) {
   const Json* found = summary.find("recovery");
   if (found == nullptr) return std::nullopt;
   const Json* people = found->find("people");
@@ -61,7 +109,8 @@ std::optional<RecoveryFigures> FiguresOf(const Model& model) {
   auto scores = ReadPoints(found->find("scores"));
   auto decisions = ReadPoints(found->find("decisions"));
   if (!scores || !decisions) return std::nullopt;
-  return RecoveryFigures{people->get<uint64_t>(), *std::move(scores), *std::move(decisions)};
+  return RecoveryFigures{people->get<uint64_t>(), *std::move(scores), *std::move(decisions),
+                         ReadInterval(found->find("unanswered_interval"))};
 }
 
 }  // namespace heft

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "heft/files.h"
@@ -26,6 +27,12 @@ struct RecoveryFigures {
   };
   uint64_t people = 0;                   // who took no part in the training
   std::vector<Point> scores, decisions;  // answers rising
+  // Of the share without any answer, for resampled people: what an attacker has who knows only how
+  // templates are distributed. No budget makes it smaller, thresholds against wolves do.
+  struct Interval {
+    double lo = 0, hi = 0;
+  };
+  std::optional<Interval> unanswered;  // 95%
 
   // Allowed: the largest number of answers up to which every measured share is below
   // kMostRecovered. A share is counted as if one more person had been accepted, so few people
@@ -34,12 +41,15 @@ struct RecoveryFigures {
   uint64_t AllowedDecisions() const { return Allowed(decisions); }
 
   Json ToJson() const;
+  // Describe: some of the shares, in words.
+  std::string Describe() const;
 
  private:
   uint64_t Allowed(const std::vector<Point>& points) const;
 };
 
 // FiguresOf: from a model's training summary; empty if it has none that can be read.
+std::optional<RecoveryFigures> FiguresOf(const Json& training_summary);
 std::optional<RecoveryFigures> FiguresOf(const Model& model);
 
 }  // namespace heft

@@ -38,6 +38,8 @@ class ThinFuser {
   // factor of the norm, it draws one for this probe only.
   absl::StatusOr<ProvenProbe> Fuse(std::span<const ckks::Ciphertext* const> modalities,
                                    std::optional<double> sigma = {}) const;
+  // PrepareFactor: what a factor of its own costs a probe, which Fuse includes; for measurements.
+  void PrepareFactor(double sigma) const { spare_->Give(Blinding(sigma)); }
 
  private:
   using Factors = std::vector<std::vector<ckks::Plaintext>>;  // [pair][rotation]

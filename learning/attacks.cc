@@ -186,21 +186,8 @@ std::string DescribeAttacks(const Json& summary) {
                                  : " (--against-wolves sets thresholds by it)\n");
     }
   }
-  if (const Json* recovery = summary.find("recovery")) {
-    const auto share = [&](const char* kind, uint64_t answers) {
-      for (const Json& point : (*recovery)[kind]) {
-        if (point["answers"].get<uint64_t>() == answers) return point["accepted"].get<double>();
-      }
-      return 0.0;
-    };
-    absl::StrAppendFormat(
-        &text,
-        "  templates recovered from 1 score are accepted at FMR %g by %.1f%%, from 4 by %.1f%%; "
-        "from 16 decisions by %.1f%%. Below 1%%, so budgets: %d scores (the default), %d "
-        "decisions\n",
-        (*recovery)["fmr"].get<double>(), 100 * share("scores", 1), 100 * share("scores", 4),
-        100 * share("decisions", 16), (*recovery)["allowed_scores"].get<int>(),
-        (*recovery)["allowed_decisions"].get<int>());
+  if (const auto figures = FiguresOf(summary)) {
+    absl::StrAppend(&text, "  ", figures->Describe(), "\n");
   }
   return text;
 }
@@ -223,10 +210,11 @@ absl::StatusOr<Json> AttacksOn(std::span<const AttackedFold> folds, const Decisi
   figures.scores = Pooled(found, kScores, &Found::scores);
   figures.decisions = Pooled(found, kDecisions, &Found::decisions);
   // Who has scores may send a wolf instead.
-  const double wolf = wolves.AcceptedAt(threshold->score);
+  const Estimate wolf = wolves.AcceptedIn(threshold->score, seed);
   for (auto* points : {&figures.scores, &figures.decisions}) {
-    for (RecoveryFigures::Point& point : *points) point.accepted = std::max(point.accepted, wolf);
+    for (auto& point : *points) point.accepted = std::max(point.accepted, wolf.value);
   }
+  figures.unanswered = {wolf.lo, std::max(wolf.hi, figures.scores[0].accepted)};
   out["recovery"] = figures.ToJson();
   return out;
 }

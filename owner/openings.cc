@@ -10,6 +10,7 @@
 #include "base/bytes.h"
 #include "base/inside.h"
 #include "base/status.h"
+#include "fusion/recovery_figures.h"
 #include "heft/results.h"
 #include "owner/budget_use.h"
 #include "owner/key_owner_impl.h"
@@ -214,7 +215,12 @@ Described DescribeDecision(const Decision& decision) {
 
 Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
   Described out;
-  out.text = ScoresText(Inside::Of(owner).model(), use);
+  const Model& model = Inside::Of(owner).model();
+  const auto figures = FiguresOf(model);
+  out.text = ScoresText(model, use);
+  if (figures) {
+    absl::StrAppend(&out.text, "\nmeasured on ", figures->people, " people: ", figures->Describe());
+  }
   absl::StrAppendFormat(
       &out.text,
       "\naccepted decisions: %d on an identity a day, one client half of them; %d on the one with "
@@ -227,7 +233,7 @@ Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
       use.limits.decisions, use.decisions, use.limits.rejections, use.identifications,
       use.verifications, use.openings, use.identities);
   out.json = {{"key_id", HexString(owner.key_id())},
-              {"model_id", HexString(Inside::Of(owner).model().Id())},
+              {"model_id", HexString(model.Id())},
               {"journal", owner.journal_file()},
               {"limits",
                {{"scores", use.limits.scores},
@@ -248,6 +254,7 @@ Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
               {"last_entry", use.last_entry},
               {"restart_count", use.restart_count},
               {"revoked", use.successor.has_value()}};
+  if (figures) out.json["recovery"] = figures->ToJson();
   AddClients(use, &out);
   AddRestarts(use, &out);
   if (!use.successor) return out;

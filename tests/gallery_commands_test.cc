@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -273,6 +274,43 @@ TEST_F(GalleryCommandsTest, WhoIsInNoJournalGoesWithTheKeyOwner) {
   EXPECT_EQ(again.exit_code, kInput);
   EXPECT_THAT(again.err, HasSubstr("no open renewal"));
   EXPECT_EQ(RunProgram(kServer, Command("renew", "owner", {"--out", W("none")})).exit_code, kInput);
+}
+
+// Its folder and the journal's second place are put back together, to before bob's admission.
+TEST_F(GalleryCommandsTest, AKeyOwnerThatWasPutBackRenewsNothing) {
+  keys_ = "restored";
+  const std::string state = std::getenv("HEFT_STATE_DIR");
+  setenv("HEFT_STATE_DIR", W("restored-state").c_str(), 1);
+  const auto copy = [](const std::string& from, const std::string& to) {
+    fs::remove_all(W(to));
+    fs::copy(W(from), W(to), fs::copy_options::recursive);
+  };
+  Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys_), "--no-passphrase"});
+  Must(kServer, Command("create", "witness", {"--retention", "0"}));
+  Enrol("witness", "ann", 0);
+  copy(keys_, "older-keys");
+  copy("restored-state", "older-state");
+  Enrol("witness", "bob", 2);
+  copy(keys_, "newest-keys");
+  copy("restored-state", "newest-state");
+  Must(kServer, Command("compact", "witness"));
+  ASSERT_EQ(Must(kServer, Command("remove", "witness", {"--identity", "ann"}))["leaving"], 1);
+  Must(kServer, Command("renew", "witness", {"--out", W("asked.heft")}));
+  const Args renew = {
+      "renew", "--model",       W("model.heft"), "--secret-key",  W(keys_ + "/secret.key"),
+      "--in",  W("asked.heft"), "--out",         W("answer.heft")};
+  copy("older-keys", keys_);
+  copy("older-state", "restored-state");
+  const Finished refused = RunProgram(kHeft, renew);
+  EXPECT_EQ(refused.exit_code, kInput);
+  EXPECT_THAT(refused.err, HasSubstr("put back to an older state"));
+  EXPECT_THAT(refused.err, HasSubstr("heft budget --restart"));
+  EXPECT_FALSE(FileExists(W("answer.heft")));
+  copy("newest-keys", keys_);
+  copy("newest-state", "restored-state");
+  Must(kHeft, renew);
+  EXPECT_EQ(Must(kServer, Command("finish", "witness", {"--in", W("answer.heft")}))["erased"], 1);
+  setenv("HEFT_STATE_DIR", state.c_str(), 1);
 }
 
 TEST_F(GalleryCommandsTest, WhereThereIsARegistrarHeSaysWhoGoes) {

@@ -89,5 +89,27 @@ TEST_F(ScoreBudgetTest, NoScoreIsOpenedUntilItIsAllowedOnPurpose) {
   EXPECT_EQ(opened["candidates"][0]["scores_left"], 1) << "one client gets half of four";
 }
 
+// The share of guesses that are accepted without any score is measured, stored and shown. No budget
+// lowers it, but thresholds against wolves do.
+TEST_F(ScoreBudgetTest, WhatAGuessReachesWithoutAScoreIsStated) {
+  const auto unanswered = [](const nlohmann::json& recovery) {
+    EXPECT_EQ(recovery["scores"][0]["answers"], 0);
+    const double accepted = recovery["scores"][0]["accepted"];
+    EXPECT_LE(recovery["unanswered_interval"][0], accepted);
+    EXPECT_GE(recovery["unanswered_interval"][1], accepted);
+    EXPECT_GT(recovery["unanswered_interval"][1], 0.0) << "people are few";
+    return accepted;
+  };
+  const double by_default = unanswered(trained_["recovery"]);
+  EXPECT_EQ(Must(kHeft, Owner("budget"))["recovery"], trained_["recovery"]);
+  EXPECT_THAT(RunProgram(kHeft, Owner("budget")).out, HasSubstr("without any answer (95%: "));
+  const auto hardened =
+      Must(kHeft, TrainArgs(w_("data"), w_("hardened.heft"), {"--against-wolves"}));
+  const double against_wolves = unanswered(hardened["recovery"]);
+  EXPECT_LE(against_wolves, by_default);
+  EXPECT_LE(against_wolves, 0.01);
+  EXPECT_GE(hardened["recovery"]["allowed_scores"], trained_["recovery"]["allowed_scores"]);
+}
+
 }  // namespace
 }  // namespace heft::e2e

@@ -390,6 +390,26 @@ TEST_F(SignaturesTest, ARequestIsAnsweredOnce) {
           "longer than a server remembers");
 }
 
+// A file of another key spoils no other file of its request.
+TEST_F(SignaturesTest, AFileOfAnotherKeyUsesUpNoRequest) {
+  const std::string folder =
+      Folder("server/mixed", "evaluation.keys", Read(W("owner/keys/evaluation.keys")));
+  Write(folder + "/enrolment.keys", Read(W("owner/keys/enrolment.keys")));
+  Must(kHeft, {"trust", "add", "--trust", W(folder + "/trust.heft"), "--role", "client", "--key",
+               W("client.pub"), "--name", "camera"});
+  Must(kHeft, Encrypt("client/right.ct", "owner/keys", {"--sign", W("client.key")}));
+  Must(kHeft, Encrypt("client/wrong.ct", "owner/stranger", {"--sign", W("client.key")}));
+  Args ask = Serve(
+      "verify",
+      {"--gallery", W("server/gallery"), "--identity", "2", "--row", "2", "--out", W("mixed.ct")},
+      folder);
+  for (std::string& arg : ask) {
+    if (arg == W("client/face.ct")) arg = W("client/right.ct");
+  }
+  Refused(kServer, Join(ask, {"--in", W("client/wrong.ct")}), "made under another key");
+  Must(kServer, ask);
+}
+
 TEST_F(SignaturesTest, ModelsWhereTrainersAreListed) {
   const std::string folder =
       Folder("client/strict", "encryption.key", Read(W("owner/keys/encryption.key")));

@@ -72,6 +72,19 @@ def test_verifications_too(world: World, gallery: str) -> None:
     assert world.matcher.audit_reply(gallery, reply, held.reveal_seed(reply), [request], trust)
 
 
+def test_a_process_answers_the_same_probe_anew_each_time(world: World, gallery: str) -> None:
+    world.enrol(gallery, range(4))
+    search = world.probe(2)
+    claim = world.client.encrypt_each(world.rows(range(2, 3), 1))
+    for ask in (lambda: world.matcher.identify(gallery, search),
+                lambda: world.matcher.verify(gallery, claim, "person 2")):
+        answers = [heft.read_signed(ask()) for _ in range(3)]
+        replies = [ask() for _ in range(3)]
+        assert len({answer.file for answer in answers}) == 3, "each has a secret factor of its own"
+        for reply in replies:  # each is opened, as none is the same as one before
+            assert world.owner.decide(reply, score=0.5).identity == "person 2"
+
+
 def test_a_false_seed_is_found_and_what_cannot_be_judged_is_an_error(
         world: World, audit: Audit) -> None:
     matcher = world.matcher
