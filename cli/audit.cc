@@ -118,15 +118,16 @@ void AddAudit(Command app) {
       .Needs(log);
   command.Add("-m,--model", &options->model, "model file");
   command.Add("-k,--keys", &options->keys, "evaluation keys");
-  command.Add("-g,--gallery", &options->gallery,
-              "copy of the gallery's folder from the time of the answer");
+  const Option gallery = command.Add("-g,--gallery", &options->gallery,
+                                     "copy of the gallery's folder from the time of the answer");
   AddEnrolmentKeys(command, options.get());
   AddKeyCache(command, options.get());
   AddTrustOptions(command, &options->trust, "the evaluation keys");
   const Option reply =
       command.Add("--reply", &options->files.replies, "signed replies of the server");
   reply.Excludes(log);
-  command.RequireOneOf(log, reply);
+  gallery.Excludes(log);
+  command.RequireOneOf(log, gallery, reply);
   command.Add("--seed", &options->files.seeds,
               "output of heft-server reveal for each of them, in the same order; without it the "
               "command only lists the replies to audit");

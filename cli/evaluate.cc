@@ -125,9 +125,11 @@ void AddEvaluate(Command app) {
            "with --folds: also probes that have one modality only")
       .Needs(data);
   command.Add("--plain", &study.plain, "with --folds: leave out the encrypted rows").Needs(data);
-  command.Add("--split", &options->split,
-              "people to measure: train, val, test (default) or all: all people in the folder, and "
-              "no one trains a baseline; of files, the comparisons of this split");
+  command
+      .Add("--split", &options->split,
+           "people to measure (test); all: all people in the folder, and no one trains a baseline; "
+           "of files, the comparisons of any split that they name")
+      .Suggests({"train", "val", "test", "all"});
   command.Add("--fmr", &options->scores.how.fmrs, "false match rates for which to find thresholds")
       .ShowDefault()
       .Needs(files);

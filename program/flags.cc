@@ -175,6 +175,11 @@ Option Option::Choices(std::initializer_list<const char*> words) const {
   return *this;
 }
 
+Option Option::Suggests(std::initializer_list<const char*> words) const {
+  option_->type_name(absl::StrCat("(", absl::StrJoin(words, ", "), ")"));
+  return *this;
+}
+
 Option Option::Excludes(Option other) const {
   option_->excludes(other.option_);
   return *this;

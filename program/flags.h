@@ -31,6 +31,8 @@ class Option {
   Option Range(double low, double high) const;
   // Accepts only these words.
   Option Choices(std::initializer_list<const char*> words) const;
+  // Names these words in --help, and takes others, too.
+  Option Suggests(std::initializer_list<const char*> words) const;
   // Cannot be given together with `other`.
   Option Excludes(Option other) const;
   // Can only be given together with `other`.

@@ -43,6 +43,7 @@ Line Parse(std::vector<std::string> args) {
   command.Add("-f,--flag", &v.flag, "a flag");
   const Option text = command.Add("-t,--text", &v.text, "text");
   command.Add("--word", &v.word, "a word").Choices({"one", "two"}).ShowDefault();
+  command.Add("--free", &v.taken, "a free word").Suggests({"three", "four"});
   command.Add("--whole", &v.whole, "an int").Range(-5, 1000).ShowDefault();
   command.Add("--natural", &v.natural, "a size").Excludes(text);
   command.Add("--real", &v.real, "a double").Range(0, 1);
@@ -174,6 +175,8 @@ TEST(Flags, HelpShowsDefaultsRangesAndWords) {
   EXPECT_THAT(line.err, IsEmpty());
   EXPECT_THAT(line.out, HasSubstr("--whole INT (-5 to 1000)=3 "));
   EXPECT_THAT(line.out, HasSubstr("--word (one, two)=one "));
+  EXPECT_THAT(line.out, HasSubstr("--free (three, four) "));
+  EXPECT_EQ(Parse({"run", "--free", "five"}).values.taken, "five");
   EXPECT_THAT(line.out, HasSubstr("--many UINT=512 256 "));
   EXPECT_THAT(line.out, HasSubstr("Example: run"));
   EXPECT_FALSE(line.values.ran);
