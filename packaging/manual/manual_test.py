@@ -205,7 +205,7 @@ class ManualTest(unittest.TestCase):
                              ("heft trust rev\t--tru\tx", ["heft trust revoke", "--trust x"]),
                              ("heft evaluate --split v\tx", ["--split val x"]),
                              ("heft study ga\t--distr\tx", ["heft study gallery --distractors x"]),
-                             ("heft re\t\t", ["rekey", "remove", "renew blocks"])]:
+                             ("heft re\t\t", ["rekey", "remove", "replace a secret"])]:
             self.assertEqual(typed(["zsh", "-f", "-i"], start, keys, wanted), [])
 
     @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
