@@ -10,6 +10,7 @@
 #include "base/envelope.h"
 #include "base/files.h"
 #include "base/inside.h"
+#include "base/kinds.h"
 #include "base/threads.h"
 #include "ckks/serialization.h"
 #include "fusion/key_files.h"
@@ -221,8 +222,8 @@ absl::Status TakeExpandedKeys(const Rings& rings, const ExpandedKeys::Impl& expa
                               std::string_view kind, std::string_view what, RingKeys* keys) {
   if (expanded.source().kind != kind) {
     return absl::FailedPreconditionError(
-        absl::StrCat(std::string(what), ": expanded from a file of kind ", expanded.source().kind,
-                     " where ", std::string(kind), " is needed"));
+        absl::StrCat(std::string(what), ": expanded from a file of another kind: ",
+                     KindText(expanded.source().kind), ", not ", KindText(kind)));
   }
   if (kind == kEvaluationKeysKind) {
     return TakeEntries(*rings.matching.context, expanded, what, &keys->matching, nullptr);

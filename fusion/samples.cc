@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
 #include "base/identity.h"
+#include "base/kinds.h"
 #include "base/signed_file.h"
 #include "base/threads.h"
 #include "ckks/encryptor.h"
@@ -250,8 +251,8 @@ absl::Status CheckSampleKind(ByteSpan file, std::string_view what) {
   const std::string kind = EnvelopeKind(file);
   const std::string_view known = Kind(EncodingOf(kind));
   if (kind == known) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(std::string(what), ": a HEFT file of kind ", kind,
-                                          " where ", std::string(known), " is needed"));
+  return absl::DataLossError(absl::StrCat(
+      std::string(what), ": a file of another kind: ", KindText(kind), ", not ", KindText(known)));
 }
 
 ckks::ParamsId SampleParamsId(ByteSpan bytes) {
