@@ -32,7 +32,7 @@ struct RecoveryFigures {
   struct Interval {
     double lo = 0, hi = 0;
   };
-  std::optional<Interval> unanswered;  // 95%
+  std::optional<Interval> unanswered = {};  // 95%
 
   // Allowed: the largest number of answers up to which every measured share is below
   // kMostRecovered. A share is counted as if one more person had been accepted, so few people
