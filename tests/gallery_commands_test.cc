@@ -470,7 +470,7 @@ TEST_F(GalleryCommandsTest, WhoWritesCanBeToldHowLongToWait) {
     EXPECT_EQ(Must(kServer, Plain("stats", "busy"))["templates"], 0) << "readers never wait";
   }
   Must(kServer, Command("create", "busy:other", {"--wait", "0"}));
-  for (const std::string& command :
+  for (const std::string command :
        {"create", "remove", "renew", "compact", "stats", "restore", "copy"}) {
     const Finished help = RunProgram(kServer, {"gallery", command, "--help"});
     EXPECT_EQ(help.exit_code, 0);

@@ -138,7 +138,10 @@ std::vector<double> Attacker::Direction() {
   std::normal_distribution<double> normal;
   std::vector<double> v(world_.model().gamma);
   double squares = 0;
-  for (double& x : v) squares += (x = normal(random_)) * x;
+  for (double& x : v) {
+    x = normal(random_);
+    squares += x * x;
+  }
   for (double& x : v) x /= std::sqrt(squares);
   return v;
 }
