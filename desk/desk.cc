@@ -51,14 +51,20 @@ struct Desk::Work {
 
 namespace {
 
-// Keys: of each file of a request; zeros where the reader of the file reports an error.
-using Keys = std::vector<KeyId>;
+// FileKey: of a file of a request; zeros where the reader of the file reports an error.
+struct FileKey {
+  KeyId key{};
+  ParamsId params{};
+};
+using Keys = std::vector<FileKey>;
 // LookAtFiles: what no file can answer is refused before the request is recorded.
 absl::StatusOr<Keys> LookAtFiles(const MatchRequest& request) {
   Keys keys;
   for (const SampleFile& file : request.files) {
     const auto info = InspectFile(file.bytes, file.name);
-    keys.push_back(info.ok() && info->samples > 0 ? info->key_id.value_or(KeyId{}) : KeyId{});
+    FileKey& of = keys.emplace_back();
+    if (info.ok() && info->samples > 0)
+      of = {info->key_id.value_or(KeyId{}), info->params_id.value_or(ParamsId{})};
     if (request.all || request.probe.average || !info.ok() || info->samples == 0) continue;
     if (!request.row && info->samples > 1) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -80,11 +86,15 @@ absl::Status CheckKeys(const Desk& desk, const Gallery& gallery, const MatchRequ
   const GalleryBinding binding = Inside::Of(*desk.server).binding();
   HEFT_RETURN_IF_ERROR(Inside::Of(gallery).CheckBinding(binding));
   const KeyId& needed = binding.key_id;
+  const Rings& rings = Inside::Of(*desk.server).rings();
   for (size_t i = 0; i < keys.size(); ++i) {
-    if (keys[i] == needed || keys[i] == KeyId{}) continue;
+    const auto& [key, params] = keys[i];
+    if (key == needed || key == KeyId{}) continue;
+    // Of other parameters: the reader says so.
+    if (params != rings.enrolment.params().id() && params != rings.matching.params().id()) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat(request.files[i].name, ": made under another key (id ", HexString(keys[i]),
-                     ", ", HexString(needed), " needed)"));
+        absl::StrCat(request.files[i].name, ": made under another key (id ", HexString(key), ", ",
+                     HexString(needed), " needed)"));
   }
   return absl::OkStatus();
 }

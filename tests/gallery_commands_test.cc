@@ -297,8 +297,8 @@ TEST_F(GalleryCommandsTest, AKeyOwnerThatWasPutBackRenewsNothing) {
   ASSERT_EQ(Must(kServer, Command("remove", "witness", {"--identity", "ann"}))["leaving"], 1);
   Must(kServer, Command("renew", "witness", {"--out", W("asked.heft")}));
   const Args renew = {
-      "renew", "--model",       W("model.heft"), "--secret-key",  W(keys_ + "/secret.key"),
-      "--in",  W("asked.heft"), "--out",         W("answer.heft")};
+      "answer", "--model",       W("model.heft"), "--secret-key",  W(keys_ + "/secret.key"),
+      "--in",   W("asked.heft"), "--out",         W("answer.heft")};
   copy("older-keys", keys_);
   copy("older-state", "restored-state");
   const Finished refused = RunProgram(kHeft, renew);
@@ -309,7 +309,9 @@ TEST_F(GalleryCommandsTest, AKeyOwnerThatWasPutBackRenewsNothing) {
   copy("newest-keys", keys_);
   copy("newest-state", "restored-state");
   Must(kHeft, renew);
-  EXPECT_EQ(Must(kServer, Command("finish", "witness", {"--in", W("answer.heft")}))["erased"], 1);
+  const json done =
+      Must(kServer, Join(Join({"apply"}, WithKeys("witness")), {"--in", W("answer.heft")}));
+  EXPECT_EQ(done["erased"], 1);
   setenv("HEFT_STATE_DIR", state.c_str(), 1);
 }
 
