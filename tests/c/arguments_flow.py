@@ -52,6 +52,9 @@ class Arguments(Case):
         if kind == "const heft_rows *":
             keep.append((h.Rows * 1)(rows("face", world.vectors["face"][:1])))
             return keep[-1]
+        if kind == "const heft_bytes *":
+            keep.append((h.Bytes * 1)(h.Bytes(None, 0)))
+            return keep[-1]
         if kind == "const char *const *":
             keep.append((h.c.c_char_p * 1)(b"x"))
             return keep[-1]

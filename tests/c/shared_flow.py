@@ -70,7 +70,7 @@ class Shared(Case):
     def test_ceremony(self):
         self.assertEqual((self.set["threshold"], len(self.set["shares"])), (2, 3))
         checks = [ask("heft_key_owner_check_ceremony", owner, "shared") for owner in self.owners]
-        self.assertEqual({check["digest"] for check in checks}, {checks[0]["digest"]})
+        self.assertEqual({check["ceremony"] for check in checks}, {checks[0]["ceremony"]})
         self.assertEqual(ask("heft_key_owner_describe", self.owners[1])["shared"],
                          {"owner": 2, "owners": 3, "threshold": 2, "renewal": 0})
         self.assertIsNone(ask("heft_key_owner_describe", world.owner)["shared"])
@@ -108,7 +108,7 @@ class Shared(Case):
                      heft.options(publish=2))
         self.assertEqual(opened["candidates"][0]["identity"], "person 0")
 
-    def test_new_shares(self):
+    def test_with_new_shares(self):  # the last: old shares open nothing afterwards
         one, two, _ = self.owners
         record = heft.call("heft_file_read", self.set["ceremony"], 0)
         blank = ask("heft_blank_share_make", self.model, record, 3, "blank.key", b"new")

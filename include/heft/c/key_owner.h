@@ -178,8 +178,8 @@ HEFT_C_API heft_status heft_shared_key_set_make(const heft_model* model, const c
                                                 void* user, heft_result** result,
                                                 heft_error** error);
 // Checks this share, and the public keys in a folder, against the ceremony's record
-// (CheckCeremony). Result: shared {owner, owners, threshold, renewal}, key_id, time, dealer,
-// digest, owners [public key].
+// (CheckCeremony). Result: key_id, owner, owners, threshold, renewal, time, dealer (public key),
+// ceremony (digest of the record), signers [public key of each owner].
 HEFT_C_API heft_status heft_key_owner_check_ceremony(const heft_key_owner* owner,
                                                      const char* folder, heft_result** result,
                                                      heft_error** error);
