@@ -76,8 +76,10 @@ def test_a_process_answers_the_same_probe_anew_each_time(world: World, gallery: 
     world.enrol(gallery, range(4))
     search = world.probe(2)
     claim = world.client.encrypt_each(world.rows(range(2, 3), 1))
-    for ask in (lambda: world.matcher.identify(gallery, search),
-                lambda: world.matcher.verify(gallery, claim, "person 2")):
+    asks: list[Callable[[], bytes]] = [
+        lambda: world.matcher.identify(gallery, search),
+        lambda: world.matcher.verify(gallery, claim, "person 2")]
+    for ask in asks:
         answers = [heft.read_signed(ask()) for _ in range(3)]
         replies = [ask() for _ in range(3)]
         assert len({answer.file for answer in answers}) == 3, "each has a secret factor of its own"
