@@ -55,7 +55,7 @@ for enrolled in tool browser; do
   "$heft" trust add --trust "$world/trust.heft" --role server --key "$work/gallery-$enrolled/server.pub" --name "$enrolled" >/dev/null
   "$heft" answer --quiet --model "$world/model.heft" --secret-key "$world/secret.key" --in "$work/pending.ct" --out "$work/admission.heft" >/dev/null
   "$server" apply --quiet "${gallery[@]}" --in "$work/admission.heft" >/dev/null
-  gallery_id="$("$server" inspect --json "$work/gallery-$enrolled" | sed -n 's/^ *"id": "\([0-9a-f]*\)",*$/\1/p')"
+  gallery_id="$("$server" inspect --json "$work/gallery-$enrolled" | sed -n 's/^ *"gallery_id": "\([0-9a-f]*\)",*$/\1/p')"
   for probe in tool browser; do
     "$server" identify --quiet "${gallery[@]}" --in "$work/$probe-probe-face.ct" --in "$work/$probe-probe-voice.ct" --out "$work/scores.ct" >/dev/null
     scores+=("$("$heft" decrypt --json --model "$world/model.heft" --secret-key "$world/secret.key" --in "$work/scores.ct" --gallery-id "$gallery_id" --threshold -1 --scores --top 1 |

@@ -70,7 +70,7 @@ async function enrolAndIdentify() {
   await page.waitForSelector('#log li.bad');
   assert.match(await page.textContent('#log li.bad'), /there is no row 100000/);
   await page.setInputFiles('#file-face', {name: 'face.json', mimeType: 'application/json', buffer: Buffer.from('[[1, 2, 3]]')});
-  await page.waitForFunction(() => /dimension 3, the model takes 128/.test(document.getElementById('files').textContent));
+  await page.waitForFunction(() => /dimension 3, but the model takes 128/.test(document.getElementById('files').textContent));
   assert.equal(await page.isDisabled('#identify button'), true);
   assert.deepEqual(complaints, []);
   await context.close();
