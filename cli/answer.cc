@@ -74,10 +74,25 @@ absl::Status Admit(const Common& common, const AnswerFlags& options, const Asked
   return absl::OkStatus();
 }
 
+// Whether an option is given that only pending templates have.
+bool IsForPending(const AnswerFlags& options) {
+  return options.policy.put_back || !options.shards.empty() || !options.policy.only.empty() ||
+         !options.reject.empty() || !options.entries.empty() || !options.owners.empty() ||
+         !options.parts.empty();
+}
+
 absl::Status RunAnswer(const Common& common, const AnswerFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const Asked asked, LoadAsked(options));
   HEFT_ASSIGN_OR_RETURN(const FileInfo request, InspectFile(asked.request, options.in));
-  return request.kind == "RNRQ" ? Renew(common, options, asked) : Admit(common, options, asked);
+  const bool renewal = request.kind == "RNRQ";
+  if (!renewal && request.kind != "ADRQ") {
+    return OtherKind(options.in, request.name, "a request of heft-server pending or gallery renew");
+  }
+  if (renewal && IsForPending(options)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.in, ": a request for renewal, which takes no option for pending templates"));
+  }
+  return renewal ? Renew(common, options, asked) : Admit(common, options, asked);
 }
 
 struct AuthoriseOptions {

@@ -98,6 +98,10 @@ absl::Status RunApply(const Common& common, const ApplyOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(const FileInfo file, InspectFile(answer, options.in));
   if (file.kind == "RKEY") return Rekey(common, options);
+  if (file.kind != "ADMS" && file.kind != "RNAN" && file.kind != "HEAD") {
+    return OtherKind(options.in, file.name,
+                     "an answer of heft answer, rekeying.key or journal.head");
+  }
   if (options.keys.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(options.in, ": ", file.name, ": give --keys, the evaluation keys"));

@@ -90,13 +90,13 @@ absl::Status Run(const Common& common, const Options& options) {
     return absl::InvalidArgumentError("give --secret-key, this owner's share");
   }
   if (!options.keys.empty()) return Check(common, options);
+  if (options.owners.empty() && options.messages.empty()) {
+    return absl::InvalidArgumentError(
+        "give --keys to check the share, --owners to make a message, --in to make a new share of "
+        "all messages, or --record to begin in the place of another owner");
+  }
   if (options.out.empty()) return absl::InvalidArgumentError("give --out, the file to write");
-  if (!options.owners.empty()) return Give(common, options);
-  if (!options.messages.empty()) return Take(common, options);
-  return absl::InvalidArgumentError(
-      "give --keys to check the share, --owners to make a message, --in to make a new share of all "
-      "messages, or --record "
-      "to begin in the place of another owner");
+  return options.owners.empty() ? Take(common, options) : Give(common, options);
 }
 
 }  // namespace

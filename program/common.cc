@@ -132,6 +132,12 @@ class ProgressLine {
 
 }  // namespace
 
+absl::Status OtherKind(const std::string& path, const std::string& found,
+                       const std::string& takes) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": a file of another kind: ", found, "; give ", takes));
+}
+
 int ExitCode(const absl::Status& status) {
   switch (status.code()) {
     case absl::StatusCode::kOk:

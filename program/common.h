@@ -41,6 +41,9 @@ inline constexpr int kExitFinding = 6;
 inline constexpr int kExitInterrupted = 130;
 
 int ExitCode(const absl::Status& status);
+// OtherKind: for a command that takes files of several kinds. `found`: the kind in words; `takes`:
+// what the command takes.
+absl::Status OtherKind(const std::string& path, const std::string& found, const std::string& takes);
 
 // Options of every subcommand.
 struct Common {

@@ -197,6 +197,14 @@ TEST_F(WrongFilesTest, SwappedFiles) {
           {"not a HEFT file"});
   Refused(kHeft, DecryptArgs(W("client/face.ct")), kInput,
           {"a file of another kind: encrypted samples (CTXT), not encrypted scores (SCOR)"});
+  Refused(kHeft,
+          {"answer", "--model", W("owner/model.heft"), "--secret-key", W("owner/keys/secret.key"),
+           "--in", W("client/face.ct"), "--out", W("owner/none")},
+          kInput, {"encrypted samples", "heft-server pending or gallery renew"});
+  Refused(kServer,
+          {"apply", "--model", W("owner/model.heft"), "--keys", W("owner/keys/evaluation.keys"),
+           "--gallery", W("server/gallery"), "--in", W("client/face.ct")},
+          kInput, {"encrypted samples", "rekeying.key"});
   Refused(kHeft, EncryptArgs(W("client/face.ct")), kInput, {W("client/face.ct")});
   Refused(kHeft,
           {"decrypt", "--model", W("owner/model.heft"), "--secret-key",
