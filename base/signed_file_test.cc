@@ -17,7 +17,7 @@ namespace heft {
 namespace {
 
 using ::testing::HasSubstr;
-constexpr uint64_t kNow = 2'000'000'000;
+constexpr uint64_t kSigningTime = 2'000'000'000;
 
 std::vector<uint8_t> FromHex(const char* text) {
   const std::string bytes = absl::HexStringToBytes(text);
@@ -38,9 +38,9 @@ class SignedFileTest : public ::testing::Test {
     EXPECT_TRUE(trust_.Add(Role::kClient, "camera", client_.public_key()).ok());
   }
   Statement Good() const {
-    return {.role = Role::kServer, .generation = 7, .issued = kNow - 60, .expires = kNow + 60};
+    return {.role = Role::kServer, .generation = 7, .issued = kSigningTime - 60, .expires = kSigningTime + 60};
   }
-  Expected Demands() const { return {.roles = {Role::kServer}, .kind = "TEST", .now = kNow}; }
+  Expected Demands() const { return {.roles = {Role::kServer}, .kind = "TEST", .now = kSigningTime}; }
   // Why a file with this statement is refused; empty if it is accepted.
   std::string Why(const Statement& statement, const Expected& expected) const {
     return Why(server_, statement, expected);

@@ -25,7 +25,7 @@ class KnownAnswersTest : public ::testing::TestWithParam<std::tuple<const char*,
   void SetUp() override {
     best_ = ring::ActiveKernels().name;
     if (!ring::ForceKernels(std::get<1>(GetParam()))) GTEST_SKIP() << "not on this machine";
-    std::ifstream file(testing::SourcePath("tests/known_answers/") + std::get<0>(GetParam()));
+    std::ifstream file(heft::testing::SourcePath("tests/known_answers/") + std::get<0>(GetParam()));
     known_ = Json::parse(file);
     auto params = Params::FromPrimes(known_["n"], known_["primes"].get<std::vector<uint32_t>>(),
                                      /*allow_insecure=*/true);

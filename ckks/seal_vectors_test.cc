@@ -21,7 +21,7 @@ using Json = nlohmann::json;
 class SealVectorsTest : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    std::ifstream file(testing::SourcePath("tests/data/") + GetParam());
+    std::ifstream file(heft::testing::SourcePath("tests/data/") + GetParam());
     known_ = Json::parse(file);
     auto params = Params::FromPrimes(known_["N"], known_["primes"].get<std::vector<uint32_t>>(),
                                      /*allow_insecure=*/true);

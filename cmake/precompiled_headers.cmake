@@ -13,11 +13,16 @@ if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache"
 endif()
 option(HEFT_PRECOMPILED_HEADERS "Parse the headers that all files share once" ${precompile})
 
-# Compiles sixteen sources of a library as one, because most of the compiler's work is the same for
+# Compiles sixteen sources of a target as one, because most of the compiler's work is the same for
 # each of our files. A changed source recompiles its neighbours, so this too is for builds from
-# nothing, not for ccache. Therefore names in a library, also in unnamed namespaces, differ from
-# file to file.
-option(HEFT_UNITY_BUILD "Compile a library's sources sixteen at a time" ${precompile})
+# nothing, not for ccache. Therefore names in a library or a test program, also in unnamed
+# namespaces, differ from file to file.
+option(HEFT_UNITY_BUILD "Compile a target's sources sixteen at a time" ${precompile})
+function(heft_compile_together target)
+  if(HEFT_UNITY_BUILD)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
+  endif()
+endfunction()
 
 # GCC otherwise collects garbage in its heap from 128 MB on, which takes 8% of its time.
 if(HEFT_UNITY_BUILD)

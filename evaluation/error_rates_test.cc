@@ -14,7 +14,7 @@ namespace {
 
 // People with two samples each. A pair's score is noise, plus what both people bring: some are more
 // like everybody than others are.
-LabelledScores Crowd(uint64_t seed, int people, double own = 0.6) {
+LabelledScores ScoresOf(uint64_t seed, int people, double own = 0.6) {
   Random random(seed);
   LabelledScores set;
   std::vector<double> like;
@@ -73,7 +73,7 @@ TEST(ErrorRates, IntervalsHoldTheTruth) {
   constexpr int kTrials = 100;
   for (int trial = 0; trial < kTrials; ++trial) {
     std::vector<LabelledScores> sets;
-    for (uint64_t k = 0; k < 4; ++k) sets.push_back(Crowd(100 * trial + k + 1, 15, kOwn));
+    for (uint64_t k = 0; k < 4; ++k) sets.push_back(ScoresOf(100 * trial + k + 1, 15, kOwn));
     const auto rates = MeasureErrorRates(sets, std::vector(4, thresholds), {.replicates = 200});
     ASSERT_TRUE(rates.ok()) << rates.status();
     for (size_t k = 0; k < 3; ++k) {
@@ -101,7 +101,7 @@ TEST(ErrorRates, WhatWasNotSeenIsNotImpossible) {
 }
 
 TEST(Thresholds, AreACurveDownToOneFalseMatch) {
-  const LabelledScores sets[] = {Crowd(1, 25), Crowd(2, 25)};
+  const LabelledScores sets[] = {ScoresOf(1, 25), ScoresOf(2, 25)};
   const auto table = CalibrateThresholds(sets, {.replicates = 100});
   ASSERT_TRUE(table.ok()) << table.status();
   EXPECT_EQ(table->genuine_pairs, 2 * 25);

@@ -14,7 +14,7 @@ namespace {
 using ::testing::HasSubstr;
 
 // Cosines of people in 16 dimensions.
-LabelledScores Crowd(uint64_t seed, int people, int samples) {
+LabelledScores CrowdScores(uint64_t seed, int people, int samples) {
   constexpr int kDimension = 16;
   Random random(seed);
   FeatureMatrix unit(people * samples, kDimension);
@@ -49,8 +49,8 @@ Model Calibrated(const LabelledScores& scores) {
 }
 
 TEST(Judgement, OfNewPeopleHoldsAndRefusesWhatTheModelDoesNotKnow) {
-  const Model a = Calibrated(Crowd(1, 60, 5)), b = Calibrated(Crowd(2, 60, 5));
-  const JudgedSet sets[] = {{Crowd(3, 40, 5), &a}, {Crowd(4, 40, 5), &b}};
+  const Model a = Calibrated(CrowdScores(1, 60, 5)), b = Calibrated(CrowdScores(2, 60, 5));
+  const JudgedSet sets[] = {{CrowdScores(3, 40, 5), &a}, {CrowdScores(4, 40, 5), &b}};
   const auto judged = Judge(sets, {.replicates = 100});
   ASSERT_TRUE(judged.ok()) << judged.status();
   ASSERT_EQ(judged->comparisons.size(), 3u);
@@ -87,10 +87,10 @@ TEST(Judgement, OfNewPeopleHoldsAndRefusesWhatTheModelDoesNotKnow) {
 
 // A model whose thresholds are of other people than it says is found out.
 TEST(Judgement, WhatDoesNotHoldIsSaid) {
-  Model model = Calibrated(Crowd(1, 60, 5));
+  Model model = Calibrated(CrowdScores(1, 60, 5));
   for (DecisionThreshold& t : model.tables[0].thresholds) t.score -= 0.15;
   model.tables[0].calibration->slope *= 3;
-  const JudgedSet set = {Crowd(3, 60, 5), &model};
+  const JudgedSet set = {CrowdScores(3, 60, 5), &model};
   const auto judged = Judge({&set, 1}, {.replicates = 100});
   ASSERT_TRUE(judged.ok()) << judged.status();
   EXPECT_EQ(judged->comparisons[1].verdict(), Verdict::kDoesNotHold);

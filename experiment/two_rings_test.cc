@@ -20,15 +20,15 @@ using ckks::Ciphertext;
 // The promised bound of the worst score.
 constexpr double kTolerance = 2e-3;
 
-struct Case {
+struct TwoRingsCase {
   const char* name;
   std::vector<uint32_t> dimensions;
   uint32_t gamma;
   int degree;
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const TwoRingsCase& c, std::ostream* out) { *out << c.name; }
 
-class ThinTest : public ::testing::TestWithParam<Case> {
+class ThinTest : public ::testing::TestWithParam<TwoRingsCase> {
  protected:
   void SetUp() override {
     model_ = RandomModel(GetParam().dimensions, GetParam().gamma, GetParam().degree, "standard");
@@ -258,14 +258,14 @@ TEST_P(ManyAlikeTest, FitAShortReply) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ThinTest,
-                         ::testing::Values(Case{"pair_512_g32", {512, 512}, 32, 3},
-                                           Case{"three_g16_quadratic", {60, 100, 64}, 16, 2},
-                                           Case{"one_g64", {192}, 64, 3},
-                                           Case{"pair_g128_two_giants", {96, 80}, 128, 3},
-                                           Case{"one_g256_four_giants", {256}, 256, 2}),
+                         ::testing::Values(TwoRingsCase{"pair_512_g32", {512, 512}, 32, 3},
+                                           TwoRingsCase{"three_g16_quadratic", {60, 100, 64}, 16, 2},
+                                           TwoRingsCase{"one_g64", {192}, 64, 3},
+                                           TwoRingsCase{"pair_g128_two_giants", {96, 80}, 128, 3},
+                                           TwoRingsCase{"one_g256_four_giants", {256}, 256, 2}),
                          [](const auto& test) { return std::string(test.param.name); });
 INSTANTIATE_TEST_SUITE_P(Models, ManyAlikeTest,
-                         ::testing::Values(Case{"three_g16_quadratic", {60, 100, 64}, 16, 2}));
+                         ::testing::Values(TwoRingsCase{"three_g16_quadratic", {60, 100, 64}, 16, 2}));
 
 }  // namespace
 }  // namespace heft::experiment

@@ -45,9 +45,9 @@ void ExpectLeading(const Eigen::MatrixXd& matrix, Eigen::Index count) {
       1e-11);
 }
 
-class LeadingSpectrumTest : public testing::TestWithParam<int> {};
+class LeadingSpectrumTest : public ::testing::TestWithParam<int> {};
 
-INSTANTIATE_TEST_SUITE_P(Counts, LeadingSpectrumTest, testing::Values(1, 40, 90, 200));
+INSTANTIATE_TEST_SUITE_P(Counts, LeadingSpectrumTest, ::testing::Values(1, 40, 90, 200));
 
 TEST_P(LeadingSpectrumTest, IsTheEndOfTheWholeSpectrum) {
   Random random(1);

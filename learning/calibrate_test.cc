@@ -36,8 +36,8 @@ const Dataset& AllPeople() {
   return *all;
 }
 
-// People from `first` on, without a split of their own.
-Dataset People(int first, int count, int samples = kSamples) {
+// PeopleFrom from `first` on, without a split of their own.
+Dataset PeopleFrom(int first, int count, int samples = kSamples) {
   std::vector<int> rows;
   for (int person = first; person < first + count; ++person) {
     for (int i = 0; i < samples; ++i) rows.push_back(person * kSamples + i);
@@ -69,7 +69,7 @@ Model Uncalibrated(const std::string& profile = "standard") {
 
 TEST(CalibrateTest, AddsATableForEachSetOfModalities) {
   const Model model = Uncalibrated();
-  const auto calibrated = Calibrate(model, DataOf(People(0, 60)));
+  const auto calibrated = Calibrate(model, DataOf(PeopleFrom(0, 60)));
   ASSERT_TRUE(calibrated.ok()) << calibrated.status();
   EXPECT_EQ(calibrated->Id(), model.Id()) << "galleries and keys stay valid";
   EXPECT_NE(calibrated->DecisionId(), model.DecisionId());
@@ -88,9 +88,9 @@ TEST(CalibrateTest, AddsATableForEachSetOfModalities) {
   EXPECT_EQ(told["genuine_pairs"], 60 * 15);
   EXPECT_EQ(told["impostor_pairs"], 360 * 359 / 2 - 60 * 15);
   EXPECT_EQ(told["outside_share"], 0);
-  const auto again = Calibrate(model, DataOf(People(0, 60)));
+  const auto again = Calibrate(model, DataOf(PeopleFrom(0, 60)));
   EXPECT_EQ(again->Serialize(), calibrated->Serialize()) << "the seed decides";
-  const auto replaced = Calibrate(*calibrated, DataOf(People(60, 60)));
+  const auto replaced = Calibrate(*calibrated, DataOf(PeopleFrom(60, 60)));
   ASSERT_TRUE(replaced.ok()) << replaced.status();
   EXPECT_EQ(replaced->tables.size(), 3u);
   EXPECT_NE(replaced->DecisionId(), calibrated->DecisionId());
@@ -98,9 +98,9 @@ TEST(CalibrateTest, AddsATableForEachSetOfModalities) {
 
 // The requested rates hold on people that the calibration does not know.
 TEST(CalibrateTest, ThresholdsHoldForOtherPeople) {
-  const auto model = Calibrate(Uncalibrated(), DataOf(People(0, 80)));
+  const auto model = Calibrate(Uncalibrated(), DataOf(PeopleFrom(0, 80)));
   ASSERT_TRUE(model.ok()) << model.status();
-  Dataset others = People(80, 80);
+  Dataset others = PeopleFrom(80, 80);
   others.split.assign(others.Rows(), Split::kTest);
   for (const DecisionTable& table : model->tables) {
     const std::vector<int> missing = table.modalities == 1   ? std::vector<int>{1}
@@ -120,7 +120,7 @@ TEST(CalibrateTest, ThresholdsHoldForOtherPeople) {
 }
 
 TEST(CalibrateTest, LeavesOutPeopleWhoAreMarkedAsTraining) {
-  Dataset people = People(0, 40);
+  Dataset people = PeopleFrom(0, 40);
   people.split_was_derived = false;
   for (int row = 0; row < people.Rows(); ++row) {
     people.split[row] = row < 12 * kSamples ? Split::kTrain : Split::kTest;
@@ -131,7 +131,7 @@ TEST(CalibrateTest, LeavesOutPeopleWhoAreMarkedAsTraining) {
   EXPECT_EQ(summary["calibration"]["people"], 28);
   EXPECT_EQ(summary["calibration"]["people_left_out"], 12);
   EXPECT_THAT(DescribeCalibration(*model)->text, HasSubstr("left out: 12 people"));
-  EXPECT_EQ(model->tables, Calibrate(Uncalibrated(), DataOf(People(12, 28)))->tables);
+  EXPECT_EQ(model->tables, Calibrate(Uncalibrated(), DataOf(PeopleFrom(12, 28)))->tables);
   // Where the others are too few, all are used, and that is said.
   for (int row = 0; row < people.Rows(); ++row) {
     people.split[row] = row < 31 * kSamples ? Split::kTrain : Split::kTest;
@@ -143,16 +143,16 @@ TEST(CalibrateTest, LeavesOutPeopleWhoAreMarkedAsTraining) {
 }
 
 TEST(CalibrateTest, RefusesTooFewPeople) {
-  const auto few = Calibrate(Uncalibrated(), DataOf(People(0, 9)));
+  const auto few = Calibrate(Uncalibrated(), DataOf(PeopleFrom(0, 9)));
   EXPECT_EQ(few.status().code(), StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(few.status().message()),
               HasSubstr("9 have two samples or more, but 10 are"));
-  const auto single = Calibrate(Uncalibrated(), DataOf(People(0, 50, 1)));
+  const auto single = Calibrate(Uncalibrated(), DataOf(PeopleFrom(0, 50, 1)));
   EXPECT_THAT(std::string(single.status().message()), HasSubstr("0 have two samples"));
 }
 
 TEST(CalibrateTest, WarnsOfTooFewComparisons) {
-  const auto model = Calibrate(Uncalibrated(), DataOf(People(0, 12, 2)));
+  const auto model = Calibrate(Uncalibrated(), DataOf(PeopleFrom(0, 12, 2)));
   ASSERT_TRUE(model.ok()) << model.status();
   const auto told = DescribeCalibration(*model);
   ASSERT_TRUE(told.ok()) << told.status();
@@ -164,27 +164,27 @@ TEST(CalibrateTest, WarnsOfTooFewComparisons) {
 TEST(CalibrateTest, WarnsOfSamplesOutsideTheInterval) {
   Model model = Uncalibrated();
   model.approximation = *FitMinimax(3, Interval{0.4, 0.9});
-  const auto calibrated = Calibrate(model, DataOf(People(0, 60)));
+  const auto calibrated = Calibrate(model, DataOf(PeopleFrom(0, 60)));
   ASSERT_TRUE(calibrated.ok()) << calibrated.status();
   EXPECT_THAT(DescribeCalibration(*calibrated)->warnings,
               ::testing::Contains(HasSubstr("100.0% of the samples lie outside")));
 }
 
 TEST(CalibrateTest, RefusesPeopleWhoTrainedTheModel) {
-  Dataset trained = People(0, 40);
+  Dataset trained = PeopleFrom(0, 40);
   trained.split.assign(trained.Rows(), Split::kTrain);
   Model model = Uncalibrated();
   Json summary = *Json::Parse(model.training_summary);
   summary["training_marks"] = TrainingMarks(trained);
   model.training_summary = summary.dump();
-  const auto same = Calibrate(model, DataOf(People(20, 40)));
+  const auto same = Calibrate(model, DataOf(PeopleFrom(20, 40)));
   EXPECT_EQ(same.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(same.status().message()), HasSubstr("these people trained the model"));
-  EXPECT_TRUE(Calibrate(model, DataOf(People(40, 40))).ok());
+  EXPECT_TRUE(Calibrate(model, DataOf(PeopleFrom(40, 40))).ok());
 }
 
 TEST(CalibrateTest, RefusesOtherModalities) {
-  Dataset faces = People(0, 40);
+  Dataset faces = PeopleFrom(0, 40);
   faces.modalities.pop_back();
   const auto lacking = Calibrate(Uncalibrated(), DataOf(faces));
   EXPECT_EQ(lacking.status().code(), StatusCode::kInvalidArgument);
@@ -193,7 +193,7 @@ TEST(CalibrateTest, RefusesOtherModalities) {
 
 TEST(CalibrateTest, CanBeStopped) {
   int asked = 0;
-  const auto stopped = Calibrate(Uncalibrated(), DataOf(People(0, 40)), 1,
+  const auto stopped = Calibrate(Uncalibrated(), DataOf(PeopleFrom(0, 40)), 1,
                                  [&](const ProgressEvent&) { return ++asked < 2; });
   EXPECT_EQ(stopped.status().code(), StatusCode::kCancelled);
 }

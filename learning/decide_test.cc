@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Dataset People(int identities = 40, std::vector<double> jitter = {0.7, 0.7}) {
+Dataset JitteredPeople(int identities = 40, std::vector<double> jitter = {0.7, 0.7}) {
   SyntheticOptions options;
   options.factors.emplace();
   options.identities = identities;
@@ -26,14 +26,14 @@ Dataset People(int identities = 40, std::vector<double> jitter = {0.7, 0.7}) {
   return *SynthesiseDataset(options);
 }
 
-TrainOptions Quick() {
+TrainOptions QuickTraining() {
   TrainOptions options;
   options.gamma = 8;
   options.epochs = 2;
   return options;
 }
 
-absl::StatusOr<CrossFit> Fit(const Dataset& dataset, const TrainOptions& options = Quick(),
+absl::StatusOr<CrossFit> Fit(const Dataset& dataset, const TrainOptions& options = QuickTraining(),
                              int epochs = 0) {
   if (CrossFitParts(DevelopmentPeople(dataset)) < 2) {
     HEFT_ASSIGN_OR_RETURN(const TrainResult shipped, Train(dataset, options));
@@ -55,8 +55,8 @@ std::set<std::string> Named(const CrossFit& fit, size_t part, Split split) {
 // Epochs of many samples take time, so a fold leaves out one part.
 TEST(CrossFitTest, WithEpochsOfManySamplesEachPersonIsLeftOutOnce) {
   constexpr int kPeople = 520;
-  const Dataset dataset = People(kPeople);
-  const auto fit = Fit(dataset, Quick(), 1);
+  const Dataset dataset = JitteredPeople(kPeople);
+  const auto fit = Fit(dataset, QuickTraining(), 1);
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_FALSE(fit->too_few);
   EXPECT_FALSE(fit->across);
@@ -82,7 +82,7 @@ TEST(CrossFitTest, WithEpochsOfManySamplesEachPersonIsLeftOutOnce) {
 }
 
 TEST(CrossFitTest, InClosedFormAllPeopleAreComparedByModelsOfOthers) {
-  const Dataset dataset = People();
+  const Dataset dataset = JitteredPeople();
   const auto fit = Fit(dataset);
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_TRUE(fit->across);
@@ -118,7 +118,7 @@ TEST(CrossFitTest, InClosedFormAllPeopleAreComparedByModelsOfOthers) {
 
 // What happens to test people must not reach a model: their vectors are replaced by others.
 TEST(CrossFitTest, TestPeopleTakePartInNothing) {
-  Dataset dataset = People();
+  Dataset dataset = JitteredPeople();
   const auto before = Decide(*Fit(dataset), ProbeLength::kExact, 1);
   for (int row : RowsOf(dataset.split, Split::kTest)) {
     for (Modality& m : dataset.modalities) m.features.row(row).setRandom();
@@ -130,14 +130,14 @@ TEST(CrossFitTest, TestPeopleTakePartInNothing) {
 }
 
 TEST(CrossFitTest, FewerPartsForFewerPeople) {
-  const auto fewer = Fit(People(14));  // 11 for training and validation
+  const auto fewer = Fit(JitteredPeople(14));  // 11 for training and validation
   ASSERT_TRUE(fewer.ok()) << fewer.status();
   EXPECT_EQ(fewer->splits.size(), 6u) << "every two of four parts";
   for (int identities : {11, 12, 13}) {
-    EXPECT_EQ(Fit(People(identities))->splits.size(), 6u);
-    EXPECT_EQ(Fit(People(identities), Quick(), 1)->splits.size(), 6u) << "with an epoch";
+    EXPECT_EQ(Fit(JitteredPeople(identities))->splits.size(), 6u);
+    EXPECT_EQ(Fit(JitteredPeople(identities), QuickTraining(), 1)->splits.size(), 6u) << "with an epoch";
   }
-  const auto none = Fit(People(8));
+  const auto none = Fit(JitteredPeople(8));
   ASSERT_TRUE(none.ok()) << none.status();
   EXPECT_TRUE(none->too_few);
   const auto decisions = Decide(*none, ProbeLength::kExact, 1);
@@ -152,8 +152,8 @@ TEST(CrossFitTest, FewerPartsForFewerPeople) {
 }
 
 TEST(CrossFitTest, PeopleOfAllPartsChooseTheNumberOfEpochs) {
-  Dataset dataset = People();
-  TrainOptions options = Quick();
+  Dataset dataset = JitteredPeople();
+  TrainOptions options = QuickTraining();
   options.epochs = 3;
   options.patience = 100;
   const auto choose = [&](int stop_after = 100) {
@@ -183,16 +183,16 @@ TEST(CrossFitTest, PeopleOfAllPartsChooseTheNumberOfEpochs) {
 }
 
 TEST(CrossFitTest, StopsWhereTheMonitorSays) {
-  const Dataset dataset = People();
+  const Dataset dataset = JitteredPeople();
   int steps = 0;
   const auto fit =
-      FitAcross([&](const ProgressEvent&) { return ++steps < 4; }, dataset, Quick(), 3, "");
+      FitAcross([&](const ProgressEvent&) { return ++steps < 4; }, dataset, QuickTraining(), 3, "");
   EXPECT_EQ(fit.status().code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(steps, 4);
 }
 
 TEST(DecideTest, CurvesSearchesAndAgreement) {
-  const auto fit = Fit(People());
+  const auto fit = Fit(JitteredPeople());
   const auto decisions = Decide(*fit, ProbeLength::kExact, 1);
   ASSERT_TRUE(decisions.ok()) << decisions.status();
   ASSERT_EQ(decisions->tables.size(), 3u) << "both, voice, face";
@@ -213,7 +213,7 @@ TEST(DecideTest, CurvesSearchesAndAgreement) {
 // Probes of a fold are scored as encrypted ones are: by the probe's own norm where there are two
 // rings, by the polynomial where there is one.
 TEST(DecideTest, ProbesWithoutAModalityAreNormalisedAsTheProfileDoes) {
-  const auto fit = *Fit(People());
+  const auto fit = *Fit(JitteredPeople());
   const auto exact = ScoresOfSet(fit, ProbeLength::kExact, 1);
   const auto approximate = ScoresOfSet(fit, ProbeLength::kApproximate, 1);
   ASSERT_TRUE(exact.ok() && approximate.ok()) << exact.status();

@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TrainingData People(int identities = 30) {
+TrainingData TrainingPeople(int identities = 30) {
   SyntheticOptions options;
   options.factors.emplace();
   options.identities = identities;
@@ -27,14 +27,14 @@ TrainingData People(int identities = 30) {
   return *TrainingData::Synthesise(options);
 }
 
-LearnOptions Quick() { return {.gamma = 8, .epochs = 4, .patience = 100}; }
+LearnOptions QuickLearning() { return {.gamma = 8, .epochs = 4, .patience = 100}; }
 
 Json Summary(const Model& model) { return *Json::Parse(model.training_summary); }
 
 TEST(Learn, GivesAModelToUse) {
-  const TrainingData data = People();
+  const TrainingData data = TrainingPeople();
   size_t steps = 0, of_parts = 0;
-  const auto model = Learn(data, Quick(), [&](const ProgressEvent& event) {
+  const auto model = Learn(data, QuickLearning(), [&](const ProgressEvent& event) {
     steps += event.what == "training FHE-aware";
     of_parts += event.what == "cross-fitting";
     return true;
@@ -65,7 +65,7 @@ TEST(Learn, GivesAModelToUse) {
 }
 
 TEST(Learn, IsDescribedByItsModel) {
-  const auto model = Learn(People(), Quick());
+  const auto model = Learn(TrainingPeople(), QuickLearning());
   ASSERT_TRUE(model.ok()) << model.status();
   const auto told = DescribeTraining(*model);
   ASSERT_TRUE(told.ok()) << told.status();
@@ -84,10 +84,10 @@ TEST(Learn, IsDescribedByItsModel) {
 }
 
 TEST(Learn, ChoosesGammaWhereNoneIsAskedFor) {
-  LearnOptions options = Quick();
+  LearnOptions options = QuickLearning();
   options.gamma = 0;
   std::string said;
-  const auto model = Learn(People(), options, [&](const ProgressEvent& event) {
+  const auto model = Learn(TrainingPeople(), options, [&](const ProgressEvent& event) {
     if (event.what == "choosing gamma") said = event.note;
     return true;
   });
@@ -98,7 +98,7 @@ TEST(Learn, ChoosesGammaWhereNoneIsAskedFor) {
   EXPECT_EQ(choice["trials"].size(), 5u) << "learned and pca at 16 and 32 of 40 dimensions, none";
   EXPECT_THAT(said, HasSubstr("gamma "));
   options.recipe = "paper";
-  const auto paper = Learn(People(), options);
+  const auto paper = Learn(TrainingPeople(), options);
   ASSERT_TRUE(paper.ok()) << paper.status();
   EXPECT_EQ(paper->gamma, 32u);
   EXPECT_FALSE(paper->sample_agreement.has_value()) << "only the generalising recipe's";
@@ -107,7 +107,7 @@ TEST(Learn, ChoosesGammaWhereNoneIsAskedFor) {
 TEST(Learn, TheConcatenationNeedsNoTraining) {
   LearnOptions options;
   options.method = "none";
-  const auto model = Learn(People(), options);
+  const auto model = Learn(TrainingPeople(), options);
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->gamma, 64u) << "40 dimensions, padded";
   EXPECT_FALSE(model->tables.empty()) << "people with labels are there";
@@ -121,7 +121,7 @@ TEST(Learn, TheConcatenationNeedsNoTraining) {
 
 TEST(Learn, VectorsWithoutLabelsGiveAModelWithoutThresholds) {
   const testing::TemporaryFolder folder;
-  ASSERT_TRUE(People().Write(folder / "data").ok());
+  ASSERT_TRUE(TrainingPeople().Write(folder / "data").ok());
   ASSERT_TRUE(std::filesystem::remove(folder / "data/labels.txt"));
   std::filesystem::remove(folder / "data/split.txt");
   EXPECT_FALSE(TrainingData::Load(folder / "data").ok());
@@ -186,22 +186,22 @@ TEST(Learn, FewPeopleAreInsideTheInterval) {
 }
 
 TEST(Learn, DependsOnDataOptionsAndSeedAlone) {
-  const TrainingData data = People();
+  const TrainingData data = TrainingPeople();
   SetThreadCount(1);
-  const auto one = Learn(data, Quick());
+  const auto one = Learn(data, QuickLearning());
   SetThreadCount(3);
-  const auto three = Learn(data, Quick());
+  const auto three = Learn(data, QuickLearning());
   SetThreadCount(0);
   ASSERT_TRUE(one.ok() && three.ok());
   EXPECT_EQ(one->Serialize(), three->Serialize());
-  LearnOptions other = Quick();
+  LearnOptions other = QuickLearning();
   other.seed = 2;
   EXPECT_NE(Learn(data, other)->projection, one->projection);
 }
 
 TEST(Learn, RecipesHaveFormsOfTheirOwn) {
-  const TrainingData data = People();
-  LearnOptions options = Quick();
+  const TrainingData data = TrainingPeople();
+  LearnOptions options = QuickLearning();
   options.recipe = "paper";
   const auto paper = Learn(data, options);
   ASSERT_TRUE(paper.ok()) << paper.status();
@@ -214,11 +214,11 @@ TEST(Learn, RecipesHaveFormsOfTheirOwn) {
 
 TEST(Learn, TheExactProjectionAndTheCurveAreThereWhereAskedFor) {
   std::vector<LearnEpoch> curve;
-  LearnOptions options = Quick();
+  LearnOptions options = QuickLearning();
   options.recipe = "paper";
   options.with_exact = true;
   options.curve = &curve;
-  const auto model = Learn(People(), options);
+  const auto model = Learn(TrainingPeople(), options);
   ASSERT_TRUE(model.ok()) << model.status();
   EXPECT_EQ(model->exact_projection.size(), model->projection.size());
   EXPECT_TRUE(Summary(*model).contains("exact"));
@@ -232,9 +232,9 @@ TEST(Learn, TheExactProjectionAndTheCurveAreThereWhereAskedFor) {
 
 TEST(Learn, GoesOnFromACheckpoint) {
   const testing::TemporaryFolder folder;
-  const TrainingData data = People();
-  const auto whole = Learn(data, Quick());
-  LearnOptions options = Quick();
+  const TrainingData data = TrainingPeople();
+  const auto whole = Learn(data, QuickLearning());
+  LearnOptions options = QuickLearning();
   options.checkpoint = folder / "state";
   int epochs = 0;
   const auto stopped = Learn(data, options, [&](const ProgressEvent& event) {
@@ -262,8 +262,8 @@ TEST(Learn, GoesOnFromACheckpoint) {
 }
 
 TEST(Learn, FoldsLearnFromTheOthers) {
-  const TrainingData data = People();
-  const auto models = LearnFolds(data, Quick(), 3, 7);
+  const TrainingData data = TrainingPeople();
+  const auto models = LearnFolds(data, QuickLearning(), 3, 7);
   ASSERT_TRUE(models.ok()) << models.status();
   ASSERT_EQ(models->size(), 3u);
   for (int fold = 0; fold < 3; ++fold) {
@@ -271,15 +271,15 @@ TEST(Learn, FoldsLearnFromTheOthers) {
     EXPECT_EQ(made, Json({{"folds", 3}, {"seed", 7}, {"fold", fold}, {"rows", data.size()}}));
   }
   EXPECT_NE((*models)[0].projection, (*models)[1].projection);
-  LearnOptions options = Quick();
+  LearnOptions options = QuickLearning();
   options.checkpoint = "state";
   EXPECT_EQ(LearnFolds(data, options, 3, 7).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(Learn, SaysWhatIsWrongBeforeTheWork) {
-  const TrainingData data = People();
+  const TrainingData data = TrainingPeople();
   const auto refused = [&](auto change, const std::string& what) {
-    LearnOptions options = Quick();
+    LearnOptions options = QuickLearning();
     change(options);
     bool began = false;
     const auto model = Learn(data, options, [&](const ProgressEvent&) { return began = true; });
@@ -298,7 +298,7 @@ TEST(Learn, SaysWhatIsWrongBeforeTheWork) {
   refused([](LearnOptions& o) { o.profile = "tiny"; }, "tiny");
   refused([](LearnOptions& o) { o.method = "magic"; }, "magic");
   refused([](LearnOptions& o) { o.method = "none"; }, "method pca");
-  EXPECT_EQ(Learn(People(3), Quick()).status().code(), absl::StatusCode::kInvalidArgument)
+  EXPECT_EQ(Learn(TrainingPeople(3), QuickLearning()).status().code(), absl::StatusCode::kInvalidArgument)
       << "one person in validation";
 }
 

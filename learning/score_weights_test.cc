@@ -69,7 +69,7 @@ TEST(FitWeights, KnownAnswerWhereAThresholdPartsAll) {
   EXPECT_NEAR((*weights)[1], 0.5, 1e-3);
 }
 
-Dataset People(int identities, std::vector<int> dimensions = {24, 16}) {
+Dataset PeopleOf(int identities, std::vector<int> dimensions = {24, 16}) {
   SyntheticOptions options;
   options.factors.emplace();
   options.identities = identities;
@@ -79,7 +79,7 @@ Dataset People(int identities, std::vector<int> dimensions = {24, 16}) {
 }
 
 TEST(ScoreBaselines, SumIsOfRawCosinesByTheWeights) {
-  const Dataset data = People(30);
+  const Dataset data = PeopleOf(30);
   const auto fit = FitScoreWeights(data);
   ASSERT_TRUE(fit.ok()) << fit.status();
   EXPECT_EQ(fit->equal_because, "");
@@ -94,7 +94,7 @@ TEST(ScoreBaselines, SumIsOfRawCosinesByTheWeights) {
 }
 
 TEST(ScoreBaselines, WithoutTrainingPeopleSayWhatIsMissing) {
-  Dataset data = People(10);
+  Dataset data = PeopleOf(10);
   data.split.assign(data.split.size(), Split::kTest);
   const auto fit = FitScoreWeights(data);
   ASSERT_TRUE(fit.ok()) << fit.status();

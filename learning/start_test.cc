@@ -20,7 +20,7 @@
 namespace heft {
 namespace {
 
-Dataset People(std::vector<double> jitter, std::vector<double> within, int rank = 8,
+Dataset SpreadPeople(std::vector<double> jitter, std::vector<double> within, int rank = 8,
                std::vector<int> dimensions = {48, 32}) {
   SyntheticOptions options;
   options.factors.emplace();
@@ -49,7 +49,7 @@ TEST(DealPeople, EqualPartsOfPeopleWithASecondSample) {
 }
 
 TEST(SamplePoolTest, OnlyTheGivenPeople) {
-  const auto pool = SamplePool::Make(People({0.7}, {1.6}), Split::kTrain);
+  const auto pool = SamplePool::Make(SpreadPeople({0.7}, {1.6}), Split::kTrain);
   ASSERT_TRUE(pool.ok());
   const std::vector<int> identities = {7, 2, 30};
   const SamplePool some = pool->Only(identities);
@@ -71,7 +71,7 @@ StartChoice Learned(std::vector<double> weights = {1, 1}) {
 }
 
 TEST(BuildStartTest, TakesTheDirectionsOfTheLargestVariance) {
-  const auto pool = SamplePool::Make(People({0.7}, {1.6}), Split::kTrain);
+  const auto pool = SamplePool::Make(SpreadPeople({0.7}, {1.6}), Split::kTrain);
   const auto large = BuildStart(*pool, 80, Learned()), small = BuildStart(*pool, 6, Learned());
   ASSERT_TRUE(large.ok() && small.ok());
   EXPECT_TRUE(FeatureMatrix(large->topRows(6)).isApprox(*small, 1e-9));
@@ -98,7 +98,7 @@ TEST(BuildStartTest, TakesTheDirectionsOfTheLargestVariance) {
 // Whitening of 1 makes the variance of all directions equal. 0 leaves the within-class variance
 // at 1.
 TEST(BuildStartTest, WhiteningEvensVariances) {
-  const auto pool = SamplePool::Make(People({0.7}, {1.6}), Split::kTrain);
+  const auto pool = SamplePool::Make(SpreadPeople({0.7}, {1.6}), Split::kTrain);
   const auto spread = [&](double whitening) {
     StartChoice choice = Learned();
     choice.whitening = whitening;
@@ -112,7 +112,7 @@ TEST(BuildStartTest, WhiteningEvensVariances) {
 }
 
 TEST(BuildStartTest, TheConcatenationIsAnIsometryPaddedWithZeros) {
-  const auto pool = SamplePool::Make(People({0.7}, {1.6}), Split::kTrain);
+  const auto pool = SamplePool::Make(SpreadPeople({0.7}, {1.6}), Split::kTrain);
   StartChoice none = Learned({1, 1});
   none.method = Method::kNone;
   const auto rows = BuildStart(*pool, 128, none);
@@ -127,7 +127,7 @@ TEST(BuildStartTest, TheConcatenationIsAnIsometryPaddedWithZeros) {
 
 // Principal components need no labels, and the mean that all samples share is gone.
 TEST(BuildStartTest, PrincipalComponentsWithoutTheMean) {
-  Dataset people = People({0.7}, {1.6});
+  Dataset people = SpreadPeople({0.7}, {1.6});
   people.modalities[0].features.rowwise() += 3 * Eigen::RowVectorXd::Ones(48);
   const auto pool = SamplePool::Make(people, Split::kTrain);
   StartChoice pca = Learned();
@@ -138,7 +138,7 @@ TEST(BuildStartTest, PrincipalComponentsWithoutTheMean) {
   EXPECT_NEAR((rows->leftCols(48) * mean.transpose()).norm(), 0, 1e-9 * rows->norm());
 }
 
-// People known by one modality alone are further classes of it, and help people who took no part.
+// SpreadPeople known by one modality alone are further classes of it, and help people who took no part.
 TEST(BuildStartTest, FurtherPeopleHelp) {
   SyntheticOptions options;
   options.factors.emplace();
@@ -173,7 +173,7 @@ TEST(BuildStartTest, FurtherPeopleHelp) {
 }
 
 TEST(CrossFitTest, UnpairedSamplesOfTestPeopleNeverTrain) {
-  Dataset people = People({0.7}, {1.6});
+  Dataset people = SpreadPeople({0.7}, {1.6});
   people.unpaired.push_back({{"face", people.modalities[0].features}, people.labels});
   const Dataset development = DevelopmentPeople(people);
   const std::set<std::string> paired(development.labels.begin(), development.labels.end());
@@ -185,7 +185,7 @@ TEST(CrossFitTest, UnpairedSamplesOfTestPeopleNeverTrain) {
 
 TEST(StartSearchTest, WeightsHelpPeopleWhoTookNoPart) {
   // The second modality tells nearly nothing.
-  const auto pool = SamplePool::Make(People({0.3, 6}, {0.5, 6}), Split::kTrain);
+  const auto pool = SamplePool::Make(SpreadPeople({0.3, 6}, {0.5, 6}), Split::kTrain);
   TrainOptions options;
   options.gamma = 16;
   auto search = StartSearch::Make(*pool, 16, options);
@@ -221,7 +221,7 @@ TEST(StartSearchTest, TooFewPeopleKnowNothing) {
 // One person of the training split has a second sample. In three parts of four this person is among
 // the others, and the judged people have none.
 TEST(StartSearchTest, PeopleWithOneSampleEach) {
-  const Dataset all = People({0.7}, {1.6});
+  const Dataset all = SpreadPeople({0.7}, {1.6});
   std::map<std::string, int> seen;
   std::map<Split, std::string> chosen;
   std::vector<int> rows;
@@ -251,10 +251,10 @@ SystemChoice Chosen(const Dataset& dataset, const TrainOptions& options = {},
 
 TEST(ChooseSystemTest, AsManyDimensionsAsPeopleDifferIn) {
   // Four directions a modality tell people apart, then twenty.
-  const SystemChoice low = Chosen(People({0.5}, {1.2}, 4), {}, GammaCandidates(80), false);
+  const SystemChoice low = Chosen(SpreadPeople({0.5}, {1.2}, 4), {}, GammaCandidates(80), false);
   EXPECT_EQ(low.gamma, 16);
   ASSERT_EQ(low.trials.size(), 3u) << "16, 32 and 64 of 80 dimensions";
-  const SystemChoice high = Chosen(People({1.2}, {0.7}, 20), {}, GammaCandidates(80), false);
+  const SystemChoice high = Chosen(SpreadPeople({1.2}, {0.7}, 20), {}, GammaCandidates(80), false);
   EXPECT_GT(high.gamma, 16);
   // Whatever is smaller has been shown to be worse.
   for (const SystemTrial& trial : high.trials) {
@@ -307,8 +307,8 @@ TEST(ChooseSystemTest, WhatDimensionsPeopleAndRecipeLeave) {
   EXPECT_EQ(PaddedDimension(256), 256);
   TrainOptions paper;
   paper.recipe = Recipe::kPaper;
-  EXPECT_EQ(Chosen(People({0.7}, {1.6}), paper).gamma, recipe::kPaperGamma);
-  EXPECT_EQ(Chosen(People({0.7}, {1.6}), {}, {64}).gamma, 64);
+  EXPECT_EQ(Chosen(SpreadPeople({0.7}, {1.6}), paper).gamma, recipe::kPaperGamma);
+  EXPECT_EQ(Chosen(SpreadPeople({0.7}, {1.6}), {}, {64}).gamma, 64);
   SyntheticOptions few;
   few.factors.emplace();
   few.identities = 10;
@@ -321,7 +321,7 @@ TEST(ChooseSystemTest, WhatDimensionsPeopleAndRecipeLeave) {
   EXPECT_EQ(Chosen(*SynthesiseDataset(few), learned, GammaCandidates(80), false).gamma, 32);
   EXPECT_EQ(Chosen(*SynthesiseDataset(few), {}, {16}).start.method, Method::kLearned);
   // Without labels: as many components as hold the variance.
-  Dataset unlabelled = People({0.7}, {1.6}, 4);
+  Dataset unlabelled = SpreadPeople({0.7}, {1.6}, 4);
   for (size_t i = 0; i < unlabelled.labels.size(); ++i) unlabelled.labels[i] = std::to_string(i);
   std::ranges::fill(unlabelled.split, Split::kTrain);
   TrainOptions pca;

@@ -11,13 +11,13 @@
 namespace heft {
 namespace {
 
-constexpr int kPeople = 40, kSamples = 6;
+constexpr int kPeople = 40, kSamplesOfOne = 6;
 
 Dataset MakePeople() {
   SyntheticOptions options;
   options.factors.emplace();
   options.identities = kPeople;
-  options.samples_per_identity = kSamples;
+  options.samples_per_identity = kSamplesOfOne;
   options.dimensions = {16, 12};
   Dataset people = *SynthesiseDataset(options);
   for (int row = 0; row < people.Rows(); ++row) {
@@ -28,7 +28,7 @@ Dataset MakePeople() {
 
 Dataset Part(const Dataset& people, int first, int count) {
   std::vector<int> rows;
-  for (int row = first * kSamples; row < (first + count) * kSamples; ++row) rows.push_back(row);
+  for (int row = first * kSamplesOfOne; row < (first + count) * kSamplesOfOne; ++row) rows.push_back(row);
   return SelectRows(people, rows);
 }
 

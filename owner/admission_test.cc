@@ -146,8 +146,9 @@ TEST_P(AdmissionTest, MetadataAndConditionsAreChecked) {
   ASSERT_TRUE(Admit(folder_).ok());
   ProbeOptions options;
   options.where = {{"site", {}}};
-  EXPECT_EQ(server_->Identify(Open(), Files(1, "", SampleUse::kIdentification), options).status().code(),
-            StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      server_->Identify(Open(), Files(1, "", SampleUse::kIdentification), options).status().code(),
+      StatusCode::kInvalidArgument);
   options.where = {{"site", {"berlin"}}};
   EXPECT_EQ(server_->Verify(Open(), Files(1, ""), "ann", options).status().code(),
             StatusCode::kInvalidArgument)

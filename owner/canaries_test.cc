@@ -46,7 +46,8 @@ class CanariesTest : public testing::RolesTest {
   }
   Bytes Identify(const CanarySet::Person& probe, const std::string& folder,
                  const ProbeOptions& options = {}) const {
-    return *server_->Identify(*Gallery::Open(folder), Files(probe, SampleUse::kIdentification), options);
+    return *server_->Identify(*Gallery::Open(folder), Files(probe, SampleUse::kIdentification),
+                              options);
   }
   EncryptedScores Parse(const Bytes& reply) const {
     return *ParseScores(*Inside::Of(*server_).instance().context, reply, "reply");

@@ -182,8 +182,7 @@ TEST_F(DamagedBlocksTest, WhatIsMadeAgainIsNoLongerListed) {
     return blocks;
   };
   const auto match = [&] {
-    const auto reply =
-        server_->Identify(Inside::Of(*held.Newest()), Set({4}, {"probe"}), {});
+    const auto reply = server_->Identify(Inside::Of(*held.Newest()), Set({4}, {"probe"}), {});
     EXPECT_TRUE(reply.ok()) << reply.status();
   };
   match();

@@ -47,8 +47,10 @@ class DeskTest : public testing::RolesTest {
     std::vector<float> values = Vector(0, 1);
     const std::vector<float> more = Vector(0, 2);
     values.insert(values.end(), more.begin(), more.end());
-    const Samples samples = {
-        .modality = model_.modalities[0].name, .values = values, .labels = {}, .use = SampleUse::kIdentification};
+    const Samples samples = {.modality = model_.modalities[0].name,
+                             .values = values,
+                             .labels = {},
+                             .use = SampleUse::kIdentification};
     return {{*client_->Encrypt(samples), "sample"}};
   }
 
@@ -111,7 +113,8 @@ TEST_P(DeskTest, ARequestIsAnsweredOnce) {
   EXPECT_THAT(desk.Enrol(second).status().message(), HasSubstr("this request was taken before"));
 
   ASSERT_TRUE(Admit(folder_).ok());
-  const MatchRequest question = {.gallery = folder_, .files = Asking(1, "", SampleUse::kIdentification)};
+  const MatchRequest question = {.gallery = folder_,
+                                 .files = Asking(1, "", SampleUse::kIdentification)};
   SignedReply reply;
   const auto keep = [&](SignedReply given) {
     reply = std::move(given);
@@ -160,7 +163,8 @@ TEST_P(DeskTest, WithoutRoomNothingIsRecorded) {
 TEST_P(DeskTest, WhoIsNotListedAsksNothing) {
   const TrustedServer server = Serve();
   ASSERT_TRUE(Desk(server).Create(folder_).ok());
-  const MatchRequest plain = {.gallery = folder_, .files = Files(1, "", SampleUse::kIdentification)};
+  const MatchRequest plain = {.gallery = folder_,
+                              .files = Files(1, "", SampleUse::kIdentification)};
   EXPECT_THAT(Desk(server).Accept(plain).status().message(), HasSubstr("not signed"));
   const TrustedServer open = *TrustedServer::Create(model_, std::nullopt, *Check(nullptr));
   EXPECT_TRUE(Desk(open).Accept(plain).ok()) << "nobody is asked";

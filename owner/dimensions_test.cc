@@ -28,11 +28,11 @@ using Vectors = experiment::Vectors;
 // twenty are exceeded with a probability of exp(-28).
 constexpr double kDeviations = 20;
 
-struct Case {
+struct DimensionsCase {
   const char* name;
   Model (*model)();
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const DimensionsCase& c, std::ostream* out) { *out << c.name; }
 
 // One modality of more dimensions than are fused, and both of fewer; no row is zero.
 Model Random512() { return experiment::OrthonormalModel({520, 24}, 512, 3); }
@@ -41,7 +41,7 @@ Model Random1024() { return experiment::OrthonormalModel({96, 40}, 1024, 3); }
 Model Padded512() { return experiment::ConcatenationModel({192, 128}, {0.8, 0.6}); }
 Model Padded1024() { return experiment::ConcatenationModel({512, 128}, {0.8, 0.6}); }
 
-class DimensionsTest : public ::testing::TestWithParam<Case> {
+class DimensionsTest : public ::testing::TestWithParam<DimensionsCase> {
  protected:
   static constexpr auto kEnrol = SampleUse::kEnrolment, kIdentify = SampleUse::kIdentification;
 
@@ -198,10 +198,10 @@ TEST_P(DimensionsTest, ATemplatesWholeLife) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, DimensionsTest,
-                         ::testing::Values(Case{"random512", Random512},
-                                           Case{"random1024", Random1024},
-                                           Case{"padded512", Padded512},
-                                           Case{"padded1024", Padded1024}),
+                         ::testing::Values(DimensionsCase{"random512", Random512},
+                                           DimensionsCase{"random1024", Random1024},
+                                           DimensionsCase{"padded512", Padded512},
+                                           DimensionsCase{"padded1024", Padded1024}),
                          [](const auto& made) { return std::string(made.param.name); });
 
 TEST(DimensionsLimitsTest, BlocksOfAnExchangeTakeAQuarterOfAGigabyte) {

@@ -47,7 +47,8 @@ class EnrolManyTest : public testing::RolesTest {
     return options;
   }
   std::string First(uint64_t person) const {
-    const auto files = Encrypt({Vector(0, person), Vector(1, person)}, "", SampleUse::kIdentification);
+    const auto files =
+        Encrypt({Vector(0, person), Vector(1, person)}, "", SampleUse::kIdentification);
     const auto reply = roles_.server.Identify(*Gallery::Open(folder_), files);
     EXPECT_TRUE(reply.ok()) << reply.status();
     const auto decision = owner_->Decide(*reply, "reply", 0.9);

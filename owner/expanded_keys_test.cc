@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Keys that are expanded once and mapped: the same replies as with parsed ones, bit for bit, and
 // only the right file is accepted.
-#include "heft/server.h"
+#include "fusion/expanded_keys.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@
 
 #include "base/envelope.h"
 #include "base/files.h"
-#include "fusion/expanded_keys.h"
 #include "heft/audit.h"
+#include "heft/server.h"
 #include "matcher/server_impl.h"
 #include "owner/roles_testing.h"
 
@@ -104,10 +104,9 @@ TEST_P(ExpandedKeysTest, RepliesAreThoseOfParsedKeysBitForBit) {
   Make(enrolment_);
   const auto mapped_evaluation = Open(evaluation_);
   const auto mapped_enrolment = Open(enrolment_);
-  const auto parsed =
-      Server::Impl::CreateFrom(model_, EvaluationBytes(), EnrolmentBytes());
-  const auto mapped = Server::Impl::CreateFrom(model_, Mapped(mapped_evaluation),
-                                               Mapped(mapped_enrolment));
+  const auto parsed = Server::Impl::CreateFrom(model_, EvaluationBytes(), EnrolmentBytes());
+  const auto mapped =
+      Server::Impl::CreateFrom(model_, Mapped(mapped_evaluation), Mapped(mapped_enrolment));
   ASSERT_TRUE(parsed.ok() && mapped.ok()) << parsed.status() << mapped.status();
   const Server::Impl &a = **parsed, &b = **mapped;
   ExpectSame(a.keys(), b.keys());

@@ -39,8 +39,7 @@ class FileCheckTest : public testing::RolesTest {};
 TEST_P(FileCheckTest, EachIsTakenForWhatItIs) {
   using Roles = std::set<FileRole>;
   const Bytes enrolling = Files(1, "ann")[0].bytes;
-  EXPECT_EQ(TakenAs(enrolling),
-            Roles({FileRole::kSample}));
+  EXPECT_EQ(TakenAs(enrolling), Roles({FileRole::kSample}));
   const std::vector<SampleFile> probe = Files(1, "", SampleUse::kIdentification);
   EXPECT_TRUE(TakenAs(probe[0].bytes).contains(FileRole::kProbe));
   EXPECT_EQ(TakenAs(probe[0].bytes).contains(FileRole::kSample), false);

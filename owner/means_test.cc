@@ -28,7 +28,7 @@ using Rows = std::vector<std::pair<uint64_t, uint64_t>>;  // (person, capture)
 using ::testing::HasSubstr;
 using StatusCode = absl::StatusCode;
 
-constexpr double kTolerance = 2e-3 + kScoreStep / 2;
+constexpr double kMeansTolerance = 2e-3 + kScoreStep / 2;
 
 class MeansTest : public ::testing::TestWithParam<const char*> {
  protected:
@@ -161,10 +161,10 @@ TEST_P(MeansTest, SamplesOfAnIdentityBecomeOneTemplate) {
   const auto found =
       Open(server_->Identify(OpenGallery(), Files(probe, false, SampleUse::kIdentification)));
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_NEAR(found.at(Name(1)), Expected(probe, ann), kTolerance);
-  EXPECT_NEAR(found.at(Name(2)), Expected(probe, bob), kTolerance);
+  EXPECT_NEAR(found.at(Name(1)), Expected(probe, ann), kMeansTolerance);
+  EXPECT_NEAR(found.at(Name(2)), Expected(probe, bob), kMeansTolerance);
   const auto verified = Open(server_->Verify(OpenGallery(), Files(probe, false), Name(1)));
-  EXPECT_NEAR(verified.at(Name(1)), Expected(probe, ann), kTolerance);
+  EXPECT_NEAR(verified.at(Name(1)), Expected(probe, ann), kMeansTolerance);
 }
 
 TEST_P(MeansTest, SamplesOfAProbeAreOneProbe) {
@@ -175,15 +175,15 @@ TEST_P(MeansTest, SamplesOfAProbeAreOneProbe) {
   const auto found = Open(
       server_->Identify(OpenGallery(), Files(probe, true, SampleUse::kIdentification), options));
   ASSERT_EQ(found.size(), 2u);
-  EXPECT_NEAR(found.at(Name(1)), Expected(probe, {{1, 0}, {1, 1}}), kTolerance);
-  EXPECT_NEAR(found.at(Name(2)), Expected(probe, {{2, 0}, {2, 1}}), kTolerance);
+  EXPECT_NEAR(found.at(Name(1)), Expected(probe, {{1, 0}, {1, 1}}), kMeansTolerance);
+  EXPECT_NEAR(found.at(Name(2)), Expected(probe, {{2, 0}, {2, 1}}), kMeansTolerance);
   const auto verified = Open(server_->Verify(OpenGallery(), Files(probe, false), Name(1), options));
-  EXPECT_NEAR(verified.at(Name(1)), Expected(probe, {{1, 0}, {1, 1}}), kTolerance);
+  EXPECT_NEAR(verified.at(Name(1)), Expected(probe, {{1, 0}, {1, 1}}), kMeansTolerance);
   // One is itself.
   const Rows one = {{1, 6}};
   const auto alone =
       Open(server_->Identify(OpenGallery(), Files(one, true, SampleUse::kIdentification), options));
-  EXPECT_NEAR(alone.at(Name(1)), Expected(one, {{1, 0}, {1, 1}}), kTolerance);
+  EXPECT_NEAR(alone.at(Name(1)), Expected(one, {{1, 0}, {1, 1}}), kMeansTolerance);
 }
 
 TEST_P(MeansTest, TheClientTakesTheSameMean) {
@@ -197,9 +197,9 @@ TEST_P(MeansTest, TheClientTakesTheSameMean) {
   const Rows probe = {{1, 8}, {1, 9}};
   const auto found = Open(server_->Identify(
       OpenGallery(), Files(probe, false, SampleUse::kIdentification, /*average=*/true)));
-  EXPECT_NEAR(found.at(Name(1)), Expected(probe, ann), kTolerance);
-  EXPECT_NEAR(found.at(Name(2)), Expected(probe, {{2, 0}, {2, 1}}), kTolerance);
-  EXPECT_NEAR(found.at(Name(3)), Expected(probe, {{3, 0}}), kTolerance);
+  EXPECT_NEAR(found.at(Name(1)), Expected(probe, ann), kMeansTolerance);
+  EXPECT_NEAR(found.at(Name(2)), Expected(probe, {{2, 0}, {2, 1}}), kMeansTolerance);
+  EXPECT_NEAR(found.at(Name(3)), Expected(probe, {{3, 0}}), kMeansTolerance);
   // What the client has projected, or fused: of length 1 exactly.
   for (const SampleEncoding encoding : {SampleEncoding::kPartial, SampleEncoding::kFused}) {
     const uint64_t person = encoding == SampleEncoding::kFused ? 5 : 4;
@@ -210,7 +210,7 @@ TEST_P(MeansTest, TheClientTakesTheSameMean) {
     const auto scores = Open(server_->Identify(
         OpenGallery(), Files(asked, false, SampleUse::kIdentification, true, encoding)));
     const auto z = Template(rows, encoding == SampleEncoding::kFused);
-    EXPECT_NEAR(scores.at(Name(person)), testing::Dot(Template(asked, true), z), kTolerance);
+    EXPECT_NEAR(scores.at(Name(person)), testing::Dot(Template(asked, true), z), kMeansTolerance);
   }
 }
 

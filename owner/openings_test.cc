@@ -108,7 +108,8 @@ TEST_P(AnswersTest, AreToWhatWasAskedOfThatGallery) {
             absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(why({std::nullopt, probe, 1}), HasSubstr("answers another request than row 1 of "));
   EXPECT_THAT(why({std::nullopt, probe, kAllRows}), HasSubstr("than the mean of "));
-  EXPECT_THAT(why({std::nullopt, Files(2, "door", SampleUse::kIdentification), 0}), HasSubstr("another request"));
+  EXPECT_THAT(why({std::nullopt, Files(2, "door", SampleUse::kIdentification), 0}),
+              HasSubstr("another request"));
   const ReplyFile bare = {*scores, "bare.ct"};
   EXPECT_FALSE(CheckAnswer({{&bare, 1}}, {opened.id()}).ok()) << "it says nothing of itself";
 }

@@ -30,12 +30,13 @@ TEST_F(QueryJournalTest, TheRecordOutlivesTheProcess) {
   EXPECT_EQ(Granted(*Open(), "ann"), 5) << "ten of twenty for one client";
   EXPECT_EQ(Granted(*Open(), "ann"), 0) << "a refusal stays one";
   EXPECT_EQ(Granted(*Open(), "bob"), 10);
-  ASSERT_TRUE(Open()->SetLimits(kModel, {.scores = 30, .decisions = 8, .client_bits = 9999}, 20).ok());
+  ASSERT_TRUE(
+      Open()->SetLimits(kModel, {.scores = 30, .decisions = 8, .client_bits = 9999}, 20).ok());
   EXPECT_EQ(Granted(*Open(), "ann"), 5);
 }
 
-// A model is calibrated again while its key is in use: fewer scores hold at once, for processes with
-// an older model file too, and more only when they are set by hand. Counts stay.
+// A model is calibrated again while its key is in use: fewer scores hold at once, for processes
+// with an older model file too, and more only when they are set by hand. Counts stay.
 TEST_F(QueryJournalTest, AMeasurementMakesTheLimitSmallerAtOnceAndLargerByHandAlone) {
   const auto charge = [&](const std::string& who, uint64_t measured) {
     Opening opening = Of(who);

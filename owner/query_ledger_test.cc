@@ -12,10 +12,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr ModelId kModel = {4};
+constexpr ModelId kLedgerModel = {4};
 constexpr ClientId kNobody = {}, kShop = {1}, kBank = {2}, kDoor = {3};
 constexpr IdentityTag kAnn = {7}, kBob = {8};
-constexpr uint64_t kDay = 86400;
+constexpr uint64_t kLedgerDay = 86400;
 
 class QueryLedgerTest : public ::testing::Test {
  protected:
@@ -29,7 +29,7 @@ class QueryLedgerTest : public ::testing::Test {
   static Entry At(uint64_t time) {
     Entry entry;
     entry.time = time;
-    entry.model = kModel;
+    entry.model = kLedgerModel;
     return entry;
   }
   Entry Verification(const ClientId& client, const IdentityTag& claimed, bool decision,
@@ -84,13 +84,13 @@ TEST(BucketTest, FillsUpWithinADayAndNotBackwards) {
   EXPECT_EQ(bucket.ReadyAt(1000, 10, 11), std::nullopt) << "more than it holds";
   bucket.Take(1000, 10, 10);
   EXPECT_EQ(bucket.Spent(1000, 10), 10000u);
-  EXPECT_EQ(bucket.ReadyAt(1000, 10, 1), 1000 + kDay / 10);
-  EXPECT_EQ(bucket.ReadyAt(1000, 10, 10), 1000 + kDay);
-  EXPECT_EQ(bucket.Spent(1000 + kDay / 2, 10), 5000u);
+  EXPECT_EQ(bucket.ReadyAt(1000, 10, 1), 1000 + kLedgerDay / 10);
+  EXPECT_EQ(bucket.ReadyAt(1000, 10, 10), 1000 + kLedgerDay);
+  EXPECT_EQ(bucket.Spent(1000 + kLedgerDay / 2, 10), 5000u);
   EXPECT_EQ(bucket.Spent(0, 10), 10000u) << "a clock that is set back fills nothing";
   bucket.Take(0, 10, 0);
   EXPECT_EQ(bucket.time, 1000u) << "nor afterwards";
-  EXPECT_EQ(bucket.Spent(1000 + 100 * kDay, 10), 0u) << "no more than it holds";
+  EXPECT_EQ(bucket.Spent(1000 + 100 * kLedgerDay, 10), 0u) << "no more than it holds";
   // What it says of when is right to the second.
   for (const uint64_t size : {1, 3, 7, 32, 4001}) {
     Bucket b;
@@ -112,7 +112,7 @@ TEST_F(QueryLedgerTest, ScoresAreForGoodAndOneClientGetsHalf) {
   EXPECT_EQ(Granted(kDoor, kAnn, false), 0);
   EXPECT_THAT(Refusal(), HasSubstr("\"ann\" has given 10 scores"));
   EXPECT_EQ(Granted(kShop, kBob, false), 5) << "of everybody else as before";
-  EXPECT_EQ(Granted(kDoor, kAnn, false, 1000 * kDay), 0) << "what is known is not forgotten";
+  EXPECT_EQ(Granted(kDoor, kAnn, false, 1000 * kLedgerDay), 0) << "what is known is not forgotten";
   EXPECT_GT(Granted(kDoor, kAnn, true), 0) << "decisions go on";
 }
 
@@ -122,10 +122,10 @@ TEST_F(QueryLedgerTest, DecisionsComeBackAndOneClientGetsHalf) {
   EXPECT_EQ(Granted(kBank, kAnn, true), 4);
   EXPECT_EQ(Granted(kDoor, kAnn, true), 0);
   EXPECT_EQ(Granted(kShop, kBob, true), 4);
-  EXPECT_EQ(Granted(kShop, kAnn, true, kDay / 4), 1);
-  EXPECT_EQ(Granted(kShop, kAnn, true, kDay / 4 - 1), 0) << "the clock set back";
-  EXPECT_EQ(Granted(kShop, kAnn, true, 2 * kDay), 4);
-  EXPECT_EQ(ledger_.models.at(kModel).identities.at(kAnn).decisions, 13u);
+  EXPECT_EQ(Granted(kShop, kAnn, true, kLedgerDay / 4), 1);
+  EXPECT_EQ(Granted(kShop, kAnn, true, kLedgerDay / 4 - 1), 0) << "the clock set back";
+  EXPECT_EQ(Granted(kShop, kAnn, true, 2 * kLedgerDay), 4);
+  EXPECT_EQ(ledger_.models.at(kLedgerModel).identities.at(kAnn).decisions, 13u);
 }
 
 TEST_F(QueryLedgerTest, AClientHasABucketOfItsOwn) {
@@ -135,20 +135,20 @@ TEST_F(QueryLedgerTest, AClientHasABucketOfItsOwn) {
   EXPECT_EQ(Granted(kNobody, kBob, true), 0) << "of nobody";
   EXPECT_EQ(Granted(kShop, kBob, true), 2000) << "one bit a decision";
   EXPECT_THAT(Refusal(), HasSubstr("this client (0100000000000000) has been told"));
-  EXPECT_EQ(Granted(kNobody, kBob, false, kDay / 2), 10);
+  EXPECT_EQ(Granted(kNobody, kBob, false, kLedgerDay / 2), 10);
   // An identification reserves what it may publish.
-  Entry search = At(2 * kDay);
+  Entry search = At(2 * kLedgerDay);
   search.slots = 21;
   EXPECT_EQ(ledger_.Check(search, "").code(), absl::StatusCode::kResourceExhausted);
   search.slots = 20;
   ASSERT_TRUE(ledger_.Check(search, "").ok());
   ASSERT_TRUE(ledger_.Apply(search, "entry").ok());
-  EXPECT_EQ(Granted(kNobody, kBob, true, 2 * kDay), 0);
+  EXPECT_EQ(Granted(kNobody, kBob, true, 2 * kLedgerDay), 0);
   search.act = Entry::Act::kPublished;
   search.identities = {kAnn, kBob};
   ASSERT_TRUE(ledger_.Apply(search, "entry").ok());
-  EXPECT_EQ(ledger_.models.at(kModel).clients.at(kNobody).slots, 32u) << "two of them were";
-  EXPECT_EQ(Granted(kNobody, kAnn, true, 2 * kDay), 180);
+  EXPECT_EQ(ledger_.models.at(kLedgerModel).clients.at(kNobody).slots, 32u) << "two of them were";
+  EXPECT_EQ(Granted(kNobody, kAnn, true, 2 * kLedgerDay), 180);
 }
 
 TEST_F(QueryLedgerTest, RejectionsAreOfOneClientAndOnePerson) {
@@ -162,16 +162,17 @@ TEST_F(QueryLedgerTest, RejectionsAreOfOneClientAndOnePerson) {
   EXPECT_EQ(Rejected(kShop, kBob), 3);
   EXPECT_EQ(Rejected(kBank, kAnn), 3);
   EXPECT_EQ(Granted(kDoor, kAnn, true), 4) << "what others do costs the person nothing";
-  EXPECT_TRUE(ledger_.models.at(kModel).identities.contains(kAnn));
-  EXPECT_FALSE(ledger_.models.at(kModel).identities.contains(kBob)) << "who was never accepted";
+  EXPECT_TRUE(ledger_.models.at(kLedgerModel).identities.contains(kAnn));
+  EXPECT_FALSE(ledger_.models.at(kLedgerModel).identities.contains(kBob))
+      << "who was never accepted";
   // In sixteen days all of them come back.
-  EXPECT_EQ(Rejected(kShop, kAnn, 16 * kDay / 3 - 1), 0);
+  EXPECT_EQ(Rejected(kShop, kAnn, 16 * kLedgerDay / 3 - 1), 0);
   for (int day = 1; day <= 16; ++day) {
-    ledger_.reckoning = ledger_.reckoning.At(16 * kDay / 3 + day * kDay);
+    ledger_.reckoning = ledger_.reckoning.At(16 * kLedgerDay / 3 + day * kLedgerDay);
   }
-  EXPECT_EQ(Rejected(kShop, kAnn, 16 * kDay / 3 + 16 * kDay), 3);
+  EXPECT_EQ(Rejected(kShop, kAnn, 16 * kLedgerDay / 3 + 16 * kLedgerDay), 3);
   Limit({.scores = 10, .decisions = 8, .client_bits = 1000, .rejections = 0});
-  EXPECT_EQ(Rejected(kDoor, kBob, 30 * kDay), 0);
+  EXPECT_EQ(Rejected(kDoor, kBob, 30 * kLedgerDay), 0);
   EXPECT_THAT(Refusal(), HasSubstr("may never ask as it is set"));
 }
 
@@ -189,7 +190,7 @@ TEST_F(QueryLedgerTest, WhatIsPublishedIsCounted) {
     search.identities = {kAnn};
     ASSERT_TRUE(ledger_.Apply(search, "entry").ok());
   }
-  EXPECT_EQ(ledger_.models.at(kModel).identities.at(kAnn).scores, 5u) << "one client's half";
+  EXPECT_EQ(ledger_.models.at(kLedgerModel).identities.at(kAnn).scores, 5u) << "one client's half";
   EXPECT_EQ(Granted(kNobody, kBob, false), 5);
   EXPECT_EQ(Granted(kNobody, kAnn, true), 4);
   EXPECT_EQ(Granted(kShop, kAnn, false), 5);
@@ -216,8 +217,8 @@ TEST_F(QueryLedgerTest, ARevokedKeyIsAskedForNothing) {
 
 TEST_F(QueryLedgerTest, LedgersAndEntriesRoundTrip) {
   Granted(kShop, kAnn, false);
-  Granted(kBank, kBob, true, kDay);
-  Rejected(kDoor, kBob, kDay);
+  Granted(kBank, kBob, true, kLedgerDay);
+  Rejected(kDoor, kBob, kLedgerDay);
   ledger_.restarts.push_back({77, "disk lost"});
   ledger_.successor = {3};
   ledger_.reckoning.skips = {{7, 8}};

@@ -15,9 +15,9 @@
 namespace heft {
 namespace {
 
-constexpr ModelId kModel = {4};
-constexpr ClientId kDoor = {1};
-constexpr uint64_t kDay = 86400, kStart = 1'000'000'000;
+constexpr ModelId kRuleModel = {4};
+constexpr ClientId kHonestDoor = {1};
+constexpr uint64_t kSecondsADay = 86400, kStart = 1'000'000'000;
 
 // World: a journal with the default limits, and a clock.
 class World {
@@ -30,7 +30,7 @@ class World {
   // A claim, that is accepted if it is opened and `fits`.
   Told Claim(const ClientId& client, const std::string& who, bool fits) {
     Opening opening;
-    opening.model = kModel;
+    opening.model = kRuleModel;
     opening.client = client;
     opening.verification = opening.decision = true;
     opening.claimed = who;
@@ -69,7 +69,7 @@ TEST_P(PassagesTest, AHundredADayBesideGarbage) {
   std::vector<int> garbage(3);
   for (int day = 0; day < kDays; ++day) {
     for (int i = 0; i < kPassages; ++i) {
-      world.now = kStart + day * kDay + i * kDay / kPassages;
+      world.now = kStart + day * kSecondsADay + i * kSecondsADay / kPassages;
       for (size_t c = 0; c < garbage.size(); ++c) {
         for (int g = 0; g < kGarbageADay / kPassages; ++g) {
           const ClientId sender = {static_cast<uint8_t>(10 + c)};
@@ -78,7 +78,7 @@ TEST_P(PassagesTest, AHundredADayBesideGarbage) {
       }
       World::Told told;
       do {
-        told = world.Claim(kDoor, "ann", !rejected(random));
+        told = world.Claim(kHonestDoor, "ann", !rejected(random));
       } while (told == World::Told::kRejected);
       passages += told == World::Told::kAccepted;
       locked += told == World::Told::kSpent;
@@ -99,14 +99,15 @@ TEST(RejectionRuleTest, AClientMakesSixteenClaimsAndOneADay) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     World world;
     std::mt19937_64 random(seed);
-    std::uniform_int_distribution<uint64_t> pause(0, seed % 2 == 0 ? kDay / 4 : 3 * kDay);
+    std::uniform_int_distribution<uint64_t> pause(
+        0, seed % 2 == 0 ? kSecondsADay / 4 : 3 * kSecondsADay);
     std::uniform_int_distribution<int> tries(0, 20);
     uint64_t claims = 0;
-    while (world.now < kStart + 60 * kDay) {
+    while (world.now < kStart + 60 * kSecondsADay) {
       for (int i = tries(random); i > 0; --i) {
-        claims += world.Claim(kDoor, "ann", false) == World::Told::kRejected;
+        claims += world.Claim(kHonestDoor, "ann", false) == World::Told::kRejected;
       }
-      ASSERT_LE(claims, world.limits().rejections + (world.now - kStart) / kDay) << seed;
+      ASSERT_LE(claims, world.limits().rejections + (world.now - kStart) / kSecondsADay) << seed;
       world.now += pause(random);
     }
     EXPECT_GT(claims, world.limits().rejections) << seed << ": some come back";
@@ -121,9 +122,9 @@ TEST(RejectionRuleTest, AcceptancesPayForAsManyRejections) {
     std::bernoulli_distribution fits(0.1 * static_cast<double>(seed));
     uint64_t accepted = 0, rejected = 0;
     for (uint64_t hour = 0; hour < 5 * 24; ++hour) {
-      world.now = kStart + hour * kDay / 24;
+      world.now = kStart + hour * kSecondsADay / 24;
       for (int i = 0; i < 60; ++i) {
-        const World::Told told = world.Claim(kDoor, "ann", fits(random));
+        const World::Told told = world.Claim(kHonestDoor, "ann", fits(random));
         accepted += told == World::Told::kAccepted;
         rejected += told == World::Told::kRejected;
       }
@@ -148,7 +149,7 @@ TEST(RejectionRuleTest, GuessesAreAcceptedAsRarelyAsTheFormulaSays) {
     World world;
     bool accepted = false;
     for (int day = 0; day <= kDays && !accepted; ++day) {
-      world.now = kStart + day * kDay;
+      world.now = kStart + day * kSecondsADay;
       for (uint8_t c = 0; c < kClients && !accepted; ++c) {
         World::Told told;
         do {
@@ -173,7 +174,7 @@ TEST(RejectionRuleTest, UnlistedClientsShareOneAllowance) {
     claims += world.Claim(kUnlistedClient, "ann", false) == World::Told::kRejected;
   }
   EXPECT_EQ(claims, 16);
-  EXPECT_EQ(world.Claim(kDoor, "ann", true), World::Told::kAccepted);
+  EXPECT_EQ(world.Claim(kHonestDoor, "ann", true), World::Told::kAccepted);
   for (int i = 0; i < 2000; ++i) {
     claims += world.Claim(kUnlistedClient, std::to_string(i), false) == World::Told::kRejected;
   }

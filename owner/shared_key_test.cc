@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared keys through the public classes: a dealer's ceremony, approvals and openings in two steps,
 // and attacks on them.
-#include "heft/key_set.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,6 +21,7 @@
 #include "fusion/testing.h"
 #include "heft/client.h"
 #include "heft/gallery.h"
+#include "heft/key_set.h"
 #include "heft/server.h"
 #include "owner/key_owner_impl.h"
 
@@ -371,7 +370,8 @@ TEST_F(SharedKeyTest, OwnersCheckTheCeremony) {
   EXPECT_EQ(MakeSharedKeySet(*model_, folder / "x", 2, 3).status().code(),
             StatusCode::kInvalidArgument);
   EXPECT_THAT(
-      Why(MakeSharedKeySet(testing::RandomModel({16}, 16, 3, "standard"), folder / "x", 2, 2).status(),
+      Why(MakeSharedKeySet(testing::RandomModel({16}, 16, 3, "standard"), folder / "x", 2, 2)
+              .status(),
           StatusCode::kFailedPrecondition),
       HasSubstr("--profile flooded"));
 }

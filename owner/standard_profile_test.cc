@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// profile standard through the public classes: where modalities are fused, one gallery serves all; what
-// does not belong together is refused.
+// profile standard through the public classes: where modalities are fused, one gallery serves all;
+// what does not belong together is refused.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

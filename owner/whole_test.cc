@@ -65,7 +65,9 @@ class WholeTest : public testing::RolesTest {
             const SignerKey& client = {7}) const {
     return Sign(gallery, files, *server_->Identify(*Gallery::Open(gallery), files), client);
   }
-  std::vector<SampleFile> Probe(uint64_t seed) const { return Files(seed, "probe", SampleUse::kIdentification); }
+  std::vector<SampleFile> Probe(uint64_t seed) const {
+    return Files(seed, "probe", SampleUse::kIdentification);
+  }
   std::vector<Bytes> AskAll(const std::vector<SampleFile>& files) const {
     std::vector<Bytes> replies;
     for (uint32_t b = 0; b < kBuckets; ++b) replies.push_back(Ask(Bucket(b), files));
@@ -323,8 +325,9 @@ TEST_P(WholeTest, WhoBelongsElsewhereIsNoticed) {
 TEST_P(WholeTest, WhoIsThereIsAskedForUnderOtherNames) {
   const std::string whom = people_[2];
   const auto decide = [&](const std::string& label, bool others) {
-    return owner_->Decide({View(AskAll(Files(SeedOf(whom), label, SampleUse::kIdentification))), &*shards_},
-                          {.score = 0.85, .others = others});
+    return owner_->Decide(
+        {View(AskAll(Files(SeedOf(whom), label, SampleUse::kIdentification))), &*shards_},
+        {.score = 0.85, .others = others});
   };
   EXPECT_EQ(decide(whom, false)->identity, whom);
   const auto other = decide(whom, true);

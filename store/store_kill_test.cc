@@ -19,7 +19,7 @@
 namespace heft {
 namespace {
 
-constexpr absl::Duration kLong = absl::Seconds(120);
+constexpr absl::Duration kLongest = absl::Seconds(120);
 
 std::string Name(int writer, int i) { return absl::StrCat("writer ", writer, " key ", i); }
 // Value: for a change's number; some are long.
@@ -33,7 +33,7 @@ void Life(const std::string& folder, int writer, int from, int acknowledged) {
   for (int change = from;; ++change) {
     const auto store = OpenStore(folder, StoreMode::kWrite);
     if (!store.ok()) _exit(2);
-    const auto lock = (*store)->Lock(kLong);
+    const auto lock = (*store)->Lock(kLongest);
     if (!lock.ok()) _exit(3);
     {
       const auto w = (*store)->Write(**lock);

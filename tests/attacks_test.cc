@@ -16,8 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kInput = 3;
-
 class AttacksTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() { world_ = new World; }

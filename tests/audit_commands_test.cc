@@ -11,8 +11,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kUsage = 2, kInput = 3, kFinding = 6;
-
 TEST(AuditCommandsTest, AChainIsVerifiedByBothPrograms) {
   const Workplace w;
   const std::string path = w("audit.log");

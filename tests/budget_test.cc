@@ -17,8 +17,6 @@ namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int kUsage = 2, kInput = 3, kBudget = 5;
-
 class BudgetTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kInput = 3, kSamples = 4;
+constexpr int kSamples = 4;
 constexpr int kFirstB = 40, kFirstC = 80, kAsked = 8;
 
 class CalibrationTest : public ::testing::Test {

@@ -19,8 +19,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kInput = 3, kFinding = 6;
-
 // owner/: model, keys; server/gallery: 20 admitted people; client/face.ct: their faces again.
 class CheckingTest : public ::testing::Test {
  protected:

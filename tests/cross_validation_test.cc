@@ -20,8 +20,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kInputError = 3, kInterrupted = 130;
-
 class CrossValidationTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -141,7 +139,7 @@ TEST_F(CrossValidationTest, RefusesModelsThatMayHaveSeenTheTestPeople) {
     Args args = Evaluation(c.args);
     args.push_back("--quiet");
     const Finished run = RunProgram(kHeft, args);
-    EXPECT_EQ(run.exit_code, kInputError) << run.err;
+    EXPECT_EQ(run.exit_code, kInput) << run.err;
     EXPECT_THAT(run.err, HasSubstr(c.message));
     EXPECT_EQ(Lines(run.err), 1u) << run.err;
     EXPECT_EQ(run.out, "");

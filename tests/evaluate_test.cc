@@ -18,8 +18,6 @@ using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 using ::testing::Not;
 
-constexpr int kInputError = 3, kUsageError = 2;
-
 class EvaluateTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -154,13 +152,13 @@ TEST_F(EvaluateTest, FilesOfScoresAreRefusedWithOneLine) {
     const char* message;
   };
   for (const Case& c :
-       {Case{{}, kUsageError, "FILE or --data is required"},
-        Case{{w("columns.txt")}, kInputError, "columns.txt, line 2: 5 columns"},
-        Case{{w("one-kind.txt")}, kInputError, "1 genuine and 0 impostor"},
-        Case{{w("one-kind.txt"), "--split", "dev"}, kInputError, "no comparison is in split"},
-        Case{{w("one-kind.txt"), "--fmr", "2"}, kInputError, "between 0 and 1"},
-        Case{{w("nothing.csv")}, kInputError, "nothing.csv"},
-        Case{{"genuine=" + w("columns.txt")}, kInputError, "impostor=FILE"}}) {
+       {Case{{}, kUsage, "FILE or --data is required"},
+        Case{{w("columns.txt")}, kInput, "columns.txt, line 2: 5 columns"},
+        Case{{w("one-kind.txt")}, kInput, "1 genuine and 0 impostor"},
+        Case{{w("one-kind.txt"), "--split", "dev"}, kInput, "no comparison is in split"},
+        Case{{w("one-kind.txt"), "--fmr", "2"}, kInput, "between 0 and 1"},
+        Case{{w("nothing.csv")}, kInput, "nothing.csv"},
+        Case{{"genuine=" + w("columns.txt")}, kInput, "impostor=FILE"}}) {
     Args args = {"evaluate", "--quiet"};
     args.insert(args.end(), c.args.begin(), c.args.end());
     const Finished run = RunProgram(kHeft, args);
@@ -229,7 +227,7 @@ TEST_F(EvaluateTest, RunsAProtocol) {
       Must(kHeft, {"evaluate", w("protocol.csv"), "--split", "eval", "--replicates", "20"});
   EXPECT_EQ(measured.at("systems")[0].at("genuine_comparisons"), 30);
   const Finished unnamed = RunProgram(kHeft, unnamed_args);
-  EXPECT_EQ(unnamed.exit_code, kInputError);
+  EXPECT_EQ(unnamed.exit_code, kInput);
   EXPECT_THAT(unnamed.err, HasSubstr("names.txt"));
 }
 
@@ -241,21 +239,21 @@ TEST_F(EvaluateTest, RefusesBeforeTheWork) {
                                                 {{"--pictures", w("model.heft")}, "is a file"}};
   for (const auto& [more, said] : cases) {
     const Finished run = RunProgram(kHeft, Arguments(more));
-    EXPECT_EQ(run.exit_code, kInputError) << run.err;
+    EXPECT_EQ(run.exit_code, kInput) << run.err;
     EXPECT_THAT(run.err, HasSubstr(said));
     EXPECT_THAT(run.err, Not(HasSubstr("%"))) << "it began";
   }
   const Finished file =
       RunProgram(kHeft, {"train", "--data", w("data"), "--folds", "3", "--out", w("model.heft")});
-  EXPECT_EQ(file.exit_code, kInputError) << file.err;
+  EXPECT_EQ(file.exit_code, kInput) << file.err;
   EXPECT_THAT(file.err, HasSubstr("is a file"));
   const Finished nowhere = RunProgram(
       kHeft, {"train", "--data", w("data"), "--folds", "3", "--out", w("nowhere/folds/")});
-  EXPECT_EQ(nowhere.exit_code, kInputError) << nowhere.err;
+  EXPECT_EQ(nowhere.exit_code, kInput) << nowhere.err;
   EXPECT_THAT(nowhere.err, HasSubstr("no such folder for the models of folds"));
   EXPECT_THAT(nowhere.err, Not(HasSubstr("%"))) << "it began";
   const Finished folder = RunProgram(kHeft, {"train", "--data", w("data"), "--out", w("data")});
-  EXPECT_EQ(folder.exit_code, kInputError) << folder.err;
+  EXPECT_EQ(folder.exit_code, kInput) << folder.err;
   EXPECT_THAT(folder.err, HasSubstr("is a folder"));
 }
 
@@ -284,20 +282,20 @@ TEST_F(EvaluateTest, WrongInputIsRefusedWithOneLine) {
   };
   const std::string model = w("model.heft");
   for (const Case& c :
-       {Case{{"--data", w("one"), "--model", model}, kInputError, "no modality \"voice\""},
-        Case{{"--data", w("wide"), "--model", model}, kInputError, "dimension 20"},
-        Case{{"--data", w("nothing"), "--model", model}, kInputError, "nothing"},
-        Case{{"--data", w("data"), "--model", w("data/labels.txt")}, kInputError, "labels.txt"},
+       {Case{{"--data", w("one"), "--model", model}, kInput, "no modality \"voice\""},
+        Case{{"--data", w("wide"), "--model", model}, kInput, "dimension 20"},
+        Case{{"--data", w("nothing"), "--model", model}, kInput, "nothing"},
+        Case{{"--data", w("data"), "--model", w("data/labels.txt")}, kInput, "labels.txt"},
         Case{{"--data", w("data"), "--model", model, "--report", w("no/such/report.html")},
-             kInputError,
+             kInput,
              "no such folder"},
-        Case{{"--data", w("data"), "--model", model, "--split", "tset"}, kInputError, "tset"}}) {
+        Case{{"--data", w("data"), "--model", model, "--split", "tset"}, kInput, "tset"}}) {
     Args args = {"evaluate", "--quiet"};
     args.insert(args.end(), c.args.begin(), c.args.end());
     const Finished run = RunProgram(kHeft, args);
     EXPECT_EQ(run.exit_code, c.code) << run.err;
     EXPECT_THAT(run.err, HasSubstr(c.message));
-    if (c.code == kInputError) {
+    if (c.code == kInput) {
       EXPECT_EQ(Lines(run.err), 1u) << run.err;
     }
     EXPECT_EQ(run.out, "");

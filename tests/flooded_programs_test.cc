@@ -17,7 +17,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kInput = 3;
 constexpr int kRow = 1;  // of the probe, a sample of the first identity
 
 class FloodedProgramsTest : public ::testing::Test {

@@ -22,20 +22,14 @@ using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 namespace fs = std::filesystem;
 
-constexpr int kInput = 3, kSystem = 4;
-constexpr int kSamples = 2;  // of each identity, side by side
-
-Args Join(Args args, const Args& more) {
-  args.insert(args.end(), more.begin(), more.end());
-  return args;
-}
+constexpr int kSamplesEach = 2;  // of each identity, side by side
 
 class GalleryCommandsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     work_ = new Workplace;
     Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "12", "--samples",
-                 std::to_string(kSamples), "--dimensions", "16", "12"});
+                 std::to_string(kSamplesEach), "--dimensions", "16", "12"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "standard"}));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys_), "--no-passphrase"});
     RaiseBudget(W("model.heft"), W(keys_ + "/secret.key"));

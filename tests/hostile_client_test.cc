@@ -26,8 +26,6 @@ namespace {
 using ckks::Ciphertext;
 using ::testing::HasSubstr;
 
-constexpr int kInput = 3;
-
 template <typename T>
 T Ok(absl::StatusOr<T> value) {
   EXPECT_TRUE(value.ok()) << value.status();

@@ -16,8 +16,6 @@
 namespace heft::e2e {
 namespace {
 
-constexpr int kInput = 3;
-
 void Write(const std::string& path, const Bytes& bytes) {
   const absl::Status status = WriteFile(path, bytes);
   if (!status.ok()) Die(std::string(status.message()));

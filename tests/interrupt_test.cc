@@ -19,7 +19,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kInterrupted = 130;
 constexpr auto kPatience = std::chrono::seconds(60);
 
 // Waits until `reached` holds or the process has ended; true if it still runs.

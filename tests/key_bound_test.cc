@@ -15,7 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kBudget = 5;
 constexpr uint64_t kKeyBits = 6492;  // 4096 log2(3): of the ring of the scores
 
 class KeyBoundTest : public ::testing::Test {

@@ -22,8 +22,6 @@ using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr int kUsage = 2, kInput = 3, kSystem = 4, kInterrupted = 130;
-
 class LimitsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

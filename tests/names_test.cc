@@ -15,7 +15,6 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-constexpr int kInput = 3;
 const std::string kComposed = "Am\u00e9lie", kDecomposed = "Ame\u0301lie";
 
 class NamesTest : public ::testing::Test {

@@ -23,13 +23,6 @@ using ::testing::HasSubstr;
 using ::testing::UnorderedElementsAre;
 namespace fs = std::filesystem;
 
-constexpr int kInput = 3, kSystem = 4;
-
-Args Join(Args args, const Args& more) {
-  args.insert(args.end(), more.begin(), more.end());
-  return args;
-}
-
 class PostgresCommandsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

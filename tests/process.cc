@@ -87,6 +87,11 @@ Finished Process::Wait() {
   return finished;
 }
 
+Args Join(Args args, const Args& more) {
+  args.insert(args.end(), more.begin(), more.end());
+  return args;
+}
+
 Finished RunProgram(const std::string& program, const Args& args) {
   return Process(program, args).Wait();
 }

@@ -14,6 +14,12 @@
 namespace heft::e2e {
 
 using Args = std::vector<std::string>;
+// Join: the arguments of both.
+Args Join(Args args, const Args& more);
+
+// The exit codes of the programs other than 0 (program/common.h).
+inline constexpr int kUsage = 2, kInput = 3, kSystem = 4, kBudget = 5, kFinding = 6,
+                     kInterrupted = 130;
 
 // Finished: the result of a process.
 struct Finished {

@@ -18,8 +18,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kInput = 3;
-
 class RenewalTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -16,8 +16,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kInputError = 3;
-
 class ReproduceTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -136,7 +134,7 @@ TEST_F(ReproduceTest, WrongInputIsRefusedWithOneLine) {
     Args args = {"reproduce", "--quiet"};
     args.insert(args.end(), c.args.begin(), c.args.end());
     const Finished run = RunProgram(kHeftPaper, args);
-    EXPECT_EQ(run.exit_code, kInputError) << run.err;
+    EXPECT_EQ(run.exit_code, kInput) << run.err;
     EXPECT_THAT(run.err, HasSubstr(c.message));
     EXPECT_EQ(Lines(run.err), 1u) << run.err;
     EXPECT_FALSE(std::filesystem::exists(w("r.html")));
@@ -157,7 +155,7 @@ TEST_F(ReproduceTest, CountsTableOneForAModel) {
   const auto& simd = counts.at("simd").at("projection");
   EXPECT_EQ(simd.at("engine").at("plain_products"), 2 * 7);
   EXPECT_EQ(simd.at("engine").at("ciphertexts"), 2);
-  EXPECT_EQ(RunProgram(kHeftPaper, {"counts", "nothing.heft"}).exit_code, kInputError);
+  EXPECT_EQ(RunProgram(kHeftPaper, {"counts", "nothing.heft"}).exit_code, kInput);
 }
 
 }  // namespace

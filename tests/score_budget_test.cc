@@ -12,8 +12,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kBudget = 5;
-
 class ScoreBudgetTest : public ::testing::Test {
  protected:
   // People differ along three directions only, so one score tells much of a template.

@@ -27,8 +27,6 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int kInput = 3, kBudget = 5;
-
 class SecretsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

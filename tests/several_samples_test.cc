@@ -21,20 +21,14 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Rows = std::vector<int>;
 
-constexpr int kUsage = 2, kInput = 3;
-constexpr int kSamples = 4;  // of each identity, side by side
-
-Args Join(Args args, const Args& more) {
-  args.insert(args.end(), more.begin(), more.end());
-  return args;
-}
+constexpr int kSamplesInAll = 4;  // of each identity, side by side
 
 class SeveralSamplesTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     work_ = new Workplace;
     Must(kHeft, {"synth", "--out", W("data"), "--identities", "30", "--samples",
-                 std::to_string(kSamples), "--dimensions", "16", "12", "--jitter", "0.8"});
+                 std::to_string(kSamplesInAll), "--dimensions", "16", "12", "--jitter", "0.8"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft"), {"--profile", "standard"}));
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W("keys"), "--no-passphrase"});
     RaiseBudget(W("model.heft"), W("keys/secret.key"));
@@ -112,8 +106,8 @@ class SeveralSamplesTest : public ::testing::Test {
 };
 
 TEST_F(SeveralSamplesTest, TheServerTakesTheMean) {
-  const Rows ann = {0, 1}, bob = {kSamples, kSamples + 1}, probe = {2, 3};
-  Encrypt("enrol", {0, kSamples, 1, kSamples + 1});
+  const Rows ann = {0, 1}, bob = {kSamplesInAll, kSamplesInAll + 1}, probe = {2, 3};
+  Encrypt("enrol", {0, kSamplesInAll, 1, kSamplesInAll + 1});
   const Args enrol = Serve("enrol", "enrol", "gallery", {"--average"});
   EXPECT_EQ(EnrolNow(enrol, W("keys/secret.key"))["templates"], 2);
   Encrypt("probe", probe, {"--for", "identification"});
@@ -150,14 +144,14 @@ TEST_F(SeveralSamplesTest, AMeanTakesAsManySamplesOfEachModality) {
 
 TEST_F(SeveralSamplesTest, TheClientTakesTheMean) {
   const Rows ann = {0, 1, 2};
-  Encrypt("means", {0, 1, 2, kSamples}, {"--average"});
+  Encrypt("means", {0, 1, 2, kSamplesInAll}, {"--average"});
   EXPECT_EQ(EnrolNow(Serve("enrol", "means", "of-means", {}), W("keys/secret.key"))["templates"],
             2);
   Encrypt("one", {3}, {"--for", "identification"});
   Must(kServer, Serve("identify", "one", "of-means", {"--out", W("of-means.ct")}));
   const auto opened = Must(kHeft, Decrypt("of-means.ct", "one", {}));
   for (const auto& c : opened["candidates"]) {
-    const Rows enrolled = c["identity"] == data_->labels[0] ? ann : Rows{kSamples};
+    const Rows enrolled = c["identity"] == data_->labels[0] ? ann : Rows{kSamplesInAll};
     EXPECT_NEAR(c["score"].get<double>(), Expected({3}, enrolled), kScoreNoise + kRounding);
   }
 }

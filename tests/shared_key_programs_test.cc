@@ -14,8 +14,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kInput = 3;
-
 class SharedKeyProgramsTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {

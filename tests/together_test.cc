@@ -15,7 +15,6 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kInput = 3, kSystem = 4;
 constexpr int kPeople = 64;
 
 class TogetherTest : public ::testing::Test {

@@ -19,27 +19,21 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr int kInput = 3;
-
-Args Join(Args args, const Args& more) {
-  args.insert(args.end(), more.begin(), more.end());
-  return args;
-}
-constexpr int kSamples = 4, kPeople = 8;
+constexpr int kSamplesOfOne = 4, kPeopleInAll = 8;
 
 class WorkspaceTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     work_ = new Workplace;
     Must(kHeft, {"synth", "--out", W("data"), "--identities", "60", "--samples",
-                 std::to_string(kSamples), "--dimensions", "48", "32"});
+                 std::to_string(kSamplesOfOne), "--dimensions", "48", "32"});
     data_ = new Dataset(*LoadDataset(W("data")));
     // Row 0 of each of eight people, row 1 of the same as probes, and strangers.
     std::vector<int> enrolled, probes, strangers;
-    for (int person = 0; person < kPeople; ++person) {
-      enrolled.push_back(person * kSamples);
-      probes.push_back(person * kSamples + 1);
-      strangers.push_back((person + kPeople) * kSamples);
+    for (int person = 0; person < kPeopleInAll; ++person) {
+      enrolled.push_back(person * kSamplesOfOne);
+      probes.push_back(person * kSamplesOfOne + 1);
+      strangers.push_back((person + kPeopleInAll) * kSamplesOfOne);
     }
     for (const char* modality : {"face", "voice"}) {
       const std::string name = modality;
@@ -55,7 +49,7 @@ class WorkspaceTest : public ::testing::Test {
   }
 
   static std::string W(const std::string& path) { return (*work_)(path); }
-  static std::string Label(int person) { return data_->labels[person * kSamples]; }
+  static std::string Label(int person) { return data_->labels[person * kSamplesOfOne]; }
   static std::vector<std::string> Files(const std::string& prefix) {
     return {W(prefix + "face.npy"), W(prefix + "voice.npy")};
   }
@@ -71,7 +65,7 @@ class WorkspaceTest : public ::testing::Test {
   // Makes a workspace for one test, with the model that all share.
   static std::string Made(const std::string& name) {
     Must(kHeft, {"init", W(name), "--model", W("made/owner/model.heft"), "--no-passphrase"});
-    EXPECT_EQ(Must(kHeft, Add(name))["added"], kPeople);
+    EXPECT_EQ(Must(kHeft, Add(name))["added"], kPeopleInAll);
     return name;
   }
   static std::vector<std::string> Found(const json& result) {
@@ -104,23 +98,23 @@ TEST_F(WorkspaceTest, ThreeCommandsAndThreeFilesToTheFirstIdentification) {
     fs::copy(W(std::string("data/") + name), W(std::string("own/") + name));
   }
   Args enrolled = {"--row"}, searched = {"--row"};
-  for (int person = 0; person < kPeople; ++person) {
-    enrolled.push_back(std::to_string(person * kSamples));
-    searched.push_back(std::to_string(person * kSamples + 1));
+  for (int person = 0; person < kPeopleInAll; ++person) {
+    enrolled.push_back(std::to_string(person * kSamplesOfOne));
+    searched.push_back(std::to_string(person * kSamplesOfOne + 1));
   }
   const Args vectors = {W("own/face.npy"), W("own/voice.npy")};
   Must(kHeft, {"init", W("three"), "--data", W("data"), "--method", "none", "--no-passphrase"});
   EXPECT_EQ(Must(kHeft, Join(Join(Join({"add", W("three")}, vectors), enrolled),
                              {"--labels", W("own/labels.txt")}))["added"],
-            kPeople);
+            kPeopleInAll);
   const json found = Must(kHeft, Join(Join({"search", W("three")}, vectors), searched));
-  ASSERT_EQ(found["decisions"].size(), size_t{kPeople});
+  ASSERT_EQ(found["decisions"].size(), size_t{kPeopleInAll});
   int right = 0;
-  for (int person = 0; person < kPeople; ++person) {
-    EXPECT_EQ(found["decisions"][person]["row"], person * kSamples + 1);
+  for (int person = 0; person < kPeopleInAll; ++person) {
+    EXPECT_EQ(found["decisions"][person]["row"], person * kSamplesOfOne + 1);
     right += Found(found)[person] == Label(person);
   }
-  EXPECT_GE(right, kPeople - 1);
+  EXPECT_GE(right, kPeopleInAll - 1);
   const auto files = std::distance(fs::directory_iterator(W("own")), fs::directory_iterator());
   EXPECT_LE(files, 4);
   // heft inspect knows every file of the workspace.
@@ -171,33 +165,34 @@ TEST_F(WorkspaceTest, AKeyOwnerThatWasPutBackOpensNothing) {
 }
 
 TEST_F(WorkspaceTest, FindsWhoWasAddedAndNobodyElse) {
-  EXPECT_EQ(Must(kHeft, Search("made"))["decisions"].size(), kPeople) << "nobody is there yet";
+  EXPECT_EQ(Must(kHeft, Search("made"))["decisions"].size(), kPeopleInAll) << "nobody is there yet";
   const json added = Must(kHeft, Add("made"));
-  EXPECT_EQ(added["added"], kPeople);
-  EXPECT_EQ(added["templates"], kPeople);
+  EXPECT_EQ(added["added"], kPeopleInAll);
+  EXPECT_EQ(added["templates"], kPeopleInAll);
   std::vector<std::string> everybody;
-  for (int person = 0; person < kPeople; ++person) everybody.push_back(Label(person));
+  for (int person = 0; person < kPeopleInAll; ++person) everybody.push_back(Label(person));
   EXPECT_EQ(Found(Must(kHeft, Search("made"))), everybody);
-  EXPECT_EQ(Found(Must(kHeft, Search("made", "stranger-"))), std::vector<std::string>(kPeople, ""));
+  EXPECT_EQ(Found(Must(kHeft, Search("made", "stranger-"))),
+            std::vector<std::string>(kPeopleInAll, ""));
   const Finished text = RunProgram(kHeft, Search("made", "probe-", {"--quiet", "--fpir", "0.05"}));
   EXPECT_THAT(text.out, HasSubstr("row 0: " + Label(0) + " (accepted, FPIR 0.05, threshold 0."));
 
   const json claims = Must(kHeft, {"verify", W("made"), W("probe-face.npy"), W("probe-voice.npy"),
                                    "--identity", Label(2)});
-  for (int row = 0; row < kPeople; ++row) {
+  for (int row = 0; row < kPeopleInAll; ++row) {
     EXPECT_EQ(claims["decisions"][row]["decision"], row == 2 ? "accept" : "reject") << row;
   }
   const json removed = Must(kHeft, {"remove", W("made"), "--identity", Label(0), Label(5)});
   EXPECT_EQ(removed["removed"], 2);
-  EXPECT_EQ(removed["templates"], kPeople - 2);
+  EXPECT_EQ(removed["templates"], kPeopleInAll - 2);
   EXPECT_TRUE(removed["overwritten"]);
   everybody[0] = everybody[5] = "";
   EXPECT_EQ(Found(Must(kHeft, Search("made"))), everybody);
   // Each opening is in the journal: five searches or claims, of eight rows.
   const json budget = Must(kHeft, {"budget", "--model", W("made/owner/model.heft"), "--secret-key",
                                    W("made/owner/secret.key")});
-  EXPECT_EQ(budget["identifications"], 5 * kPeople);
-  EXPECT_EQ(budget["verifications"], kPeople);
+  EXPECT_EQ(budget["identifications"], 5 * kPeopleInAll);
+  EXPECT_EQ(budget["verifications"], kPeopleInAll);
 }
 
 TEST_F(WorkspaceTest, TakesManyRowsOfSomebodyAndManyPeople) {
@@ -206,7 +201,7 @@ TEST_F(WorkspaceTest, TakesManyRowsOfSomebodyAndManyPeople) {
                                   "--labels", W("data/labels.txt")});
   EXPECT_EQ(added["added"], data_->labels.size());
   const std::vector<std::string> found = Found(Must(kHeft, Search("many")));
-  for (int person = 0; person < kPeople; ++person) EXPECT_EQ(found[person], Label(person));
+  for (int person = 0; person < kPeopleInAll; ++person) EXPECT_EQ(found[person], Label(person));
   Must(kHeft, {"remove", W("many"), "--identity", Label(0)});
   EXPECT_EQ(Found(Must(kHeft, Search("many")))[0], "") << "bulk templates leave by a renewal";
 }
@@ -236,7 +231,7 @@ TEST_F(WorkspaceTest, RefusesWhatCannotBe) {
   const json told = Must(kHeft, {"inspect", W("refusing")});
   EXPECT_EQ(told["kind"], "workspace");
   EXPECT_EQ(told["roles"].size(), 3u);
-  EXPECT_EQ(told["gallery"]["templates"], kPeople);
+  EXPECT_EQ(told["gallery"]["templates"], kPeopleInAll);
   Refused({"init", W("refusing"), "--data", W("data")}, {"is a workspace already"});
   Refused({"init", W("data"), "--data", W("data")}, {"exists already"});
   Refused({"init", W("no/where"), "--data", W("data")}, {"there is no folder", W("no")});
@@ -261,7 +256,7 @@ TEST_F(WorkspaceTest, PassphrasesComeFromAFileOrATerminal) {
   add.insert(add.end(), {"--passphrase-file", W("wrong")});
   Refused(add, {"wrong passphrase"});
   add.back() = W("passphrase");
-  EXPECT_EQ(Must(kHeft, add)["added"], kPeople);
+  EXPECT_EQ(Must(kHeft, add)["added"], kPeopleInAll);
   EXPECT_EQ(
       Found(Must(kHeft, Search("sealed", "probe-", {"--passphrase-file", W("passphrase")})))[3],
       Label(3));

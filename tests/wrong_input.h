@@ -18,7 +18,6 @@ namespace heft::e2e {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-constexpr int kUsage = 2, kInput = 3, kSystem = 4;
 
 inline std::string Truncated(const std::string& file) { return file.substr(0, file.size() / 2); }
 inline std::string Flipped(std::string file, size_t at) {

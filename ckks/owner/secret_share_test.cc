@@ -99,10 +99,10 @@ TEST_F(SecretShareTest, AnySetGivesTheBitsOfOneOwner) {
   for (const Sharing& sharing : {Sharing{2, 2}, Sharing{3, 2}, Sharing{5, 3}, Sharing{5, 5}}) {
     const std::vector<SecretShare> shares = Share(sharing);
     for (const OwnerSet& set : SetsOf(sharing)) {
-      testing::FixRandomness("parts");
+      heft::testing::FixRandomness("parts");
       const Plaintext opened =
           *CombineParts(*context_, cipher_, Parts(shares, set, cipher_), kOptions);
-      testing::FixRandomness("parts");
+      heft::testing::FixRandomness("parts");
       const std::vector<ring::RnsPoly> noises = Parts(shares, set, blank);
       Plaintext expected = exact;
       for (const ring::RnsPoly& noise : noises) {
@@ -141,10 +141,10 @@ TEST_F(SecretShareTest, NoiseIsWhatTheEstimateSays) {
 TEST_F(SecretShareTest, FewerThanTheThresholdSeeUniformValues) {
   const SecretKey other = *SecretKey::Generate(*context_, rng_);
   const Sharing sharing = {3, 3};
-  testing::FixRandomness("polynomials");
+  heft::testing::FixRandomness("polynomials");
   Csprng first;
   const std::vector<SecretShare> a = *ShareSecret(*context_, secret_, sharing, first);
-  testing::FixRandomness("polynomials");
+  heft::testing::FixRandomness("polynomials");
   Csprng second;
   const std::vector<SecretShare> b = *ShareSecret(*context_, other, sharing, second);
   const ring::Modulus& q = context_->modulus(0);

@@ -20,8 +20,8 @@ uint32_t Degree(ProjectionMethod method, uint32_t delta, uint32_t windows) {
   return IsDense(method) ? 4 * delta * windows : 4096;
 }
 
-struct World {
-  World(ProjectionMethod method, const Model& m, uint32_t windows) : model(m) {
+struct ProjectorWorld {
+  ProjectorWorld(ProjectionMethod method, const Model& m, uint32_t windows) : model(m) {
     ckks::ParamsSpec spec;
     spec.n = Degree(method, std::bit_ceil(model.TotalDimension()), windows);
     // The compact plan asks for as many primes as its normalisation takes.
@@ -101,7 +101,7 @@ std::string CaseName(const Case& c) {
 
 void CheckMethod(ProjectionMethod method, const Case& c) {
   SCOPED_TRACE(ProjectionMethodName(method) + " " + CaseName(c));
-  World world(method, testing::RandomModel(c.dimensions, c.gamma, 2), c.windows);
+  ProjectorWorld world(method, testing::RandomModel(c.dimensions, c.gamma, 2), c.windows);
   const auto plan = PlanProjection(world.context->params(), method, world.model, 0, 0x1p28, 0x1p27);
   ASSERT_TRUE(plan.ok()) << plan.status();
   if (IsDense(method)) {
@@ -176,7 +176,7 @@ TEST(ProjectionMethods, ProbesRepeatOverAllSlots) {
   const std::vector<double> expected = Product(model, sample);
   for (const ProjectionMethod method : kAllProjectionMethods) {
     if (!IsDense(method) || method == ProjectionMethod::kDiagonalSquare) continue;
-    World world(method, model, 4);
+    ProjectorWorld world(method, model, 4);
     const auto plan = PlanProjection(world.context->params(), method, model, 0, 0x1p28);
     ASSERT_TRUE(plan.ok()) << plan.status();
     const auto keys = testing::MakeKeys(*world.context, plan->keys, *world.secret, world.rng);
@@ -200,7 +200,7 @@ TEST(ProjectionMethods, ProjectSingleModalities) {
   const auto vector = testing::RandomUnit(34, random);
   for (const ProjectionMethod method : kAllProjectionMethods) {
     if (method == ProjectionMethod::kDiagonalSquare) continue;
-    World world(method, model, 1);
+    ProjectorWorld world(method, model, 1);
     const auto plan = PlanProjection(world.context->params(), method, model, 0, 0x1p28);
     ASSERT_TRUE(plan.ok()) << plan.status();
     const auto keys = testing::MakeKeys(*world.context, plan->keys, *world.secret, world.rng);
@@ -229,7 +229,7 @@ TEST(ProjectionMethods, CountTheirRotations) {
                {ProjectionMethod::kHybridBabyGiant, 7 + 3 + 3, 32},
                {ProjectionMethod::kSimd, 0, 32 * 256}};
   for (const auto& c : cases) {
-    World world(c.method, model, 1);
+    ProjectorWorld world(c.method, model, 1);
     const auto plan = PlanProjection(world.context->params(), c.method, model, 0, 0x1p28);
     const auto keys = testing::MakeKeys(*world.context, plan->keys, *world.secret, world.rng);
     const auto projector = Projector::Create(world.context, *world.encoder, *plan, model, &keys);
@@ -245,7 +245,7 @@ TEST(ProjectionMethods, CountTheirRotations) {
 
 TEST(ProjectionMethods, RefuseWhatDoesNotFit) {
   const Model model = testing::RandomModel({128, 128}, 32, 2);
-  World world(ProjectionMethod::kHybrid, model, 1);
+  ProjectorWorld world(ProjectionMethod::kHybrid, model, 1);
   const ckks::Params& params = world.context->params();
   const auto square = PlanProjection(params, ProjectionMethod::kDiagonalSquare, model, 0, 0x1p28);
   EXPECT_THAT(std::string(square.status().message()), ::testing::HasSubstr("gamma = delta = 256"));

@@ -20,7 +20,7 @@ namespace {
 
 using ckks::Ciphertext;
 
-constexpr uint32_t kGamma = 8;
+constexpr uint32_t kRouteGamma = 8;
 constexpr double kScale = 0x1p28;
 
 NormalisationSpec Minimax(int degree) {
@@ -116,7 +116,7 @@ class PaperRouteTest : public ::testing::Test {
     return results;
   }
 
-  Model model_ = testing::RandomModel({30, 34}, kGamma, 2);
+  Model model_ = testing::RandomModel({30, 34}, kRouteGamma, 2);
   std::shared_ptr<const ckks::Context> context_;
   std::optional<ckks::Encoder> encoder_;
   Csprng rng_;
@@ -208,7 +208,7 @@ TEST_F(PaperRouteTest, CompactMatchesDiagonalBlocks) {
     Build(ProjectionMethod::kCompact, normalisation);
     const Instance& instance = route_->instance();
     const Ciphertext fused = Fuse({&enrolled, 1}).z[0];
-    TiledCiphertexts block = EmptyBlock(*context_, kGamma);
+    TiledCiphertexts block = EmptyBlock(*context_, kRouteGamma);
     const NewTemplate added[] = {{&fused, {5, 1}}};
     absl::Status status = AddToBlock(instance, &block, added, keys_);
     ASSERT_TRUE(status.ok()) << status;
@@ -251,7 +251,7 @@ TEST_F(PaperRouteTest, DenseCountsEqualTheFormulae) {
   std::vector<Sample> gallery;
   for (int i = 0; i < 20; ++i) gallery.push_back(RandomSample());
   const Sample probe = RandomSample();
-  const TableShape shape{gallery.size(), context_->slots(), 64, kGamma};
+  const TableShape shape{gallery.size(), context_->slots(), 64, kRouteGamma};
   for (const NormalisationSpec& spec : Normalisations()) {
     Build(ProjectionMethod::kHybrid, spec);
     const size_t input_limbs = route_->plan().input_limbs();
@@ -293,7 +293,7 @@ TEST_F(PaperRouteTest, DenseCountsEqualTheFormulae) {
 TEST_F(PaperRouteTest, SimdCountsEqualTheFormulae) {
   std::vector<Sample> gallery;
   for (int i = 0; i < 20; ++i) gallery.push_back(RandomSample());
-  const TableShape shape{gallery.size(), context_->slots(), 64, kGamma};
+  const TableShape shape{gallery.size(), context_->slots(), 64, kRouteGamma};
   for (const NormalisationSpec& spec : Normalisations()) {
     Build(ProjectionMethod::kSimd, spec);
     const auto inputs = Encrypt(gallery);

@@ -16,7 +16,7 @@ namespace {
 using ckks::Ciphertext;
 using ckks::OperationCounts;
 
-constexpr uint32_t kGamma = 32;
+constexpr uint32_t kCountedGamma = 32;
 
 // StageCounter: what the engine counts while it takes samples through the stages of an encoding.
 class StageCounter {
@@ -24,12 +24,12 @@ class StageCounter {
   absl::Status Run(TableEncoding encoding, const NormalisationSpec& normalisation, uint32_t samples,
                    const std::vector<uint32_t>& dimensions) {
     const bool dense = encoding == TableEncoding::kDense;
-    Model model = experiment::RandomModel(dimensions, kGamma, 2);
+    Model model = experiment::RandomModel(dimensions, kCountedGamma, 2);
     model.approximation.interval = kPaperInterval;
     HEFT_ASSIGN_OR_RETURN(
         engine_, MakePaperEngine(model, normalisation,
                                  dense ? ProjectionMethod::kHybrid : ProjectionMethod::kSimd));
-    shape_ = {samples, params().slots(), route().plan().projection.delta, kGamma};
+    shape_ = {samples, params().slots(), route().plan().projection.delta, kCountedGamma};
     std::mt19937_64 random(8);
     std::vector<FeatureMatrix> rows;
     for (uint32_t dimension : dimensions) rows.push_back(RandomUnits(samples, dimension, random));

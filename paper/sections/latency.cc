@@ -18,7 +18,7 @@ using experiment::Roles;
 using experiment::Stopwatch;
 
 const std::vector<uint32_t> kDimensions = {512, 512};
-constexpr uint32_t kGamma = 32;
+constexpr uint32_t kTimedGamma = 32;
 constexpr uint32_t kGallery = 1024;
 
 // Stages: milliseconds of one ciphertext.
@@ -41,7 +41,7 @@ struct PaperStages {
 
 absl::StatusOr<Stages> TimePaperRoute(const Monitor& monitor,
                                       const NormalisationSpec& normalisation, int repetitions) {
-  Model model = experiment::RandomModel(kDimensions, kGamma, 2);
+  Model model = experiment::RandomModel(kDimensions, kTimedGamma, 2);
   model.approximation.interval = normalisation.Range();
   HEFT_ASSIGN_OR_RETURN(const std::unique_ptr<PaperEngine> engine,
                         MakePaperEngine(model, normalisation));
@@ -85,7 +85,7 @@ absl::StatusOr<Stages> TimePaperRoute(const Monitor& monitor,
 // TimeOurRoute: compact encoding and diagonal blocks, profile "compact".
 absl::StatusOr<Stages> TimeOurRoute(const Monitor& monitor, int degree, int repetitions) {
   HEFT_ASSIGN_OR_RETURN(const std::unique_ptr<Roles> roles,
-                        Roles::Create(experiment::RandomModel(kDimensions, kGamma, degree)));
+                        Roles::Create(experiment::RandomModel(kDimensions, kTimedGamma, degree)));
   std::mt19937_64 random(3);
   HEFT_ASSIGN_OR_RETURN(const std::vector<Ciphertext> sample,
                         roles->EncryptSample(experiment::RandomSample(roles->model(), random)));
@@ -100,7 +100,7 @@ absl::StatusOr<Stages> TimeOurRoute(const Monitor& monitor, int degree, int repe
                           return (fused = roles->fuser().Fuse(pointers)).status();
                         }));
   stages.normalisation = std::max(0.0, all - stages.projection);
-  TiledCiphertexts block = EmptyBlock(roles->context(), kGamma);
+  TiledCiphertexts block = EmptyBlock(roles->context(), kTimedGamma);
   const NewTemplate added[] = {{&fused->z, PositionOf(0, roles->params().slots())}};
   HEFT_ASSIGN_OR_RETURN(stages.preprocessing,
                         MedianMs(monitor, 1, [&] { return roles->Enrol(&block, added); }));
@@ -123,10 +123,10 @@ PlainTimes TimePlain() {
   std::mt19937_64 random(4);
   const FeatureMatrix x = RandomUnits(kSamples, kDimensions[0], random),
                       y = RandomUnits(kSamples, kDimensions[1], random);
-  const Model model = experiment::RandomModel(kDimensions, kGamma, 2);
+  const Model model = experiment::RandomModel(kDimensions, kTimedGamma, 2);
   const FeatureMatrix p =
-      Eigen::Map<const FeatureMatrix>(model.projection.data(), kGamma, x.cols() + y.cols());
-  FeatureMatrix joined(kSamples, x.cols() + y.cols()), z(kSamples, kGamma);
+      Eigen::Map<const FeatureMatrix>(model.projection.data(), kTimedGamma, x.cols() + y.cols());
+  FeatureMatrix joined(kSamples, x.cols() + y.cols()), z(kSamples, kTimedGamma);
   PlainTimes times;
   double sink = 0;
   const auto each = [&](const auto& work) {

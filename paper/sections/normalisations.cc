@@ -14,8 +14,8 @@ namespace {
 
 using ckks::Ciphertext;
 
-constexpr uint32_t kGamma = 32;
-constexpr uint32_t kWindow = 2 * kGamma;  // two periods; the first of each is right
+constexpr uint32_t kNormalisedGamma = 32;
+constexpr uint32_t kWindow = 2 * kNormalisedGamma;  // two periods; the first of each is right
 
 // Trial: what one normalisation did on vectors whose squared norms cover its interval.
 struct Trial {
@@ -33,9 +33,9 @@ std::vector<double> Layout(const Interval& interval, uint32_t slots) {
   for (uint32_t w = 0; w < windows; ++w) {
     const double s =
         interval.lo * std::pow(interval.hi / interval.lo, static_cast<double>(w) / (windows - 1));
-    const std::vector<double> unit = experiment::RandomUnit(kGamma, random);
+    const std::vector<double> unit = experiment::RandomUnit(kNormalisedGamma, random);
     for (uint32_t t = 0; t < kWindow; ++t) {
-      layout[w * kWindow + t] = std::sqrt(s) * unit[t % kGamma];
+      layout[w * kWindow + t] = std::sqrt(s) * unit[t % kNormalisedGamma];
     }
   }
   return layout;
@@ -46,8 +46,8 @@ void Compare(const NormalisationSpec& spec, const std::vector<double>& layout,
              const std::vector<ckks::Complex>& opened, Trial* trial) {
   for (size_t first = 0; first < layout.size(); first += kWindow) {
     double s = 0, length = 0;
-    for (uint32_t t = 0; t < kGamma; ++t) s += std::pow(layout[first + t], 2);
-    for (uint32_t t = 0; t < kGamma; ++t) {
+    for (uint32_t t = 0; t < kNormalisedGamma; ++t) s += std::pow(layout[first + t], 2);
+    for (uint32_t t = 0; t < kNormalisedGamma; ++t) {
       const double value = opened[first + t].real();
       trial->error = std::max(trial->error, std::abs(value - layout[first + t] * spec(s)));
       length += value * value;
@@ -59,7 +59,7 @@ void Compare(const NormalisationSpec& spec, const std::vector<double>& layout,
 absl::StatusOr<Trial> Try(const Monitor& monitor, const NormalisationSpec& spec, int repetitions) {
   const auto make = [&](const Profile& profile, const ckks::Params& params) {
     const size_t limbs = std::min(params.limbs(), spec.Levels() + 3);
-    return PlanNormalisation(params, spec, kGamma, limbs, profile.scale);
+    return PlanNormalisation(params, spec, kNormalisedGamma, limbs, profile.scale);
   };
   HEFT_ASSIGN_OR_RETURN(const auto planned, PlanForSmallestProfile<NormalisationPlan>(make));
   const NormalisationPlan& plan = planned.plan;
@@ -83,16 +83,16 @@ absl::StatusOr<Trial> Try(const Monitor& monitor, const NormalisationSpec& spec,
   return trial;
 }
 
-// Case: a row of the table.
-struct Case {
+// NormalisationCase: a row of the table.
+struct NormalisationCase {
   std::string name, interval;
   NormalisationSpec spec;
 };
 
-absl::StatusOr<std::vector<Case>> Cases(const Interval& own, bool slow) {
+absl::StatusOr<std::vector<NormalisationCase>> Cases(const Interval& own, bool slow) {
   const std::string on_paper = "[0.05, 3]",
                     on_data = absl::StrFormat("[%.3f, %.3f]", own.lo, own.hi);
-  std::vector<Case> cases;
+  std::vector<NormalisationCase> cases;
   for (int degree : {1, 2, 3}) {
     HEFT_ASSIGN_OR_RETURN(const Approximation f, FitLeastSquares(degree, kPaperInterval));
     cases.push_back({absl::StrCat("degree ", degree, ", least squares"), on_paper,
@@ -121,7 +121,7 @@ absl::StatusOr<Section> Normalisations(const Study& study) {
       "the logarithm. Error: a decrypted coordinate against the same f in plain, beside the bound "
       "predicted for it. Length: how far the decrypted vector’s length is from 1, which is the "
       "approximation’s error."};
-  HEFT_ASSIGN_OR_RETURN(const std::vector<Case> cases, Cases(own, study.effort.slow_methods));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<NormalisationCase> cases, Cases(own, study.effort.slow_methods));
   Table table{.id = "normalisations",
               .caption = "One ciphertext, CPU milliseconds, median.",
               .columns = {{"method", "Method"},
@@ -134,7 +134,7 @@ absl::StatusOr<Section> Normalisations(const Study& study) {
                           {"length", "Length off by", Format::kPercent},
                           {"parameters", "Parameters"}}};
   Progress progress(study.monitor, "normalisations");
-  for (const Case& c : cases) {
+  for (const NormalisationCase& c : cases) {
     HEFT_RETURN_IF_ERROR(progress.Step(table.rows.size(), cases.size(), c.name));
     HEFT_ASSIGN_OR_RETURN(const Trial t,
                           Try(study.monitor, c.spec, std::min(3, study.effort.repetitions)));

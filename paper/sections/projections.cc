@@ -32,8 +32,8 @@ absl::StatusOr<Profile> ProjectionProfile(ProjectionMethod method) {
   return profile;
 }
 
-// Trial: what one method did on random vectors.
-struct Trial {
+// ProjectionTrial: what one method did on random vectors.
+struct ProjectionTrial {
   ProjectionPlan plan;
   double error = 0, predicted = 0;  // largest over all samples and rows
   double concatenate_ms = 0, project_ms = 0;
@@ -52,7 +52,7 @@ absl::StatusOr<ckks::OperationCounts> CountOf(const Work& work) {
 // RunTimed: the projected batch, with counts and times.
 absl::StatusOr<std::vector<Ciphertext>> RunTimed(
     const Monitor& monitor, const Projector& projector,
-    const std::vector<std::vector<Ciphertext>>& encrypted, int repetitions, Trial* trial) {
+    const std::vector<std::vector<Ciphertext>>& encrypted, int repetitions, ProjectionTrial* trial) {
   absl::StatusOr<std::vector<Ciphertext>> joined, z;
   const auto concatenate = [&] { return (joined = projector.Concatenate(encrypted)).status(); };
   const auto project = [&] { return (z = projector.Project(*joined)).status(); };
@@ -78,13 +78,13 @@ double Error(const Model& model, const std::vector<Vectors>& samples,
   return error;
 }
 
-absl::StatusOr<Trial> Try(const Monitor& monitor, ProjectionMethod method,
+absl::StatusOr<ProjectionTrial> Try(const Monitor& monitor, ProjectionMethod method,
                           const std::vector<uint32_t>& dimensions, uint32_t gamma,
                           int repetitions) {
   const Model model = experiment::RandomModel(dimensions, gamma, 2);
   HEFT_ASSIGN_OR_RETURN(const Profile profile, ProjectionProfile(method));
   HEFT_ASSIGN_OR_RETURN(const auto world, KeyedContext::Create(profile.spec));
-  Trial trial;
+  ProjectionTrial trial;
   HEFT_ASSIGN_OR_RETURN(trial.plan, PlanProjection(world->params(), method, model, 0, profile.scale,
                                                    profile.scale / 2));
   world->MakeKeys(trial.plan.keys);
@@ -194,7 +194,7 @@ absl::StatusOr<Section> Encodings(const Study& study) {
            {"dense", ProjectionMethod::kHybrid},
            {"SIMD", ProjectionMethod::kSimd},
            {"compact (ours)", ProjectionMethod::kCompact}}) {
-    HEFT_ASSIGN_OR_RETURN(const Trial t,
+    HEFT_ASSIGN_OR_RETURN(const ProjectionTrial t,
                           Try(study.monitor, method, dimensions, 32, study.effort.repetitions));
     if (name[0] == 'c') table.main_rows.push_back(table.rows.size());
     table.rows.push_back({name, t.plan.vectors, t.plan.InputCiphertexts(0),
@@ -222,7 +222,7 @@ absl::StatusOr<Section> Projections(const Study& study) {
   for (const auto& [method, shape, gamma] : cases) {
     const std::string name = ProjectionMethodName(method);
     HEFT_RETURN_IF_ERROR(progress.Step(table.rows.size(), cases.size(), name));
-    HEFT_ASSIGN_OR_RETURN(const Trial t, Try(study.monitor, method, shape, gamma, 1));
+    HEFT_ASSIGN_OR_RETURN(const ProjectionTrial t, Try(study.monitor, method, shape, gamma, 1));
     const bool within = t.error <= t.predicted;
     all_within = all_within && within;
     table.rows.push_back({name, absl::StrCat(shape[0], " + ", shape[1]), gamma, t.plan.vectors,

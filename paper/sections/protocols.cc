@@ -75,10 +75,10 @@ std::vector<double> PlainTemplate(const Model& model, const Vectors& sample) {
   return experiment::FusePlain(model, Units(sample));
 }
 
-// Trial enrols all pairs of some identities, then identifies and verifies each of them once.
-class Trial {
+// ProtocolTrial enrols all pairs of some identities, then identifies and verifies each of them once.
+class ProtocolTrial {
  public:
-  explicit Trial(const Roles& roles)
+  explicit ProtocolTrial(const Roles& roles)
       : roles_(roles), block_(EmptyBlock(roles.context(), roles.model().gamma)) {}
 
   // Enrol: sets of one class, encrypted separately; all their pairs into the gallery.
@@ -276,7 +276,7 @@ std::vector<std::string> TestIdentities(const Dataset& data, size_t people) {
 absl::Status AddProtocols(const Study& study, const Model& model,
                           const std::vector<std::string>& identities, Section* section) {
   HEFT_ASSIGN_OR_RETURN(const std::unique_ptr<Roles> roles, Roles::Create(model));
-  Trial trial(*roles);
+  ProtocolTrial trial(*roles);
   Progress progress(study.monitor, "protocols");
   std::vector<Vectors> probes;
   for (const std::string& identity : identities) {
@@ -288,7 +288,7 @@ absl::Status AddProtocols(const Study& study, const Model& model,
     voices.erase(voices.begin());
     HEFT_RETURN_IF_ERROR(trial.Enrol(identity, {faces, voices}));
   }
-  Trial::Answer identification, verification;
+  ProtocolTrial::Answer identification, verification;
   for (size_t i = 0; i < identities.size(); ++i) {
     HEFT_RETURN_IF_ERROR(progress.Step(identities.size() + i, 2 * identities.size()));
     HEFT_RETURN_IF_ERROR(trial.Identify(identities[i], probes[i], &identification));
