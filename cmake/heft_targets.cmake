@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# heft_library(NAME SOURCES ... [DEPENDS ...] [APART] [LIGHT]): a static library heft_NAME, alias heft::NAME.
-#   APART: its sources are never compiled together (HEFT_UNITY_BUILD). LIGHT: heft_light.
+# heft_library(NAME SOURCES ... [DEPENDS ...] [LIGHT]): a static library heft_NAME, alias heft::NAME.
+#   LIGHT: heft_light.
 # heft_test(NAME SOURCES ... [DEPENDS ...]): a GoogleTest program, whose main is base/testing_main.cc.
 #   Of several sources, CTest knows each as a test of its own: NAME_test for NAME_test.cc.
 include(GoogleTest OPTIONAL)
@@ -10,7 +10,7 @@ set(HEFT_WARNINGS -Wall -Wextra -Wshadow -Wno-sign-compare
     $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_LESS:$<CXX_COMPILER_VERSION>,13>>:-Wno-restrict>)
 
 function(heft_library name)
-  cmake_parse_arguments(ARG "APART;LIGHT" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "LIGHT" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   add_library(heft_${name} STATIC ${ARG_SOURCES})
   add_library(heft::${name} ALIAS heft_${name})
   target_include_directories(heft_${name} PUBLIC
@@ -33,9 +33,7 @@ function(heft_library name)
     heft_light(heft_${name})
   endif()
   heft_precompile(heft_${name} ${kind})
-  if(NOT ARG_APART)
-    heft_compile_together(heft_${name})
-  endif()
+  heft_compile_together(heft_${name})
 endfunction()
 
 function(heft_test name)
