@@ -19,7 +19,8 @@ namespace {
 TEST(StoreKillCallsTest, AWriterIsKilledAfterEveryCall) {
   // A long value, which has a place in the file of blocks.
   const auto long_value = [](std::string_view value) {
-    return std::string(value) + std::string(5000, '.');
+    std::string text(value);
+    return text.append(5000, '.');
   };
   const auto put = [&](Store& store, std::string_view value) -> absl::Status {
     HEFT_ASSIGN_OR_RETURN(const auto lock, store.Lock(absl::Seconds(60)));
