@@ -108,28 +108,29 @@ absl::StatusOr<ChosenThreshold> ChooseSearchThreshold(std::span<const SearchCali
         " people with two samples each, besides those that training leaves out for "
         "tests. Give such people to heft calibrate --data DATA, or give --threshold"));
   }
+  // The calibration of the fewest templates that suffice, or of the most that there are.
   const SearchCalibration* search = nullptr;
-  uint32_t most = 0;
   for (const SearchCalibration& s : searches) {
-    most = std::max(most, s.templates);
-    if (s.templates < templates) continue;
-    if (search == nullptr || s.templates < search->templates) search = &s;
+    const bool better =
+        search == nullptr || (search->templates < templates
+                                  ? s.templates > search->templates
+                                  : s.templates >= templates && s.templates < search->templates);
+    if (better) search = &s;
   }
-  if (search == nullptr) {
-    return absl::OutOfRangeError(
-        absl::StrCat("the gallery holds ", templates,
-                     " templates of a person, and the model knows ", "searches of at most ", most,
-                     ": train it on people with more samples, or ", "give --threshold"));
-  }
+  // The templates of a person are alike, so each further one adds less to the chance that one of
+  // them reaches a score. So n templates reach it at most n/m times as often as m do.
+  const double each = std::max(1.0, static_cast<double>(templates) / search->templates);
   const ImpostorTail& tail = search->tail;
-  const auto size = static_cast<double>(people);
+  const double size = each * static_cast<double>(people);
   const double rarest = 1 / (kFarthest * static_cast<double>(search->comparisons));
   ChosenThreshold out;
   out.score = tail.ThresholdFor(fpir, size);
   out.of = RateOf::kSearches;
   out.rate = fpir;
   if (tail.RateAt(out.score) < rarest) {
-    const uint64_t reach = LargestGallery(tail, internal::ScoreAtShare(tail, rarest), fpir);
+    const auto reach = static_cast<uint64_t>(
+        static_cast<double>(LargestGallery(tail, internal::ScoreAtShare(tail, rarest), fpir)) /
+        each);
     return absl::OutOfRangeError(absl::StrCat(
         "an FPIR of ", fpir, " among ", people, " people is farther out than the ",
         search->comparisons, " comparisons of ", search->people, " people tell: they reach to ",
@@ -138,6 +139,12 @@ absl::StatusOr<ChosenThreshold> ChooseSearchThreshold(std::span<const SearchCali
   }
   out.interval = FpirInterval(*search, out.score, size);
   out.warning = BeyondComparisons(*search, out);
+  if (each > 1 && out.warning.empty()) {
+    out.warning = absl::StrCat("the gallery holds ", templates, " templates of a person and the ",
+                               "model knows searches of ", search->templates,
+                               ", so the threshold is higher than it need be; calibrate on people ",
+                               "with more samples");
+  }
   return out;
 }
 

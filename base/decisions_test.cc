@@ -76,9 +76,12 @@ TEST(DecisionsTest, SearchesAskTheCalibrationOfTheirTemplates) {
   EXPECT_GT(single->interval.hi, 0.1);
   EXPECT_EQ(ChooseSearchThreshold(searches, 0.1, 100, 2)->score, four.ThresholdFor(0.1, 100));
   EXPECT_GT(ChooseSearchThreshold(searches, 0.1, 1000)->score, single->score);
-  const auto more = ChooseSearchThreshold(searches, 0.1, 100, 5);
-  EXPECT_EQ(more.status().code(), absl::StatusCode::kOutOfRange);
-  EXPECT_THAT(Message(more), HasSubstr("at most 4"));
+  EXPECT_EQ(ChooseSearchThreshold(searches, 0.1, 100, 4)->warning, "");
+  // Six templates count as one and a half people of four.
+  const auto more = ChooseSearchThreshold(searches, 0.1, 100, 6);
+  ASSERT_TRUE(more.ok()) << more.status();
+  EXPECT_EQ(more->score, four.ThresholdFor(0.1, 150));
+  EXPECT_THAT(more->warning, HasSubstr("6 templates of a person"));
   const auto far = ChooseSearchThreshold(searches, 1e-3, 100000);
   EXPECT_EQ(far.status().code(), absl::StatusCode::kOutOfRange);
   EXPECT_THAT(Message(far), HasSubstr("they reach to galleries of"));

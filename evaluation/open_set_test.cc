@@ -121,6 +121,28 @@ TEST(OpenSetTest, FpirOnNewPeopleIsWhatWasAskedFor) {
   }
 }
 
+// People with more templates than the calibration knows raise no false alarms beyond the rate
+// asked.
+TEST(OpenSetTest, MoreTemplatesThanWereCalibratedKeepTheRate) {
+  const auto calibration = FitSearches(OneSet(MakeCrowd(200, 3, 5)), 2, {.replicates = 200});
+  ASSERT_TRUE(calibration.ok()) << calibration.status();
+  constexpr size_t kGallery = 100;
+  const Crowd strangers = MakeCrowd(3000, 1, 7);
+  for (const int templates : {3, 6, 12}) {
+    const Crowd gallery = MakeCrowd(kGallery, templates, 6);
+    const Eigen::VectorXd best = (strangers.unit * gallery.unit.transpose()).rowwise().maxCoeff();
+    for (const double fpir : {0.1, 0.01}) {
+      const auto chosen =
+          ChooseSearchThreshold(std::span(&*calibration, 1), fpir, kGallery, templates);
+      ASSERT_TRUE(chosen.ok()) << chosen.status();
+      const double seen = (best.array() >= chosen->score).cast<double>().mean();
+      EXPECT_LT(seen, chosen->interval.hi + 3 * std::sqrt(fpir / 3000.0))
+          << templates << " " << fpir;
+      EXPECT_NE(chosen->warning, "") << templates;
+    }
+  }
+}
+
 // The truth of a law of people: for each of many strangers the share of many others that reaches a
 // score, in steps.
 class Law {

@@ -225,8 +225,8 @@ absl::StatusOr<Described> DescribeStored(const std::string& path) {
   for (const KeyId& key : gallery.revoked_keys()) json["revoked_keys"].push_back(HexString(key));
   return Described{
       std::move(json),
-      absl::StrFormat("gallery %s of %d templates of %d identities in %d blocks, intact\n"
-                      "  model %s, key %s, %d revoked keys\n%s",
+      absl::StrFormat("gallery %s: templates %d, identities %d, blocks %d, intact\n"
+                      "  model %s, key %s, revoked keys %d\n%s",
                       HexString(gallery.id()), gallery.size(), counts.size(), gallery.blocks(),
                       HexString(gallery.model_id()), HexString(gallery.key_id()),
                       gallery.revoked_keys().size(), params)};

@@ -122,9 +122,10 @@ HEFT_EXPORT absl::StatusOr<ChosenThreshold> ChooseThreshold(
 // kFarthest: how many times rarer than one of the measured comparisons a requested rate may be.
 inline constexpr double kFarthest = 30;
 // ChooseSearchThreshold: for a false positive identification rate in a gallery of `people` with at
-// most `templates` each. kInvalidArgument for a rate outside (0, 1), no people, or no calibration.
-// kOutOfRange, with the limits of the data, for more templates than any calibration has, and for a
-// rate that is rarer than kFarthest allows.
+// most `templates` each. Above the m templates that the largest calibration has, n count as n/m
+// people, which keeps the rate, and a warning says so. kInvalidArgument for a rate outside (0, 1),
+// no people, or no calibration. kOutOfRange, with the limits of the data, for a rate that is rarer
+// than kFarthest allows.
 HEFT_EXPORT absl::StatusOr<ChosenThreshold> ChooseSearchThreshold(
     std::span<const SearchCalibration> searches, double fpir, uint64_t people,
     uint32_t templates = 1);
