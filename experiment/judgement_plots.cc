@@ -87,7 +87,7 @@ void DrawSearches(GnuplotJob* job, const std::vector<SearchCurve>& curves) {
   figure.Line("set xrange [0.001:1]");
   figure.Line("set yrange [0:1]");
   figure.Label("x", "FPIR: searches by strangers that return a name");
-  figure.Label("y", "FNIR: searches by enrolled people that do not");
+  figure.Label("y", "FNIR: enrolled people not named");
   for (size_t k = 0; k < curves.size(); ++k) {
     std::string rows;
     const SearchErrors& e = curves[k].errors;
@@ -111,7 +111,7 @@ void DrawRanks(GnuplotJob* job, const std::vector<SearchCurve>& curves) {
   figure.Line(absl::StrFormat("set xrange [1:%d]", kRanks));
   figure.Line("set yrange [*:1]");
   figure.Label("x", "rank");
-  figure.Label("y", "share of enrolled people found by this rank");
+  figure.Label("y", "share of people found by this rank");
   for (size_t k = 0; k < curves.size(); ++k) {
     std::string rows;
     const std::vector<double>& rates = curves[k].errors.match_rates;
