@@ -51,7 +51,7 @@ std::optional<GammaTrials> GammaTrialsOf(const Model& model) {
         {gamma->get<int>(), EstimateOf(trial["fnmr"]), EstimateOf(trial["minus_best"])});
     out.best = std::min(out.best, out.trials.back().fnmr.value);
   }
-  if (out.trials.empty()) return std::nullopt;
+  if (out.trials.size() < 2) return std::nullopt;  // nothing was chosen
   return out;
 }
 
@@ -59,7 +59,7 @@ absl::StatusOr<std::string> DrawGamma(const GammaTrials& trials) {
   GnuplotJob job;
   Figure figure(&job, "gamma");
   figure.Label("x", "gamma, the fused dimension");
-  figure.Label("y", "FNMR at FMR 1e-3 on people left out");
+  figure.Label("y", "FNMR at FMR 1e-3, people left out");
   std::string bars, values;
   std::vector<std::string> ticks;
   double lowest = trials.best, highest = trials.best;
@@ -94,8 +94,8 @@ void AddGamma(const Model& model, const std::string& picture, double template_by
   const std::optional<GammaTrials> trials = GammaTrialsOf(model);
   if (!trials) {
     return page.Paragraph(absl::StrCat("Gamma, the fused dimension, is ", model.gamma,
-                                       ": it was given as an option. Without ",
-                                       "--gamma, heft train tries 16 to 256."));
+                                       ". The method or the option --gamma set it. Without ",
+                                       "--gamma, the method learned tries 16 to 256."));
   }
   page.Paragraph(
       absl::StrFormat("Gamma %d was chosen by cross-validation on people for training. It is the "
