@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "postgres/schema.h"
 
-#include <algorithm>
-#include <array>
-
 #include "absl/strings/str_cat.h"
 #include "postgres/schema_text.h"
 
@@ -46,19 +43,6 @@ absl::StatusOr<int64_t> SqlInteger(const std::optional<ByteSpan>& value) {
 }
 
 std::string_view SqlSchemaText() { return kSqlSchemaText; }
-
-const std::string& SqlTableName(Table table) {
-  static const auto* const names = [] {
-    auto* made = new std::array<std::string, kTables>;
-    for (size_t i = 0; i < kTables; ++i) {
-      std::string name = absl::StrCat("heft.", std::string(TableName(static_cast<Table>(i))));
-      std::ranges::replace(name, ' ', '_');
-      (*made)[i] = std::move(name);
-    }
-    return made;
-  }();
-  return (*names)[static_cast<size_t>(table)];
-}
 
 absl::StatusOr<bool> FindSqlSchema(SqlSession& session) {
   HEFT_ASSIGN_OR_RETURN(const SqlRows there,

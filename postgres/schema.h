@@ -13,14 +13,12 @@
 
 namespace heft {
 
-inline constexpr int64_t kSqlSchemaVersion = 1;
+inline constexpr int64_t kSqlSchemaVersion = 2;
 // kSqlBlob: values of at least this many bytes are blobs.
 inline constexpr size_t kSqlBlob = size_t{64} << 10;
 
-// SqlSchemaText: postgres/schema.sql.
+// SqlSchemaText: postgres/schema.sql, whose second part is SchemaText (store/layout_sql.h).
 std::string_view SqlSchemaText();
-// SqlTableName: the name of a table of the store, with its schema: "heft.block_info".
-const std::string& SqlTableName(Table table);
 
 // FindSqlSchema: whether the tables exist. kFailedPrecondition for tables of another version.
 absl::StatusOr<bool> FindSqlSchema(SqlSession& session);

@@ -10,10 +10,12 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "postgres/blob_cache.h"
 #include "postgres/sql_session.h"
+#include "store/layout_sql.h"
 #include "store/store.h"
 
 namespace heft {
@@ -51,13 +53,26 @@ class SqlEntries {
   absl::Status DropUnused();
 
  private:
-  absl::StatusOr<Hash> AddBlob(ByteSpan bytes);
-  absl::Status ReleaseBlobs(Table table, SqlBytesArray keys);
+  using Keyed = std::pair<std::string, SqlEntry>;
+  absl::StatusOr<SqlEntry> EntryOf(const SqlRows& rows, size_t row, const Layout& layout) const;
+  absl::StatusOr<std::vector<Keyed>> Typed(Table table, const SqlRows& rows) const;
+  absl::Status ReadOne(Table table, ByteSpan key,
+                       const std::function<void(ByteSpan, SqlEntry)>& use) const;
+  absl::Status ReadMany(Table table, ByteSpan from, size_t most,
+                        const std::function<void(ByteSpan, SqlEntry)>& use) const;
+  absl::StatusOr<Hash> AddBlob(uint32_t gallery, ByteSpan bytes);
+  absl::Status HaveGalleries(Table table, const Changes& changes);
+  absl::StatusOr<bool> PutName(const Cells& row);
+  absl::Status PutOpaque(size_t which, std::vector<Cells> rows);
+  absl::Status Upsert(size_t which, const std::vector<Cells>& rows);
+  absl::Status Remove(size_t which, const std::vector<Cells>& keys);
+  absl::Status RemoveTyped(Table table, const std::vector<Cells>& keys);
 
   SqlSession* const session_;
   const std::shared_ptr<BlobCache> cache_;
-  std::set<Hash> added_;     // not in the cache: the transaction may fail
-  std::set<Hash> released_;  // that lost some of their uses
+  std::set<Hash> added_;          // not in the cache: the transaction may fail
+  std::set<Hash> released_;       // that lost some of their uses
+  std::set<uint32_t> galleries_;  // that have a row, as this transaction knows
 };
 
 }  // namespace heft

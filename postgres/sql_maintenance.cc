@@ -7,24 +7,27 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "base/files.h"
 #include "postgres/schema.h"
+#include "store/layout_sql.h"
 
 namespace heft {
 namespace {
 
 constexpr absl::Duration kSweepStep = absl::Milliseconds(50);
 
-// OfTables: `make` of each table of entries, separated by `between`.
+// OfTables: `make` of each table of entries, or of those with long values, separated by `between`.
 template <typename Make>
-std::string OfTables(std::string_view between, const Make& make) {
-  std::string all;
-  for (size_t i = 0; i < kTables; ++i) {
-    absl::StrAppend(&all, i == 0 ? std::string() : std::string(between),
-                    make(SqlTableName(static_cast<Table>(i))));
+std::string OfTables(std::string_view between, bool opaque, const Make& make) {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < kLayouts; ++i) {
+    const Layout& layout = LayoutAt(i);
+    if (!opaque || layout.opaque)
+      all.push_back(make(layout, TableText(layout, Dialect::kPostgres)));
   }
-  return all;
+  return absl::StrJoin(all, std::string(between));
 }
 
 absl::StatusOr<std::vector<int64_t>> Integers(SqlSession& session, const std::string& statement,
@@ -40,8 +43,9 @@ absl::StatusOr<std::vector<int64_t>> Integers(SqlSession& session, const std::st
 }
 
 std::string AllTables() {
-  return absl::StrCat("heft.store, heft.commits, heft.blobs, ",
-                      OfTables(", ", [](const std::string& name) { return name; }));
+  return absl::StrCat(
+      "heft.store, heft.commits, heft.blobs, ",
+      OfTables(", ", false, [](const Layout&, const std::string& name) { return name; }));
 }
 
 // Ours: the tables, and the TOAST tables behind them.
@@ -110,12 +114,13 @@ absl::Status ScrubDatabase(SqlHold& hold, absl::Duration wait) {
 }
 
 absl::StatusOr<StoreStatistics> DatabaseStatistics(SqlSession& session) {
-  const std::string live = OfTables(" + ", [](const std::string& name) {
-    return absl::StrCat(
-        "(SELECT coalesce(sum(length(key) + coalesce(octet_length(value), 40)), 0) "
-        "FROM ",
-        name, ")");
-  });
+  const std::string live =
+      OfTables(" + ", false, [](const Layout& layout, const std::string& name) {
+        return absl::StrCat(
+            "(SELECT coalesce(sum(",
+            layout.opaque ? "coalesce(octet_length(value), 40)" : "pg_column_size(t)",
+            "), 0) FROM ", name, " t)");
+      });
   HEFT_ASSIGN_OR_RETURN(
       const auto found,
       Integers(session,
@@ -135,18 +140,20 @@ absl::StatusOr<StoreStatistics> DatabaseStatistics(SqlSession& session) {
 }
 
 absl::Status CheckDatabase(SqlSession& session) {
-  const std::string named = OfTables(" UNION ALL ", [](const std::string& name) {
-    return absl::StrCat("SELECT hash FROM ", name, " WHERE hash IS NOT NULL");
-  });
+  const std::string named =
+      OfTables(" UNION ALL ", true, [](const Layout&, const std::string& name) {
+        return absl::StrCat("SELECT gallery, hash FROM ", name, " WHERE hash IS NOT NULL");
+      });
   HEFT_ASSIGN_OR_RETURN(
       const auto found,
       Integers(session, absl::StrCat("SELECT count(*) FILTER (WHERE b.hash IS NULL)::bigint, "
                                      "count(*) FILTER (WHERE b.hash IS NOT NULL AND b.uses IS "
                                      "DISTINCT FROM coalesce(n.uses, 0))::bigint FROM (SELECT "
-                                     "hash, count(*) AS uses FROM (",
+                                     "gallery, hash, count(*) AS uses FROM (",
                                      named,
-                                     ") AS all_named GROUP BY hash) AS n FULL JOIN heft.blobs AS b "
-                                     "ON b.hash = n.hash")));
+                                     ") AS all_named GROUP BY gallery, hash) AS n FULL JOIN "
+                                     "heft.blobs AS b ON b.hash = n.hash AND b.gallery = "
+                                     "n.gallery")));
   if (found[0] > 0) {
     return absl::DataLossError(absl::StrCat(
         found[0], " blobs that entries name are missing: restore the database from a backup"));

@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "postgres/schema.h"
 #include "postgres/sql_testing.h"
+#include "store/layout_sql.h"
 
 namespace heft {
 namespace {
@@ -43,17 +44,26 @@ TEST_F(SqlTablesTest, AreMadeOnce) {
     EXPECT_EQ(status, 0);
   }
   const auto session = *ConnectByService(service_);
-  for (size_t i = 0; i < kTables; ++i) {
-    const std::string& name = SqlTableName(static_cast<Table>(i));
-    EXPECT_TRUE(session->Execute("SELECT key FROM " + name).ok()) << name;
+  for (size_t i = 0; i < kLayouts; ++i) {
+    const std::string name = TableText(LayoutAt(i), Dialect::kPostgres);
+    EXPECT_TRUE(session->Execute("SELECT " + KeyNames(LayoutAt(i)) + " FROM " + name).ok()) << name;
   }
 }
 
+// The committed text is made from the description of the tables. To make it again, write what
+// follows "CREATE TABLE heft.gallery" in postgres/schema.sql anew from this test's output.
+TEST_F(SqlTablesTest, AreMadeFromOneDescription) {
+  const std::string_view text = SqlSchemaText();
+  const size_t at = text.find("CREATE TABLE heft.gallery (");
+  ASSERT_NE(at, text.npos);
+  EXPECT_EQ(text.substr(at), SchemaText(Dialect::kPostgres));
+}
+
 TEST_F(SqlTablesTest, OfAnotherVersionAreRefused) {
-  ASSERT_TRUE(Sql("UPDATE heft.store SET version = 2"));
+  ASSERT_TRUE(Sql("UPDATE heft.store SET version = 3"));
   const absl::Status other = Open(StoreMode::kRead).status();
   EXPECT_EQ(other.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(other.ToString(), HasSubstr("version 2"));
+  EXPECT_THAT(other.ToString(), HasSubstr("version 3"));
 }
 
 // A role that may create schemas creates this one first, with any contents.
@@ -217,7 +227,7 @@ TEST_F(SqlTablesTest, ScrubSaysWhereItMayNot) {
   ASSERT_TRUE(Put(*store, Table::kHead, "a", AsBytes("1")).ok());
   const auto lock = *store->Lock(kLong);
   EXPECT_EQ(store->Scrub(*lock, kLong).code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ(session->Run("DROP TABLE heft.names").code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(session->Run("DROP TABLE heft.identity").code(), absl::StatusCode::kPermissionDenied);
 }
 
 TEST_F(SqlTablesTest, AreCopiedIntoAFolder) {
@@ -238,7 +248,7 @@ TEST_F(SqlTablesTest, SessionsSayWhatIsWrong) {
   EXPECT_EQ(session->Execute("SELEC").status().code(), absl::StatusCode::kInternal);
   EXPECT_FALSE(session->Lost());
   ASSERT_TRUE(session->Begin(SqlSession::Mode::kRead).ok());
-  const absl::Status read_only = session->Execute("DELETE FROM heft.names").status();
+  const absl::Status read_only = session->Execute("DELETE FROM heft.identity").status();
   EXPECT_EQ(read_only.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(read_only.ToString(), HasSubstr("standby"));
   EXPECT_EQ(session->Commit().code(), absl::StatusCode::kAborted);

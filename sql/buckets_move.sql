@@ -2,21 +2,13 @@
 -- --- Moving buckets: a node's part (sql/router/moves.sql has the whole). Only for the owner, as
 -- copying is. Each step may be repeated.
 
--- The store's number of a gallery, as its keys begin, and the next number.
-CREATE FUNCTION heft.heft_keys_of(name text, OUT first bytea, OUT behind bytea)
+-- The store's tables of a gallery's rows, and whether they have long values.
+CREATE FUNCTION heft.heft_row_tables(OUT relation text, OUT long boolean) RETURNS SETOF record
   LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT int4send(n), int4send(n + 1) FROM (
-    SELECT get_byte(value, 0) + (get_byte(value, 1) << 8) + (get_byte(value, 2) << 16) +
-      (get_byte(value, 3) << 24) AS n
-    FROM heft.catalog WHERE key = convert_to(name, 'UTF8')) of_catalog $$;
-
--- The store's tables of entries, without the catalogue.
-CREATE FUNCTION heft.heft_entry_tables() RETURNS SETOF text
-  LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT c.relname::text FROM pg_class c
-  WHERE c.relnamespace = 'heft'::regnamespace AND c.relkind = 'r' AND c.relname <> 'catalog'
-    AND EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'hash')
-    AND EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'key')
+  SELECT c.relname::text,
+    EXISTS (SELECT 1 FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'hash')
+  FROM pg_class c JOIN pg_constraint k ON k.conrelid = c.oid
+  WHERE k.contype = 'f' AND k.confrelid = 'heft.gallery'::regclass AND c.relname <> 'blobs'
   ORDER BY c.relname $$;
 
 -- Stops all changes in this store until the transaction ends: the lock stops writers that wait for
@@ -27,26 +19,36 @@ CREATE FUNCTION heft.heft_stop_writers() RETURNS void
   UPDATE heft.store SET generation = generation + 1 $$;
 
 -- All data of a gallery, independent of its number in this store: equal for a copy on another node.
--- Blocks by their hashes; other values without their checksums (8 bytes), which cover the number.
+-- Blocks by their hashes; all else without checksums (8 bytes at the end of long values), which
+-- cover the number. Second copies, whose keys begin with a byte 255, are left out.
 CREATE FUNCTION heft.heft_digest(name text) RETURNS bytea
   LANGUAGE plpgsql STABLE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
-  entries text;
-  from_key bytea;
-  to_key bytea;
+  its bigint;
+  relation text;
+  long boolean;
+  value text;
   digest bytea := '';
   one bytea;
 BEGIN
-  SELECT k.first, k.behind INTO from_key, to_key FROM heft.heft_keys_of(name) k;
-  FOR entries IN SELECT heft.heft_entry_tables() LOOP
-    EXECUTE format('SELECT sha256(coalesce(string_agg(sha256(int4send(length(e.key)) || '
-      'substr(e.key, 5) || CASE WHEN $3 AND e.value IS NULL THEN e.hash || ''h'' '
-      'WHEN $3 THEN e.value || ''v'' '
-      'ELSE substr(coalesce(e.value, b.bytes), 1, length(coalesce(e.value, b.bytes)) - 8) END), '
-      ''''' ORDER BY e.key), '''')) FROM heft.%I e LEFT JOIN heft.blobs b ON b.hash = e.hash '
-      'AND NOT $3 WHERE e.key >= $1 AND e.key < $2', entries)
-      INTO one USING from_key, to_key, entries = 'blocks';
-    digest := sha256(digest || convert_to(entries, 'UTF8') || one);
+  SELECT g.number INTO its FROM heft.gallery g WHERE g.name = heft_digest.name;
+  FOR relation, long IN SELECT * FROM heft.heft_row_tables() LOOP
+    value := 'convert_to((to_jsonb(e) - ''{gallery,checksum,key,value,hash,length}''::text[])::text, ''UTF8'')';
+    IF relation = 'other' THEN
+      value := value || ' || substr(e.key, 5)';
+    END IF;
+    IF long AND relation = 'block' THEN
+      value := value || ' || coalesce(e.hash || ''h''::bytea, e.value || ''v''::bytea)';
+    ELSIF long THEN
+      value := value || ' || substr(coalesce(e.value, b.bytes), 1, length(coalesce(e.value, b.bytes)) - 8)';
+    END IF;
+    EXECUTE format('SELECT sha256(coalesce(string_agg(s.one, '''' ORDER BY s.one), '''')) FROM ('
+        'SELECT sha256(%s) AS one FROM heft.%I e %s WHERE e.gallery = $1 %s) s', value, relation,
+        CASE WHEN long AND relation <> 'block'
+          THEN 'LEFT JOIN heft.blobs b ON b.hash = e.hash AND b.gallery = e.gallery' ELSE '' END,
+        CASE WHEN relation = 'other' THEN 'AND get_byte(e.key, 0) <> 255' ELSE '' END)
+      INTO one USING its;
+    digest := sha256(digest || convert_to(relation, 'UTF8') || one);
   END LOOP;
   RETURN digest;
 END $$;
@@ -54,11 +56,11 @@ END $$;
 -- For a bucket here: its state, and its digest if it is in the store.
 CREATE FUNCTION heft.heft_bucket_state(gallery text, bucket integer, OUT state text, OUT digest bytea)
   LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
-  SELECT b.state, CASE WHEN k.first IS NOT NULL THEN heft.heft_digest(b.name) END
+  SELECT b.state, CASE WHEN g.number IS NOT NULL THEN heft.heft_digest(b.name) END
   FROM (SELECT) one
   LEFT JOIN heft.buckets b ON b.gallery = heft_bucket_state.gallery
     AND b.bucket = heft_bucket_state.bucket
-  LEFT JOIN heft.heft_keys_of(b.name) k ON true $$;
+  LEFT JOIN heft.gallery g ON g.name = b.name $$;
 
 -- A step of a move, from one of the states `before` to `after`; no effect if it was taken before.
 -- Delayed steps of a cancelled move are refused.
@@ -119,16 +121,12 @@ CREATE FUNCTION heft.heft_bucket_drop(gallery text, bucket integer, move uuid, s
 DECLARE
   its text := heft.heft_bucket_name(gallery, bucket);
   now_is record;
-  from_key bytea;  -- NULL: the move ended before any entry arrived
-  to_key bytea;
-  entries text;
 BEGIN
   PERFORM heft.heft_stop_writers();
   SELECT b.state, b.move INTO now_is FROM heft.buckets b WHERE b.name = its FOR UPDATE;
   IF now_is.state IS NULL THEN
     RETURN;  -- done before
   END IF;
-  SELECT k.first, k.behind INTO from_key, to_key FROM heft.heft_keys_of(its) k;
   IF NOT now_is.state = ANY (states) OR now_is.move IS DISTINCT FROM heft_bucket_drop.move THEN
     RAISE EXCEPTION 'bucket % of "%" is % here', bucket, gallery, now_is.state USING ERRCODE = 'HF004';
   END IF;
@@ -137,23 +135,11 @@ BEGIN
       USING ERRCODE = 'HF004',
         HINT = 'It was changed without heft''s functions: call heft_router.heft_move_abort, and begin again.';
   END IF;
-  IF from_key IS NOT NULL THEN
-    -- With the second copies, whose keys begin with a byte 255 (gallery/checked_store.h).
-    FOR entries IN SELECT heft.heft_entry_tables() LOOP
-      EXECUTE format('WITH gone AS (DELETE FROM heft.%I WHERE key >= $1 AND key < $2 '
-        'OR key >= ''\xff''::bytea || $1 AND key < ''\xff''::bytea || $2 RETURNING hash), '
-        'named AS (SELECT hash, count(*) AS n FROM gone WHERE hash IS NOT NULL GROUP BY hash) '
-        'UPDATE heft.blobs b SET uses = b.uses - named.n FROM named WHERE b.hash = named.hash', entries)
-        USING from_key, to_key;
-    END LOOP;
-    DELETE FROM heft.blobs WHERE uses = 0;
-    DELETE FROM heft.catalog
-      WHERE key IN (convert_to(its, 'UTF8'), '\xff'::bytea || convert_to(its, 'UTF8'));
-  END IF;
+  DELETE FROM heft.gallery WHERE name = its;  -- and all rows that belong to it
   DELETE FROM heft.galleries WHERE name = its;  -- and its row in heft.buckets
 END $$;
 
-REVOKE ALL ON FUNCTION heft.heft_keys_of(text), heft.heft_entry_tables(), heft.heft_stop_writers(),
+REVOKE ALL ON FUNCTION heft.heft_row_tables(), heft.heft_stop_writers(),
   heft.heft_digest(text), heft.heft_bucket_state(text, integer),
   heft.heft_bucket_becomes(text, integer, uuid, text[], text), heft.heft_bucket_files(text, integer),
   heft.heft_bucket_expect(text, integer, uuid, integer, name, text, bytea, bytea, bytea),

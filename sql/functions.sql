@@ -40,6 +40,26 @@ CREATE POLICY tenants ON heft.galleries
   USING (EXISTS (SELECT 1 FROM pg_catalog.pg_roles r
                  WHERE r.rolname = tenant AND pg_catalog.pg_has_role(r.oid, 'MEMBER')));
 
+-- The tenant of a gallery is also in the store's own table, whose rows and those that belong to
+-- them are seen by it alone.
+CREATE FUNCTION heft.give_tenant() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  UPDATE heft.gallery g SET tenant = NEW.tenant WHERE g.name = NEW.name;
+  RETURN NEW;
+END $$;
+CREATE FUNCTION heft.take_tenant() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+  SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  NEW.tenant := coalesce((SELECT g.tenant FROM heft.galleries g WHERE g.name = NEW.name), NEW.tenant);
+  RETURN NEW;
+END $$;
+REVOKE ALL ON FUNCTION heft.give_tenant(), heft.take_tenant() FROM PUBLIC;
+CREATE TRIGGER give_tenant AFTER INSERT OR UPDATE OF name, tenant ON heft.galleries
+  FOR EACH ROW EXECUTE FUNCTION heft.give_tenant();
+CREATE TRIGGER take_tenant BEFORE INSERT OR UPDATE OF name ON heft.gallery
+  FOR EACH ROW EXECUTE FUNCTION heft.take_tenant();
+
 -- --- Types: bytes that HEFT's own readers have accepted.
 CREATE FUNCTION heft.heft_is_sample(bytea) RETURNS boolean
   AS 'MODULE_PATHNAME' LANGUAGE C STRICT IMMUTABLE PARALLEL SAFE;
@@ -177,9 +197,10 @@ DO $$
 DECLARE
   name text;
 BEGIN
-  FOREACH name IN ARRAY ARRAY['store', 'commits', 'blobs', 'catalog', 'head', 'blocks',
-      'block_info', 'roster', 'names', 'samples', 'journal', 'folds', 'quarantine', 'waiting',
-      'free', 'exchanges', 'receipts', 'requests', 'files', 'galleries'] LOOP
+  FOREACH name IN ARRAY ARRAY['store', 'commits', 'gallery', 'gallery_state', 'block',
+      'block_state', 'run', 'template', 'identity', 'sample', 'journal', 'fold', 'pending_file',
+      'pending', 'free_position', 'renewal', 'receipt', 'once', 'other', 'blobs', 'files',
+      'galleries'] LOOP
     PERFORM pg_catalog.pg_extension_config_dump(('heft.' || name)::regclass, '');
   END LOOP;
 END $$;

@@ -20,8 +20,8 @@
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
-#define MOST_PARAMETERS 16
-#define MOST_COLUMNS 16
+#define MOST_PARAMETERS 32
+#define MOST_COLUMNS 32
 #define MOST_PLANS 256
 #define MOST_SNAPSHOTS 16
 #define MOST_DEPTH 4

@@ -23,7 +23,6 @@ constexpr uint64_t kStep = uint64_t{1} << 26;
 // Fill: copies the entries of `from`, and calls `progress` with the bytes done, of `all`.
 absl::Status Fill(StoreTables* tables, const StoreReader& from, uint64_t all,
                   const std::function<bool(uint64_t, uint64_t)>& progress) {
-  constexpr uint64_t kFirstState = 1;
   StoreTables::Space space;
   uint64_t done = 0, step = 0;
   const auto say = [&]() -> absl::Status {
@@ -38,7 +37,7 @@ absl::Status Fill(StoreTables* tables, const StoreReader& from, uint64_t all,
   for (size_t i = 0; i < kTables; ++i) {
     const Table table = static_cast<Table>(i);
     HEFT_RETURN_IF_ERROR(from.Scan(table, {}, [&](ByteSpan key, ByteSpan value) {
-      status = tables->Put(table, key, value, kFirstState, &space);
+      status = tables->Put(table, key, value, &space);
       step += key.size() + value.size();
       if (status.ok() && step >= kStep) status = say();
       return status.ok();

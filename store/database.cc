@@ -79,6 +79,44 @@ SqlStatement& SqlStatement::Bind(int at, uint64_t number) {
   return *this;
 }
 
+SqlStatement& SqlStatement::Bind(int at, const Cell& cell, SqlType type) {
+  if (const auto* const number = std::get_if<int64_t>(&cell)) {
+    sqlite3_bind_int64(statement_, at, *number);
+  } else if (const auto* const real = std::get_if<double>(&cell)) {
+    sqlite3_bind_double(statement_, at, *real);
+  } else if (const auto* const bytes = std::get_if<ByteSpan>(&cell)) {
+    if (type != SqlType::kText) return Bind(at, *bytes);
+    const char* const text = bytes->empty() ? "" : reinterpret_cast<const char*>(bytes->data());
+    sqlite3_bind_text64(statement_, at, text, bytes->size(), SQLITE_STATIC, SQLITE_UTF8);
+  } else {
+    sqlite3_bind_null(statement_, at);
+  }
+  return *this;
+}
+
+SqlStatement& SqlStatement::Bind(std::span<const Cell> cells, const Layout& layout) {
+  for (size_t i = 0; i < cells.size(); ++i) {
+    Bind(static_cast<int>(i) + 1, cells[i], layout.columns[i].type);
+  }
+  return *this;
+}
+
+Cell SqlStatement::Value(int column, SqlType type) const {
+  const int there = sqlite3_column_type(statement_, column);
+  if (type == SqlType::kInteger && there == SQLITE_INTEGER) {
+    return static_cast<int64_t>(sqlite3_column_int64(statement_, column));
+  }
+  if (type == SqlType::kReal && (there == SQLITE_FLOAT || there == SQLITE_INTEGER)) {
+    return sqlite3_column_double(statement_, column);
+  }
+  if (type == SqlType::kText && there == SQLITE_TEXT) {
+    const auto* const text = sqlite3_column_text(statement_, column);
+    return ByteSpan(text, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+  }
+  if (type == SqlType::kBytes && there == SQLITE_BLOB) return Bytes(column);
+  return {};
+}
+
 ByteSpan SqlStatement::Bytes(int column) const {
   const auto* const data = static_cast<const uint8_t*>(sqlite3_column_blob(statement_, column));
   return {data, static_cast<size_t>(sqlite3_column_bytes(statement_, column))};
@@ -106,10 +144,10 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
       mode == Mode::kBuild
           ? "PRAGMA page_size = 4096; PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = OFF;"
             "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY;"
-            "PRAGMA cache_size = -65536"
+            "PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536"
           : "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY;"
             "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -16384;"
-            "PRAGMA wal_autocheckpoint = 4000",
+            "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 4000",
       "open"));
   return database;
 }
@@ -147,20 +185,26 @@ absl::StatusOr<sqlite3_stmt*> Database::Prepare(const std::string& sql) {
   return statement;
 }
 
-absl::StatusOr<sqlite3_stmt*> Database::Prepare(Query query, Table table) {
-  static constexpr std::array<std::array<std::string_view, 2>, kDelete + 1> kTexts = {
-      {{"SELECT value, page, size FROM \"", "\" WHERE key = ?"},
-       {"SELECT key, value, page, size FROM \"", "\" WHERE key >= ? ORDER BY key LIMIT ?"},
-       {"SELECT key, value, page, size FROM \"", "\" WHERE key > ? ORDER BY key LIMIT ?"},
-       {"INSERT INTO \"", "\" VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"},
-       {"UPDATE \"", "\" SET value = ?2, page = ?3, size = ?4 WHERE key = ?1"},
-       {"DELETE FROM \"", "\" WHERE key = ?"}}};
-  sqlite3_stmt*& statement = queries_[query][static_cast<size_t>(table)];
-  if (statement == nullptr) {
-    HEFT_ASSIGN_OR_RETURN(statement, PrepareNew(absl::StrCat(std::string(kTexts[query][0]),
-                                                             std::string(TableName(table)),
-                                                             std::string(kTexts[query][1]))));
-  }
+absl::StatusOr<sqlite3_stmt*> Database::Prepare(Query query, size_t which) {
+  sqlite3_stmt*& statement = queries_[query][which];
+  if (statement != nullptr) return statement;
+  const Layout& layout = LayoutAt(which);
+  const auto text = [&]() -> std::string {
+    switch (query) {
+      case kGet:
+        return SelectText(layout, Dialect::kSqlite, "=", /*limit=*/false);
+      case kFrom:
+        return SelectText(layout, Dialect::kSqlite, ">=", /*limit=*/true);
+      case kAfter:
+        return SelectText(layout, Dialect::kSqlite, ">", /*limit=*/true);
+      case kInsert:
+        return InsertText(layout);
+      case kDelete:
+        return DeleteText(layout);
+    }
+    return {};
+  };
+  HEFT_ASSIGN_OR_RETURN(statement, PrepareNew(text()));
   return statement;
 }
 

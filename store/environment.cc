@@ -169,7 +169,10 @@ absl::Status StoreEnvironment::OpenWriter() {
   HEFT_RETURN_IF_ERROR(CheckPlace());
   if (writer_ == nullptr) {
     HEFT_ASSIGN_OR_RETURN(writer_, Connect());
-    HEFT_RETURN_IF_ERROR(writer_->Run("PRAGMA cache_size = -65536", "write to"));
+    // A long row's pages begin with the next one's number: from 2^25 on, ClearGap would take them
+    // for pages of tables.
+    HEFT_RETURN_IF_ERROR(
+        writer_->Run("PRAGMA cache_size = -65536; PRAGMA max_page_count = 33554431", "write to"));
   }
   if (lock_ < 0) lock_ = open(absl::StrCat(folder_, "/lock").c_str(), O_RDWR | O_CLOEXEC);
   if (lock_ < 0) return SystemStoreError("write to", folder_, errno);

@@ -32,6 +32,7 @@
 
 #include "store/blocks.h"
 #include "store/folder.h"
+#include "store/layout_sql.h"
 #include "store/store.h"
 
 namespace heft {
@@ -50,9 +51,14 @@ class SqlStatement {
   SqlStatement& operator=(const SqlStatement&) = delete;
   SqlStatement& Bind(int at, ByteSpan bytes);
   SqlStatement& Bind(int at, uint64_t number);
+  SqlStatement& Bind(int at, const Cell& cell, SqlType type);
+  // Bind: from the first parameter on, as columns of a table.
+  SqlStatement& Bind(std::span<const Cell> cells, const Layout& layout);
   int Step() { return sqlite3_step(statement_); }  // SQLITE_ROW, SQLITE_DONE, or an error
   bool IsNull(int column) const { return sqlite3_column_type(statement_, column) == SQLITE_NULL; }
   ByteSpan Bytes(int column) const;
+  // Value: NULL if it has another type. Bytes are valid until the next step.
+  Cell Value(int column, SqlType type) const;
   uint64_t Number(int column) const {
     return static_cast<uint64_t>(sqlite3_column_int64(statement_, column));
   }
@@ -79,9 +85,10 @@ class Database {
   absl::StatusOr<uint64_t> Number(const char* sql);
   // Prepare: once for each text.
   absl::StatusOr<sqlite3_stmt*> Prepare(const std::string& sql);
-  // Prepare: a query of a table, once for each.
-  enum Query { kGet, kFrom, kAfter, kInsert, kUpdate, kDelete };
-  absl::StatusOr<sqlite3_stmt*> Prepare(Query query, Table table);
+  // Prepare: a query of a table (LayoutAt), once for each. Deletion returns page and size, if the
+  // table is opaque.
+  enum Query { kGet, kFrom, kAfter, kInsert, kDelete };
+  absl::StatusOr<sqlite3_stmt*> Prepare(Query query, size_t which);
 
  private:
   explicit Database(std::string folder) : folder_(std::move(folder)) {}
@@ -90,7 +97,7 @@ class Database {
   sqlite3* db_ = nullptr;
   absl::StatusOr<sqlite3_stmt*> PrepareNew(const std::string& sql);
   std::map<std::string, sqlite3_stmt*, std::less<>> statements_;
-  std::array<std::array<sqlite3_stmt*, kTables>, kDelete + 1> queries_ = {};
+  std::array<std::array<sqlite3_stmt*, kLayouts>, kDelete + 1> queries_ = {};
 };
 
 // StoreTables: what a transaction of a connection sees and changes.
@@ -109,9 +116,9 @@ class StoreTables {
   // Found: a value: in `short_value`, or in the file of blocks.
   struct Found {
     std::optional<std::vector<uint8_t>> short_value;
+    size_t skipped = 0;  // of `short_value`, for the alignment of a value that was put together
     ByteSpan block;
-    uint64_t page = 0;
-    ByteSpan bytes() const { return short_value ? ByteSpan(*short_value) : block; }
+    ByteSpan bytes() const { return short_value ? ByteSpan(*short_value).subspan(skipped) : block; }
   };
   absl::StatusOr<std::optional<Found>> Get(Table table, ByteSpan key) const;
   using Entry = std::pair<std::vector<uint8_t>, Found>;
@@ -119,14 +126,14 @@ class StoreTables {
   absl::StatusOr<std::vector<Entry>> Next(Table table, ByteSpan from, bool after,
                                           size_t count) const;
   // Put, Delete: pages come from `free`; those of replaced values go to the table of freed pages,
-  // for `state`, or back if they are in `taken`, the pages that this transaction has taken.
+  // or back if they are in `taken`, the pages that this transaction has taken.
   struct Space {
     FreePages free;
     std::set<PageRange> taken;
     uint64_t freed = 0;  // pages that older states may have
   };
-  absl::Status Put(Table table, ByteSpan key, ByteSpan value, uint64_t state, Space* space);
-  absl::Status Delete(Table table, ByteSpan key, uint64_t state, Space* space);
+  absl::Status Put(Table table, ByteSpan key, ByteSpan value, Space* space);
+  absl::Status Delete(Table table, ByteSpan key, Space* space);
 
   // Used: the pages of the newest state's blocks. Freed: those of older states'.
   absl::StatusOr<std::vector<PageRange>> Used() const;
@@ -136,13 +143,25 @@ class StoreTables {
   absl::Status Check() const;
 
  private:
-  absl::StatusOr<Found> Read(const SqlStatement& row, int column) const;
+  // Rows: of one table, in order of keys.
+  class Rows;
+  absl::StatusOr<Found> Read(const SqlStatement& row, size_t which) const;
+  absl::StatusOr<std::vector<Cells>> Templates(std::span<const Cell> run,
+                                               std::deque<std::string>* texts) const;
+  absl::Status Insert(size_t which, std::span<const Cell> cells);
+  absl::Status PutTyped(Table table, const SplitEntry& entry, bool* done);
+  absl::Status PutName(std::span<const Cell> cells, bool* done);
+  absl::Status PutOpaque(size_t which, const Cells& cells, ByteSpan value, Space* space);
+  absl::Status Remove(size_t which, std::span<const Cell> key, Space* space);
+  absl::Status RemoveTyped(Table table, std::span<const Cell> key, Space* space);
+  absl::Status HaveGallery(uint32_t number);
   absl::Status Done(int rc) const;
-  absl::Status Free(PageRange range, uint64_t state, Space* space);
+  absl::Status Free(PageRange range, Space* space);
   absl::StatusOr<std::vector<PageRange>> Ranges(const std::string& sql) const;
 
   Database* database_;
   BlockFile* blocks_;
+  std::set<uint32_t> galleries_;  // that have a row, as this transaction knows
 };
 
 class StoreEnvironment;

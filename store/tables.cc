@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "store/sqlite.h"
 #include "store/vfs.h"
 
@@ -10,7 +11,7 @@ namespace heft {
 namespace {
 
 // The version of the tables' form, not of the galleries' data in them.
-constexpr uint64_t kStoreVersion = 1;
+constexpr uint64_t kStoreVersion = 2;
 constexpr uint64_t kApplication = 0x48454654;  // "HEFT"
 // kInRow: longer values are in the file of blocks, so that no row needs pages of its own.
 constexpr size_t kInRow = 700;
@@ -31,10 +32,7 @@ CREATE TABLE "pages freed" ( -- by commits; older states may still be read
   state INTEGER NOT NULL     -- the commit that freed them
 );)";
 
-std::string Sql(std::string_view before, Table table, std::string_view after) {
-  return absl::StrCat(std::string(before), " \"", std::string(TableName(table)), "\" ",
-                      std::string(after));
-}
+constexpr Dialect kSqlite = Dialect::kSqlite;
 
 }  // namespace
 
@@ -42,15 +40,7 @@ absl::Status StoreTables::Make(Database* database, const StoreIdentity& identity
   std::string sql =
       absl::StrCat("PRAGMA application_id = ", kApplication,
                    "; PRAGMA user_version = ", kStoreVersion, ";", std::string(kSchema));
-  for (size_t i = 0; i < kTables; ++i) {
-    sql += Sql("\nCREATE TABLE", static_cast<Table>(i), R"((
-  key BLOB PRIMARY KEY NOT NULL,
-  value BLOB,                -- or, if it is long, its place in store.blocks:
-  page INTEGER,              -- the first page
-  size INTEGER,              -- bytes
-  CHECK ((value IS NULL) = (page IS NOT NULL) AND (page IS NULL) = (size IS NULL))
-) WITHOUT ROWID;)");
-  }
+  sql += SchemaText(kSqlite);
   HEFT_RETURN_IF_ERROR(database->Run(sql.c_str(), "make"));
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert,
                         database->Prepare("INSERT INTO store VALUES (1, ?, 1)"));
@@ -69,8 +59,8 @@ absl::StatusOr<StoreIdentity> StoreTables::CheckVersion(Database* database) {
         absl::StrCat("the store in ", folder, " is of another version (", version, "; this is ",
                      kStoreVersion, "): use the version of HEFT that made it, or a newer one"));
   }
-  for (size_t i = 0; i < kTables; ++i) {
-    HEFT_RETURN_IF_ERROR(database->Prepare(Database::kGet, static_cast<Table>(i)).status());
+  for (size_t i = 0; i < kLayouts; ++i) {
+    HEFT_RETURN_IF_ERROR(database->Prepare(Database::kGet, i).status());
   }
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select,
                         database->Prepare("SELECT identity FROM store WHERE only = 1"));
@@ -99,16 +89,70 @@ absl::Status StoreTables::SetState(uint64_t state) {
   return Done(SqlStatement(update).Bind(1, state).Step());
 }
 
-// Read: the columns value, page, size.
-absl::StatusOr<StoreTables::Found> StoreTables::Read(const SqlStatement& row, int column) const {
+// RowOf: all columns.
+Cells RowOf(const SqlStatement& row, const Layout& layout) {
+  Cells cells;
+  for (size_t i = 0; i < layout.columns.size(); ++i) {
+    cells.push_back(row.Value(static_cast<int>(i), layout.columns[i].type));
+  }
+  return cells;
+}
+
+// Templates: the rows of a run, in order.
+absl::StatusOr<std::vector<Cells>> StoreTables::Templates(std::span<const Cell> run,
+                                                          std::deque<std::string>* texts) const {
+  static const std::string* const select = new std::string(absl::StrCat(
+      "SELECT ", absl::StrJoin(ColumnNames(TemplateLayout(), kSqlite), ", "),
+      " FROM template WHERE gallery = ? AND position BETWEEN ? AND ? ORDER BY position"));
+  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const prepared, database_->Prepare(*select));
+  SqlStatement statement(prepared);
+  const auto [first, last] = RunPositions(run);
+  statement.Bind(1, run[0], SqlType::kInteger);
+  statement.Bind(2, static_cast<uint64_t>(first)).Bind(3, static_cast<uint64_t>(last));
+  std::vector<Cells> rows;
+  int rc;
+  while ((rc = statement.Step()) == SQLITE_ROW) {
+    Cells& row = rows.emplace_back(RowOf(statement, TemplateLayout()));
+    for (Cell& cell : row) {
+      const auto* const bytes = std::get_if<ByteSpan>(&cell);
+      if (bytes != nullptr) cell = AsBytes(texts->emplace_back(bytes->begin(), bytes->end()));
+    }
+  }
+  if (rc != SQLITE_DONE) return StoreError("read", database_->folder(), rc);
+  return rows;
+}
+
+// Read: a row's value.
+absl::StatusOr<StoreTables::Found> StoreTables::Read(const SqlStatement& row, size_t which) const {
+  const Layout& layout = LayoutAt(which);
+  const auto place = static_cast<int>(layout.columns.size());  // value, page, size
   Found found;
-  if (row.IsNull(column + 1)) {
-    const ByteSpan value = row.Bytes(column);
+  if (layout.opaque && !row.IsNull(place + 1)) {
+    HEFT_ASSIGN_OR_RETURN(found.block,
+                          blocks_->Value(row.Number(place + 1), row.Number(place + 2)));
+    return found;
+  }
+  if (layout.opaque) {
+    const ByteSpan value = row.Bytes(place);
     found.short_value.emplace(value.begin(), value.end());
     return found;
   }
-  found.page = row.Number(column + 1);
-  HEFT_ASSIGN_OR_RETURN(found.block, blocks_->Value(found.page, row.Number(column + 2)));
+  const Cells cells = RowOf(row, layout);
+  std::deque<std::string> texts;
+  std::vector<Cells> templates;
+  const Table table = static_cast<Table>(which);
+  if (table == Table::kRoster) {
+    HEFT_ASSIGN_OR_RETURN(templates, Templates(cells, &texts));
+  }
+  found.short_value = JoinValue(table, cells, templates);
+  if (found.short_value->size() < kLongValue) return found;
+  std::vector<uint8_t> aligned;
+  aligned.reserve(found.short_value->size() + kValueAlignment);
+  const size_t at = reinterpret_cast<uintptr_t>(aligned.data()) % kValueAlignment;
+  found.skipped = (kValueAlignment + kValueOffset - at) % kValueAlignment;
+  aligned.resize(found.skipped);
+  aligned.insert(aligned.end(), found.short_value->begin(), found.short_value->end());
+  found.short_value = std::move(aligned);
   return found;
 }
 
@@ -116,49 +160,184 @@ absl::StatusOr<std::optional<StoreTables::Found>> StoreTables::Get(Table table,
                                                                    ByteSpan key) const {
   if (key.empty() || key.size() > kMostKey) return std::optional<Found>();
   ClearVfsError();
-  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select, database_->Prepare(Database::kGet, table));
-  SqlStatement statement(select);
-  const int rc = statement.Bind(1, key).Step();
-  if (rc == SQLITE_DONE) return std::optional<Found>();
-  if (rc != SQLITE_ROW) return StoreError("read", database_->folder(), rc);
-  HEFT_ASSIGN_OR_RETURN(Found found, Read(statement, 0));
-  return std::optional<Found>(std::move(found));
+  const auto get = [&](size_t which,
+                       std::span<const Cell> cells) -> absl::StatusOr<std::optional<Found>> {
+    HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select, database_->Prepare(Database::kGet, which));
+    SqlStatement statement(select);
+    const int rc = statement.Bind(cells, LayoutAt(which)).Step();
+    if (rc == SQLITE_DONE) return std::optional<Found>();
+    if (rc != SQLITE_ROW) return StoreError("read", database_->folder(), rc);
+    HEFT_ASSIGN_OR_RETURN(Found found, Read(statement, which));
+    return std::optional<Found>(std::move(found));
+  };
+  const auto which = static_cast<size_t>(table);
+  if (const auto cells = SplitKey(table, key)) {
+    HEFT_ASSIGN_OR_RETURN(auto found, get(which, *cells));
+    if (found || LayoutOf(table).opaque) return found;
+  }
+  return get(kOtherRows, Cells{static_cast<int64_t>(which), key});
 }
 
+// Rows: `key` is empty at the end.
+class StoreTables::Rows {
+ public:
+  Rows(sqlite3_stmt* statement, Table table, size_t which)
+      : statement_(statement), table_(table), which_(which) {}
+  void From(const Cells& key, size_t count) {
+    const Layout& layout = LayoutAt(which_);
+    statement_.Bind(key, layout).Bind(static_cast<int>(layout.keys) + 1, count);
+  }
+  absl::Status Step(const std::string& folder) {
+    key_.clear();
+    const int rc = statement_.Step();
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE) return StoreError("read", folder, rc);
+    if (rc == SQLITE_DONE) return absl::OkStatus();
+    if (which_ != kOtherRows) {
+      key_ = JoinKey(table_, RowOf(statement_, LayoutAt(which_)));
+    } else if (statement_.Number(0) == static_cast<uint64_t>(table_)) {
+      const ByteSpan key = statement_.Bytes(1);
+      key_.assign(key.begin(), key.end());
+    }
+    return absl::OkStatus();
+  }
+  std::vector<uint8_t>& key() { return key_; }
+  const SqlStatement& row() const { return statement_; }
+  size_t which() const { return which_; }
+
+ private:
+  SqlStatement statement_;
+  const Table table_;
+  const size_t which_;
+  std::vector<uint8_t> key_;
+};
+
+// Next: the table's rows and its entries among the others, in one order.
 absl::StatusOr<std::vector<StoreTables::Entry>> StoreTables::Next(Table table, ByteSpan from,
                                                                   bool after, size_t count) const {
   ClearVfsError();
-  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select,
-                        database_->Prepare(after ? Database::kAfter : Database::kFrom, table));
-  SqlStatement statement(select);
-  statement.Bind(1, from).Bind(2, count);
+  const std::string& folder = database_->folder();
+  const auto which = static_cast<size_t>(table);
+  const Bound bound = BoundOf(table, from, after);
+  HEFT_ASSIGN_OR_RETURN(
+      sqlite3_stmt* const select,
+      database_->Prepare(bound.after ? Database::kAfter : Database::kFrom, which));
+  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select_others,
+                        database_->Prepare(after ? Database::kAfter : Database::kFrom, kOtherRows));
+  Rows own(select, table, which), others(select_others, table, kOtherRows);
+  // A bound may have a few rows before `from`: none is counted.
+  own.From(bound.key, SIZE_MAX >> 1);
+  others.From({static_cast<int64_t>(which), from}, SIZE_MAX >> 1);
+  HEFT_RETURN_IF_ERROR(own.Step(folder));
+  HEFT_RETURN_IF_ERROR(others.Step(folder));
   std::vector<Entry> entries;
-  int rc;
-  while ((rc = statement.Step()) == SQLITE_ROW) {
-    const ByteSpan key = statement.Bytes(0);
-    HEFT_ASSIGN_OR_RETURN(Found found, Read(statement, 1));
-    entries.emplace_back(std::vector<uint8_t>(key.begin(), key.end()), std::move(found));
+  while (entries.size() < count && (!own.key().empty() || !others.key().empty())) {
+    const bool first =
+        !own.key().empty() &&
+        (others.key().empty() || std::ranges::lexicographical_compare(own.key(), others.key()));
+    Rows& next = first ? own : others;
+    const auto place = std::ranges::lexicographical_compare(next.key(), from)
+                           ? -1
+                           : static_cast<int>(!std::ranges::equal(next.key(), from));
+    if (place > 0 || (place == 0 && !after)) {
+      HEFT_ASSIGN_OR_RETURN(Found found, Read(next.row(), next.which()));
+      entries.emplace_back(std::move(next.key()), std::move(found));
+    }
+    HEFT_RETURN_IF_ERROR(next.Step(folder));
   }
-  if (rc != SQLITE_DONE) return StoreError("read", database_->folder(), rc);
   return entries;
 }
 
-absl::Status StoreTables::Free(PageRange range, uint64_t state, Space* space) {
-  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const remove,
-                        database_->Prepare("DELETE FROM \"pages used\" WHERE first = ?"));
-  HEFT_RETURN_IF_ERROR(Done(SqlStatement(remove).Bind(1, range.first).Step()));
-  if (space->taken.erase(range) > 0) {
-    space->free.Give(range);
+// Free: the row's deletion has put the pages into the table of freed ones.
+absl::Status StoreTables::Free(PageRange range, Space* space) {
+  if (space->taken.erase(range) == 0) {
+    space->freed += range.count;
     return absl::OkStatus();
   }
-  space->freed += range.count;
-  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert,
-                        database_->Prepare("INSERT INTO \"pages freed\" VALUES (?, ?, ?)"));
-  return Done(SqlStatement(insert).Bind(1, range.first).Bind(2, range.count).Bind(3, state).Step());
+  space->free.Give(range);
+  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const remove,
+                        database_->Prepare("DELETE FROM \"pages freed\" WHERE first = ?"));
+  return Done(SqlStatement(remove).Bind(1, range.first).Step());
 }
 
-absl::Status StoreTables::Put(Table table, ByteSpan key, ByteSpan value, uint64_t state,
-                              Space* space) {
+absl::Status StoreTables::Remove(size_t which, std::span<const Cell> key, Space* space) {
+  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const remove, database_->Prepare(Database::kDelete, which));
+  PageRange range;
+  {
+    SqlStatement statement(remove);
+    int rc = statement.Bind(key, LayoutAt(which)).Step();
+    if (rc == SQLITE_ROW) {
+      if (!statement.IsNull(0)) range = {statement.Number(0), BlockPages(statement.Number(1))};
+      rc = statement.Step();
+    }
+    HEFT_RETURN_IF_ERROR(Done(rc));
+  }
+  return range.count == 0 ? absl::OkStatus() : Free(range, space);
+}
+
+absl::Status StoreTables::RemoveTyped(Table table, std::span<const Cell> key, Space* space) {
+  const auto run = [&](const char* sql, const auto& bind) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const remove, database_->Prepare(sql));
+    SqlStatement statement(remove);
+    bind(statement);
+    return Done(statement.Step());
+  };
+  if (table == Table::kCatalog) {  // its rows stay
+    return run("UPDATE gallery SET name = NULL, checksum = NULL WHERE name = ?",
+               [&](SqlStatement& s) { s.Bind(1, key[0], SqlType::kText); });
+  }
+  HEFT_RETURN_IF_ERROR(Remove(static_cast<size_t>(table), key, space));
+  if (table != Table::kRoster) return absl::OkStatus();
+  const auto [first, last] = RunPositions(key);
+  return run("DELETE FROM template WHERE gallery = ? AND position BETWEEN ? AND ?",
+             [&, from = first, to = last](SqlStatement& s) {
+               s.Bind(1, key[0], SqlType::kInteger);
+               s.Bind(2, static_cast<uint64_t>(from)).Bind(3, static_cast<uint64_t>(to));
+             });
+}
+
+absl::Status StoreTables::HaveGallery(uint32_t number) {
+  if (!galleries_.insert(number).second) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert,
+                        database_->Prepare("INSERT INTO gallery (number) VALUES (?) "
+                                           "ON CONFLICT DO NOTHING"));
+  return Done(SqlStatement(insert).Bind(1, uint64_t{number}).Step());
+}
+
+absl::Status StoreTables::Insert(size_t which, std::span<const Cell> cells) {
+  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert, database_->Prepare(Database::kInsert, which));
+  return Done(SqlStatement(insert).Bind(cells, LayoutAt(which)).Step());
+}
+
+// PutName: a gallery has one name; another one is among the other entries.
+absl::Status StoreTables::PutName(std::span<const Cell> cells, bool* done) {
+  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const update,
+                        database_->Prepare("UPDATE gallery SET name = ?1, checksum = ?3 WHERE "
+                                           "number = ?2 AND (name IS NULL OR name = ?1)"));
+  HEFT_RETURN_IF_ERROR(Done(SqlStatement(update).Bind(cells, LayoutOf(Table::kCatalog)).Step()));
+  *done = sqlite3_changes(database_->get()) != 0;
+  return absl::OkStatus();
+}
+
+absl::Status StoreTables::PutTyped(Table table, const SplitEntry& entry, bool* done) {
+  *done = true;
+  if (table == Table::kCatalog) return PutName(entry.row, done);
+  HEFT_RETURN_IF_ERROR(Insert(static_cast<size_t>(table), entry.row));
+  if (table != Table::kRoster) return absl::OkStatus();
+  size_t next = 0;
+  const auto [first, last] = RunPositions(entry.row);
+  for (int64_t position = first; position <= last; ++position) {
+    const bool here =
+        next < entry.templates.size() && std::get<int64_t>(entry.templates[next][1]) == position;
+    HEFT_RETURN_IF_ERROR(here ? Insert(kTemplateRows, entry.templates[next++])
+                              : Remove(kTemplateRows, Cells{entry.row[0], position}, nullptr));
+  }
+  return absl::OkStatus();
+}
+
+// PutOpaque: `value` may be in pages that the old row has.
+absl::Status StoreTables::PutOpaque(size_t which, const Cells& cells, ByteSpan value,
+                                    Space* space) {
+  const Layout& layout = LayoutAt(which);
   PageRange range;
   if (value.size() > kInRow) {
     range.count = BlockPages(value.size());
@@ -170,32 +349,45 @@ absl::Status StoreTables::Put(Table table, ByteSpan key, ByteSpan value, uint64_
     HEFT_RETURN_IF_ERROR(
         Done(SqlStatement(insert).Bind(1, range.first).Bind(2, range.count).Step()));
   }
-  const auto run = [&](Database::Query query) -> absl::Status {
-    HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const prepared, database_->Prepare(query, table));
-    SqlStatement statement(prepared);
-    statement.Bind(1, key);
-    if (range.count == 0) {
-      statement.Bind(2, value);
-    } else {
-      statement.Bind(3, range.first).Bind(4, value.size());
-    }
-    return Done(statement.Step());
-  };
-  HEFT_RETURN_IF_ERROR(run(Database::kInsert));
-  if (sqlite3_changes(database_->get()) != 0) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(const auto old, Get(table, key));
-  HEFT_RETURN_IF_ERROR(run(Database::kUpdate));
-  if (!old || old->page == 0) return absl::OkStatus();
-  return Free({old->page, BlockPages(old->block.size())}, state, space);
+  HEFT_RETURN_IF_ERROR(Remove(which, std::span(cells).first(layout.keys), space));
+  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert, database_->Prepare(Database::kInsert, which));
+  SqlStatement statement(insert);
+  statement.Bind(cells, layout);
+  const auto place = static_cast<int>(cells.size()) + 1;
+  if (range.count == 0) {
+    statement.Bind(place, value);
+  } else {
+    statement.Bind(place + 1, range.first).Bind(place + 2, value.size());
+  }
+  return Done(statement.Step());
 }
 
-absl::Status StoreTables::Delete(Table table, ByteSpan key, uint64_t state, Space* space) {
-  HEFT_ASSIGN_OR_RETURN(const auto old, Get(table, key));
-  if (!old) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const remove, database_->Prepare(Database::kDelete, table));
-  HEFT_RETURN_IF_ERROR(Done(SqlStatement(remove).Bind(1, key).Step()));
-  if (old->page == 0) return absl::OkStatus();
-  return Free({old->page, BlockPages(old->block.size())}, state, space);
+absl::Status StoreTables::Put(Table table, ByteSpan key, ByteSpan value, Space* space) {
+  const auto which = static_cast<size_t>(table);
+  const uint32_t gallery = GalleryOf(table, key, value);
+  HEFT_RETURN_IF_ERROR(HaveGallery(gallery));
+  const auto entry = Split(table, key, value);
+  if (entry && LayoutOf(table).opaque) return PutOpaque(which, entry->row, value, space);
+  const auto cells = entry ? std::optional<Cells>() : SplitKey(table, key);
+  const std::span<const Cell> all = entry ? entry->row : cells ? *cells : std::span<const Cell>();
+  // Another gallery may have had the name.
+  const bool replace = !entry || table == Table::kCatalog;
+  if (!all.empty() && replace) {
+    HEFT_RETURN_IF_ERROR(RemoveTyped(table, all.first(LayoutOf(table).keys), space));
+  }
+  bool done = false;
+  if (entry) HEFT_RETURN_IF_ERROR(PutTyped(table, *entry, &done));
+  const Cells other = {static_cast<int64_t>(which), key, static_cast<int64_t>(gallery)};
+  if (!done) return PutOpaque(kOtherRows, other, value, space);
+  return Remove(kOtherRows, std::span(other).first(2), space);
+}
+
+absl::Status StoreTables::Delete(Table table, ByteSpan key, Space* space) {
+  if (const auto cells = SplitKey(table, key)) {
+    HEFT_RETURN_IF_ERROR(RemoveTyped(table, *cells, space));
+    if (LayoutOf(table).opaque) return absl::OkStatus();
+  }
+  return Remove(kOtherRows, Cells{static_cast<int64_t>(table), key}, space);
 }
 
 absl::StatusOr<std::vector<PageRange>> StoreTables::Ranges(const std::string& sql) const {
@@ -242,11 +434,16 @@ absl::Status StoreTables::Check() const {
     const std::string text(said.begin(), said.end());
     if (text != "ok") return DamagedStore(database_->folder(), text);
   }
+  HEFT_ASSIGN_OR_RETURN(const uint64_t strays,
+                        database_->Number("SELECT count(*) FROM pragma_foreign_key_check"));
+  if (strays != 0) return DamagedStore(database_->folder(), "rows belong to no gallery");
   std::vector<PageRange> blocks;
-  for (size_t i = 0; i < kTables; ++i) {
-    HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select,
-                          database_->Prepare(Sql("SELECT page, size FROM", static_cast<Table>(i),
-                                                 "WHERE page IS NOT NULL")));
+  for (size_t i = 0; i < kLayouts; ++i) {
+    if (!LayoutAt(i).opaque) continue;
+    HEFT_ASSIGN_OR_RETURN(
+        sqlite3_stmt* const select,
+        database_->Prepare(absl::StrCat("SELECT page, size FROM ", TableText(LayoutAt(i), kSqlite),
+                                        " WHERE page IS NOT NULL")));
     SqlStatement statement(select);
     int rc;
     while ((rc = statement.Step()) == SQLITE_ROW) {

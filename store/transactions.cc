@@ -33,7 +33,7 @@ absl::Status ScanTables(const std::function<absl::StatusOr<std::vector<StoreTabl
 // Keep: a value's bytes; a short one's are kept in `values`.
 ByteSpan Keep(StoreTables::Found found, std::deque<std::vector<uint8_t>>* values) {
   if (!found.short_value) return found.block;
-  return values->emplace_back(*std::move(found.short_value));
+  return ByteSpan(values->emplace_back(*std::move(found.short_value))).subspan(found.skipped);
 }
 
 }  // namespace
@@ -129,14 +129,14 @@ absl::Status SqliteWriter::Put(Table table, ByteSpan key, ByteSpan value) {
   }
   const NoFileSizeSignal no_signal;
   const auto keep = std::exchange(values_, {});  // `value` may be one of these
-  return Kept(tables_.Put(table, key, value, state_, &environment_->space));
+  return Kept(tables_.Put(table, key, value, &environment_->space));
 }
 
 absl::Status SqliteWriter::Delete(Table table, ByteSpan key) {
   HEFT_RETURN_IF_ERROR(CheckOpen());
   const NoFileSizeSignal no_signal;
   const auto keep = std::exchange(values_, {});
-  return Kept(tables_.Delete(table, key, state_, &environment_->space));
+  return Kept(tables_.Delete(table, key, &environment_->space));
 }
 
 absl::Status SqliteWriter::Commit() {

@@ -76,9 +76,9 @@ sql -c "CALL heft_router.heft_moved('main', 0)" 2>"$work/error" && die "moved wi
 grep -q "gallery copy" "$work/error" || die "$(cat "$work/error")"
 copy 0 node-a node-b || die "$(cat "$work/copy.log")"
 # A copy that is not the same is not taken.
-on node-b -c "CREATE TABLE kept AS SELECT * FROM heft.waiting" -c "UPDATE heft.waiting SET value = value || 'x'" >/dev/null
-[[ "$(on node-b -c "SELECT count(*) FROM kept")$(on node-a -c "SELECT count(*) > 0 FROM heft.waiting")" != 0f ]] || die "nobody waits"
-on node-b -c "UPDATE heft.head SET value = value || 'x'"
+on node-b -c "CREATE TABLE kept AS SELECT * FROM heft.pending" -c "UPDATE heft.pending SET bytes = bytes + 1" >/dev/null
+[[ "$(on node-b -c "SELECT count(*) FROM kept")$(on node-a -c "SELECT count(*) > 0 FROM heft.pending")" != 0f ]] || die "nobody waits"
+on node-b -c "UPDATE heft.gallery_state SET live = live + 1"
 sql -c "CALL heft_router.heft_moved('main', 0)" 2>"$work/error" && die "another copy was taken"
 grep -q "no exact copy" "$work/error" || die "$(cat "$work/error")"
 sql -c "CALL heft_router.heft_move_abort('main', 0)"
@@ -93,7 +93,8 @@ wait "$asking" || die "not all probes were answered"
 [[ "$(content)" == "$before" && "$(node_of 0)" == node-b ]] || die "not the same: $before; $(content)"
 # Nothing of it is left in the tables of the old node, which keep the other bucket's head and its
 # end of the key owner's journal, twice. The new one is intact.
-left="$(on node-a -c "SELECT count(*) FROM heft.head UNION ALL SELECT count(*) FROM heft.blobs WHERE uses = 0
+left="$(on node-a -c "SELECT (SELECT count(*) FROM heft.gallery_state) + (SELECT count(*) FROM heft.other WHERE kind = 1)
+  UNION ALL SELECT count(*) FROM heft.blobs WHERE uses = 0
   UNION ALL SELECT count(*) FROM heft.galleries UNION ALL SELECT count(*) FROM heft.buckets")"
 [[ "$(tr '\n' ' ' <<<"$left")" == "4 0 1 1 " ]] || die "left: $left"
 for place in node-b:main.000 node-a:main.001; do

@@ -64,13 +64,16 @@ on node-b -c "CREATE TABLE kept AS SELECT * FROM heft.buckets" -c "DELETE FROM h
 refused HF002 "$ask"
 on node-b -c "INSERT INTO heft.buckets SELECT * FROM kept WHERE bucket = 3" >/dev/null
 exchange() {  # the heads of two galleries, with their second copies
-  on node-b -c "CREATE TABLE heads AS SELECT key, value FROM heft.head" \
-    -c "UPDATE heft.head h SET value = s.value
-      FROM heads s, heft.heft_keys_of('main.001') a, heft.heft_keys_of('main.003') b,
-        (VALUES (''::bytea), ('\xff'::bytea)) copies (mark)
-      WHERE (h.key = mark || a.first AND s.key = mark || b.first)
-        OR (h.key = mark || b.first AND s.key = mark || a.first)" \
-    -c "DROP TABLE heads" >/dev/null
+  local both="SELECT number FROM heft.gallery WHERE name IN ('main.001', 'main.003')"
+  on node-b -c "CREATE TABLE heads AS SELECT * FROM heft.gallery_state WHERE gallery IN ($both)" \
+    -c "CREATE TABLE copies AS SELECT * FROM heft.other WHERE kind = 1 AND length(key) = 5 AND gallery IN ($both)" \
+    -c "DELETE FROM heft.gallery_state h USING heads WHERE h.gallery = heads.gallery" \
+    -c "DELETE FROM heft.other o USING copies c WHERE o.kind = c.kind AND o.key = c.key" \
+    -c "UPDATE heads SET gallery = (SELECT sum(number) FROM heft.gallery WHERE number IN ($both)) - gallery" \
+    -c "UPDATE copies c SET gallery = o.gallery, key = o.key FROM (SELECT gallery, key FROM copies) o
+      WHERE o.key <> c.key" \
+    -c "INSERT INTO heft.gallery_state SELECT * FROM heads" -c "INSERT INTO heft.other SELECT * FROM copies" \
+    -c "DROP TABLE heads, copies" >/dev/null
 }
 exchange
 refused 22P03 "$ask" # damaged: a record's checksum covers its gallery's number

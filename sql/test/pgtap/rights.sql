@@ -8,7 +8,7 @@ SELECT plan(44);
 SELECT ok(NOT has_table_privilege(role, 'heft.' || name, 'SELECT, INSERT, UPDATE, DELETE'),
   role || ' has nothing of ' || name)
 FROM unnest(ARRAY['alice', 'mallory']) role,
-  unnest(ARRAY['store', 'blobs', 'blocks', 'head', 'names', 'roster', 'journal', 'files']) name;
+  unnest(ARRAY['store', 'blobs', 'block', 'gallery', 'identity', 'template', 'journal', 'files']) name;
 SELECT ok(NOT has_table_privilege('alice', 'heft.galleries', 'INSERT, UPDATE, DELETE'),
   'galleries are made by their function alone');
 SELECT ok(NOT has_schema_privilege('mallory', 'heft', 'USAGE'), 'who has no role, has nothing');
