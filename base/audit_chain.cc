@@ -243,6 +243,7 @@ absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
     return absl::InvalidArgumentError(
         "no line has number 0: give a head as printed by an earlier run");
   }
+  const uint64_t before = head.lines;
   for (const std::string& path : paths) {
     // Look for the noted head in the first file that reaches its number, or else in the last file.
     HEFT_ASSIGN_OR_RETURN(const audit::Chain chain, audit::ReadChain(path, nullptr, {}, head));
@@ -251,6 +252,12 @@ absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
                       (expected->lines <= end.lines || path == paths.back());
     if (here) HEFT_RETURN_IF_ERROR(audit::ReadChain(path, expected, {}, head).status());
     head = end;
+  }
+  if (head.lines == before) {
+    return absl::DataLossError(absl::StrCat(
+        paths.back(),
+        " has no entry, and a log without entries proves nothing: a service writes one "
+        "when it starts, so check the path and whether the file was emptied"));
   }
   return head;
 }

@@ -97,6 +97,11 @@ absl::Status RunApply(const Common& common, const ApplyOptions& options) {
   SetWriterWait(options.wait);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer, ReadFile(options.in));
   HEFT_ASSIGN_OR_RETURN(const FileInfo file, InspectFile(answer, options.in));
+  if (!options.receipts.empty() && file.kind != "RNAN") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.in, ": ", file.name,
+        ": leave out --receipts, since only renewed blocks come with receipts of erasure"));
+  }
   if (file.kind == "RKEY") return Rekey(common, options);
   if (file.kind != "ADMS" && file.kind != "RNAN" && file.kind != "HEAD") {
     return OtherKind(options.in, file.name,

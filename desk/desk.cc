@@ -6,14 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/bytes.h"
-#include "base/inside.h"
 #include "base/status.h"
-#include "gallery/gallery_impl.h"
+#include "desk/file_keys.h"
 #include "heft/audit.h"
 #include "heft/inspect.h"
 #include "heft/shards.h"
-#include "matcher/server_impl.h"
 
 namespace heft {
 
@@ -51,20 +48,12 @@ struct Desk::Work {
 
 namespace {
 
-// FileKey: of a file of a request; zeros where the reader of the file reports an error.
-struct FileKey {
-  KeyId key{};
-  ParamsId params{};
-};
-using Keys = std::vector<FileKey>;
 // LookAtFiles: what no file can answer is refused before the request is recorded.
 absl::StatusOr<Keys> LookAtFiles(const MatchRequest& request) {
   Keys keys;
   for (const SampleFile& file : request.files) {
     const auto info = InspectFile(file.bytes, file.name);
-    FileKey& of = keys.emplace_back();
-    if (info.ok() && info->samples > 0)
-      of = {info->key_id.value_or(KeyId{}), info->params_id.value_or(ParamsId{})};
+    keys.push_back(KeyOf(info));
     if (request.all || request.probe.average || !info.ok() || info->samples == 0) continue;
     if (!request.row && info->samples > 1) {
       return absl::InvalidArgumentError(absl::StrCat(
@@ -77,26 +66,6 @@ absl::StatusOr<Keys> LookAtFiles(const MatchRequest& request) {
     }
   }
   return keys;
-}
-
-// CheckKeys: so are a gallery and files of another key than the server's. The other files of the
-// request stay good.
-absl::Status CheckKeys(const Desk& desk, const Gallery& gallery, const MatchRequest& request,
-                       const Keys& keys) {
-  const GalleryBinding binding = Inside::Of(*desk.server).binding();
-  HEFT_RETURN_IF_ERROR(Inside::Of(gallery).CheckBinding(binding));
-  const KeyId& needed = binding.key_id;
-  const Rings& rings = Inside::Of(*desk.server).rings();
-  for (size_t i = 0; i < keys.size(); ++i) {
-    const auto& [key, params] = keys[i];
-    if (key == needed || key == KeyId{}) continue;
-    // Of other parameters: the reader says so.
-    if (params != rings.enrolment.params().id() && params != rings.matching.params().id()) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat(request.files[i].name, ": made under another key (id ", HexString(key), ", ",
-                     HexString(needed), " needed)"));
-  }
-  return absl::OkStatus();
 }
 
 absl::Status CheckMatch(const MatchRequest& request) {
@@ -171,7 +140,8 @@ absl::StatusOr<Desk::Work::Begun> Desk::Work::Begin(const Desk& desk, MatchReque
   HEFT_ASSIGN_OR_RETURN(const Keys keys, LookAtFiles(request));
   Begun begun;
   HEFT_ASSIGN_OR_RETURN(begun.opened, OpenFirst(desk, request));
-  HEFT_RETURN_IF_ERROR(CheckKeys(desk, begun.opened.front(), request, keys));
+  HEFT_RETURN_IF_ERROR(CheckGallery(*desk.server, begun.opened.front()));
+  HEFT_RETURN_IF_ERROR(CheckFiles(*desk.server, request.files, keys));
   if (!request.row) request.row = 0;
   request.probe.row = *request.row;
   const std::string address = FirstAddress(request);

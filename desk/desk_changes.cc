@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status.h"
+#include "desk/file_keys.h"
 #include "heft/audit.h"
 #include "heft/desk.h"
 #include "heft/shards.h"
@@ -56,7 +57,13 @@ absl::StatusOr<EnrolResult> Desk::Enrol(EnrolRequest request, const Monitor& mon
     HEFT_ASSIGN_OR_RETURN(const auto before, server->EnrolledBefore(first, request.files, options));
     if (before) return *before;
   }
-  if (!starts) HEFT_RETURN_IF_ERROR(MakeAuditKey(first));
+  if (!starts) {
+    const auto gallery = Open(first);
+    if (gallery.ok()) HEFT_RETURN_IF_ERROR(CheckGallery(*server, *gallery));
+    if (!absl::IsNotFound(gallery.status())) HEFT_RETURN_IF_ERROR(gallery.status());
+    HEFT_RETURN_IF_ERROR(CheckFiles(*server, request.files, KeysOf(request.files)));
+    HEFT_RETURN_IF_ERROR(MakeAuditKey(first));
+  }
   if (!starts && !request.shards && !request.recorded) {
     HEFT_RETURN_IF_ERROR(RememberRequest(first, asked, kAllRows));
   }

@@ -115,7 +115,7 @@ absl::Status CheckRoom(std::span<const Gallery::Impl::WaitingEntry> waiting,
            : absl::StrCat("with this one of ", bytes >> 20, " MiB it would have more than the ",
                           limits.bytes >> 20, " MiB of one client"),
       ": let the key owner decide them first (heft-server pending, heft answer, heft-server "
-      "release)"));
+      "apply)"));
 }
 
 absl::StatusOr<ByteSpan> Gallery::Impl::Quarantined(const Digest& digest) const {

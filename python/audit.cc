@@ -128,8 +128,8 @@ void DefineLogs(py::module_& m) {
       },
       "Checks that audit logs of the services, oldest first, form one chain.\n\n"
       "noted: a head noted earlier, LINES:HASH, which must be in the chain. after: the head\n"
-      "before the first line, if older files are not given. DataLoss names the wrong line;\n"
-      "InvalidArgument, NotFound, Unavailable.",
+      "before the first line, if older files are not given. DataLoss names the wrong line, or\n"
+      "says that the files have none; InvalidArgument, NotFound, Unavailable.",
       py::arg("files"), py::kw_only(), py::arg("noted") = py::none(),
       py::arg("after") = py::none());
 }

@@ -9,6 +9,7 @@
 namespace heft::e2e {
 namespace {
 
+using nlohmann::json;
 using ::testing::HasSubstr;
 
 TEST(AuditCommandsTest, AChainIsVerifiedByBothPrograms) {
@@ -46,6 +47,31 @@ TEST(AuditCommandsTest, AChainIsVerifiedByBothPrograms) {
   const Finished wrong = RunProgram(kServer, {"audit", path});
   EXPECT_EQ(wrong.exit_code, kFinding);
   EXPECT_THAT(wrong.err, HasSubstr("audit.log:3 "));
+}
+
+// A log that was emptied is no intact log of 0 lines.
+TEST(AuditCommandsTest, AnEmptyLogProvesNothing) {
+  const Workplace w;
+  const std::string path = w("audit.log"), older = w("audit.log.5");
+  {
+    auto log = service::AuditLog::Open(older);
+    ASSERT_TRUE(log.ok()) << log.status();
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE((*log)->Append({{"i", i}}).ok());
+  }
+  const json first = Must(kServer, {"audit", older});
+  const std::string head =
+      std::to_string(first["lines"].get<int>()) + ":" + first["hash"].get<std::string>();
+  // No byte, and half a line.
+  for (const char* content : {"", "{\"seq\":6"}) {
+    Spill(path, content);
+    for (const Args& args : std::vector<Args>{{"audit", path}, {"audit", path, "--after", head}}) {
+      const Finished empty = RunProgram(kServer, args);
+      EXPECT_EQ(empty.exit_code, kFinding) << empty.err;
+      EXPECT_EQ(empty.out, "");
+      EXPECT_THAT(empty.err, HasSubstr("audit.log has no entry, and a log without entries proves"));
+    }
+    EXPECT_EQ(Must(kServer, {"audit", older, path})["lines"], 5) << "they have lines together";
+  }
 }
 
 }  // namespace

@@ -196,6 +196,11 @@ TEST_F(GalleryCommandsTest, WhatIsCommittedIsNoError) {
   const Args release =
       Join(Join({"apply", "--json"}, WithKeys("told")),
            {"--in", W("told.admission"), "--enrolment-keys", W(keys_ + "/enrolment.keys")});
+  const Finished receipts = RunProgram(kServer, Join(release, {"--receipts", W("told.receipts")}));
+  EXPECT_EQ(receipts.exit_code, kInput);
+  EXPECT_THAT(receipts.err, HasSubstr("told.admission: admission: leave out --receipts"));
+  EXPECT_FALSE(fs::exists(W("told.receipts")));
+  EXPECT_EQ(Must(kServer, Plain("stats", "told"))["waiting"], 1) << "nothing is admitted";
   fs::create_directories(W("told/state.heft/in the way"));
   const Finished done = RunProgram(kServer, release);
   EXPECT_EQ(done.exit_code, 0) << done.err;
@@ -254,13 +259,29 @@ TEST_F(GalleryCommandsTest, WhoIsInNoJournalGoesWithTheKeyOwner) {
   EXPECT_EQ(Must(kServer, Command("compact", "owner"))["leaving"], 1);
 
   Must(kServer, Command("renew", "owner", {"--out", W("request.heft")}));
-  Must(kHeft, {"answer", "--model", W("model.heft"), "--secret-key", W(keys_ + "/secret.key"),
-               "--in", W("request.heft"), "--out", W("renewal.heft")});
-  const json done =
-      Must(kServer, Join(Join({"apply"}, WithKeys("owner")), {"--in", W("renewal.heft")}));
+  const Args answer = {
+      "answer", "--model",         W("model.heft"), "--secret-key",   W(keys_ + "/secret.key"),
+      "--in",   W("request.heft"), "--out",         W("renewal.heft")};
+  for (const Args& option : std::vector<Args>{{"--only", "bob"},
+                                              {"--reject", "bob"},
+                                              {"--entry", std::string(64, '0')},
+                                              {"--accept-older"},
+                                              {"--shards", W("shards.json")},
+                                              {"--owners", "1"},
+                                              {"--part", W("request.heft")}}) {
+    const Finished refused = RunProgram(kHeft, Join(answer, option));
+    EXPECT_EQ(refused.exit_code, kInput) << option[0];
+    EXPECT_THAT(refused.err, HasSubstr("takes no option for pending templates")) << option[0];
+    EXPECT_FALSE(fs::exists(W("renewal.heft"))) << option[0];
+  }
+  Must(kHeft, answer);
+  const json done = Must(kServer, Join(Join({"apply"}, WithKeys("owner")),
+                                       {"--in", W("renewal.heft"), "--receipts", W("renewed")}));
   EXPECT_EQ(done["erased"], 1);
   EXPECT_EQ(done["leaving"], 0);
   EXPECT_EQ(done["receipts"], 1);
+  ASSERT_EQ(done["files"].size(), 1u) << done;
+  EXPECT_TRUE(FileExists(done["files"][0]));
   EXPECT_THAT(Found("owner", 3), ElementsAre("bob"));
   // A renewal can be finished only once.
   const Finished again =

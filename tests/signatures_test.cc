@@ -406,6 +406,23 @@ TEST_F(SignaturesTest, AFileOfAnotherKeyUsesUpNoRequest) {
   }
   Refused(kServer, Join(ask, {"--in", W("client/wrong.ct")}), "made under another key");
   Must(kServer, ask);
+  // So does an enrolment, and one into a gallery of another key.
+  const Args gallery = {"--keys",  W("owner/stranger/evaluation.keys"), "--model", W("model.heft"),
+                        "--trust", W("owner/stranger/trust.heft")};
+  Must(kServer, Join({"gallery", "create", "--gallery", W("server/strangers")}, gallery));
+  Must(kServer, Join({"gallery", "create", "--gallery", W("server/fresh")},
+                     {"--keys", W(folder + "/evaluation.keys"), "--model", W("model.heft")}));
+  Must(kHeft, Encrypt("client/new.ct", "owner/keys", {"--sign", W("client.key")}));
+  const auto at = [&](const std::string& name, const Args& more = {}) {
+    Args args = Serve("enrol", {"--gallery", W(name)}, folder);
+    for (std::string& arg : args) {
+      if (arg == W("client/face.ct")) arg = W("client/new.ct");
+    }
+    return Join(args, more);
+  };
+  Refused(kServer, at("server/fresh", {"--in", W("client/wrong.ct")}), "made under another key");
+  Refused(kServer, at("server/strangers"), "another key");
+  EXPECT_EQ(Must(kServer, at("server/fresh"))["repeated"], false);
 }
 
 TEST_F(SignaturesTest, ModelsWhereTrainersAreListed) {

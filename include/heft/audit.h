@@ -117,9 +117,9 @@ HEFT_EXPORT absl::StatusOr<AuditHead> ParseAuditHead(std::string_view text, std:
 
 // VerifyAuditLogs: checks files, oldest first, as one chain. A line that is still being written is
 // ignored. `expected`: a head noted earlier, which must be on the chain. `after`: the head before
-// the first line, if earlier files are not given. kDataLoss names the wrong line; kInvalidArgument
-// for no files, and for an `expected` that is older than `after` and so in none of the files;
-// kNotFound, kUnavailable.
+// the first line, if earlier files are not given. kDataLoss names the wrong line, or says that the
+// files have no whole line, which proves nothing; kInvalidArgument for no files, and for an
+// `expected` that is older than `after` and so in none of the files; kNotFound, kUnavailable.
 HEFT_EXPORT absl::StatusOr<AuditHead> VerifyAuditLogs(const std::vector<std::string>& paths,
                                                       const AuditHead* expected = nullptr,
                                                       const AuditHead* after = nullptr);
