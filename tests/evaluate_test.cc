@@ -82,6 +82,12 @@ TEST_F(EvaluateTest, EncryptedAgreesWithPlainAndAReportIsWritten) {
   EXPECT_GT(wolf, 0) << "at FMR 1e-1 the best of four directions finds somebody";
   EXPECT_LE(wolf, 1);
   EXPECT_THAT(html, HasSubstr("A wolf"));
+  const auto& partial = decisions.at("partial_probes");
+  ASSERT_EQ(partial.size(), 2u);
+  EXPECT_EQ(partial[0].at("modalities"), nlohmann::json({"voice"}));
+  EXPECT_EQ(partial[1].at("modalities"), nlohmann::json({"face"}));
+  EXPECT_TRUE(partial[1].at("comparisons")[0].contains("fmr")) << partial;
+  EXPECT_THAT(html, HasSubstr("Probes that lack modalities"));
   EXPECT_GE(decisions.at("evidence").at("loss").at("value"), 0);
   ASSERT_FALSE(decisions.at("search_curves").empty());
   EXPECT_EQ(decisions.at("search_curves")[0].at("searches_of_strangers"), 20 * 3 * 4);
