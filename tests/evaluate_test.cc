@@ -263,6 +263,24 @@ TEST_F(EvaluateTest, RefusesBeforeTheWork) {
   EXPECT_THAT(folder.err, HasSubstr("is a folder"));
 }
 
+TEST_F(EvaluateTest, TrainingWithoutLabelsNamesMethodsThatNeedNone) {
+  const Workplace& w = *work_;
+  std::filesystem::create_directory(w("unlabelled"));
+  for (const char* name : {"face.npy", "voice.npy"}) {
+    std::filesystem::copy_file(w("data/") + name, w("unlabelled/") + name);
+  }
+  Args args = {"train", "--data", w("unlabelled"), "--out", w("unlabelled.heft")};
+  for (const char* how : {"", "learned"}) {
+    Args learned = args;
+    if (*how != 0) learned.insert(learned.end(), {"--method", how});
+    const Finished refused = RunProgram(kHeft, learned);
+    EXPECT_EQ(refused.exit_code, kInput) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("choose method pca or none"));
+  }
+  args.insert(args.end(), {"--method", "none"});
+  EXPECT_TRUE(Must(kHeft, args).contains("model_id"));
+}
+
 TEST_F(EvaluateTest, SameSeedSameIntervals) {
   const nlohmann::json a = Must(kHeft, Arguments({"--seed", "7"}));
   const nlohmann::json b = Must(kHeft, Arguments({"--seed", "7", "--threads", "1"}));
