@@ -130,10 +130,8 @@ void AddLearning(Command command, LearnOptions* learn) {
 
 absl::StatusOr<TrainingData> LoadTrainingData(const Common& common, const std::string& data,
                                               const LearnOptions& learn) {
-  const bool labels_needed = learn.method.empty() || learn.method == "learned";
-  HEFT_ASSIGN_OR_RETURN(TrainingData loaded, labels_needed
-                                                 ? TrainingData::Load(data, learn.seed)
-                                                 : TrainingData::LoadUnlabelled(data, learn.seed));
+  // Where labels are needed and missing, the training says which methods do without.
+  HEFT_ASSIGN_OR_RETURN(TrainingData loaded, TrainingData::LoadUnlabelled(data, learn.seed));
   SayLeftOut(common, loaded.left_out());
   return loaded;
 }

@@ -10,8 +10,8 @@
 
 namespace heft::cli {
 
-// LoadTrainingData: a data folder; labels are needed unless the method does without. Says which
-// files were taken for no modality.
+// LoadTrainingData: a data folder, with labels or without. Says which files were taken for no
+// modality.
 absl::StatusOr<TrainingData> LoadTrainingData(const Common& common, const std::string& data,
                                               const LearnOptions& learn);
 

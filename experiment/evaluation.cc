@@ -18,6 +18,7 @@
 #include "experiment/systems.h"
 #include "features/effective_dimension.h"
 #include "learning/attacks.h"
+#include "learning/decision_tables.h"
 #include "learning/projection.h"
 
 namespace heft::experiment {
@@ -182,6 +183,20 @@ class Evaluator {
     const JudgedSet judged = {scored_.back().scores, &model()};
     HEFT_ASSIGN_OR_RETURN(result_.judgement, Judge(std::span(&judged, 1), Bootstrap()));
     result_.judgement.plain = result_.plain;
+    return JudgePartialProbes();
+  }
+
+  // Probes that lack modalities, of each set for which the model has a table.
+  absl::Status JudgePartialProbes() {
+    for (const DecisionTable& table : model().tables) {
+      if (table.modalities == model().AllModalities()) continue;
+      const std::vector<int> missing =
+          MissingModalities(table.modalities, model().modalities.size());
+      HEFT_ASSIGN_OR_RETURN(const LabelledScores scores,
+                            PlainScores(dataset_, result_.options.split, model(), missing));
+      HEFT_RETURN_IF_ERROR(
+          JudgePartial(scores, model(), table.modalities, Bootstrap(), &result_.judgement));
+    }
     return absl::OkStatus();
   }
 

@@ -86,28 +86,40 @@ double AllowedFnir(const SearchErrors& curve, double asked) {
   return fnir;
 }
 
-absl::Status JudgeComparisons(std::span<const Comparisons> lists,
-                              std::span<const Model* const> models, const BootstrapOptions& options,
-                              Judgement* out) {
+// The thresholds of each list's model for probes of a set of modalities, and what the lists show.
+absl::StatusOr<std::vector<RateCheck>> CheckFmrs(std::span<const Comparisons> lists,
+                                                 std::span<const Model* const> models, uint32_t set,
+                                                 const ScoreSet& scores,
+                                                 const BootstrapOptions& options) {
   std::vector<SetThresholds> choices;
   for (double fmr : kAskedFmrs) {
-    choices.push_back(ChooseForAll(lists.size(), fmr, [&](size_t k) {
-      return models[k]->ThresholdFor(fmr, models[k]->AllModalities());
-    }));
+    choices.push_back(ChooseForAll(lists.size(), fmr,
+                                   [&](size_t k) { return models[k]->ThresholdFor(fmr, set); }));
   }
   HEFT_ASSIGN_OR_RETURN(const PooledRates rates,
                         MeasureErrorRates(lists, BySet(choices, lists.size()), options));
-  HEFT_ASSIGN_OR_RETURN(out->scores, PoolScores(lists));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<RocPoint> roc, Roc(out->scores));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<RocPoint> roc, Roc(scores));
+  std::vector<RateCheck> checks;
   size_t next = 0;
   for (const SetThresholds& choice : choices) {
+    const double allowed = AllowedFnmr(roc, choice.asked);
     if (!choice.refused.empty()) {
-      out->comparisons.push_back(Refused(choice, AllowedFnmr(roc, choice.asked)));
+      checks.push_back(Refused(choice, allowed));
       continue;
     }
     const ErrorRates& at = rates.at[next++];
-    out->comparisons.push_back(Checked(choice, at.fmr, at.fnmr, AllowedFnmr(roc, choice.asked)));
+    checks.push_back(Checked(choice, at.fmr, at.fnmr, allowed));
   }
+  return checks;
+}
+
+absl::Status JudgeComparisons(std::span<const Comparisons> lists,
+                              std::span<const Model* const> models, const BootstrapOptions& options,
+                              Judgement* out) {
+  HEFT_ASSIGN_OR_RETURN(out->scores, PoolScores(lists));
+  // Models of one judgement fuse the same modalities.
+  HEFT_ASSIGN_OR_RETURN(out->comparisons,
+                        CheckFmrs(lists, models, models[0]->AllModalities(), out->scores, options));
   return absl::OkStatus();
 }
 
@@ -235,6 +247,17 @@ absl::StatusOr<Judgement> JudgeLists(std::span<const Comparisons> lists,
   HEFT_RETURN_IF_ERROR(JudgeComparisons(lists, models, options, &out));
   HEFT_RETURN_IF_ERROR(JudgeEvidence(lists, models, options, &out));
   return out;
+}
+
+absl::Status JudgePartial(const LabelledScores& scores, const Model& model, uint32_t set,
+                          const BootstrapOptions& options, Judgement* judgement) {
+  const Comparisons list = ToComparisons(scores);
+  const Model* const judge = &model;
+  HEFT_ASSIGN_OR_RETURN(const ScoreSet pairs, PoolScores(std::span(&list, 1)));
+  HEFT_ASSIGN_OR_RETURN(std::vector<RateCheck> checks,
+                        CheckFmrs(std::span(&list, 1), std::span(&judge, 1), set, pairs, options));
+  judgement->partial.push_back({model.NamesOf(set), std::move(checks)});
+  return absl::OkStatus();
 }
 
 absl::Status JudgeGallery(const FeatureMatrix& scores, std::span<const int> probes,

@@ -70,10 +70,17 @@ struct SearchCurve {
   SearchErrors errors;
 };
 
+// PartialCheck: comparisons of probes that lack modalities with whole templates.
+struct PartialCheck {
+  std::vector<std::string> modalities;  // that the probes have
+  std::vector<RateCheck> comparisons;   // FMR, at thresholds for such probes
+};
+
 struct Judgement {
   std::string thresholds = "The model's thresholds";  // that were judged, as a sentence begins
   std::vector<RateCheck> comparisons;                 // FMR
   std::optional<EvidenceQuality> evidence;            // of calibrated models
+  std::vector<PartialCheck> partial;                  // computed in the clear
   std::vector<SearchCheck> searches;
   std::vector<SearchCurve> curves;
   std::string searches_of =  // who searches
@@ -98,6 +105,11 @@ absl::StatusOr<Judgement> Judge(std::span<const JudgedSet> sets,
 absl::StatusOr<Judgement> JudgeLists(std::span<const Comparisons> lists,
                                      std::span<const Model* const> models,
                                      const BootstrapOptions& options = {});
+// JudgePartial adds probes that have the modalities `set` alone, as the model's table for them
+// decides. scores[i][j] is of such a probe i and a whole template j. Judge's errors.
+absl::Status JudgePartial(const LabelledScores& scores, const Model& model, uint32_t set,
+                          const BootstrapOptions& options, Judgement* judgement);
+
 // SearchChooser: a threshold for an FPIR in a gallery of so many people with at most so many
 // templates each.
 using SearchChooser = std::function<absl::StatusOr<ChosenThreshold>(double, uint64_t, uint32_t)>;

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "experiment/judgement.h"
 #include "experiment/page.h"
 #include "experiment/reports.h"
@@ -160,6 +161,30 @@ void AddComparisons(const Judgement& judgement, Page& page) {
   page.Table(table);
 }
 
+void AddPartial(const Judgement& judgement, Page& page) {
+  if (judgement.partial.empty()) return;
+  PageTable table{{{"Probes of"},
+                   {"Requested FMR"},
+                   {"Threshold", true},
+                   {"FMR here"},
+                   {"Relative to requested"},
+                   {"Verdict"},
+                   {"FNMR here"},
+                   {"Relative to the ROC’s"}}};
+  for (const PartialCheck& partial : judgement.partial) {
+    for (const RateCheck& check : partial.comparisons) {
+      std::vector<std::string> cells = {EscapeHtml(absl::StrJoin(partial.modalities, ", "))};
+      for (std::string& cell : CheckCells(check)) cells.push_back(std::move(cell));
+      table.rows.push_back({std::move(cells)});
+    }
+  }
+  table.caption =
+      "Probes with these modalities alone against templates with all of them, computed in the "
+      "clear. The model has thresholds of its own for each set of modalities.";
+  page.Subheading("Probes that lack modalities");
+  page.Table(table);
+}
+
 void AddEvidence(const EvidenceQuality& evidence, Page& page) {
   page.Facts({{"Cllr of the log-likelihood ratios, bits", EstimateText(evidence.cllr)},
               {"Its minimum, with the best map from scores", EstimateText(evidence.minimum)},
@@ -188,6 +213,14 @@ std::vector<std::string> BrokenPromises(const Judgement& judgement) {
     add(check, absl::StrFormat("FMR %g", check.asked),
         "It rejects genuine claims unnecessarily: FNMR");
   }
+  for (const PartialCheck& partial : judgement.partial) {
+    for (const RateCheck& check : partial.comparisons) {
+      add(check,
+          absl::StrFormat("FMR %g OF PROBES WITH %s ALONE", check.asked,
+                          absl::StrJoin(partial.modalities, ", ")),
+          "It rejects genuine claims unnecessarily: FNMR");
+    }
+  }
   for (const SearchCheck& search : judgement.searches) {
     add(search.rate,
         absl::StrFormat("FPIR %g (%d people, templates of each: %d)", search.rate.asked,
@@ -198,9 +231,19 @@ std::vector<std::string> BrokenPromises(const Judgement& judgement) {
 }
 
 Json JudgementJson(const Judgement& judgement) {
-  Json json = {{"comparisons", Json::array()}, {"searches", Json::array()}};
+  Json json = {{"comparisons", Json::array()},
+               {"partial_probes", Json::array()},
+               {"searches", Json::array()}};
   for (const RateCheck& check : judgement.comparisons) {
     json["comparisons"].push_back(CheckJson(check, "fmr", "fnmr"));
+  }
+  for (const PartialCheck& partial : judgement.partial) {
+    Json checks = Json::array();
+    for (const RateCheck& check : partial.comparisons) {
+      checks.push_back(CheckJson(check, "fmr", "fnmr"));
+    }
+    json["partial_probes"].push_back(
+        {{"modalities", partial.modalities}, {"comparisons", std::move(checks)}});
   }
   for (const SearchCheck& search : judgement.searches) {
     Json entry = {{"templates", search.templates}, {"people", search.people}};
@@ -229,6 +272,12 @@ std::string JudgementText(const Judgement& judgement) {
     const EvidenceQuality& e = *judgement.evidence;
     absl::StrAppend(&text, "Cllr ", EstimateText(e.cllr), ", minimum ", EstimateText(e.minimum),
                     ", lost in calibration ", EstimateText(e.loss), "\n");
+  }
+  for (const PartialCheck& partial : judgement.partial) {
+    for (const RateCheck& check : partial.comparisons) {
+      absl::StrAppend(&text, "probes with ", absl::StrJoin(partial.modalities, ", "), " alone, ",
+                      CheckText(check, "FMR", "FNMR"));
+    }
   }
   for (const SearchCheck& search : judgement.searches) {
     absl::StrAppendFormat(&text, "search among %d people with %d: %s", search.people,
@@ -274,6 +323,7 @@ void AddJudgement(const Judgement& judgement, const std::vector<PageFigure>& fig
   page.Heading(heading);
   AddComparisons(judgement, page);
   if (judgement.evidence) AddEvidence(*judgement.evidence, page);
+  AddPartial(judgement, page);
   AddSearches(judgement, page);
   page.Figures(figures);
 }

@@ -85,6 +85,41 @@ TEST(Judgement, OfNewPeopleHoldsAndRefusesWhatTheModelDoesNotKnow) {
   EXPECT_THAT(JudgementText(*judged), HasSubstr("refused: "));
 }
 
+// Probes of one modality are judged by their own table, not by that of whole probes.
+TEST(Judgement, PartialProbesHaveThresholdsOfTheirOwn) {
+  Model model = Calibrated(CrowdScores(1, 60, 5));
+  DecisionTable faces = model.tables[0];
+  faces.modalities = 1;
+  for (DecisionThreshold& t : faces.thresholds) t.score += 0.5;
+  model.tables.push_back(faces);
+  LabelledScores scores = CrowdScores(3, 60, 5);
+  const JudgedSet set = {scores, &model};
+  auto judged = Judge({&set, 1}, {.replicates = 100});
+  ASSERT_TRUE(judged.ok()) << judged.status();
+  EXPECT_EQ(JudgementJson(*judged)["partial_probes"].size(), 0u);
+  scores.scores.array() += 0.5;
+  ASSERT_TRUE(JudgePartial(scores, model, 1, {.replicates = 100}, &*judged).ok());
+  ASSERT_EQ(judged->partial.size(), 1u);
+  ASSERT_EQ(judged->partial[0].comparisons.size(), judged->comparisons.size());
+  for (size_t k = 0; k < judged->comparisons.size(); ++k) {
+    EXPECT_EQ(judged->partial[0].comparisons[k].measured.value,
+              judged->comparisons[k].measured.value);
+  }
+  const Json json = JudgementJson(*judged)["partial_probes"];
+  EXPECT_EQ(json[0]["modalities"], Json({"face"}));
+  EXPECT_EQ(json[0]["comparisons"][0]["verdict"], "holds");
+  EXPECT_TRUE(BrokenPromises(*judged).empty());
+  // The model has no table for voices.
+  ASSERT_TRUE(JudgePartial(scores, model, 2, {.replicates = 100}, &*judged).ok());
+  EXPECT_THAT(judged->partial[1].comparisons[0].refused, HasSubstr("voice"));
+  // Scores as of whole probes are below all thresholds for faces.
+  scores.scores.array() -= 0.5;
+  ASSERT_TRUE(JudgePartial(scores, model, 1, {.replicates = 100}, &*judged).ok());
+  const std::vector<std::string> broken = BrokenPromises(*judged);
+  ASSERT_FALSE(broken.empty());
+  EXPECT_THAT(broken[0], HasSubstr("OF PROBES WITH face ALONE"));
+}
+
 // A model whose thresholds are of other people than it says is found out.
 TEST(Judgement, WhatDoesNotHoldIsSaid) {
   Model model = Calibrated(CrowdScores(1, 60, 5));

@@ -217,8 +217,7 @@ Model Train(const py::object& data, const py::object& labels, const py::object& 
   std::vector<LearnEpoch> steps;
   if (curve) options.curve = &steps;
   std::optional<TrainingData> made;
-  const bool labels_needed = method.empty() || method == "learned";
-  const TrainingData& training = DataOf(data, labels, split, &made, labels_needed);
+  const TrainingData& training = DataOf(data, labels, split, &made, /*labels_needed=*/false);
   Watch watch(progress);
   Model model = Call([&] { return Learn(training, options, watch.monitor()); });
   for (LearnEpoch& step : steps) curve->append(py::cast(step));

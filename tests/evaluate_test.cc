@@ -82,6 +82,12 @@ TEST_F(EvaluateTest, EncryptedAgreesWithPlainAndAReportIsWritten) {
   EXPECT_GT(wolf, 0) << "at FMR 1e-1 the best of four directions finds somebody";
   EXPECT_LE(wolf, 1);
   EXPECT_THAT(html, HasSubstr("A wolf"));
+  const auto& partial = decisions.at("partial_probes");
+  ASSERT_EQ(partial.size(), 2u);
+  EXPECT_EQ(partial[0].at("modalities"), nlohmann::json({"voice"}));
+  EXPECT_EQ(partial[1].at("modalities"), nlohmann::json({"face"}));
+  EXPECT_TRUE(partial[1].at("comparisons")[0].contains("fmr")) << partial;
+  EXPECT_THAT(html, HasSubstr("Probes that lack modalities"));
   EXPECT_GE(decisions.at("evidence").at("loss").at("value"), 0);
   ASSERT_FALSE(decisions.at("search_curves").empty());
   EXPECT_EQ(decisions.at("search_curves")[0].at("searches_of_strangers"), 20 * 3 * 4);
@@ -255,6 +261,24 @@ TEST_F(EvaluateTest, RefusesBeforeTheWork) {
   const Finished folder = RunProgram(kHeft, {"train", "--data", w("data"), "--out", w("data")});
   EXPECT_EQ(folder.exit_code, kInput) << folder.err;
   EXPECT_THAT(folder.err, HasSubstr("is a folder"));
+}
+
+TEST_F(EvaluateTest, TrainingWithoutLabelsNamesMethodsThatNeedNone) {
+  const Workplace& w = *work_;
+  std::filesystem::create_directory(w("unlabelled"));
+  for (const char* name : {"face.npy", "voice.npy"}) {
+    std::filesystem::copy_file(w("data/") + name, w("unlabelled/") + name);
+  }
+  Args args = {"train", "--data", w("unlabelled"), "--out", w("unlabelled.heft")};
+  for (const char* how : {"", "learned"}) {
+    Args learned = args;
+    if (*how != 0) learned.insert(learned.end(), {"--method", how});
+    const Finished refused = RunProgram(kHeft, learned);
+    EXPECT_EQ(refused.exit_code, kInput) << refused.err;
+    EXPECT_THAT(refused.err, HasSubstr("choose method pca or none"));
+  }
+  args.insert(args.end(), {"--method", "none"});
+  EXPECT_TRUE(Must(kHeft, args).contains("model_id"));
 }
 
 TEST_F(EvaluateTest, SameSeedSameIntervals) {
