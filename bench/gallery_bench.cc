@@ -348,7 +348,7 @@ absl::Status Measure(const std::string& folder, size_t templates, size_t enrolme
     HEFT_RETURN_IF_ERROR(Fill(world, templates, &out));
   }
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo gallery, DescribeGallery(world.gallery));
-  out["templates"] = gallery.live;
+  out["templates"] = gallery.templates;
   HEFT_RETURN_IF_ERROR(MeasureFull(world, enrolments, &out));
   std::cout << out.dump(2) << "\n";
   return absl::OkStatus();

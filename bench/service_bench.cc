@@ -44,7 +44,7 @@ Router DeciderRoutes(const KeyOwner* owner) {
   route.handler = [owner](const HttpRequest& request) {
     const auto decision = owner->Decide(request.bytes(), "reply", 0.9);
     if (!decision.ok()) return ErrorResponse(decision.status());
-    return JsonResponse({{"decision", decision->accepted ? "accept" : "reject"}, {"jws", "a.b.c"}});
+    return JsonResponse({{"accepted", decision->accepted}, {"jws", "a.b.c"}});
   };
   route.most_bytes = uint64_t{1} << 28;
   route.signed_request = true;

@@ -37,11 +37,6 @@ absl::StatusOr<EnrolManyOptions> ReadOptions(const heft_options* options, const 
   return many;
 }
 
-Json ResultJson(const EnrolManyResult& done) {
-  return {{"brought", done.brought}, {"admitted", done.admitted},   {"rejected", done.rejected},
-          {"waiting", done.waiting}, {"templates", done.templates}, {"blocks", done.blocks}};
-}
-
 }  // namespace
 }  // namespace heft::c
 
@@ -69,7 +64,7 @@ heft_status heft_enrol_many(const heft_client* client, const heft_matcher* match
     HEFT_ASSIGN_OR_RETURN(const auto done,
                           heft::EnrolMany(client->client, matcher->server, gallery, samples.views(),
                                           many, AsMonitor(monitor, user)));
-    *result = new heft_result(heft::c::ResultJson(done));
+    *result = new heft_result(heft::ToJson(done));
     return absl::OkStatus();
   });
   if (admitter.refused == HEFT_OK || status == HEFT_OUT_OF_MEMORY) return status;

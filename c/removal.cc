@@ -8,32 +8,6 @@
 #include "heft/gallery_admin.h"
 #include "heft/results.h"
 
-namespace heft::c {
-namespace {
-
-// Erasure: the result of a change and of its erasures.
-template <typename Result>
-heft_result* Erasure(const Result& done, Json json) {
-  json["receipts"] = HexList(done.receipts);
-  json["overwritten"] = Why(done.overwritten);
-  return new heft_result(std::move(json));
-}
-
-Json ReceiptJson(const ErasureReceipt& receipt) {
-  Json persons = Json::array();
-  for (size_t i = 0; i < receipt.persons.size(); ++i) {
-    persons.push_back(
-        Json::object({{"person", receipt.persons[i]}, {"removed", receipt.removed[i]}}));
-  }
-  return {{"gallery_id", Hex(receipt.gallery)},
-          {"generation", receipt.generation},
-          {"erased", receipt.erased},
-          {"persons", std::move(persons)}};
-}
-
-}  // namespace
-}  // namespace heft::c
-
 using heft::Json;
 using heft::c::Allowed;
 using heft::c::AsMonitor;
@@ -56,7 +30,7 @@ heft_status heft_gallery_remove(const heft_matcher* matcher, const char* name,
     HEFT_RETURN_IF_ERROR(read.Finish());
     HEFT_ASSIGN_OR_RETURN(const auto who, heft::c::Strings(identities, count, "identities"));
     HEFT_ASSIGN_OR_RETURN(const auto done, DeskOf(matcher, trust).Remove(name, who, authorisation));
-    *result = heft::c::Erasure(done, heft::RemoveJson(done));
+    *result = new heft_result(heft::ToJson(done));
     return absl::OkStatus();
   });
 }
@@ -66,7 +40,7 @@ heft_status heft_gallery_remove_expired(const heft_matcher* matcher, const char*
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto done, heft::RemoveExpired(matcher->server, name));
-    *result = heft::c::Erasure(done, heft::RemoveJson(done));
+    *result = new heft_result(heft::ToJson(done));
     return absl::OkStatus();
   });
 }
@@ -76,7 +50,7 @@ heft_status heft_gallery_roll_back(const heft_matcher* matcher, const char* name
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto done, heft::RollBack(matcher->server, name, generation));
-    *result = heft::c::Erasure(done, heft::RemoveJson(done));
+    *result = new heft_result(heft::ToJson(done));
     return absl::OkStatus();
   });
 }
@@ -86,9 +60,7 @@ heft_status heft_gallery_compact(const heft_matcher* matcher, const char* name,
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto done, heft::CompactGallery(matcher->server, name));
-    Json json = heft::CompactJson(done);
-    json["damaged"] = heft::c::DamagedJson(done.damaged);
-    *result = heft::c::Erasure(done, std::move(json));
+    *result = new heft_result(heft::ToJson(done));
     return absl::OkStatus();
   });
 }
@@ -113,7 +85,7 @@ heft_status heft_gallery_renew(const heft_matcher* matcher, const char* name, he
                                result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto done,
                           DeskOf(matcher, trust).Renew(name, Span(answer), "renewal"));
-    *result = heft::c::Erasure(done, heft::RenewJson(done));
+    *result = new heft_result(heft::ToJson(done));
     return absl::OkStatus();
   });
 }
@@ -122,7 +94,7 @@ heft_status heft_gallery_erase_remains(const char* name, heft_result** result, h
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto receipts, heft::EraseRemains(name));
-    *result = new heft_result(heft::c::HexList(receipts));
+    *result = new heft_result(heft::c::FileList(receipts));
     return absl::OkStatus();
   });
 }
@@ -131,7 +103,7 @@ heft_status heft_gallery_receipts(const char* name, heft_result** result, heft_e
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto receipts, heft::Receipts(name));
-    *result = new heft_result(heft::c::HexList(receipts));
+    *result = new heft_result(heft::c::FileList(receipts));
     return absl::OkStatus();
   });
 }
@@ -140,7 +112,7 @@ heft_status heft_receipt_read(heft_bytes receipt, heft_result** result, heft_err
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(receipt, "receipt", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto read, heft::ReadReceipt(Span(receipt), "receipt"));
-    *result = new heft_result(heft::c::ReceiptJson(read));
+    *result = new heft_result(heft::ToJson(read));
     return absl::OkStatus();
   });
 }

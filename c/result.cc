@@ -19,21 +19,11 @@ std::string Hex(std::span<const uint8_t> bytes) {
       absl::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
-Json ThresholdJson(const ChosenThreshold& threshold) {
-  const char* const of = threshold.of == RateOf::kComparisons ? "comparisons"
-                         : threshold.of == RateOf::kSearches  ? "searches"
-                                                              : "nothing";
-  return {{"threshold", threshold.score},
-          {"rate", threshold.rate},
-          {"rate_of", of},
-          {"interval", Json::array({threshold.interval.lo, threshold.interval.hi})},
-          {"warning", threshold.warning}};
-}
-
-Json DamagedJson(const std::vector<DamagedBlock>& damaged) {
+Json FileList(const std::vector<std::vector<uint8_t>>& files) {
   Json json = Json::array();
-  for (const DamagedBlock& block : damaged) {
-    json.push_back(Json::object({{"block", block.block}, {"why", block.why}}));
+  for (const std::vector<uint8_t>& file : files) {
+    json.push_back(absl::Base64Escape(
+        absl::string_view(reinterpret_cast<const char*>(file.data()), file.size())));
   }
   return json;
 }

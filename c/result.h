@@ -10,28 +10,20 @@
 #include <string>
 #include <vector>
 
-#include "heft/decisions.h"
 #include "heft/files.h"
-#include "heft/gallery_admin.h"
-#include "heft/server.h"
-#include "heft/trust.h"
 
 namespace heft::c {
 
 std::string Hex(std::span<const uint8_t> bytes);
-// HexList: an array of ids or of files.
+// FileList: files as base64, as in records.
+Json FileList(const std::vector<std::vector<uint8_t>>& files);
+// HexList: an array of ids.
 template <typename Bytes>
 Json HexList(const std::vector<Bytes>& list) {
   Json json = Json::array();
   for (const auto& bytes : list) json.push_back(Hex(bytes));
   return json;
 }
-
-Json ThresholdJson(const ChosenThreshold& threshold);
-Json DamagedJson(const std::vector<DamagedBlock>& damaged);
-
-// Why: the error of an "overwritten" member; empty if it succeeded.
-inline std::string Why(const absl::Status& status) { return std::string(status.message()); }
 
 }  // namespace heft::c
 

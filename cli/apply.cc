@@ -57,7 +57,7 @@ absl::Status Admit(const Common& common, const TrustedServer& loaded, const Appl
                    std::span<const uint8_t> admission) {
   HEFT_ASSIGN_OR_RETURN(const AdmitResult done, Desk(loaded).Activate(options.gallery, admission,
                                                                       options.in, common.monitor));
-  Print(common, AdmitJson(done),
+  Print(common, ToJson(done),
         absl::StrCat("admitted ", done.admitted, " templates, rejected ", done.rejected,
                      "; the gallery holds ", done.templates, ", ", done.waiting, " wait"));
   SayNevertheless("the admission itself is complete");

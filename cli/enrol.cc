@@ -36,7 +36,7 @@ std::string Nevertheless(const EnrolOptions& options, const EnrolResult& done) {
 }
 
 void Tell(const Common& common, const EnrolResult& done) {
-  Described told = {EnrolJson(done)};
+  Described told = {ToJson(done)};
   told.text = absl::StrCat(done.repeated ? "this request was already answered: " : "", "brought ",
                            done.brought, " templates; ", done.waiting,
                            " wait for the key owner (heft-server pending), the gallery holds ",

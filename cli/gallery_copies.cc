@@ -21,7 +21,7 @@ absl::Status RunSnapshot(const Common& common, const Options& options) {
   for (const CopiedGallery& gallery : copied) {
     absl::StrAppend(&text, " ", gallery.name, " (generation ", gallery.generation, ")");
   }
-  Print(common, {{"out", options.out}, {"galleries", CopiesJson(copied)}}, text);
+  Print(common, {{"out", options.out}, {"galleries", ToJson(copied)}}, text);
   return absl::OkStatus();
 }
 
@@ -54,7 +54,7 @@ absl::Status RunRestore(const Common& common, const Options& options) {
                     done.leaving, " wait for the key owner (heft-server gallery renew), ",
                     done.rejected, " pending templates were dropped: enrol them again");
   }
-  Print(common, RestoreJson(done), text);
+  Print(common, ToJson(done), text);
   return absl::OkStatus();
 }
 
@@ -66,7 +66,7 @@ absl::Status RunCopy(const Common& common, const Options& options) {
   Remember(common, options.gallery);
   Print(common,
         {{"gallery", options.gallery},
-         {"gallery_id", HexString(copied.id)},
+         {"gallery_id", HexString(copied.gallery_id)},
          {"generation", copied.generation}},
         absl::StrCat("copied generation ", copied.generation, " to ", options.gallery));
   return absl::OkStatus();

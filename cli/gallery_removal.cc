@@ -29,7 +29,7 @@ absl::StatusOr<std::vector<std::string>> Write(const std::string& folder,
   if (!receipts.empty()) HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
   for (const Receipt& receipt : receipts) {
     HEFT_ASSIGN_OR_RETURN(const ErasureReceipt says, ReadReceipt(receipt, "the gallery's receipt"));
-    files.push_back(absl::StrCat(folder, "/", HexString(says.gallery).substr(0, 8), "-",
+    files.push_back(absl::StrCat(folder, "/", HexString(says.gallery_id).substr(0, 8), "-",
                                  says.generation, ".receipt"));
     HEFT_RETURN_IF_ERROR(WriteResult(files.back(), receipt));
   }
@@ -47,7 +47,6 @@ absl::Status Tell(const Common& common, const Options& options, const Result& do
     json["remains"] = remains;
     absl::StrAppend(&text, "\nremaining data: ", remains);
   }
-  json["receipts"] = done.receipts.size();
   if (!done.overwritten.ok()) {
     Warn(common, absl::StrCat("the erased data could not be overwritten yet, so there is no "
                               "receipt (run `heft-server gallery compact` to try again): ",
@@ -70,7 +69,7 @@ absl::Status Tell(const Common& common, const Options& options, const Result& do
 
 absl::Status TellRemoved(const Common& common, const Options& options, const RemoveResult& done) {
   SayNevertheless("the removal itself is complete");
-  return Tell(common, options, done, RemoveJson(done),
+  return Tell(common, options, done, ToJson(done),
               absl::StrCat("removed ", done.removed, " templates: ", done.erased, " are erased, ",
                            done.leaving, " wait for the key owner (heft-server gallery renew); ",
                            done.rejected, " pending templates were removed"));
@@ -119,7 +118,7 @@ absl::Status RunCompact(const Common& common, const Options& options) {
                     " leaving templates: `heft-server gallery renew --compact` asks the key owner "
                     "to join them");
   }
-  HEFT_RETURN_IF_ERROR(Tell(common, options, done, CompactJson(done), std::move(text)));
+  HEFT_RETURN_IF_ERROR(Tell(common, options, done, ToJson(done), std::move(text)));
   return done.overwritten;
 }
 
@@ -150,7 +149,7 @@ absl::Status InstallRenewal(const Common& common, const TrustedServer& server,
   options.receipts = receipts;
   HEFT_ASSIGN_OR_RETURN(const RenewResult done, Desk(server).Renew(where.gallery, answer, name));
   SayNevertheless("the renewal itself is complete");
-  return Tell(common, options, done, RenewJson(done),
+  return Tell(common, options, done, ToJson(done),
               absl::StrCat("renewed ", done.blocks, " blocks, freed ", done.freed, "; erased ",
                            done.erased, " templates, moved ", done.moved, ", ", done.leaving,
                            " still wait for a renewal"));

@@ -64,11 +64,11 @@ absl::StatusOr<GalleryInfo> Read(const Options& options) {
 
 std::string HeadText(const GalleryInfo& info) {
   return absl::StrCat(
-      "gallery ", info.name, ", id ", HexString(info.id), ", made ", TimeText(info.started),
-      "\nmodel ", HexString(info.model), ", key ", HexString(info.key), ", ", info.gamma,
-      " dimensions\ngeneration ", info.generation, ", root ", HexString(info.root), "\n", info.live,
-      " templates in ", info.places, " places of ", info.blocks, " blocks; ", info.waiting,
-      " wait, ", info.leaving,
+      "gallery ", info.name, ", id ", HexString(info.gallery_id), ", made ", TimeText(info.started),
+      "\nmodel ", HexString(info.model_id), ", key ", HexString(info.key_id), ", ", info.gamma,
+      " dimensions\ngeneration ", info.generation, ", root ", HexString(info.root), "\n",
+      info.templates, " templates in ", info.places, " places of ", info.blocks, " blocks; ",
+      info.waiting, " wait, ", info.leaving,
       " are leaving\ngalleries of the store: ", absl::StrJoin(info.galleries, ", "));
 }
 
@@ -87,11 +87,11 @@ absl::Status Verify(const Common& common, const Options& options) {
     Warn(common, absl::StrCat("the result could not be recorded in the gallery: ",
                               found.recorded.message()));
   }
-  Print(common, VerifyJson(found),
-        found.intact()
+  Print(common, ToJson(found),
+        found.intact
             ? absl::StrCat("intact: ", found.blocks, " blocks, generation ", found.generation)
             : absl::StrJoin(found.complaints, "\n"));
-  if (found.intact()) return absl::OkStatus();
+  if (found.intact) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(
       options.gallery, ": damaged",
       found.damaged.empty() ? ""
@@ -103,17 +103,13 @@ absl::Status Verify(const Common& common, const Options& options) {
 absl::Status RunStats(const Common& common, const Options& options) {
   if (options.verify) return Verify(common, options);
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Read(options));
-  const uint64_t now = UnixTime();
-  Json json = GalleryJson(info);
-  json["store_free_bytes"] = FreeBytes(info);
-  json["key_age_seconds"] = now - std::min(now, info.key_since);
   std::string text = absl::StrCat(
       HeadText(info), "\n", info.freed, " places freed; journal: ", info.journal_entries,
       " entries, ", info.journal_bytes, " bytes, ", info.unfolded,
       " in no block yet\nstore: ", info.store_bytes, " bytes on disk, ", info.store_live_bytes,
       " in use, ", FreeBytes(info), " free, ", info.readers, " readers\nkey: since ",
       TimeText(info.key_since), "; verified: ", TimeText(info.verified));
-  if (info.verified != 0) absl::StrAppend(&text, info.intact ? ", intact" : ", DAMAGED");
+  if (info.intact) absl::StrAppend(&text, *info.intact ? ", intact" : ", DAMAGED");
   absl::StrAppend(&text, "\nkey owner's journal: ",
                   info.owner_journal_entry == 0
                       ? std::string("no signed end of it was seen")
@@ -123,7 +119,7 @@ absl::Status RunStats(const Common& common, const Options& options) {
   }
   absl::StrAppend(&text, "\nnoise margin: ",
                   info.noise_margin ? absl::StrCat(*info.noise_margin) : "give --model");
-  Print(common, json, text);
+  Print(common, ToJson(info), text);
   return absl::OkStatus();
 }
 
@@ -150,10 +146,7 @@ absl::Status ListErased(const Common& common, const Options& options) {
   std::string text;
   for (const std::vector<uint8_t>& receipt : receipts) {
     HEFT_ASSIGN_OR_RETURN(const ErasureReceipt says, ReadReceipt(receipt, "the gallery's receipt"));
-    json["receipts"].push_back({{"generation", says.generation},
-                                {"removed", says.removed},
-                                {"erased", says.erased},
-                                {"persons", says.persons}});
+    json["receipts"].push_back(ToJson(says));
     absl::StrAppend(&text, "generation ", says.generation, ": erased ", TimeText(says.erased), ":");
     for (size_t i = 0; i < says.persons.size(); ++i) {
       absl::StrAppend(&text, " ", says.persons[i], " (removed ", TimeText(says.removed[i]), ")");
@@ -176,7 +169,7 @@ absl::Status RunList(const Common& common, const Options& options) {
   const char* before = common.json ? "{\"templates\": [\n" : "";
   if (!common.json) std::cout << HeaderText();
   const auto next = ListTemplates(options.gallery, list, [&](const ListedTemplate& t) {
-    std::cout << before << (common.json ? ListedJson(t).dump(-1) : TemplateText(t));
+    std::cout << before << (common.json ? ToJson(t).dump(-1) : TemplateText(t));
     before = common.json ? ",\n" : "";
     if (Interrupted()) return absl::CancelledError("interrupted");
     return std::cout ? absl::OkStatus() : absl::UnavailableError("cannot write to stdout");

@@ -61,7 +61,7 @@ absl::Status RunPending(const Common& common, const PendingOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
   const std::vector<std::string> damaged = DamagedRecords(gallery);
   for (const std::string& what : damaged) Warn(common, what);
-  Print(common, {{"out", options.out}, {"pending", PendingJson(pending)}, {"damaged", damaged}},
+  Print(common, {{"out", options.out}, {"pending", ToJson(pending)}, {"damaged", damaged}},
         absl::StrCat(TellPending(loaded, pending), "for the key owner: ", options.out));
   return absl::OkStatus();
 }

@@ -259,7 +259,7 @@ std::string DecisionText(size_t row, const DecisionRule& rule, const Decision& d
                                                                       : "no match";
   return absl::StrCat("row ", row, ": ", who, decision.accepted ? " (accepted" : " (rejected",
                       decision.refusal.empty() ? "" : ": ", decision.refusal, ", ",
-                      RateText(rule, decision.at), ")\n");
+                      RateText(rule, decision.threshold), ")\n");
 }
 
 absl::Status Ask(const Common& common, const Options& options, bool verify) {

@@ -206,7 +206,7 @@ MosipAdapter::Reason MosipAdapter::Identify(const service::Json& message, servic
     const auto decided = Ask("POST", "/v1/identify/" + gallery_, &body);
     if (const Reason reason = ReasonOf(decided); reason != kSuccess) return reason;
     const service::Json decision = BodyOf(*decided);
-    if (decision.value("decision", "") == "accept") {
+    if (decision.value("accepted", false)) {
       const std::string found = decision.value("identity", "");
       // A decision names one candidate. If it is the person itself, others stay unknown: the
       // message must list the references to search.

@@ -8,7 +8,8 @@ int main(int argc, char** argv) {
   float values[3 * 64];  // made-up vectors of three people: in the field, a network makes them
   for (int i = 0; i < 3 * 64; ++i) values[i] = (float)(i * 7919 % 1009 - 504);
   const heft_rows all = {"face", values, 3, 64}, bob = {"face", values + 64, 1, 64};
-  const char *const names[] = {"ann", "bob", "cleo"}, *who = NULL, *verdict = NULL;
+  const char *const names[] = {"ann", "bob", "cleo"}, *who = NULL;
+  int accepted = 0;
   // All objects, each freed where this block ends. Calls answer 0, which is HEFT_OK, or why not.
   HEFT_AUTO(error)* error = NULL;
   HEFT_AUTO(model)* model = NULL;
@@ -50,10 +51,10 @@ int main(int argc, char** argv) {
       // Key owner: decides.
       heft_options_new(&rule, &error) || heft_options_set_number(rule, "score", 0.9, &error) ||
       heft_key_owner_decide(owner, heft_buffer_bytes(reply), "reply", rule, &decision, &error) ||
-      heft_result_text(decision, "/decision", &verdict, &error) ||
+      heft_result_flag(decision, "/accepted", &accepted, &error) ||
       heft_result_text(decision, "/identity", &who, &error))
     fprintf(stderr, "%s\n", heft_error_message(error));
   else
-    printf("%s: %s\n", verdict, who);
-  return verdict && verdict[0] == 'a' && who[0] == 'b' ? 0 : 1;
+    printf("%s: %s\n", accepted ? "accept" : "reject", who);
+  return accepted && who[0] == 'b' ? 0 : 1;
 }

@@ -38,119 +38,45 @@ std::string UtcText(uint64_t time) {
   return text;
 }
 
-Json CopiedJson(const CopiedGallery& copied) {
-  return {{"name", copied.name},
-          {"gallery_id", HexString(copied.id)},
-          {"generation", copied.generation}};
+std::string_view ScoreKindName(ScoreKind kind) {
+  return kind == ScoreKind::kVerification ? "verification" : "identification";
 }
 
-Json CopiesJson(std::span<const CopiedGallery> copies) {
-  Json json = Json::array();
-  for (const CopiedGallery& copy : copies) json.push_back(CopiedJson(copy));
-  return json;
+std::string_view RateOfName(RateOf of) {
+  if (of == RateOf::kComparisons) return "comparisons";
+  return of == RateOf::kSearches ? "searches" : "nothing";
 }
 
-Json GalleryJson(const GalleryInfo& info) {
-  Json revoked = Json::array();
-  for (const KeyId& key : info.revoked) revoked.push_back(HexString(key));
-  return {{"name", info.name},
-          {"gallery_id", HexString(info.id)},
-          {"model_id", HexString(info.model)},
-          {"key_id", HexString(info.key)},
-          {"gamma", info.gamma},
-          {"generation", info.generation},
-          {"root", HexString(info.root)},
-          {"templates", info.live},
-          {"leaving", info.leaving},
-          {"waiting", info.waiting},
-          {"places", info.places},
-          {"blocks", info.blocks},
-          {"started", info.started},
-          {"retention_seconds", info.retained.seconds},
-          {"retention_bytes", info.retained.bytes},
-          {"revoked_keys", std::move(revoked)},
-          {"galleries", info.galleries},
-          {"freed", info.freed},
-          {"journal_entries", info.journal_entries},
-          {"journal_bytes", info.journal_bytes},
-          {"unfolded", info.unfolded},
-          {"key_since", info.key_since},
-          {"verified", info.verified},
-          {"intact", info.verified == 0 ? Json(nullptr) : Json(info.intact)},
-          {"owner_journal_entry", info.owner_journal_entry},
-          {"owner_journal_fork", info.owner_journal_fork},
-          {"store_bytes", info.store_bytes},
-          {"store_live_bytes", info.store_live_bytes},
-          {"readers", info.readers},
-          {"noise_margin", info.noise_margin ? Json(*info.noise_margin) : Json(nullptr)}};
-}
-
-Json EnrolJson(const EnrolResult& done) {
-  Json json = {{"brought", done.brought},
-               {"waiting", done.waiting},
-               {"templates", done.templates},
-               {"blocks", done.blocks},
-               {"repeated", done.repeated}};
-  if (!done.missing.empty()) json["missing"] = done.missing;
-  return json;
-}
-
-Json PendingJson(std::span<const PendingEnrolment> pending) {
-  Json json = Json::array();
-  for (const PendingEnrolment& one : pending) {
-    json.push_back(
-        Json::object({{"entry", HexString(one.entry)},
-                      {"client", one.client == SignerKey{} ? std::string() : HexString(one.client)},
-                      {"bytes", one.bytes},
-                      {"identities", one.identities}}));
+std::string_view LikelihoodName(Likelihood likelihood) {
+  switch (likelihood) {
+    case Likelihood::kUnsaid:
+      return "";
+    case Likelihood::kWeak:
+      return "weak";
+    case Likelihood::kModerate:
+      return "moderate";
+    case Likelihood::kStrong:
+      return "strong";
   }
-  return json;
+  return "";
 }
 
-Json AdmitJson(const AdmitResult& done) {
-  Json damaged = Json::array();
-  for (const Digest& entry : done.damaged) damaged.push_back(HexString(entry));
-  return {{"admitted", done.admitted},
-          {"rejected", done.rejected},
-          {"waiting", done.waiting},
-          {"templates", done.templates},
-          {"blocks", done.blocks},
-          {"damaged", damaged},
-          {"overwritten", done.overwritten.ok()},
-          {"kept", done.kept.ok()}};
-}
-
-Json RemoveJson(const RemoveResult& done) {
-  return {{"removed", done.removed},   {"erased", done.erased},         {"leaving", done.leaving},
-          {"rejected", done.rejected}, {"generation", done.generation}, {"persons", done.persons}};
-}
-
-Json RenewJson(const RenewResult& done) {
-  return {{"blocks", done.blocks}, {"freed", done.freed},     {"moved", done.moved},
-          {"erased", done.erased}, {"leaving", done.leaving}, {"generation", done.generation}};
-}
-
-Json CompactJson(const CompactResult& done) {
-  Json damaged = Json::array();
-  for (const DamagedBlock& block : done.damaged) damaged.push_back(block.block);
-  return {{"blocks", done.blocks},         {"mended", done.mended}, {"records", done.records},
-          {"damaged", std::move(damaged)}, {"sparse", done.sparse}, {"leaving", done.leaving}};
-}
-
-Json RestoreJson(const RestoreResult& done) {
-  return {{"galleries", CopiesJson(done.galleries)},
-          {"older", done.older},
-          {"erased", done.erased},
-          {"leaving", done.leaving},
-          {"rejected", done.rejected}};
-}
-
-Json VerifyJson(const VerifyResult& found) {
-  return {{"intact", found.intact()},
-          {"generation", found.generation},
-          {"blocks", found.blocks},
-          {"damaged", found.damaged},
-          {"complaints", found.complaints}};
+std::string_view RejectionName(Rejection rejection) {
+  switch (rejection) {
+    case Rejection::kNone:
+      return "";
+    case Rejection::kPolicy:
+      return "REJECTED";
+    case Rejection::kEnrolled:
+      return "ENROLLED";
+    case Rejection::kNotAuthorised:
+      return "NOT_AUTHORISED";
+    case Rejection::kMisplaced:
+      return "MISPLACED";
+    case Rejection::kUnsound:
+      return "UNSOUND";
+  }
+  return "";
 }
 
 namespace {
@@ -174,21 +100,6 @@ std::string TemplateStateName(TemplateState state) {
       break;
   }
   return "pending";
-}
-
-Json ListedJson(const ListedTemplate& listed) {
-  const Json identity = {{"identity", listed.identity}, {"state", TemplateStateName(listed.state)}};
-  if (listed.state == TemplateState::kPending) return identity;
-  Json metadata = Json::object();
-  for (const MetadataPair& pair : listed.metadata) metadata[pair.key].push_back(pair.value);
-  Json json = identity;
-  json.update({{"position", listed.position},
-               {"person", listed.person},
-               {"generation", listed.generation},
-               {"enrolled", listed.enrolled},
-               {"expires", listed.expires},
-               {"metadata", std::move(metadata)}});
-  return json;
 }
 
 Described DescribeSigned(const SignedFile& file, bool believed) {

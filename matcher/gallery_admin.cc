@@ -87,23 +87,24 @@ absl::StatusOr<GalleryInfo> DescribeGallery(const std::string& gallery, const Mo
   const GalleryHead& head = impl.head();
   GalleryInfo info;
   info.name = impl.address().name;
-  info.id = head.id;
-  info.model = head.binding.model_id;
-  info.key = head.binding.key_id;
+  info.gallery_id = head.id;
+  info.model_id = head.binding.model_id;
+  info.key_id = head.binding.key_id;
   info.gamma = head.binding.gamma;
   info.generation = head.generation;
   info.root = head.root;
   info.places = head.places;
-  info.live = head.live;
+  info.templates = head.live;
   info.leaving = head.leaving;
   info.blocks = impl.blocks();
   info.unfolded = impl.pending();
   info.started = head.started;
   info.key_since = head.key_since;
   info.verified = head.verified;
-  info.intact = head.intact;
-  info.retained = {head.retention.seconds, head.retention.bytes};
-  info.revoked = head.revoked;
+  if (head.verified != 0) info.intact = head.intact;
+  info.retention_seconds = head.retention.seconds;
+  info.retention_bytes = head.retention.bytes;
+  info.revoked_keys = head.revoked;
   HEFT_ASSIGN_OR_RETURN(const KeptHead kept, ReadKeptHead(impl));
   HEFT_ASSIGN_OR_RETURN(info.owner_journal_entry, NewestEntry(kept));
   info.owner_journal_fork = DescribeFork(kept);
@@ -237,6 +238,7 @@ absl::StatusOr<VerifyResult> Examine(const Gallery::Impl& impl, const Model* mod
   } else {
     HEFT_RETURN_IF_ERROR(pages);
   }
+  result.intact = result.complaints.empty();
   return result;
 }
 
@@ -247,7 +249,7 @@ absl::StatusOr<VerifyResult> VerifyGallery(const std::string& gallery, const Mod
   HEFT_ASSIGN_OR_RETURN(Gallery::Impl impl, Gallery::Impl::Open(gallery));
   HEFT_ASSIGN_OR_RETURN(VerifyResult result, Examine(impl, model, monitor));
   impl = impl.Unread();  // an erasing writer may hold the lock and wait for readers
-  result.recorded = Record(impl, result.intact());
+  result.recorded = Record(impl, result.intact);
   return result;
 }
 

@@ -190,7 +190,7 @@ absl::StatusOr<AdmissionInquiry> KeyOwner::Impl::ReadInquiry(ByteSpan bytes,
                                                              std::string_view what) const {
   HEFT_ASSIGN_OR_RETURN(const AdmissionRequest request, ReadAdmissionRequest(bytes, what));
   AdmissionInquiry out;
-  out.gallery = request.gallery;
+  out.gallery_id = request.gallery;
   out.generation = request.generation;
   out.more = request.more;
   for (const EnrolmentCheck& check : request.enrolments) {

@@ -95,7 +95,7 @@ TEST_P(AdmissionTest, WhatWaitsMatchesNobody) {
   ASSERT_TRUE(Bring(Files(2, "bob")).ok());
   const auto inquiry = owner_->ReadInquiry(Pending(), "pending");
   ASSERT_TRUE(inquiry.ok()) << inquiry.status();
-  EXPECT_EQ(inquiry->gallery, Open().id());
+  EXPECT_EQ(inquiry->gallery_id, Open().id());
   std::map<std::string, bool> known;
   for (const AdmissionInquiry::Enrolment& enrolment : inquiry->enrolments) {
     EXPECT_FALSE(enrolment.authorised);

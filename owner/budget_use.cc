@@ -19,9 +19,9 @@ BudgetUse::Client Describe(const ClientId& client, const QueryLedger::ClientUse&
   out.openings = use.openings;
   out.slots = use.slots;
   const uint64_t spent = (use.bucket.Spent(now, size) + kMilli - 1) / kMilli;
-  out.bits = size - std::min(size, spent);
+  out.bits_left = size - std::min(size, spent);
   out.full_at = clock + (use.bucket.ReadyAt(now, size, size).value_or(now) - now);
-  out.rejections = limits.rejections;
+  out.rejections_left = limits.rejections;
   return out;
 }
 
@@ -79,13 +79,13 @@ BudgetUse Summarise(const QueryJournal::Status& status, const Model& model) {
         std::ranges::lower_bound(out.clients, key.second, {}, &BudgetUse::Client::client);
     if (client == out.clients.end() || client->client != key.second) continue;
     const uint64_t spent = (share.rejections.Spent(now, most) + kMilli - 1) / kMilli;
-    client->rejections = std::min(client->rejections, most - std::min(most, spent));
+    client->rejections_left = std::min(client->rejections_left, most - std::min(most, spent));
   }
   for (const QueryLedger::Restart& restart : ledger.restarts) {
     out.restarts.push_back({restart.time, restart.reason});
   }
   out.restart_count = status.restarts;
-  out.gallery = ledger.gallery;
+  out.gallery_id = ledger.gallery;
   out.key_bits = (ledger.told + kKeyUnits - 1) / kKeyUnits;
   out.entries = status.sequence;
   out.last_entry = ledger.time;

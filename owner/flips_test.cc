@@ -216,14 +216,14 @@ TEST_P(FlipsTest, NobodyElseIsStopped) {
     fs::copy(folder_, folder);
     Apply(folder, flip);
     const auto verified = VerifyGallery(folder);
-    const bool seen = verified.ok() && !verified->intact();
+    const bool seen = verified.ok() && !verified->intact;
     unseen += seen ? 0 : 1;
     EXPECT_TRUE(seen) << what << ": " << verified.status();
     const absl::Status work = Work(folder, Touched(flip));
     stopped += work.ok() ? 0 : 1;
     EXPECT_TRUE(work.ok()) << what << ": " << work;
     const auto after = VerifyGallery(folder);
-    intact_after += after.ok() && after->intact() ? 1 : 0;
+    intact_after += after.ok() && after->intact ? 1 : 0;
     ++by_table[std::string(TableName(flip.table))];
     fs::remove_all(folder);
   }
@@ -255,7 +255,7 @@ TEST_P(FlipsTest, OfAGallerysNumberToThatOfAnotherGallery) {
       ++moved;
       const auto here = VerifyGallery(folder), there = VerifyGallery(folder + ":other");
       ASSERT_TRUE(here.ok() && there.ok()) << what << here.status() << there.status();
-      EXPECT_FALSE(there->intact()) << what;
+      EXPECT_FALSE(there->intact) << what;
       const auto reply = server_->Identify(*Gallery::Open(folder + ":other"),
                                            Files(Number("zed"), "", SampleUse::kIdentification));
       ASSERT_TRUE(reply.ok()) << what << reply.status();
@@ -264,7 +264,7 @@ TEST_P(FlipsTest, OfAGallerysNumberToThatOfAnotherGallery) {
       const auto mended = CompactGallery(*server_, folder + ":other");
       ASSERT_TRUE(mended.ok()) << what << ": " << mended.status();
       const auto after = VerifyGallery(folder + ":other");
-      EXPECT_TRUE(after.ok() && after->intact()) << what << ": " << after.status();
+      EXPECT_TRUE(after.ok() && after->intact) << what << ": " << after.status();
       const absl::Status work = Work(folder, Touched(flip));
       EXPECT_TRUE(work.ok()) << what << ": " << work;
     }

@@ -53,29 +53,15 @@ Likelihood LikelihoodOf(const OpenedScores& opened) {
 
 }  // namespace
 
-std::string_view LikelihoodName(Likelihood likelihood) {
-  switch (likelihood) {
-    case Likelihood::kUnsaid:
-      return "";
-    case Likelihood::kWeak:
-      return "weak";
-    case Likelihood::kModerate:
-      return "moderate";
-    case Likelihood::kStrong:
-      return "strong";
-  }
-  return "";
-}
-
 Decision OpenedScores::Decide(const ChosenThreshold& threshold) const {
   Decision out;
   out.kind = kind;
-  out.gallery = gallery;
+  out.gallery_id = gallery_id;
   out.probe = probe;
   out.modalities = modalities;
   out.claimed = claimed;
   out.refusal = refusal;
-  out.at = threshold;
+  out.threshold = threshold;
   out.where = where;
   out.key_warning = key_warning;
   const RateOf other = kind == ScoreKind::kVerification ? RateOf::kSearches : RateOf::kComparisons;

@@ -243,7 +243,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(Question question, const O
   out.probe = first.probe;
   out.modalities = model_.NamesOf(first.modalities);
   out.claimed = first.claimed;
-  out.gallery = question.gallery;
+  out.gallery_id = question.gallery;
   // The scores of a thin probe are divided by its length.
   std::vector<double> lengths;
   for (const ReadReply& reply : accepted.replies) {

@@ -202,8 +202,8 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
   EXPECT_TRUE(opened->Decide(-1.0).accepted) << "a score from elsewhere is the caller's own";
   const auto decided = owner.Decide(bytes(search), "search", {.fpir = 0.1});
   ASSERT_TRUE(decided.ok()) << decided.status();
-  EXPECT_EQ(decided->at.rate, 0.1);
-  EXPECT_EQ(decided->accepted, Expected(1, 1) >= decided->at.score);
+  EXPECT_EQ(decided->threshold.rate, 0.1);
+  EXPECT_EQ(decided->accepted, Expected(1, 1) >= decided->threshold.score);
   EXPECT_EQ(decided->likelihood, Likelihood::kUnsaid) << "nobody asked";
 }
 
@@ -268,10 +268,11 @@ TEST_F(KeyOwnerTest, ALikelihoodIsCoarseAndTwoBits) {
     const KeyOwner owner = with_ratio(200);
     ASSERT_TRUE(owner.Decide(reply(), "reply", rule).ok());
     EXPECT_EQ(owner.Budget()->decisions, 1u);
-    EXPECT_EQ(owner.Budget()->clients[0].bits, 98u) << "of the tenth that unlisted clients get";
+    EXPECT_EQ(owner.Budget()->clients[0].bits_left, 98u)
+        << "of the tenth that unlisted clients get";
     ASSERT_TRUE(owner.Decide(reply(), "reply", DecisionRule{.score = 0.9}).ok());
     EXPECT_EQ(owner.Budget()->decisions, 2u);
-    EXPECT_EQ(owner.Budget()->clients[0].bits, 97u);
+    EXPECT_EQ(owner.Budget()->clients[0].bits_left, 97u);
     // A reject is one of the four answers as well.
     const KeyOwner strict = with_ratio(200);
     const auto no = strict.Decide(reply(), "reply", {.score = 1.5, .likelihood = true});
@@ -279,7 +280,7 @@ TEST_F(KeyOwnerTest, ALikelihoodIsCoarseAndTwoBits) {
     EXPECT_FALSE(no->accepted);
     EXPECT_EQ(no->likelihood, Likelihood::kUnsaid);
     EXPECT_EQ(strict.Budget()->decisions, 0u) << "who is rejected is not charged";
-    EXPECT_EQ(strict.Budget()->clients[0].bits, 98u);
+    EXPECT_EQ(strict.Budget()->clients[0].bits_left, 98u);
   }
 }
 
@@ -342,9 +343,9 @@ TEST_F(KeyOwnerTest, ARejectedClaimIsChargedToItsClient) {
   const auto refused = owner.Decide(claim("bob", false), "reply", 0.9);
   ASSERT_TRUE(refused.ok()) << refused.status();
   EXPECT_NE(refused->refusal, "");
-  EXPECT_EQ(owner.Budget()->clients[0].rejections, 1u);
+  EXPECT_EQ(owner.Budget()->clients[0].rejections_left, 1u);
   EXPECT_TRUE(owner.Decide(claim("bob"), "reply", -1)->accepted);
-  EXPECT_EQ(owner.Budget()->clients[0].rejections, 2u) << "an acceptance gives one back";
+  EXPECT_EQ(owner.Budget()->clients[0].rejections_left, 2u) << "an acceptance gives one back";
   for (int i = 0; i < 2; ++i) EXPECT_FALSE(owner.Decide(claim("bob"), "reply", 0.9)->accepted);
   const auto spent = owner.Decide(claim("bob"), "reply", -1);
   EXPECT_EQ(Code(spent), absl::StatusCode::kResourceExhausted);

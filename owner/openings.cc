@@ -35,14 +35,8 @@ absl::Status CheckOne(const ReplyFile& reply, const ExpectedAnswer& expected,
                                                     absl::StrJoin(*expected.request, ", ", name)));
 }
 
-// The rate that was asked for, and where it may lie on new people.
-void AddRate(const ChosenThreshold& threshold, Described* out) {
-  out->json["threshold"] = threshold.score;
-  if (!threshold.warning.empty()) out->warnings.push_back(threshold.warning);
-  if (threshold.rate == 0) return;
-  out->json[threshold.of == RateOf::kSearches ? "fpir" : "fmr"] = threshold.rate;
-  out->json["interval"] = {threshold.interval.lo, threshold.interval.hi};
-  if (!threshold.warning.empty()) out->json["threshold_warning"] = threshold.warning;
+void AddWarning(const std::string& warning, Described* out) {
+  if (!warning.empty()) out->warnings.push_back(warning);
 }
 
 // "face + voice".
@@ -60,73 +54,40 @@ std::string BoundTo(const Opened& opened, const ChosenThreshold& at) {
   return absl::StrFormat(
       " (%s gallery %s, %s, threshold %.3f for probes with %s)",
       verification ? absl::StrCat("claim of ", opened.claimed, " in") : std::string("search of"),
-      HexString(opened.gallery), rate, at.score, SetText(opened.modalities));
+      HexString(opened.gallery_id), rate, at.score, SetText(opened.modalities));
 }
 
-// What decisions and scores have in common.
-template <typename Opened>
-Json Common(const Opened& opened) {
-  const bool verification = opened.kind == ScoreKind::kVerification;
-  Json json = {{"kind", verification ? "verification" : "identification"},
-               {"gallery", HexString(opened.gallery)}};
-  if (verification) json["claimed"] = opened.claimed;
-  if (!opened.probe.empty()) json["probe"] = opened.probe;
-  json["modalities"] = opened.modalities;
-  if (!opened.refusal.empty()) json["refused"] = opened.refusal;
-  AddWhereTo(&json, opened.where);
-  if (!opened.key_warning.empty()) json["key_warning"] = opened.key_warning;
-  return json;
-}
+const char* Verdict(bool accepted) { return accepted ? "accept" : "reject"; }
 
-void AddKeyWarning(const std::string& warning, Described* out) {
-  if (!warning.empty()) out->warnings.push_back(warning);
-}
-
-void AddCandidate(const Candidate& candidate, size_t rank, Described* out) {
-  Json json = {{"rank", rank},
-               {"identity", candidate.identity},
-               {"score", candidate.score},
-               {"templates", candidate.templates},
-               {"scores_left", candidate.scores_left}};
-  std::string evidence;
-  if (candidate.log_likelihood_ratio) {
-    json["log_likelihood_ratio"] = *candidate.log_likelihood_ratio;
-    evidence = absl::StrFormat("  LLR %+7.2f", *candidate.log_likelihood_ratio);
-  }
-  out->json["candidates"].push_back(std::move(json));
-  absl::StrAppendFormat(&out->text, "%4d  %6.3f%s  %s  (scores left: %d)\n", rank, candidate.score,
-                        evidence, candidate.identity, candidate.scores_left);
+std::string CandidateText(const Candidate& candidate, size_t rank) {
+  const std::string evidence =
+      candidate.log_likelihood_ratio
+          ? absl::StrFormat("  LLR %+7.2f", *candidate.log_likelihood_ratio)
+          : std::string();
+  return absl::StrFormat("%4d  %6.3f%s  %s  (scores left: %d)\n", rank, candidate.score, evidence,
+                         candidate.identity, candidate.scores_left);
 }
 
 std::string NameOf(const ClientId& client) {
   return client == kUnlistedClient ? "unlisted" : HexString(client);
 }
 
-void AddClients(const BudgetUse& use, Described* out) {
-  out->json["clients"] = Json::array();
+void AddClients(const BudgetUse& use, std::string* text) {
   for (const BudgetUse::Client& client : use.clients) {
-    out->json["clients"].push_back({{"client", NameOf(client.client)},
-                                    {"openings", client.openings},
-                                    {"slots", client.slots},
-                                    {"bits_left", client.bits},
-                                    {"full_at", client.full_at},
-                                    {"rejections_left", client.rejections}});
-    absl::StrAppend(&out->text, "\nclient ", NameOf(client.client), ": ", client.openings,
-                    " openings, ", client.slots, " slots published; may be told ", client.bits,
+    absl::StrAppend(text, "\nclient ", NameOf(client.client), ": ", client.openings, " openings, ",
+                    client.slots, " slots published; may be told ", client.bits_left,
                     " bits now, all of ", ClientBits(use.limits, client.client), " from ",
-                    UtcText(client.full_at), "; may be rejected ", client.rejections,
+                    UtcText(client.full_at), "; may be rejected ", client.rejections_left,
                     " times more about one person (the fewest of all)");
   }
 }
 
-void AddRestarts(const BudgetUse& use, Described* out) {
-  out->json["restarts"] = Json::array();
+void AddRestarts(const BudgetUse& use, std::string* text) {
   for (const BudgetUse::Restart& restart : use.restarts) {
-    out->json["restarts"].push_back({{"time", restart.time}, {"reason", restart.reason}});
-    absl::StrAppend(&out->text, "\nrestarted ", UtcText(restart.time), ": ", restart.reason);
+    absl::StrAppend(text, "\nrestarted ", UtcText(restart.time), ": ", restart.reason);
   }
   if (use.restart_count > use.restarts.size()) {
-    absl::StrAppend(&out->text, "\nrestarted ", use.restart_count,
+    absl::StrAppend(text, "\nrestarted ", use.restart_count,
                     " times in all: those before are lost with their journals");
   }
 }
@@ -173,27 +134,25 @@ std::string DescribeCost(const BudgetUse& use, uint32_t candidates) {
 
 Described DescribeScores(const OpenedScores& opened,
                          const std::optional<ChosenThreshold>& threshold) {
-  Described out{Common(opened)};
-  AddKeyWarning(opened.key_warning, &out);
-  if (opened.kind == ScoreKind::kIdentification) out.json["searched"] = opened.searched;
+  Described out{ToJson(opened)};
+  AddWarning(opened.key_warning, &out);
   if (!opened.where.empty()) {
     absl::StrAppend(&out.text, "searched ", opened.searched, " templates",
                     RestrictionText(opened.where), "\n");
   }
   if (!opened.refusal.empty()) absl::StrAppend(&out.text, "refused: ", opened.refusal, "\n");
   if (threshold) {
-    AddRate(*threshold, &out);
-    const std::string verdict = opened.Decide(*threshold).Verdict();
-    out.json["decision"] = verdict;
-    absl::StrAppend(&out.text, verdict, BoundTo(opened, *threshold), "\n");
+    const bool accepted = opened.Decide(*threshold).accepted;
+    AddWarning(threshold->warning, &out);
+    out.json["threshold"] = ToJson(*threshold);
+    out.json["accepted"] = accepted;
+    absl::StrAppend(&out.text, Verdict(accepted), BoundTo(opened, *threshold), "\n");
   }
-  out.json["candidates"] = Json::array();
   for (size_t i = 0; i < opened.candidates.size(); ++i) {
-    AddCandidate(opened.candidates[i], i + 1, &out);
+    out.text += CandidateText(opened.candidates[i], i + 1);
   }
   if (opened.candidates.empty() && opened.refusal.empty()) out.text += "no candidates\n";
   if (opened.withheld > 0) {
-    out.json["withheld"] = opened.withheld;
     absl::StrAppend(&out.text, opened.withheld,
                     " more are not shown: their scores are spent (see heft budget)\n");
   }
@@ -201,15 +160,14 @@ Described DescribeScores(const OpenedScores& opened,
 }
 
 Described DescribeDecision(const Decision& decision) {
-  Described out{Common(decision)};
-  AddKeyWarning(decision.key_warning, &out);
-  AddRate(decision.at, &out);
-  out.json["decision"] = decision.Verdict();
-  if (decision.accepted) out.json["identity"] = decision.identity;
+  Described out{ToJson(decision)};
+  AddWarning(decision.key_warning, &out);
+  AddWarning(decision.threshold.warning, &out);
   const std::string text = decision.accepted          ? absl::StrCat("accept ", decision.identity)
                            : decision.refusal.empty() ? "reject"
                                                       : absl::StrCat("reject: ", decision.refusal);
-  out.text = absl::StrCat(text, RestrictionText(decision.where), BoundTo(decision, decision.at));
+  out.text =
+      absl::StrCat(text, RestrictionText(decision.where), BoundTo(decision, decision.threshold));
   return out;
 }
 
@@ -234,31 +192,12 @@ Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
       use.verifications, use.openings, use.identities);
   out.json = {{"key_id", HexString(owner.key_id())},
               {"model_id", HexString(model.Id())},
-              {"journal", owner.journal_file()},
-              {"limits",
-               {{"scores", use.limits.scores},
-                {"decisions", use.limits.decisions},
-                {"client_bits", use.limits.client_bits},
-                {"rejections", use.limits.rejections}}},
-              {"scores", use.scores},
-              {"decisions", use.decisions},
-              {"reconstruction_cosine", use.reconstruction_cosine},
-              {"identifications", use.identifications},
-              {"verifications", use.verifications},
-              {"openings_under_key", use.openings},
-              {"key_bits", use.key_bits},
-              {"most_key_bits", use.most_key_bits},
-              {"identities", use.identities},
-              {"gallery", HexString(use.gallery)},
-              {"entries", use.entries},
-              {"last_entry", use.last_entry},
-              {"restart_count", use.restart_count},
-              {"revoked", use.successor.has_value()}};
+              {"journal", owner.journal_file()}};
+  out.json.update(ToJson(use));
   if (figures) out.json["recovery"] = figures->ToJson();
-  AddClients(use, &out);
-  AddRestarts(use, &out);
+  AddClients(use, &out.text);
+  AddRestarts(use, &out.text);
   if (!use.successor) return out;
-  out.json["successor"] = HexString(*use.successor);
   absl::StrAppend(&out.text, "\nkey ", HexString(owner.key_id()),
                   " is revoked: ", HexString(*use.successor), " has taken its place");
   return out;

@@ -67,24 +67,6 @@ std::string FirstOf(const std::vector<std::string>& identities) {
 
 }  // namespace
 
-std::string_view RejectionName(Rejection rejection) {
-  switch (rejection) {
-    case Rejection::kNone:
-      return "";
-    case Rejection::kPolicy:
-      return "REJECTED";
-    case Rejection::kEnrolled:
-      return "ENROLLED";
-    case Rejection::kNotAuthorised:
-      return "NOT_AUTHORISED";
-    case Rejection::kMisplaced:
-      return "MISPLACED";
-    case Rejection::kUnsound:
-      return "UNSOUND";
-  }
-  return "";
-}
-
 std::vector<Admissions::Group> GroupRejections(const Model& model,
                                                std::span<const Admissions::Verdict> verdicts,
                                                std::span<const Finding> findings) {
@@ -116,24 +98,19 @@ std::vector<Admissions::Group> GroupRejections(const Model& model,
 namespace {
 
 // Appends a contested name: who claims it, and how to choose.
-void DescribeContested(const Admissions::Contested& contested, std::string* text, Json* json) {
+void DescribeContested(const Admissions::Contested& contested, std::string* text) {
   absl::StrAppend(text, "\"", contested.identity,
                   "\" is in several pending enrolments, so none of them was decided:\n");
-  Json claims = Json::array();
   for (const Admissions::Claim& claim : contested.claims) {
     const std::string entry = HexString(claim.entry);
     absl::StrAppend(
         text, "  entry ", entry, ", ",
         claim.client.empty() ? std::string("not signed") : absl::StrCat("sent by ", claim.client),
         "\n");
-    claims.push_back(Json::object({{"entry", entry}, {"client", claim.client}}));
   }
   if (contested.elsewhere > 0) {
     absl::StrAppend(text, "  ", contested.elsewhere, " more templates, not examined\n");
   }
-  json->push_back(Json::object({{"identity", contested.identity},
-                                {"claims", std::move(claims)},
-                                {"elsewhere", contested.elsewhere}}));
 }
 
 }  // namespace
@@ -145,9 +122,7 @@ Described DescribeAdmissions(const Admissions& admissions) {
   for (const Admissions::Verdict& verdict : admissions.verdicts) {
     admitted += verdict.admitted ? 1 : 0;
     if (verdict.admitted) continue;
-    rejected.push_back(Json::object({{"identity", verdict.identity},
-                                     {"rejection", RejectionName(verdict.rejection)},
-                                     {"reason", verdict.reason}}));
+    rejected.push_back(ToJson(verdict));
   }
   std::string said;  // a remedy that two groups share is said once
   for (const Admissions::Group& group : admissions.groups) {
@@ -157,14 +132,12 @@ Described DescribeAdmissions(const Admissions& admissions) {
       absl::StrAppend(&out.text, "  ", group.remedy, "\n");
       said = group.remedy;
     }
-    groups.push_back(Json::object({{"rejection", RejectionName(group.rejection)},
-                                   {"cause", group.cause},
-                                   {"remedy", group.remedy},
-                                   {"identities", group.identities}}));
+    groups.push_back(ToJson(group));
   }
   Json contested = Json::array();
   for (const Admissions::Contested& one : admissions.contested) {
-    DescribeContested(one, &out.text, &contested);
+    DescribeContested(one, &out.text);
+    contested.push_back(ToJson(one));
   }
   if (!admissions.contested.empty()) {
     absl::StrAppend(

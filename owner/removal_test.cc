@@ -113,7 +113,7 @@ TEST_F(RemovalTest, WhileTheJournalHasItATemplateIsTakenBackBitForBit) {
   ASSERT_EQ(removed->receipts.size(), 1u);
   const auto receipt = ReadReceipt(removed->receipts[0], "receipt");
   ASSERT_TRUE(receipt.ok()) << receipt.status();
-  EXPECT_EQ(receipt->gallery, Newest().id());
+  EXPECT_EQ(receipt->gallery_id, Newest().id());
   EXPECT_EQ(receipt->generation, removed->generation);
   EXPECT_EQ(receipt->persons, removed->persons);
   EXPECT_EQ(*Receipts(directory_), removed->receipts);

@@ -196,7 +196,7 @@ TEST_F(RestrictedTest, FewPeopleAreChargedAsClaimed) {
     ASSERT_TRUE(rejected.ok()) << rejected.status();
     EXPECT_FALSE(rejected->accepted);
   }
-  EXPECT_EQ(owner.Budget()->clients[0].rejections, 0u);
+  EXPECT_EQ(owner.Budget()->clients[0].rejections_left, 0u);
   const auto spent = decide(Restricted(1, {0, 1}, where), -1);
   EXPECT_EQ(Code(spent), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(spent.status().message()), HasSubstr("one of the few people who answer"));
@@ -223,13 +223,13 @@ TEST_F(RestrictedTest, NobodyIsChargedWhoDoesNotAnswer) {
   const auto others = owner.Open(Write(Restricted(1, {1, 2, 3, 4})), "reply");
   ASSERT_TRUE(others.ok()) << others.status();
   EXPECT_THAT(Named(*others), ElementsAre("bob", "cyd", "dan"));
-  const uint64_t bits = owner.Budget()->clients[0].bits;
+  const uint64_t bits = owner.Budget()->clients[0].bits_left;
   const auto nobody = owner.Open(Write(Restricted(1, {})), "reply");
   ASSERT_TRUE(nobody.ok()) << nobody.status();
   EXPECT_EQ(nobody->refusal, "");
   EXPECT_TRUE(nobody->candidates.empty());
   EXPECT_EQ(nobody->searched, 0u);
-  EXPECT_EQ(bits - owner.Budget()->clients[0].bits, 1u);
+  EXPECT_EQ(bits - owner.Budget()->clients[0].bits_left, 1u);
 }
 
 // In a gallery of three blocks, no template of the middle one answers.

@@ -223,6 +223,17 @@ std::string HexOf(std::span<const uint8_t> bytes) {
   return out;
 }
 
+py::object PlainOf(const py::object& value) {
+  if (py::hasattr(value, "to_dict")) return value.attr("to_dict")();
+  if (py::isinstance<py::bytes>(value)) {
+    return py::module_::import("base64").attr("b64encode")(value).attr("decode")("ascii");
+  }
+  if (!py::isinstance<py::list>(value) && !py::isinstance<py::tuple>(value)) return value;
+  py::list out;
+  for (const py::handle one : value) out.append(PlainOf(py::reinterpret_borrow<py::object>(one)));
+  return out;
+}
+
 py::object ObjectOf(const Json& json) {
   return py::module_::import("json").attr("loads")(json.dump());
 }

@@ -107,13 +107,9 @@ std::optional<AuditHead> HeadOf(const std::optional<std::string>& text, const ch
 }
 
 void DefineLogs(py::module_& m) {
-  Record<AuditHead> head(m, "AuditHead",
-                         "The length of an audit log and its last hash; str() gives LINES:HASH.");
-  head.Field("lines", &AuditHead::lines, "Number of lines.")
-      .Field("hash", &AuditHead::hash, "Hash of the last line, hexadecimal.");
-  head.object().def("__str__", [](const AuditHead& self) {
-    return std::to_string(self.lines) + ":" + self.hash;
-  });
+  auto head = m.attr("AuditHead").cast<py::class_<AuditHead>>();
+  head.def("__str__",
+           [](const AuditHead& self) { return std::to_string(self.lines) + ":" + self.hash; });
   Function(
       m, "verify_audit_logs",
       [](const py::object& files, const std::optional<std::string>& noted,
@@ -138,11 +134,8 @@ void DefineLogs(py::module_& m) {
 
 void DefineAudit(py::module_& m) {
   DefineLogs(m);
-  Record<AuditFinding> finding(m, "AuditFinding",
-                               "The result of an audit; false if something is wrong.");
-  finding.Field("right", &AuditFinding::right, "Whether everything is correct.")
-      .Field("reason", &AuditFinding::reason, "What is wrong; empty if nothing is.");
-  finding.object().def("__bool__", [](const AuditFinding& self) { return self.right; });
+  auto finding = m.attr("AuditFinding").cast<py::class_<AuditFinding>>();
+  finding.def("__bool__", [](const AuditFinding& self) { return self.right; });
   auto gallery = m.attr("Gallery").cast<py::class_<GalleryHandle>>();
   DefineServer(gallery);
   auto matcher = m.attr("Matcher").cast<py::class_<MatcherHandle>>();

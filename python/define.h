@@ -139,7 +139,11 @@ void Init(Class& c, F&& f, const char* text, const Extra&... extra) {
         py::arg("_") = py::ellipsis());
 }
 
-// Record: a class of plain results: read-only fields, a repr of them, and to_dict().
+// PlainOf: a field's value as JSON has it: dicts, lists, texts and numbers.
+py::object PlainOf(const py::object& value);
+
+// Record: a class of plain results: read-only fields, a repr of them, as text and for notebooks,
+// and to_dict().
 template <typename T>
 class Record {
  public:
@@ -157,10 +161,21 @@ class Record {
         class_, "to_dict",
         [fields = fields_](const py::object& self) {
           py::dict out;
-          for (const std::string& field : fields) out[field.c_str()] = self.attr(field.c_str());
+          for (const std::string& field : fields) {
+            out[field.c_str()] = PlainOf(self.attr(field.c_str()));
+          }
           return out;
         },
-        "All fields by name.");
+        "All fields by name, in a form for JSON: records are dicts, and files base64 text.");
+    class_.def("_repr_html_", [name = name_, fields = fields_](const py::object& self) {
+      const py::object escape = py::module_::import("html").attr("escape");
+      std::string out = "<table><caption>" + name + "</caption>";
+      for (const std::string& field : fields) {
+        const py::object shown = escape(py::repr(PlainOf(self.attr(field.c_str()))));
+        out += "<tr><th>" + field + "</th><td>" + shown.template cast<std::string>() + "</td></tr>";
+      }
+      return out + "</table>";
+    });
   }
 
   // `getter`: a member of T, or a function of const T&.

@@ -11,17 +11,6 @@ namespace {
 using Class = py::class_<GalleryHandle>;
 
 void DefineReceipts(py::module_& m, Class& c) {
-  Record<ErasureReceipt>(m, "ErasureReceipt",
-                         "The content of a signed receipt; open_signed checks the signature.")
-      .Field(
-          "gallery", [](const ErasureReceipt& r) { return HexOf(r.gallery); }, "Id of the gallery.")
-      .Field("generation", &ErasureReceipt::generation, "Generation in which they were removed.")
-      .Field("erased", &ErasureReceipt::erased,
-             "Unix seconds at which no data of them was left in the store.")
-      .Field("persons", &ErasureReceipt::persons,
-             "Names of the removed people, as RemoveResult.persons.")
-      .Field("removed", &ErasureReceipt::removed,
-             "For each of them, the Unix seconds of the removal.");
   Function(
       m, "read_receipt",
       [](const py::object& receipt) {
@@ -54,7 +43,7 @@ void DefineReceipts(py::module_& m, Class& c) {
       "store in a folder.");
 }
 
-void DefineState(py::module_& m, Class& c) {
+void DefineState(Class& c) {
   Method(
       c, "damaged_records",
       [](const GalleryHandle& self) {
@@ -65,9 +54,6 @@ void DefineState(py::module_& m, Class& c) {
         });
       },
       "Other damaged records that this object has found so far: what each is, and what to do.");
-  Record<DamagedBlock>(m, "DamagedBlock", "A block with templates that are not matched.")
-      .Field("block", &DamagedBlock::block, "Number of the block.")
-      .Field("why", &DamagedBlock::why, "What is wrong with it, and what to do.");
   Method(
       c, "damaged_blocks",
       [](const GalleryHandle& self) {
@@ -109,7 +95,7 @@ py::list ReceiptsOf(const std::vector<std::vector<uint8_t>>& receipts) {
 void DefineErasure(py::module_& m) {
   auto c = m.attr("Gallery").cast<Class>();
   DefineReceipts(m, c);
-  DefineState(m, c);
+  DefineState(c);
 }
 
 }  // namespace heft::python

@@ -14,66 +14,6 @@ using Class = py::class_<GalleryHandle>;
 
 constexpr uint64_t kPage = 10000;  // templates that are listed at once, of an iteration
 
-void DefineResults(py::module_& m) {
-  Record<ListedTemplate>(m, "Template", "The template at a position of a gallery.")
-      .Field("position", &ListedTemplate::position, "From 0.")
-      .Field("identity", &ListedTemplate::identity, "The identity under which it was enrolled.")
-      .Field("person", &ListedTemplate::person, "Its name in receipts of erasure.")
-      .Field("generation", &ListedTemplate::generation, "The generation in which it was added.")
-      .Field("enrolled", &ListedTemplate::enrolled, "Unix seconds of the enrolment; 0: unknown.")
-      .Field("expires", &ListedTemplate::expires, "Unix seconds of the expiry; 0: never.")
-      .Field(
-          "state", [](const ListedTemplate& t) { return TemplateStateName(t.state); },
-          "active, or expired: then it is no longer matched.")
-      .Field(
-          "metadata", [](const ListedTemplate& t) { return MetadataDict(t.metadata); },
-          "Lists of values by key.");
-  Record<PersonInfo>(m, "PersonInfo", "The templates of an identity.")
-      .Field("templates", &PersonInfo::templates, "The templates, ordered by position.")
-      .Field("waiting", &PersonInfo::waiting, "Number of pending templates.");
-  Record<PendingEnrolment>(m, "PendingEnrolment",
-                           "Templates that were enrolled together and are decided together.")
-      .Field(
-          "entry", [](const PendingEnrolment& e) { return HexOf(e.entry); },
-          "Id of the enrolment, for KeyOwner.admit; 64 hexadecimal digits.")
-      .Field(
-          "client",
-          [](const PendingEnrolment& e) {
-            return e.client == SignerKey{} ? std::string() : HexOf(e.client);
-          },
-          "Public key of the client that sent it; empty if not signed.")
-      .Field("bytes", &PendingEnrolment::bytes, "Size in bytes.")
-      .Field("identities", &PendingEnrolment::identities, "Identities, one per template.");
-  Record<RemoveResult>(m, "RemoveResult", "The result of a removal.")
-      .Field("removed", &RemoveResult::removed, "Templates that are no longer matched.")
-      .Field("erased", &RemoveResult::erased, "Templates that are erased completely.")
-      .Field("leaving", &RemoveResult::leaving,
-             "Templates that remain in blocks until ask_renewal and renew.")
-      .Field("rejected", &RemoveResult::rejected, "Pending templates that were removed.")
-      .Field("generation", &RemoveResult::generation, "Generation of the gallery after the change.")
-      .Field("persons", &RemoveResult::persons, "Names of the removed people in receipts.")
-      .Field(
-          "receipts", [](const RemoveResult& r) { return ReceiptsOf(r.receipts); },
-          "Signed receipts of the erasure.")
-      .Field(
-          "overwritten", [](const RemoveResult& r) { return r.overwritten.ok(); },
-          "False if another process still reads an older generation; the next change overwrites\n"
-          "then.");
-  Record<RenewResult>(m, "RenewResult", "The result of a renewal.")
-      .Field("blocks", &RenewResult::blocks, "Blocks that were renewed.")
-      .Field("freed", &RenewResult::freed, "Blocks that are empty now.")
-      .Field("moved", &RenewResult::moved, "Templates that were moved.")
-      .Field("erased", &RenewResult::erased, "Templates that were erased.")
-      .Field("leaving", &RenewResult::leaving, "Templates that still wait for a renewal.")
-      .Field(
-          "receipts", [](const RenewResult& r) { return ReceiptsOf(r.receipts); },
-          "Signed receipts of the erasure.")
-      .Field(
-          "overwritten", [](const RenewResult& r) { return r.overwritten.ok(); },
-          "As RemoveResult.overwritten.")
-      .Field("generation", &RenewResult::generation, "Generation of the gallery after the change.");
-}
-
 // A page of templates, and the position of the next page.
 py::tuple Page(const GalleryHandle& self, uint64_t from, uint64_t count, const py::object& where) {
   self.Check();
@@ -302,7 +242,6 @@ GalleryHandle HandleOf(const py::object& gallery) {
 }
 
 void DefineGallery(py::module_& m) {
-  DefineResults(m);
   Class c(m, "Gallery",
           "Enrolled, encrypted templates in a store: FOLDER, or FOLDER:NAME for one of several.\n"
           "Each call sees the newest state. Any number of processes may read; one at a time\n"

@@ -16,19 +16,6 @@ namespace heft::python {
 namespace {
 
 void DefineProfile(py::module_& m) {
-  Record<ProfileInfo>(m, "ProfileInfo", "Encryption parameters and their security.")
-      .Field("name", &ProfileInfo::name, "standard or flooded.")
-      .Field("parameters", &ProfileInfo::parameters, "A description in words.")
-      .Field("security", &ProfileInfo::security, "A description in words.")
-      .Field("ring_degree", &ProfileInfo::ring_degree,
-             "Degree of the ring, or of the larger of two.")
-      .Field("total_bits", &ProfileInfo::total_bits, "Bits of the product of all primes.")
-      .Field("bound_2024_classical", &ProfileInfo::bound_2024_classical,
-             "Largest product of primes for 128 bits of security, in bits (ePrint 2024/463).")
-      .Field("bound_2024_quantum", &ProfileInfo::bound_2024_quantum,
-             "Where that source's search for a bound against quantum computers starts.")
-      .Field("bound_2018_classical", &ProfileInfo::bound_2018_classical,
-             "The same by the HomomorphicEncryption.org standard of 2018.");
   Function(
       m, "describe_profile", [](const std::string& name) { return Take(DescribeProfile(name)); },
       "The parameters of a profile. InvalidArgument lists the profiles.", py::arg("name"));

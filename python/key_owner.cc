@@ -95,21 +95,7 @@ void DefineSecretKey(Class& c) {
       "Public key of its signatures; 64 hexadecimal digits.");
 }
 
-void DefineKeySet(py::module_& m, Class& c) {
-  Record<KeySet>(m, "KeySet", "The files of a new set of keys.")
-      .Field(
-          "key_id", [](const KeySet& s) { return HexOf(s.key_id); }, "32 hexadecimal digits.")
-      .Field("parameters", &KeySet::parameters, "A description in words.")
-      .Field("security", &KeySet::security, "A description in words.")
-      .Field("secret_key", &KeySet::secret_key,
-             "Path of the secret key; empty if it was not written.")
-      .Field("encryption_key", &KeySet::encryption_key, "Path of the encryption key, for clients.")
-      .Field("evaluation_keys", &KeySet::evaluation_keys,
-             "Path of the evaluation keys, for the matcher.")
-      .Field("enrolment_keys", &KeySet::enrolment_keys,
-             "Path of the enrolment keys, for the matcher; empty if the profile has none.")
-      .Field("rekeying_key", &KeySet::rekeying_key, "Path of the re-keying key, after rekey.")
-      .Field("trust", &KeySet::trust, "Path of the trust file, for all roles.");
+void DefineKeySet(Class& c) {
   Method(
       c, "write_public_keys",
       [](const OwnerHandle& self, const py::object& folder, const py::object& progress) {
@@ -191,7 +177,7 @@ void DefineKeyOwner(py::module_& m) {
   DefineAnswers(c);
   DefineBudget(c);
   DefineCanaries(m, c);
-  DefineKeySet(m, c);
+  DefineKeySet(c);
   DefineSharedKeys(m, c);
   DefineOwnersSamples(c);
   DefineSeal(m, c);

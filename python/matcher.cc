@@ -180,47 +180,6 @@ AdmitResult Admit(const MatcherHandle& self, const py::object& gallery, const py
   });
 }
 
-void DefineResults(py::module_& m) {
-  Record<EnrolResult>(m, "EnrolResult", "The result of an enrolment.")
-      .Field("brought", &EnrolResult::brought, "Templates that this call enrolled.")
-      .Field("waiting", &EnrolResult::waiting,
-             "Pending templates of the gallery, including those of this call.")
-      .Field("templates", &EnrolResult::templates, "Templates in the gallery.")
-      .Field("blocks", &EnrolResult::blocks, "Blocks that hold them.")
-      .Field("missing", &EnrolResult::missing,
-             "Modalities that the templates lack. No decision table exists for such templates.")
-      .Field(
-          "repeated", &EnrolResult::repeated,
-          "Whether this is the stored answer to an earlier request with the same idempotency key.");
-  Record<EnrolManyResult>(m, "EnrolManyResult", "The result of all batches.")
-      .Field("brought", &EnrolManyResult::brought, "Templates that were enrolled.")
-      .Field("admitted", &EnrolManyResult::admitted, "Templates that the key owner admitted.")
-      .Field("rejected", &EnrolManyResult::rejected, "Templates that the key owner rejected.")
-      .Field("waiting", &EnrolManyResult::waiting, "Pending templates.")
-      .Field("templates", &EnrolManyResult::templates, "Templates in the gallery.")
-      .Field("blocks", &EnrolManyResult::blocks, "Blocks that hold them.");
-  Record<AdmitResult>(m, "AdmitResult", "The result of an admission.")
-      .Field("admitted", &AdmitResult::admitted, "Templates that are matched from now on.")
-      .Field("rejected", &AdmitResult::rejected, "Templates that were rejected and deleted.")
-      .Field("waiting", &AdmitResult::waiting, "Templates that are still pending.")
-      .Field("templates", &AdmitResult::templates, "Templates in the gallery.")
-      .Field("blocks", &AdmitResult::blocks, "Blocks that hold them.")
-      .Field(
-          "damaged",
-          [](const AdmitResult& r) {
-            std::vector<std::string> out;
-            for (const Digest& entry : r.damaged) out.push_back(HexOf(entry));
-            return out;
-          },
-          "Entries of damaged pending enrolments, which stay pending (Gallery.reject_pending).")
-      .Field(
-          "overwritten", [](const AdmitResult& r) { return r.overwritten.ok(); },
-          "Whether rejected and replaced templates were overwritten, as RemoveResult.overwritten.")
-      .Field(
-          "kept", [](const AdmitResult& r) { return r.kept.ok(); },
-          "Whether the signed state was kept for audits. If not, admit again.");
-}
-
 void DefineEnrolment(Class& c) {
   Method(
       c, "enrol", &Enrol,
@@ -269,7 +228,6 @@ void DefineEnrolment(Class& c) {
 }  // namespace
 
 void DefineMatcher(py::module_& m) {
-  DefineResults(m);
   Class c(
       m, "Matcher",
       "The server: fuses, enrols and matches encrypted data that it cannot read. It has no key\n"

@@ -40,6 +40,7 @@ PYBIND11_MODULE(_heft, m) {
   FindErrors();
   WatchLocks();
   py::register_local_exception_translator(&Translate);
+  DefineRecords(m);
   DefineDecisions(m);
   DefineModel(m);
   DefineTraining(m);

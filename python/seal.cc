@@ -17,34 +17,7 @@ KeyId KeyIdOf(const std::string& text) {
   return *id;
 }
 
-py::list AllBytes(const std::vector<std::vector<uint8_t>>& all) {
-  py::list out;
-  for (const auto& bytes : all) out.append(BytesOf(bytes));
-  return out;
-}
-
 void DefineExported(py::module_& m) {
-  Record<SealParameters>(m, "SealParameters",
-                         "SEAL's encryption parameters for a model, and how to use them.")
-      .Field(
-          "parameters", [](const SealParameters& p) { return BytesOf(p.parameters); },
-          "SEAL's EncryptionParameters.")
-      .Field("ring", &SealParameters::ring, "matching or enrolment.")
-      .Field("description", &SealParameters::description, "A description in words.")
-      .Field("degree", &SealParameters::degree, "Degree of the ring.")
-      .Field("primes", &SealParameters::primes, "The primes; the special one is last.")
-      .Field("scale", &SealParameters::scale, "Scale at which to encrypt, at the first level.")
-      .Field("runs", &SealParameters::runs, "Runs of each modality (docs/seal.md, \"Samples\").")
-      .Field(
-          "rotation_steps", &SealParameters::rotation_steps,
-          "Steps for which to make Galois keys, and also the conjugation's; none for an enrolment\n"
-          "ring.");
-  Record<SealSamples>(m, "SealSamples", "Encrypted samples as SEAL's Ciphertexts.")
-      .Field(
-          "ciphertexts", [](const SealSamples& s) { return AllBytes(s.ciphertexts); },
-          "One per sample, or one per coordinate of bulk samples.")
-      .Field("labels", &SealSamples::labels, "One per sample.")
-      .Field("bulk", &SealSamples::bulk, "Whether each ciphertext is a coordinate.");
   using Reply = SealScores::Reply;
   Record<Reply>(m, "SealReply", "One ciphertext of scores.")
       .Field(
@@ -87,20 +60,6 @@ void DefineScores(py::module_& m) {
                                        s.factors.data());
           },
           "Factors for the scores, real parts first; empty if all are 1.");
-  Record<ImportedEvaluationKeys>(m, "ImportedEvaluationKeys",
-                                 "Evaluation keys that were made from SEAL's keys.")
-      .Field(
-          "bytes", [](const ImportedEvaluationKeys& k) { return BytesOf(k.bytes); },
-          "The bytes of HEFT's file.")
-      .Field("galois_keys", &ImportedEvaluationKeys::galois_keys, "Galois keys that were used.");
-  Record<SealEvaluationKeys>(m, "SealEvaluationKeys", "New keys for SEAL.")
-      .Field(
-          "relinearisation", [](const SealEvaluationKeys& k) { return BytesOf(k.relinearisation); },
-          "SEAL's RelinKeys.")
-      .Field(
-          "galois", [](const SealEvaluationKeys& k) { return BytesOf(k.galois); },
-          "SEAL's GaloisKeys.")
-      .Field("galois_keys", &SealEvaluationKeys::galois_keys, "Number of Galois keys.");
 }
 
 void DefineExport(py::module_& m) {

@@ -43,8 +43,8 @@ void DefineMaking(Class& c) {
       "\"store:people\", and returns their list. After an interrupted call, the existing empty\n"
       "buckets are used. AlreadyExists, Unavailable.",
       py::arg("matcher"), py::arg("gallery"), py::arg("buckets"), py::kw_only(),
-      py::arg("retained_seconds") = Retained{}.seconds,
-      py::arg("retained_bytes") = Retained{}.bytes);
+      py::arg("retention_seconds") = Retained{}.seconds,
+      py::arg("retention_bytes") = Retained{}.bytes);
   StaticMethod(
       c, "load",
       [](const py::object& path) {

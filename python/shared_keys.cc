@@ -42,37 +42,6 @@ SharedKeySet Make(const Model& model, const py::object& folder, uint32_t owners,
 }
 
 void DefineCeremony(py::module_& m, Class& c) {
-  Record<SharedKey>(m, "SharedKey", "Whose share of a key it is.")
-      .Field("owner", &SharedKey::owner, "Number of the owner, from 1.")
-      .Field("owners", &SharedKey::owners, "Number of owners of the key.")
-      .Field("threshold", &SharedKey::threshold, "Number of owners that open together.")
-      .Field("renewal", &SharedKey::renewal, "How often the shares were renewed.");
-  Record<SharedKeySet>(m, "SharedKeySet", "The files of a new shared key.")
-      .Field("keys", &SharedKeySet::keys, "The public keys, and the trust file of all roles.")
-      .Field("threshold", &SharedKeySet::threshold, "Number of owners that open together.")
-      .Field("shares", &SharedKeySet::shares, "Path of each owner's share.")
-      .Field("share_bytes", &SharedKeySet::share_bytes, "Size of a share.")
-      .Field("ceremony", &SharedKeySet::ceremony, "Path of the signed record, for all owners.");
-  Record<CeremonyCheck>(m, "CeremonyCheck", "The record of the ceremony that made a share.")
-      .Field("shared", &CeremonyCheck::shared, "Whose share it is.")
-      .Field(
-          "key_id", [](const CeremonyCheck& check) { return HexOf(check.key_id); },
-          "Id of the key, 32 hexadecimal digits.")
-      .Field("time", &CeremonyCheck::time, "Unix seconds of the dealer's signature.")
-      .Field(
-          "dealer", [](const CeremonyCheck& check) { return HexOf(check.dealer); },
-          "Public key of the dealer, 64 hexadecimal digits.")
-      .Field(
-          "digest", [](const CeremonyCheck& check) { return HexOf(check.digest); },
-          "Digest of the record; it must be the same at all owners.")
-      .Field(
-          "owners",
-          [](const CeremonyCheck& check) {
-            std::vector<std::string> out;
-            for (const SignerKey& owner : check.owners) out.push_back(HexOf(owner));
-            return out;
-          },
-          "Public signing key of each owner.");
   Function(m, "make_shared_key_set", &Make,
            "Makes a secret key that no owner holds alone, deals its shares and wipes it. An\n"
            "opening takes threshold owners, 2 or 3, of 2 to 5. The folder gets the public keys,\n"

@@ -173,10 +173,6 @@ void DefineModels(py::module_& m) {
       m, "fold_file",
       [](const py::object& folder, int fold) { return FoldFile(PathOf(folder), fold); },
       "The path of a fold's model, from 0, in a folder.", py::arg("folder"), py::arg("fold"));
-  Record<LearnEpoch>(m, "LearnEpoch", "The state of a training after an epoch; 0 is its start.")
-      .Field("epoch", &LearnEpoch::epoch, "From 0.")
-      .Field("train_auroc", &LearnEpoch::train_auroc, "AUROC of the people for training.")
-      .Field("val_auroc", &LearnEpoch::val_auroc, "AUROC of the people for validation.");
   Function(
       m, "draw_learning_curve",
       [](const std::vector<LearnEpoch>& curve, int best) {

@@ -261,25 +261,6 @@ void DefineOpen(py::module_& m) {
   Function(
       m, "is_signed", [](const py::object& file) { return IsSigned(Source(file, "file").bytes()); },
       "Whether the bytes are the start of a signed file.", py::arg("file"));
-  Record<FileInfo>(m, "FileInfo", "The header of a file.")
-      .Field("kind", &FileInfo::kind, "Kind, four letters (docs/formats.md).")
-      .Field("name", &FileInfo::name, "The kind in words.")
-      .Field("version", &FileInfo::version, "Version of the format.")
-      .Field("samples", &FileInfo::samples, "Number of encrypted samples.")
-      .Field(
-          "size", [](const FileInfo& f) { return f.bytes; }, "Size in bytes.")
-      .Field(
-          "key_id",
-          [](const FileInfo& f) {
-            return f.key_id ? py::object(py::str(HexOf(*f.key_id))) : py::object(py::none());
-          },
-          "Id of the secret key that it belongs to, or None.")
-      .Field(
-          "params_id",
-          [](const FileInfo& f) {
-            return f.params_id ? py::object(py::str(HexOf(*f.params_id))) : py::object(py::none());
-          },
-          "Id of the encryption parameters (profile_of), or None.");
   Function(
       m, "inspect",
       [](const py::object& file) {

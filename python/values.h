@@ -29,6 +29,7 @@ struct Desk;
 namespace heft::python {
 
 // Rooms: each defines its classes and functions.
+void DefineRecords(py::module_& m);
 void DefineDecisions(py::module_& m);
 void DefineModel(py::module_& m);
 void DefineTraining(py::module_& m);

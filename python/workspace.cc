@@ -138,19 +138,6 @@ DecisionRule RuleOf(std::optional<double> rate, std::optional<double> score, boo
   return rule;
 }
 
-void DefineResults(py::module_& m) {
-  Record<WorkspaceAdded>(m, "WorkspaceAdded", "The result of adding rows.")
-      .Field("added", &WorkspaceAdded::added, "Templates that are matched now.")
-      .Field("templates", &WorkspaceAdded::templates, "Templates in the gallery.")
-      .Field("rejected", &WorkspaceAdded::rejected, "Rejections by cause, as Admissions.groups.");
-  Record<WorkspaceRemoved>(m, "WorkspaceRemoved", "The result of a removal.")
-      .Field("removed", &WorkspaceRemoved::removed, "Templates that were removed and erased.")
-      .Field("templates", &WorkspaceRemoved::templates, "Templates left in the gallery.")
-      .Field(
-          "overwritten", [](const WorkspaceRemoved& r) { return r.overwritten.ok(); },
-          "Whether deleted data was overwritten on the disk; if not, the next change tries again.");
-}
-
 void DefineMaking(Class& c) {
   Init(c, &Open,
        "Opens a workspace made by create or `heft init`. passphrase: of its secret key, if it is\n"
@@ -281,7 +268,6 @@ py::object Dispatch(const py::module_& m) {
 }  // namespace
 
 void DefineWorkspace(py::module_& m) {
-  DefineResults(m);
   Class c(
       m, "Workspace", py::metaclass(Dispatch(m)),
       "All roles on one machine, each in its own folder, which can move to its own machine\n"

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "heft/results.h"
 #include "nlohmann/json.hpp"
 
 namespace heft::service {
@@ -27,6 +28,12 @@ struct JsonLimits {
 // key twice or is above a limit. "the JSON has a key twice"
 absl::StatusOr<Json> ParseJson(std::string_view text, const JsonLimits& limits = {});
 absl::StatusOr<Json> ParseJson(std::span<const uint8_t> text, const JsonLimits& limits = {});
+
+// RecordJson: a record of heft/results.h.
+template <typename Record>
+Json RecordJson(const Record& record) {
+  return Json::parse(ToJson(record).dump());
+}
 
 }  // namespace heft::service
 

@@ -97,18 +97,15 @@ CREATE FUNCTION heft.heft_create_gallery(
 CREATE FUNCTION heft.heft_enrol(
     gallery text, samples heft.heft_sample[], identity text DEFAULT NULL,
     metadata text[] DEFAULT '{}', expires timestamptz DEFAULT NULL,
-    authorisation bytea DEFAULT NULL, idempotency_key text DEFAULT NULL,
-    OUT brought bigint, OUT waiting bigint, OUT templates bigint, OUT blocks bigint,
-    OUT repeated boolean)
+    authorisation bytea DEFAULT NULL, idempotency_key text DEFAULT NULL)
+  RETURNS heft.heft_enrol_result
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
 
 CREATE FUNCTION heft.heft_pending(gallery text) RETURNS bytea
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
 
-CREATE FUNCTION heft.heft_admit(
-    gallery text, admission heft.heft_admission,
-    OUT admitted bigint, OUT rejected bigint, OUT waiting bigint, OUT templates bigint,
-    OUT blocks bigint)
+CREATE FUNCTION heft.heft_admit(gallery text, admission heft.heft_admission)
+  RETURNS heft.heft_admit_result
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
 
 CREATE FUNCTION heft.heft_identify(
@@ -131,17 +128,11 @@ CREATE FUNCTION heft.heft_verify(gallery text, identity text, samples heft.heft_
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
 
 CREATE FUNCTION heft.heft_remove(
-    gallery text, identities text[], authorisation bytea DEFAULT NULL,
-    OUT removed bigint, OUT erased bigint, OUT leaving bigint, OUT rejected bigint,
-    OUT generation bigint)
+    gallery text, identities text[], authorisation bytea DEFAULT NULL)
+  RETURNS heft.heft_remove_result
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
 
-CREATE FUNCTION heft.heft_stats(
-    gallery text,
-    OUT gallery_id text, OUT model_id text, OUT key_id text, OUT dimensions bigint,
-    OUT generation bigint, OUT templates bigint, OUT leaving bigint, OUT waiting bigint,
-    OUT free bigint, OUT places bigint, OUT blocks bigint, OUT journal bigint,
-    OUT unfolded bigint, OUT root text)
+CREATE FUNCTION heft.heft_stats(gallery text) RETURNS heft.heft_gallery_info
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
 
 -- Who is enrolled: the columns of `heft-server gallery list`.

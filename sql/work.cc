@@ -17,6 +17,7 @@
 #include "heft/server.h"
 #include "sql/backend_store.h"
 #include "sql/job.h"
+#include "sql/records.h"
 #include "sql/servers.h"
 #include "sql/spi_session.h"
 
@@ -60,12 +61,6 @@ Call CallOf(const HeftCall& call) {
   }
   out.address = AddressOf(out.gallery);
   return out;
-}
-
-// Integers: one field each.
-template <typename... T>
-Record Integers(T... values) {
-  return {Field(static_cast<int64_t>(values))...};
 }
 
 // Files: in the library's form, with names for errors.
@@ -125,9 +120,7 @@ absl::Status Enrol(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(request.options, EnrolOptionsOf(*call));
   HEFT_ASSIGN_OR_RETURN(const EnrolResult done,
                         DeskOf(*server).Enrol(std::move(request), MonitorOf(job)));
-  Record record = Integers(done.brought, done.waiting, done.templates, done.blocks);
-  record.emplace_back(done.repeated);
-  job.Return(std::move(record));
+  job.Return(RowOf(done));
   return absl::OkStatus();
 }
 
@@ -143,7 +136,7 @@ absl::Status Admit(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(
       const AdmitResult done,
       DeskOf(*server).Activate(call->address, call->bytes, "the admission", MonitorOf(job)));
-  job.Return(Integers(done.admitted, done.rejected, done.waiting, done.templates, done.blocks));
+  job.Return(RowOf(done));
   return absl::OkStatus();
 }
 
@@ -202,27 +195,14 @@ absl::Status RemoveSome(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
   HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
                         DeskOf(*server).Remove(call->address, call->more, call->bytes));
-  job.Return(Integers(done.removed, done.erased, done.leaving, done.rejected, done.generation));
+  job.Return(RowOf(done));
   return absl::OkStatus();
 }
 
 absl::Status Stats(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, DescribeGallery(call->address));
-  Record record = {HexString(info.id), HexString(info.model), HexString(info.key)};
-  for (Field& field :
-       Integers(info.gamma, info.generation, info.live, info.leaving, info.waiting, info.freed,
-                info.places, info.blocks, info.journal_entries, info.unfolded)) {
-    record.push_back(std::move(field));
-  }
-  record.push_back(HexString(info.root));
-  job.Return(std::move(record));
+  job.Return(RowOf(info));
   return absl::OkStatus();
-}
-
-// Time: Unix seconds; NULL for 0.
-Field Time(uint64_t seconds) {
-  if (seconds == 0) return Null();
-  return static_cast<int64_t>(seconds);
 }
 
 absl::Status List(Call* call, HeftJob& job) {
@@ -231,7 +211,7 @@ absl::Status List(Call* call, HeftJob& job) {
     std::vector<std::string> metadata;
     for (const MetadataPair& pair : t.metadata) metadata.push_back(pair.key + "=" + pair.value);
     const bool pending = t.state == TemplateState::kPending;
-    job.Return({t.identity, Time(t.enrolled), TemplateStateName(t.state), Time(t.expires),
+    job.Return({t.identity, TimeOf(t.enrolled), TemplateStateName(t.state), TimeOf(t.expires),
                 pending ? Field(Null()) : Field(static_cast<int64_t>(t.position)),
                 absl::StrJoin(metadata, " ")});
     return absl::OkStatus();

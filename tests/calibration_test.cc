@@ -130,7 +130,7 @@ TEST_F(CalibrationTest, WithoutThresholdsDecisionsAreRefusedAndScoresAreThere) {
   }
   // A decision at the caller's own threshold needs nothing that the model lacks.
   const nlohmann::json decided = Must(kHeft, Decrypt("bare.heft", claim, {"--threshold", "-1"}));
-  EXPECT_EQ(decided["decision"], "accept") << decided;
+  EXPECT_EQ(decided["accepted"], true) << decided;
   const Finished told = RunProgram(kHeft, {"inspect", (*work_)("owner/bare.heft")});
   EXPECT_THAT(told.out, HasSubstr("no decision tables"));
 }
@@ -141,7 +141,7 @@ TEST_F(CalibrationTest, ACalibratedModelDecidesOfTheSameGallery) {
   for (int person = 0; person < 2 * kAsked; ++person) {
     const nlohmann::json said = Must(
         kHeft, Decrypt("calibrated.heft", Ask("identify", RowOf(person, 1)), {"--fpir", "1e-1"}));
-    if (said["decision"] != "accept") continue;
+    if (said["accepted"] != true) continue;
     const bool enrolled = person < kAsked;
     ++(enrolled && said["identity"] == data_->labels[RowOf(person, 0)] ? right : wrong);
   }
@@ -151,7 +151,7 @@ TEST_F(CalibrationTest, ACalibratedModelDecidesOfTheSameGallery) {
       Must(kHeft, Decrypt("calibrated.heft",
                           Ask("verify", RowOf(1, 1), {"--identity", data_->labels[RowOf(1, 0)]}),
                           {"--fmr", "1e-1"}));
-  EXPECT_TRUE(claim.contains("decision")) << claim;
+  EXPECT_TRUE(claim.contains("accepted")) << claim;
 }
 
 TEST_F(CalibrationTest, SaysWhatItDid) {

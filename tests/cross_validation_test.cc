@@ -255,8 +255,8 @@ TEST_F(MeaningTest, AProbeWithoutAModalityIsTheProjectionOfWhatIsThere) {
       if (interval.Contains(norm)) {
         EXPECT_NEAR(opened["candidates"][0]["score"], score, kScoreNoise + kRounding);
       } else {
-        EXPECT_THAT(opened["refused"].get<std::string>(), HasSubstr("outside"));
-        EXPECT_EQ(opened["decision"], "reject") << "a score outside means nothing";
+        EXPECT_THAT(opened["refusal"].get<std::string>(), HasSubstr("outside"));
+        EXPECT_EQ(opened["accepted"], false) << "a score outside means nothing";
       }
     }
   }
@@ -268,9 +268,9 @@ TEST_F(MeaningTest, ThresholdByNameWarningAndEvidence) {
   const nlohmann::json opened = Must(kHeft, decide());
   const double score = opened["candidates"][0]["score"];
   const double threshold = model_.ThresholdFor(1e-2, model_.AllModalities())->score;
-  EXPECT_EQ(opened["threshold"], threshold);
-  EXPECT_EQ(opened["decision"], score >= threshold ? "accept" : "reject");
-  EXPECT_THAT(opened["threshold_warning"].get<std::string>(), HasSubstr("3000 are needed"));
+  EXPECT_EQ(opened["threshold"]["score"], threshold);
+  EXPECT_EQ(opened["accepted"], score >= threshold);
+  EXPECT_THAT(opened["threshold"]["warning"].get<std::string>(), HasSubstr("3000 are needed"));
   const std::optional<ScoreCalibration> calibration = model_.tables[0].calibration;
   ASSERT_TRUE(calibration.has_value());
   EXPECT_GT(calibration->slope, 0);

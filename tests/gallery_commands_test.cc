@@ -133,8 +133,10 @@ TEST_F(GalleryCommandsTest, PeopleComeAndGo) {
       AddArgs("life", "ann", 0, {"--metadata", "site=berlin", "--idempotency-key", "one"});
   EXPECT_EQ(Must(kServer, ann)["repeated"], false);
   EXPECT_EQ(Must(kServer, ann)["repeated"], true);
-  EXPECT_EQ(Must(kServer, Plain("list", "life"))["templates"],
-            json({{{"identity", "ann"}, {"state", "pending"}}}));
+  const json listed = Must(kServer, Plain("list", "life"))["templates"];
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0]["identity"], "ann");
+  EXPECT_EQ(listed[0]["state"], "pending");
   const auto shown = [] { return RunProgram(kServer, Plain("list", "life")).out; };
   EXPECT_THAT(shown(), ::testing::StartsWith("identity  "));
   EXPECT_THAT(shown(), ::testing::ContainsRegex("\nann +- +pending +- +-"));
@@ -162,8 +164,6 @@ TEST_F(GalleryCommandsTest, PeopleComeAndGo) {
   EXPECT_GT(stats["noise_margin"], 0.0);
   EXPECT_LE(stats["noise_margin"], 1.0);
   EXPECT_GE(stats["store_bytes"], stats["store_live_bytes"]);
-  EXPECT_EQ(stats["store_free_bytes"],
-            stats["store_bytes"].get<uint64_t>() - stats["store_live_bytes"].get<uint64_t>());
 
   const json back =
       Must(kServer, Command("remove", "life", {"--generation", std::to_string(before)}));
@@ -254,7 +254,7 @@ TEST_F(GalleryCommandsTest, WhoIsInNoJournalGoesWithTheKeyOwner) {
   Must(kServer, Command("compact", "owner"));
   const json removed = Must(kServer, Command("remove", "owner", {"--identity", "ann"}));
   EXPECT_EQ(removed["leaving"], 1) << removed;
-  EXPECT_EQ(removed["receipts"], 0);
+  EXPECT_EQ(removed["receipts"].size(), 0u);
   EXPECT_THAT(Found("owner", 1), ElementsAre("bob"));
   EXPECT_EQ(Must(kServer, Command("compact", "owner"))["leaving"], 1);
 
@@ -279,7 +279,7 @@ TEST_F(GalleryCommandsTest, WhoIsInNoJournalGoesWithTheKeyOwner) {
                                        {"--in", W("renewal.heft"), "--receipts", W("renewed")}));
   EXPECT_EQ(done["erased"], 1);
   EXPECT_EQ(done["leaving"], 0);
-  EXPECT_EQ(done["receipts"], 1);
+  EXPECT_EQ(done["receipts"].size(), 1u);
   ASSERT_EQ(done["files"].size(), 1u) << done;
   EXPECT_TRUE(FileExists(done["files"][0]));
   EXPECT_THAT(Found("owner", 3), ElementsAre("bob"));

@@ -40,7 +40,7 @@ TEST_F(GoldenScoresTest, Journal) {
   EXPECT_EQ(use.clients.size(), 2u);
   EXPECT_EQ(use.entries, 6u);
   EXPECT_EQ(use.limits.rejections, 16u);
-  EXPECT_EQ(use.clients[0].rejections, 16u);
+  EXPECT_EQ(use.clients[0].rejections_left, 16u);
   EXPECT_GE(use.last_entry, kJournalTime);
 }
 

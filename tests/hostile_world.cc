@@ -263,8 +263,8 @@ Fate World::Decide(const std::string& reply, bool verify, const std::string& rat
   if (run.exit_code != 0)
     Die("decrypt ended with " + std::to_string(run.exit_code) + ": " + run.err);
   const auto json = ParseJson(run.out);
-  if (json["decision"] == "accept") return {Outcome::kAccepted, ""};
-  if (json.contains("refused")) return {Outcome::kRefused, json["refused"]};
+  if (json["accepted"] == true) return {Outcome::kAccepted, ""};
+  if (json["refusal"] != "") return {Outcome::kRefused, json["refusal"]};
   return {Outcome::kRejected, ""};
 }
 

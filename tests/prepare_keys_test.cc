@@ -75,7 +75,7 @@ class PrepareKeysTest : public ::testing::Test {
     const nlohmann::json opened =
         Must(kHeft, {"decrypt", "--model", W("model.heft"), "--secret-key",
                      W("owner/keys/secret.key"), "--in", S("scores"), "--threshold", "0.5"});
-    EXPECT_EQ(opened["decision"], "accept") << opened;
+    EXPECT_EQ(opened["accepted"], true) << opened;
   }
   // Runs a command, which must succeed; returns its warning, empty if there is none.
   std::string Warning(const Args& args) const {

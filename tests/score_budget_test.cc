@@ -78,8 +78,8 @@ TEST_F(ScoreBudgetTest, NoScoreIsOpenedUntilItIsAllowedOnPurpose) {
     EXPECT_THAT(refused.err, HasSubstr("heft budget --set scores=N"));
     EXPECT_EQ(Slurp(w_("keys/secret.key.journal")), journal) << "nothing was spent";
     // The same reply is good for a decision.
-    EXPECT_EQ(Must(kHeft, Owner("decrypt", {"--in", reply, "--threshold", "0.5"}))["decision"],
-              "accept");
+    EXPECT_EQ(Must(kHeft, Owner("decrypt", {"--in", reply, "--threshold", "0.5"}))["accepted"],
+              true);
   }
   EXPECT_EQ(Must(kHeft, Owner("budget", {"--set", "scores=4"}))["limits"]["scores"], 4);
   Must(kServer, Serve({"verify", "--identity", "0", "--out", w_("again.ct")}, "0"));

@@ -99,7 +99,7 @@ TEST_F(SharedKeyProgramsTest, TwoOfThreeDecide) {
   const auto check = Must(kHeft, Owner("share", "2", {"--keys", W("keys")}));
   EXPECT_EQ(check["threshold"], 2);
   const auto openings = [](const char* owner) {
-    return Must(kHeft, Owner("budget", owner, {}))["openings_under_key"].get<int>();
+    return Must(kHeft, Owner("budget", owner, {}))["openings"].get<int>();
   };
   const int before[] = {openings("1"), openings("2"), openings("3")};
   const std::string reply = Reply("scores.ct");
@@ -107,7 +107,7 @@ TEST_F(SharedKeyProgramsTest, TwoOfThreeDecide) {
        Owner("decrypt", "3", Question(reply, {"--owners", "2", "3", "--out", W("three.part")})));
   const auto decided =
       Must(kHeft, Owner("decrypt", "2", Question(reply, {"--part", W("three.part")})));
-  EXPECT_EQ(decided["decision"], "accept") << decided;
+  EXPECT_EQ(decided["accepted"], true) << decided;
   EXPECT_EQ(openings("1"), before[0]);
   EXPECT_EQ(openings("2"), before[1] + 1);
   EXPECT_EQ(openings("3"), before[2] + 1);
@@ -158,7 +158,7 @@ TEST_F(SharedKeyProgramsTest, ALostShareIsReplaced) {
        Owner("decrypt", "1", Question(reply, {"--owners", "1", "2", "--out", W("after.part")})));
   const auto decided =
       Must(kHeft, Owner("decrypt", "2", Question(reply, {"--part", W("after.part")}), "blank.key"));
-  EXPECT_EQ(decided["decision"], "accept") << decided;
+  EXPECT_EQ(decided["accepted"], true) << decided;
   // The lost share, found again, does not combine with new ones.
   const std::string second = Reply("found.ct");
   Must(kHeft,

@@ -71,7 +71,7 @@ class WorkspaceTest : public ::testing::Test {
   static std::vector<std::string> Found(const json& result) {
     std::vector<std::string> who;
     for (const json& decision : result["decisions"]) {
-      who.push_back(decision["decision"] == "accept" ? std::string(decision["identity"]) : "");
+      who.push_back(decision["accepted"] == true ? std::string(decision["identity"]) : "");
     }
     return who;
   }
@@ -180,7 +180,7 @@ TEST_F(WorkspaceTest, FindsWhoWasAddedAndNobodyElse) {
   const json claims = Must(kHeft, {"verify", W("made"), W("probe-face.npy"), W("probe-voice.npy"),
                                    "--identity", Label(2)});
   for (int row = 0; row < kPeopleInAll; ++row) {
-    EXPECT_EQ(claims["decisions"][row]["decision"], row == 2 ? "accept" : "reject") << row;
+    EXPECT_EQ(claims["decisions"][row]["accepted"], row == 2) << row;
   }
   const json removed = Must(kHeft, {"remove", W("made"), "--identity", Label(0), Label(5)});
   EXPECT_EQ(removed["removed"], 2);
@@ -331,7 +331,7 @@ TEST_F(WorkspaceTest, RolesMoveOutAndWorkOn) {
   const json decided = Must(kHeft, {"decrypt", "--model", W("moved-owner/model.heft"),
                                     "--secret-key", W("moved-owner/secret.key"), "--in",
                                     W("scores.ct"), "--fpir", "0.01", "--signed-gallery"});
-  EXPECT_EQ(decided["decision"], "accept");
+  EXPECT_EQ(decided["accepted"], true);
   EXPECT_EQ(decided["identity"], Label(6));
 }
 

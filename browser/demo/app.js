@@ -87,13 +87,13 @@ async function identify() {
   const took = Math.round(performance.now() - begin);
   const decision = await checkDecision(answer, {keys, challenge, kind: 'identification'}); // show only signed claims
   say(`encrypted a probe, and received the decision after ${took} ms`);
-  const accepted = decision.decision === 'accept';
+  const {accepted} = decision;
   const rule = decision.rule.fpir === undefined ? '' : `of searches by strangers, at most ${decision.rule.fpir * 100} % return a name`;
   element('decision').replaceChildren(
     make('strong', {textContent: accepted ? decision.identity : 'No enrolled person'}),
     make('p', {textContent: [accepted && decision.likelihood ? `evidence: ${decision.likelihood}` : '', rule].filter(Boolean).join('; ')}),
     make('p', {className: 'hint', textContent: `signed by ${decision.iss}, valid until ${new Date(decision.exp * 1000).toLocaleTimeString()}; the signature was checked here`}));
-  element('decision').className = decision.decision;
+  element('decision').className = accepted ? 'accept' : 'reject';
   element('decision').hidden = false;
 }
 

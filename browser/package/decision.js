@@ -43,7 +43,7 @@ const kDemands = [
   ['challenge', 'challenge', 'it answers another challenge'],
   ['kind', 'kind', 'it is of another kind'],
   ['claimed', 'claimed', 'it is about another person'],
-  ['gallery', 'gallery', 'it is of another gallery'],
+  ['galleryId', 'gallery_id', 'it is of another gallery'],
   ['galleryName', 'gallery_name', 'it is of another gallery'],
 ];
 

@@ -117,19 +117,20 @@ export interface Decision {
   readonly iat: number;
   readonly exp: number;
   readonly jti: string;
-  readonly decision: 'accept' | 'reject';
-  /** The accepted identity. */
-  readonly identity?: string;
-  readonly likelihood?: 'weak' | 'moderate' | 'strong';
   readonly kind: 'identification' | 'verification';
-  /** For a verification: the claimed identity, accepted or not. */
-  readonly claimed?: string;
-  readonly rule: {readonly fpir?: number; readonly fmr?: number};
-  readonly probe?: string;
-  readonly where?: readonly string[];
   /** The gallery's id, 32 hexadecimal digits, and the decider's name for it. */
-  readonly gallery: string;
+  readonly gallery_id: string;
   readonly gallery_name?: string;
+  readonly probe: string;
+  readonly modalities: readonly string[];
+  readonly accepted: boolean;
+  /** The accepted identity; empty if there is none. */
+  readonly identity: string;
+  /** For a verification: the claimed identity, accepted or not; otherwise empty. */
+  readonly claimed: string;
+  readonly where: readonly string[];
+  readonly likelihood: '' | 'weak' | 'moderate' | 'strong';
+  readonly rule: {readonly fpir?: number; readonly fmr?: number};
   readonly generation: number;
   readonly request: string;
   readonly key: string;
@@ -143,7 +144,8 @@ export interface Enrolment {
   readonly others: {
     readonly status: 'waiting' | 'admitted' | 'rejected';
     readonly galleries: ReadonlyArray<{
-      readonly gallery: string; readonly brought: number; readonly waiting: number; readonly templates: number; readonly repeated: boolean;
+      readonly gallery: string; readonly brought: number; readonly waiting: number; readonly templates: number; readonly blocks: number;
+      readonly repeated: boolean; readonly missing: readonly string[];
     }>;
   };
 }
@@ -199,7 +201,7 @@ export interface JsonWebKeySet {
  * does not meet a demand; INVALID_ARGUMENT for a demand that is undefined, empty or unknown. If it
  * matters, the relying party checks the decision again on its own server, because the provider of a
  * page can change the page's checks. That server demands audience, asker, challenge, kind and
- * gallery (or galleryName), and looks at `rule`. Without asker, any client of the matcher can
+ * galleryId (or galleryName), and looks at `rule`. Without asker, any client of the matcher can
  * obtain a decision for it.
  */
 export function checkDecision(decision: Decision | string, options: {
@@ -213,7 +215,7 @@ export function checkDecision(decision: Decision | string, options: {
   kind?: Decision['kind'];
   claimed?: string;
   /** The gallery's id, and the decider's name for it. */
-  gallery?: string;
+  galleryId?: string;
   galleryName?: string;
   /** Unix seconds. */
   now?: number;

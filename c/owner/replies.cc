@@ -9,10 +9,6 @@
 namespace heft::c {
 namespace {
 
-const char* KindName(ScoreKind kind) {
-  return kind == ScoreKind::kVerification ? "verification" : "identification";
-}
-
 // FloodingReader: reads "flood_bits" and "flood_openings"; nullopt if neither is given.
 struct FloodingReader {
   std::optional<int> bits;
@@ -33,81 +29,6 @@ struct FloodingReader {
 void ReadRule(OptionReader& read, DecisionRule* rule) {
   read.Number("score", &rule->score).Number("fmr", &rule->fmr).Number("fpir", &rule->fpir);
   read.Flag("others", &rule->others);
-}
-
-// ScoresJson: DescribeScores, with the members that it leaves out when they are empty.
-Json ScoresJson(const OpenedScores& opened) {
-  Json json = {{"probe", ""},
-               {"claimed", ""},
-               {"withheld", 0},
-               {"refused", ""},
-               {"searched", opened.searched},
-               {"key_warning", ""},
-               {"where", Json::array()}};
-  json.update(DescribeScores(opened).json);
-  return json;
-}
-
-Json DecisionJson(const Decision& decision) {
-  Json json = {{"kind", KindName(decision.kind)},
-               {"gallery", Hex(decision.gallery)},
-               {"probe", decision.probe},
-               {"modalities", decision.modalities},
-               {"decision", decision.Verdict()},
-               {"identity", decision.identity},
-               {"claimed", decision.claimed},
-               {"refused", decision.refusal},
-               {"likelihood", LikelihoodName(decision.likelihood)},
-               {"where", WhereJson(decision.where)},
-               {"key_warning", decision.key_warning}};
-  json.update(ThresholdJson(decision.at));
-  return json;
-}
-
-Json LimitsJson(const BudgetLimits& limits) {
-  return {{"scores", limits.scores},
-          {"decisions", limits.decisions},
-          {"client_bits", limits.client_bits},
-          {"rejections", limits.rejections}};
-}
-
-Json ClientsJson(const BudgetUse& use) {
-  Json json = Json::array();
-  for (const BudgetUse::Client& client : use.clients) {
-    json.push_back(Json::object({{"client", Hex(client.client)},
-                                 {"openings", client.openings},
-                                 {"slots", client.slots},
-                                 {"bits_left", client.bits},
-                                 {"full_at", client.full_at},
-                                 {"rejections_left", client.rejections}}));
-  }
-  return json;
-}
-
-Json BudgetJson(const BudgetUse& use) {
-  Json restarts = Json::array();
-  for (const BudgetUse::Restart& restart : use.restarts) {
-    restarts.push_back(Json::object({{"time", restart.time}, {"reason", restart.reason}}));
-  }
-  Json json = {{"limits", LimitsJson(use.limits)},
-               {"scores", use.scores},
-               {"decisions", use.decisions},
-               {"identifications", use.identifications},
-               {"verifications", use.verifications},
-               {"openings_under_key", use.openings},
-               {"key_bits", use.key_bits},
-               {"most_key_bits", use.most_key_bits},
-               {"identities", use.identities},
-               {"gallery", Hex(use.gallery)},
-               {"reconstruction_cosine", use.reconstruction_cosine},
-               {"clients", ClientsJson(use)},
-               {"restarts", std::move(restarts)},
-               {"restart_count", use.restart_count},
-               {"entries", use.entries},
-               {"last_entry", use.last_entry},
-               {"revoked", use.successor.has_value()}};
-  if (use.successor) json["successor"] = Hex(*use.successor);
-  return json;
 }
 
 struct OpenOptions {
@@ -139,7 +60,7 @@ absl::StatusOr<Json> Open(const KeyOwner& owner, const Replies& replies,
   HEFT_RETURN_IF_ERROR(read.Read(OptionReader(options)));
   HEFT_ASSIGN_OR_RETURN(const OpenedScores opened,
                         owner.Open(replies, read.flooding.Get(), read.publish));
-  return ScoresJson(opened);
+  return ToJson(opened);
 }
 
 absl::StatusOr<Json> Decide(const KeyOwner& owner, const Replies& replies,
@@ -148,7 +69,7 @@ absl::StatusOr<Json> Decide(const KeyOwner& owner, const Replies& replies,
   HEFT_RETURN_IF_ERROR(read.Read(OptionReader(options)));
   HEFT_ASSIGN_OR_RETURN(const Decision decision,
                         owner.Decide(replies, read.rule, read.flooding.Get()));
-  return DecisionJson(decision);
+  return ToJson(decision);
 }
 
 absl::StatusOr<Json> Threshold(const KeyOwner& owner, const Replies& replies,
@@ -158,7 +79,7 @@ absl::StatusOr<Json> Threshold(const KeyOwner& owner, const Replies& replies,
   ReadRule(read, &rule);
   HEFT_RETURN_IF_ERROR(read.Finish());
   HEFT_ASSIGN_OR_RETURN(const ChosenThreshold at, owner.ThresholdFor(replies, rule));
-  return ThresholdJson(at);
+  return ToJson(at);
 }
 
 absl::StatusOr<std::vector<uint8_t>> OpenPart(const KeyOwner& owner, const Replies& replies,
@@ -296,7 +217,7 @@ heft_status heft_key_owner_budget(const heft_key_owner* owner, heft_result** res
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const heft::BudgetUse use, owner->owner.Budget());
-    *result = new heft_result(heft::c::BudgetJson(use));
+    *result = new heft_result(heft::ToJson(use));
     return absl::OkStatus();
   });
 }

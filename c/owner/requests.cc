@@ -22,25 +22,6 @@ Json PeopleJson(const std::vector<CanarySet::Person>& people) {
   return json;
 }
 
-Json InquiryJson(const AdmissionInquiry& inquiry) {
-  Json enrolments = Json::array();
-  for (const AdmissionInquiry::Enrolment& enrolment : inquiry.enrolments) {
-    Json people = Json::array();
-    for (const AdmissionInquiry::Person& person : enrolment.people) {
-      people.push_back(Json::object(
-          {{"identity", person.identity}, {"known", person.known}, {"others", person.others}}));
-    }
-    enrolments.push_back(Json::object({{"entry", Hex(enrolment.entry)},
-                                       {"authorised", enrolment.authorised},
-                                       {"client", enrolment.client},
-                                       {"people", std::move(people)}}));
-  }
-  return {{"gallery_id", Hex(inquiry.gallery)},
-          {"generation", inquiry.generation},
-          {"enrolments", std::move(enrolments)},
-          {"more", inquiry.more}};
-}
-
 absl::StatusOr<std::vector<Digest>> ParseEntries(const std::vector<std::string>& texts) {
   std::vector<Digest> entries;
   for (const std::string& text : texts) {
@@ -151,7 +132,7 @@ heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_bytes reque
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto inquiry, owner->owner.ReadInquiry(Span(request), "request"));
-    *result = new heft_result(heft::c::InquiryJson(inquiry));
+    *result = new heft_result(heft::ToJson(inquiry));
     return absl::OkStatus();
   });
 }

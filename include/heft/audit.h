@@ -60,8 +60,8 @@ struct Audited {
 
 // AuditFinding: the result of an audit.
 struct AuditFinding {
-  bool right = false;
-  std::string reason;  // the defect; empty if there is none
+  bool right = false;  // whether everything is correct
+  std::string reason;  // what is wrong; empty if nothing is
 };
 
 // AuditReply: whether a server of `trust` computed this reply from the gallery that `copy` is a
@@ -108,8 +108,8 @@ HEFT_EXPORT Described DescribeFindings(std::span<const NamedFinding> findings);
 // AuditHead: the number of lines of a log, and the hexadecimal BLAKE2b-256 of its last line. For no
 // lines the hash is zeros or empty.
 struct AuditHead {
-  uint64_t lines = 0;
-  std::string hash;
+  uint64_t lines = 0;  // number of lines
+  std::string hash;    // hash of the last line, hexadecimal
 };
 
 // ParseAuditHead: "LINES:HASH", as `heft audit LOG` prints it. kInvalidArgument.

@@ -34,11 +34,11 @@ inline constexpr int kFewestCalibrated = 10;
 // DecisionThreshold: a point of a model's curve for one comparison, 1:1, fitted to people who took
 // no part in its training.
 struct DecisionThreshold {
-  double fmr = 0;               // requested false match rate, in (0, 1)
-  double score = 0;             // accept at this cosine score or above
-  double fnmr = 0;              // measured false non-match rate at `score`
-  uint64_t impostor_pairs = 0;  // comparisons of the fit
-  RateInterval interval = {};   // of the false match rate at `score`
+  double fmr = 0;               // the false match rate that it was fitted for, in (0, 1)
+  double score = 0;             // accept this cosine or above
+  double fnmr = 0;              // false non-match rate that was measured at the score
+  uint64_t impostor_pairs = 0;  // number of comparisons behind it
+  RateInterval interval = {};   // the false match rate at the score, with 95% confidence
 
   bool Supported() const {
     return fmr * static_cast<double>(impostor_pairs) >= kFalseMatchesNeeded;
@@ -51,8 +51,8 @@ struct DecisionThreshold {
 // kinds, as in N. Bruemmer and J. du Preez, Application-independent evaluation of speaker
 // detection, 2006.
 struct ScoreCalibration {
-  double slope = 0.0;
-  double intercept = 0.0;
+  double slope = 0.0;      // increase per unit of cosine
+  double intercept = 0.0;  // value at cosine 0
   double LogLikelihoodRatio(double score) const { return slope * score + intercept; }
   bool operator==(const ScoreCalibration&) const = default;
 };
@@ -63,11 +63,11 @@ struct ScoreCalibration {
 // The rate of such scores differs between strangers, which is why FPIR is not 1 - (1 - FMR)^N. The
 // strangers' rates are log-normal, and more uneven at higher thresholds.
 struct HEFT_EXPORT ImpostorTail {
-  double start = 0;     // the tail begins at this score
-  double rate = 0;      // of them: the share of comparisons that reach `start`, in (0, 1]
-  double scale = 0;     // share of comparisons that reach `start`, in (0, 1]
-  double shape = 0;     // below 1; 0: exponential; negative: scores have an upper end
-  double evenness = 0;  // squared mean over variance of the strangers' rates at `start`, > 0
+  double start = 0;     // the least score that is modelled
+  double rate = 0;      // share of comparisons that reach the start, in (0, 1]
+  double scale = 0;     // scale of the distribution above the start, > 0
+  double shape = 0;     // shape, below 1; 0: exponential; negative: scores have an upper end
+  double evenness = 0;  // squared mean over variance of the strangers' rates at the start, > 0
 
   // The share of comparisons that reach `threshold`, which is at least `start`.
   double RateAt(double threshold) const;
@@ -81,11 +81,11 @@ struct HEFT_EXPORT ImpostorTail {
 
 // SearchCalibration: a tail, the tails of resampled people, and the size of the data.
 struct SearchCalibration {
-  uint32_t templates = 1;    // for each person in the gallery
-  uint64_t people = 0;       // in the fit
-  uint64_t comparisons = 0;  // of a stranger with a person
-  ImpostorTail tail = {};
-  std::vector<ImpostorTail> replicates = {};
+  uint32_t templates = 1;                     // templates for each person in the gallery
+  uint64_t people = 0;                        // people that it was fitted to
+  uint64_t comparisons = 0;                   // comparisons of a stranger with a person
+  ImpostorTail tail = {};                     // the fit
+  std::vector<ImpostorTail> replicates = {};  // the fits for resampled people
   bool operator==(const SearchCalibration&) const = default;
 };
 
@@ -93,10 +93,10 @@ struct SearchCalibration {
 // templates that have all modalities. A probe with fewer modalities scores lower, so each set has
 // its own table.
 struct DecisionTable {
-  uint32_t modalities = 0;                         // bit i: the probe has Model::modalities[i]
-  std::vector<DecisionThreshold> thresholds = {};  // for one comparison, fmr falling
-  std::vector<SearchCalibration> searches = {};    // for a search; templates rising
-  std::optional<ScoreCalibration> calibration = {};
+  uint32_t modalities = 0;                           // bit i: the probe has Model::modalities[i]
+  std::vector<DecisionThreshold> thresholds = {};    // thresholds for one comparison, fmr falling
+  std::vector<SearchCalibration> searches = {};      // tails for a search, templates rising
+  std::optional<ScoreCalibration> calibration = {};  // calibration of scores, if there is one
   bool operator==(const DecisionTable&) const = default;
 };
 
@@ -104,13 +104,14 @@ struct DecisionTable {
 // given as a score.
 enum class RateOf : uint8_t { kNothing, kComparisons, kSearches };
 
-// ChosenThreshold: accept scores of `score` or above.
+// ChosenThreshold: accept at this score or above.
 struct ChosenThreshold {
-  double score = 0;
-  RateOf of = RateOf::kNothing;  // a rate of comparisons decides no search
-  double rate = 0;               // requested
-  RateInterval interval = {};    // of that rate on new people
-  std::string warning = {};      // why it is not reliable; empty if it is
+  double score = 0;              // accept this cosine or above
+  RateOf of = RateOf::kNothing;  // whether the rate is a share of comparisons or of searches,
+                                 // or of nothing if the score was given
+  double rate = 0;               // the requested rate; 0: none
+  RateInterval interval = {};    // the rate on new people, with 95% confidence
+  std::string warning = {};      // why the threshold should not be relied on; empty if it may be
 };
 
 // ChooseThreshold: for a false match rate. Interpolates between the points of a curve in the

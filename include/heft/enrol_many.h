@@ -17,6 +17,7 @@
 #include "heft/base.h"
 #include "heft/client.h"
 #include "heft/gallery.h"
+#include "heft/results.h"
 #include "heft/server.h"
 #include "heft/trust.h"
 
@@ -40,16 +41,6 @@ struct EnrolManyOptions {
   size_t from = 0;
   // If set, receives the row to continue from after each batch, also if the call fails.
   size_t* next = nullptr;
-};
-
-// EnrolManyResult: totals of all batches, and the gallery's size.
-struct EnrolManyResult {
-  size_t brought = 0;
-  size_t admitted = 0;
-  size_t rejected = 0;
-  size_t waiting = 0;
-  size_t templates = 0;
-  size_t blocks = 0;
 };
 
 // EnrolMany: encrypts, fuses and enrols row i of all modalities under label i of the first

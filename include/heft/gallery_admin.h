@@ -26,6 +26,7 @@
 #include "heft/base.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
+#include "heft/results.h"
 #include "heft/server.h"
 #include "heft/trust.h"
 
@@ -33,10 +34,6 @@ namespace heft {
 
 // DamagedBlocks: blocks that this object, or an earlier generation of it, found damaged and does
 // not match, unless they were repaired since. Each with the reason and the remedy.
-struct DamagedBlock {
-  size_t block = 0;
-  std::string why;
-};
 HEFT_EXPORT std::vector<DamagedBlock> DamagedBlocks(const Gallery& gallery);
 
 // DamagedRecords: all other records that this process has found damaged in the gallery and that
@@ -56,43 +53,6 @@ HEFT_EXPORT absl::StatusOr<GalleryId> CreateGallery(const Server& server,
                                                     const std::string& gallery,
                                                     const Retained& retained = {});
 
-// GalleryInfo: facts about a gallery and its store.
-struct GalleryInfo {
-  std::string name;
-  GalleryId id{};
-  ModelId model{};
-  KeyId key{};
-  uint32_t gamma = 0;
-  uint64_t generation = 0;
-  Digest root{};         // of all data that determine replies of this generation
-  uint64_t places = 0;   // positions that are or were filled
-  uint64_t live = 0;     // templates that are matched, or have expired
-  uint64_t leaving = 0;  // templates that are no longer matched and wait for a renewal
-  uint64_t freed = 0;    // places that can be filled again
-  uint64_t waiting = 0;  // pending templates
-  uint64_t blocks = 0;
-  uint64_t journal_entries = 0;  // templates that can be removed exactly
-  uint64_t journal_bytes = 0;
-  uint64_t unfolded = 0;  // of them, in no block's checkpoint yet
-  uint64_t started = 0;   // Unix seconds, as key_since and verified
-  uint64_t key_since = 0;
-  uint64_t verified = 0;  // when VerifyGallery last checked everything; 0: never
-  bool intact = false;    // its result
-  Retained retained;
-  std::vector<KeyId> revoked;  // oldest first
-  // The newest entry of the key owner's journal that this server has seen signed; 0: none. And a
-  // sentence about a fork of that journal, if the server was given one: empty otherwise.
-  uint64_t owner_journal_entry = 0;
-  std::string owner_journal_fork;
-  // With a model: the least remaining share of the noise that a block may collect, over all
-  // templates: 1 in a new gallery; at 0 that template should be enrolled again.
-  std::optional<double> noise_margin;
-  // Of the whole store:
-  std::vector<std::string> galleries;  // their names
-  uint64_t store_bytes = 0;            // on disk
-  uint64_t store_live_bytes = 0;       // of them, in use
-  uint64_t readers = 0;                // generations that are held open, in all processes
-};
 // DescribeGallery: reads a few records and no templates. Errors of Gallery::Open;
 // kFailedPrecondition for another model.
 HEFT_EXPORT absl::StatusOr<GalleryInfo> DescribeGallery(const std::string& gallery,
@@ -102,21 +62,6 @@ HEFT_EXPORT absl::StatusOr<std::vector<std::string>> GalleryNames(const std::str
 // StateFile: where Server::Admit keeps the gallery's latest state that the key owner signed.
 HEFT_EXPORT std::string StateFile(const std::string& gallery);
 
-// TemplateState: kPending until the key owner has approved it; kExpired ones are no longer matched.
-enum class TemplateState { kActive, kExpired, kPending };
-// TemplateStateName: "active", "expired", "pending".
-HEFT_EXPORT std::string TemplateStateName(TemplateState state);
-
-// ListedTemplate: the template at one position. A pending one has its identity and state alone.
-struct ListedTemplate {
-  uint64_t position = 0;
-  std::string identity;
-  std::string person;  // 32 hexadecimal digits, as in receipts
-  uint64_t generation = 0;
-  uint64_t enrolled = 0, expires = 0;  // Unix seconds; 0: unknown, never
-  Metadata metadata;
-  TemplateState state = TemplateState::kActive;
-};
 struct ListOptions {
   uint64_t from = 0;   // position
   uint64_t count = 0;  // templates; 0: all
@@ -133,19 +78,9 @@ HEFT_EXPORT absl::StatusOr<std::optional<uint64_t>> ListTemplates(
 
 // DescribePerson: an identity's templates that are matched or have expired, and the number of its
 // pending ones. Empty for an unknown identity. Reads only that identity's records.
-struct PersonInfo {
-  std::vector<ListedTemplate> templates;  // in the order of positions
-  uint64_t waiting = 0;
-};
 HEFT_EXPORT absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery,
                                                       const std::string& identity);
-// PendingEnrolment: templates that were enrolled together and are decided together.
-struct PendingEnrolment {
-  Digest entry{};                       // AdmissionInquiry::Enrolment::entry
-  SignerKey client{};                   // that sent it; zeros: not signed
-  uint64_t bytes = 0;                   // in quarantine
-  std::vector<std::string> identities;  // one a template
-};
+// WaitingEnrolments: the pending ones, oldest first. Errors of Gallery::Open.
 HEFT_EXPORT absl::StatusOr<std::vector<PendingEnrolment>> WaitingEnrolments(
     const std::string& gallery);
 
@@ -153,14 +88,6 @@ HEFT_EXPORT absl::StatusOr<std::vector<PendingEnrolment>> WaitingEnrolments(
 // their primes if `model` is given, the roster, names and samples against each other, the root, and
 // the pages of the store. The result lists the damage. The time and the outcome are stored in the
 // gallery; `recorded` says why they could not be. kCancelled.
-struct VerifyResult {
-  std::vector<uint64_t> damaged;        // blocks that cannot be matched; all others can
-  std::vector<std::string> complaints;  // one sentence each; at most 100
-  uint64_t generation = 0;
-  uint64_t blocks = 0;
-  absl::Status recorded;
-  bool intact() const { return complaints.empty(); }
-};
 HEFT_EXPORT absl::StatusOr<VerifyResult> VerifyGallery(const std::string& gallery,
                                                        const Model* model = nullptr,
                                                        const Monitor& monitor = {});
@@ -168,16 +95,6 @@ HEFT_EXPORT absl::StatusOr<VerifyResult> VerifyGallery(const std::string& galler
 // CompactGallery: does the maintenance that needs no key owner. It writes damaged records again,
 // rebuilds damaged blocks whose templates are all in the journal, moves the journal into the
 // blocks, and overwrites deleted data. Blocks that stay sparse need AskRenewal with `compact`.
-struct CompactResult {
-  uint64_t mended = 0;                         // damaged blocks that were rebuilt
-  uint64_t records = 0;                        // damaged records that were written again or dropped
-  std::vector<DamagedBlock> damaged;           // blocks that are still damaged
-  std::vector<std::vector<uint8_t>> receipts;  // receipts that were due
-  absl::Status overwritten;                    // as RemoveResult::overwritten
-  uint64_t blocks = 0;
-  uint64_t sparse = 0;   // blocks that a renewal would merge, or free of removed templates
-  uint64_t leaving = 0;  // removed templates that wait for a renewal
-};
 HEFT_EXPORT absl::StatusOr<CompactResult> CompactGallery(const Server& server,
                                                          const std::string& gallery);
 
@@ -186,11 +103,6 @@ HEFT_EXPORT absl::StatusOr<CompactResult> CompactGallery(const Server& server,
 // public key, the names of its keys, and the states that the key owner signed. `with_keys` adds the
 // secret keys and the log of requests (mode 0600), which make the copy a server. kAlreadyExists;
 // kCancelled, which leaves no files.
-struct CopiedGallery {
-  std::string name;
-  GalleryId id{};
-  uint64_t generation = 0;
-};
 HEFT_EXPORT absl::StatusOr<std::vector<CopiedGallery>> Snapshot(const std::string& folder,
                                                                 const std::string& out,
                                                                 bool with_keys = false,
@@ -214,13 +126,6 @@ struct RestoreOptions {
   // Accepts an older copy even if the receipts of a damaged store cannot be read and none are
   // given: erased people may then be enrolled again.
   bool without_receipts = false;
-};
-struct RestoreResult {
-  std::vector<CopiedGallery> galleries;
-  bool older = false;
-  uint64_t erased = 0;    // templates that were removed again and erased
-  uint64_t leaving = 0;   // templates that were removed again and wait for AskRenewal and Renew
-  uint64_t rejected = 0;  // pending templates of an older copy: enrol them again
 };
 // Restore: replaces the store in `folder`, if there is one, with the store of a snapshot, in one
 // step. The server's own files stay; missing ones are taken from the snapshot. kFailedPrecondition,
@@ -285,24 +190,6 @@ struct RemoveOptions {
   const Trust* trust = nullptr;
 };
 
-// RemoveResult: templates that are no longer matched, and the state of their ciphertexts.
-struct RemoveResult {
-  size_t removed = 0;
-  size_t erased = 0;    // removed exactly, or no template is left in their blocks
-  size_t leaving = 0;   // their ciphertexts stay until AskRenewal and Renew
-  size_t rejected = 0;  // pending enrolments that were deleted
-  uint64_t generation = 0;
-  // Persons removed, 32 hexadecimal digits each, as in receipts.
-  std::vector<std::string> persons;
-  // Signed receipts (kind RCPT) for erased templates, including earlier ones from a block that is
-  // now empty.
-  std::vector<std::vector<uint8_t>> receipts;
-  // Why deleted data could not be overwritten yet: a process has read an older generation for
-  // longer than SetWriterWait. The next change overwrites it; until then there is no receipt. A
-  // store in a database cannot overwrite (ErasureRemains).
-  absl::Status overwritten;
-};
-
 // ErasureRemains: a sentence for people that says which remains of erased templates are kept,
 // where, and for how long. Empty for a store in a folder, which keeps none. Errors of
 // Gallery::Open.
@@ -342,16 +229,6 @@ HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> AskRenewal(const Server& server
                                                             const RenewalOptions& options = {},
                                                             const Monitor& monitor = {});
 
-struct RenewResult {
-  size_t blocks = 0;   // renewed
-  size_t freed = 0;    // blocks that are now empty
-  size_t moved = 0;    // templates in a new position
-  size_t erased = 0;   // templates erased
-  size_t leaving = 0;  // templates that still wait for a renewal
-  uint64_t generation = 0;
-  std::vector<std::vector<uint8_t>> receipts;
-  absl::Status overwritten;  // as RemoveResult::overwritten
-};
 // Renew: replaces the blocks with the key owner's answer, signed by one of `trust`. Errors of
 // OpenSigned; kFailedPrecondition for an answer to no open request.
 HEFT_EXPORT absl::StatusOr<RenewResult> Renew(const Server& server, const std::string& gallery,
@@ -369,16 +246,7 @@ HEFT_EXPORT absl::StatusOr<std::vector<std::vector<uint8_t>>> EraseRemains(
 // Receipts: all receipts that the gallery has issued, oldest first.
 HEFT_EXPORT absl::StatusOr<std::vector<std::vector<uint8_t>>> Receipts(const std::string& gallery);
 
-// ErasureReceipt: the content of a signed receipt. OpenSigned checks its signature.
-struct ErasureReceipt {
-  GalleryId gallery{};
-  uint64_t generation = 0;  // the first one without them
-  uint64_t erased = 0;      // Unix seconds at which the store held nothing more of them
-  // The erased persons, without those who have other templates in the gallery, matched or waiting
-  // for a renewal.
-  std::vector<std::string> persons;
-  std::vector<uint64_t> removed;  // Unix seconds at which each was no longer matched
-};
+// ReadReceipt: the content of a signed receipt. OpenSigned checks its signature.
 HEFT_EXPORT absl::StatusOr<ErasureReceipt> ReadReceipt(std::span<const uint8_t> receipt,
                                                        std::string_view what);
 

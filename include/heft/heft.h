@@ -28,7 +28,7 @@
 //    heft/deduplicate.h     N against N, the server's part
 //    heft/dataset.h         feature vectors and data sets from files
 //    heft/files.h           whole files, JSON, results as JSON and in words
-//    heft/results.h         results of the library as JSON and in words
+//    heft/results.h         every record that calls return, field by field; records as JSON
 //    heft/inspect.h         the kind of a file, and the security of its parameters
 //    heft/evaluate.h        accuracy of a model on people's data, score files, times
 //    heft/seal.h, heft/seal_key_owner.h   exchange with Microsoft SEAL

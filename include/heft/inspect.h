@@ -23,14 +23,13 @@ namespace heft {
 
 // FileInfo: facts from a file's envelope (docs/formats.md); for a signed file, from the file in it.
 struct FileInfo {
-  std::string kind;  // "CTXT"
-  std::string name;  // "encrypted samples"
-  uint32_t version = 0;
-  size_t bytes = 0;
-  // Not of models.
-  std::optional<ParamsId> params_id;
-  std::optional<KeyId> key_id;
-  uint64_t samples = 0;  // their number, for encrypted samples
+  std::string kind;                   // kind, four letters: "CTXT"
+  std::string name;                   // the kind in words: "encrypted samples"
+  uint32_t version = 0;               // version of the format
+  size_t bytes = 0;                   // size in bytes
+  std::optional<ParamsId> params_id;  // id of the encryption parameters (ProfileOf); not of models
+  std::optional<KeyId> key_id;        // id of the secret key that it belongs to; not of models
+  uint64_t samples = 0;               // number of encrypted samples
 };
 // InspectFile: kDataLoss for damaged bytes and files that are not HEFT's; `what` names them.
 HEFT_EXPORT absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes,
@@ -40,14 +39,17 @@ HEFT_EXPORT std::string HumanBytes(double bytes);
 
 // ProfileInfo: a set of encryption parameters and the known bounds of its security.
 struct ProfileInfo {
-  std::string name;        // "compact"
-  std::string parameters;  // in words
-  std::string security;    // "128-bit classical (2024)"
-  uint32_t ring_degree = 0;
-  double total_bits = 0;         // log2 of the product of all primes
-  int bound_2024_classical = 0;  // largest total for 128 bits, ePrint 2024/463
-  int bound_2024_quantum = 0;    // start of that source's search for a quantum bound
-  int bound_2018_classical = 0;  // HomomorphicEncryption.org standard 2018
+  std::string name;          // name of the profile, standard or flooded
+  std::string parameters;    // the parameters in words
+  std::string security;      // the security in words: "128-bit classical (2024)"
+  uint32_t ring_degree = 0;  // degree of the ring, or of the larger of two
+  double total_bits = 0;     // bits of the product of all primes
+  // Largest product of primes for 128 bits of security, in bits (ePrint 2024/463).
+  int bound_2024_classical = 0;
+  // Start of that source's search for a bound against quantum computers.
+  int bound_2024_quantum = 0;
+  // The same as the first by the HomomorphicEncryption.org standard of 2018.
+  int bound_2018_classical = 0;
 };
 // DescribeProfile: kInvalidArgument lists the profiles.
 HEFT_EXPORT absl::StatusOr<ProfileInfo> DescribeProfile(std::string_view name);

@@ -21,28 +21,11 @@
 #include "heft/client.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
+#include "heft/results.h"
 #include "heft/shards.h"
 #include "heft/trust.h"
 
 namespace heft {
-
-// Candidate: an identity with its best score over its templates.
-struct Candidate {
-  std::string identity;    // "#" and the position where the reply has no names
-  double score = 0;        // cosine, rounded to kScoreStep
-  uint32_t templates = 0;  // of this identity
-  // What the rounded score says in favour of a match, to two digits, where the model is calibrated.
-  std::optional<double> log_likelihood_ratio;
-  // Scores that the identity may still give to this client, ever, after this one.
-  uint64_t scores_left = 0;
-};
-inline constexpr double kScoreStep = 1e-3;
-
-// ClientId: an Ed25519 public key; zeros if the sender is unknown.
-using ClientId = std::array<uint8_t, 32>;
-// kUnlistedClient: stands for all unlisted clients together: those without a name and, if the
-// owner's trust file lists clients, those that it does not list.
-inline constexpr ClientId kUnlistedClient{};
 
 // kPublishedCandidates: of an identification, unless more are asked for.
 inline constexpr uint32_t kPublishedCandidates = 10;
@@ -64,60 +47,6 @@ struct DecisionRule {
   // Of an identification: the person of the probe's label is no candidate, as if not enrolled. This
   // finds a second name of a person. kInvalidArgument for a probe without a label.
   bool others = false;
-};
-
-// Likelihood: how many times likelier a score is if it is one person's than if it is two people's,
-// in steps of the verbal scale of ENFSI (Guideline for evaluative reporting in forensic science,
-// 2015): below 100, below 10,000, and from there on. Of a search it is divided by the templates
-// that answered it, as its best score is the best of so many.
-enum class Likelihood : uint8_t { kUnsaid, kWeak, kModerate, kStrong };
-// "", "weak", "moderate", "strong".
-HEFT_EXPORT std::string_view LikelihoodName(Likelihood likelihood);
-
-// Decision: what a relying party needs to know, and no score.
-struct Decision {
-  ScoreKind kind = ScoreKind::kIdentification;
-  GalleryId gallery{};                       // that answered; ShardList::Id of one in buckets
-  std::string probe;                         // its label, as the client gave it
-  std::vector<std::string> modalities = {};  // of the probe: whose table decided
-  bool accepted = false;
-  // Verdict: the same as all interfaces write it.
-  std::string Verdict() const { return accepted ? "accept" : "reject"; }
-  std::string identity;  // if accepted
-  std::string claimed;   // verification: the claimed identity, accepted or not
-  std::string refusal;   // as OpenedScores; never accepted where it is not empty
-  ChosenThreshold at;    // by which it was decided
-  // Identification: its conditions, as OpenedScores.
-  std::vector<Condition> where;
-  Likelihood likelihood = Likelihood::kUnsaid;  // where it was asked for, of who is accepted
-  std::string key_warning = {};                 // as OpenedScores
-};
-
-// OpenedScores: a reply in the clear.
-struct HEFT_EXPORT OpenedScores {
-  ScoreKind kind = ScoreKind::kIdentification;
-  GalleryId gallery{};  // that answered; ShardList::Id of one in buckets
-  std::string probe;
-  std::vector<std::string> modalities = {};  // that the probe had, as its samples say
-  std::string claimed;                       // verification: the claimed identity
-  std::vector<Candidate> candidates;         // best first, at most as many as were asked for
-  // Candidates among these that are not shown: their scores are spent.
-  uint32_t withheld = 0;
-  // Why the reply is refused: its probe's norm, or one of its scores, cannot be those of a sound
-  // probe (SECURITY.md, "What a reply proves"). There are no candidates then.
-  std::string refusal;
-  // Identification: the conditions to which the server says that it was restricted, and how many
-  // templates answered, but for canaries; 0 where it is refused.
-  std::vector<Condition> where;
-  uint64_t searched = 0;
-  // That half of what may be opened under this key has been (SECURITY.md, "CKKS and IND-CPA-D");
-  // empty before.
-  std::string key_warning = {};
-
-  // The rule of acceptance: the reply is not refused, the threshold's rate fits the question (a
-  // comparison or a search), and the best candidate reaches it.
-  Decision Decide(const ChosenThreshold& threshold) const;
-  Decision Decide(double score) const { return Decide(ChosenThreshold{score}); }
 };
 
 // ReplyFile: a reply of a server, and its name in errors.
@@ -152,8 +81,10 @@ struct Replies {
 using OwnerSet = std::vector<uint32_t>;
 // SharedKey: whose share of a key it is, and how many of its owners open.
 struct SharedKey {
-  uint32_t owner = 0, owners = 0, threshold = 0;
-  uint32_t renewal = 0;  // how often the shares were renewed
+  uint32_t owner = 0;      // number of the owner, from 1
+  uint32_t owners = 0;     // number of owners of the key
+  uint32_t threshold = 0;  // number of owners who open together
+  uint32_t renewal = 0;    // how often the shares were renewed
 };
 
 // Flooding: noise added on decryption, for so many bits of statistical security (at least 30)
@@ -165,60 +96,12 @@ struct Flooding {
   uint32_t openings = 100000;
 };
 
-// BudgetLimits: what may be published of a model's galleries. docs/security-proofs.md, "What a
-// client learns from decisions", derives the numbers.
-struct BudgetLimits {
-  // Scores of an identity, ever, by all clients; one client gets half of them.
-  uint64_t scores = 0;
-  // Decisions that accept an identity, at once and again within a day; one client gets half.
-  uint64_t decisions = 256;
-  // What one client is told, at once and again within a day: a score counts 10, a decision 1, one
-  // that says how likely 2. kUnlistedClient gets a tenth, rounded up.
-  uint64_t client_bits = 10000;
-  // How often one client's claims of one identity may be rejected. An accepted claim gives one
-  // back, and a day a sixteenth of them; never more than this. Other clients are not affected.
-  uint64_t rejections = 16;
-};
 // DefaultLimits: those of a model until SetBudget: as many scores as keep a template recovered from
 // them from being accepted at an FMR of 1e-3 in 1% of cases, as the model's training or calibration
 // measured it, in [0, 49]; 0 for a model without this measurement. Of a key in use, a calibration
 // that measures less lowers the limit at once, also one that SetBudget set; only SetBudget raises
 // it.
 HEFT_EXPORT BudgetLimits DefaultLimits(const Model& model);
-
-// BudgetUse: what the journal of a key's openings says of a model's galleries.
-struct BudgetUse {
-  BudgetLimits limits;
-  // Of the identity with the most, by all clients; decisions that accepted it.
-  uint64_t scores = 0, decisions = 0;
-  uint64_t identifications = 0, verifications = 0;
-  uint64_t openings = 0;  // under this key, of all models: what Flooding::openings is an end to
-  // The most that openings under this key can tell about it; and the limit where openings end
-  // without flooding: the bits of the key.
-  uint64_t key_bits = 0, most_key_bits = 0;
-  uint64_t identities = 0;           // with anything published
-  GalleryId gallery{};               // the key's own: the first that it saw; zeros: none yet
-  double reconstruction_cosine = 0;  // at least, from `limits.scores`; in [0, 1]
-  struct Client {
-    ClientId client{};
-    uint64_t openings = 0;
-    uint64_t slots = 0;    // published
-    uint64_t bits = 0;     // that it may be told now
-    uint64_t full_at = 0;  // Unix seconds: from then on, all of its bits again
-    // Rejections that it may still have now: the fewest about any identity.
-    uint64_t rejections = 0;
-  };
-  std::vector<Client> clients;
-  struct Restart {
-    uint64_t time = 0;  // Unix seconds
-    std::string reason;
-  };
-  std::vector<Restart> restarts;   // of the journal, by hand
-  uint64_t restart_count = 0;      // more than these where a journal was lost
-  uint64_t entries = 0;            // of the journal, ever
-  uint64_t last_entry = 0;         // Unix seconds
-  std::optional<KeyId> successor;  // the key is revoked: this one has taken its place
-};
 
 // AdmissionPolicy: which pending templates to admit. In any case each template must have length 1,
 // and a further one for an enrolled identity needs a registrar's authorisation.
@@ -237,79 +120,6 @@ struct AdmissionPolicy {
   // The gallery is a bucket of these. People who belong into another bucket are rejected.
   std::optional<ShardList> shards = {};
 };
-// AdmissionInquiry: a server's request for admission, before anything is decided.
-struct AdmissionInquiry {
-  struct Person {
-    std::string identity;
-    bool known = false;   // is enrolled already
-    uint64_t others = 0;  // templates of the identity in other pending enrolments
-  };
-  // Enrolment: templates that came together and are decided together. If one is chosen, all others
-  // that are not chosen too are rejected.
-  struct Enrolment {
-    Digest entry{};  // names it, in this request and later ones
-    std::vector<Person> people;
-    bool authorised = false;  // a registrar's word came with it; Admit checks it
-    std::string client =
-        {};  // that sent it: its name in the trust file, or its key; empty: unsigned
-  };
-  GalleryId gallery{};
-  uint64_t generation = 0;
-  std::vector<Enrolment> enrolments;
-  uint64_t more = 0;  // pending enrolments that are not in this request
-};
-
-// Rejection: why a template is not admitted.
-enum class Rejection : uint8_t {
-  kNone,           // it is admitted
-  kPolicy,         // AdmissionPolicy names it, or does not choose it
-  kEnrolled,       // the identity is enrolled already, and there is no authorisation
-  kNotAuthorised,  // the same, and the authorisation is not valid
-  kMisplaced,      // the identity belongs into another bucket
-  kUnsound,        // the template's length, or the proof of it
-};
-// "", "REJECTED", "ENROLLED", "NOT_AUTHORISED", "MISPLACED", "UNSOUND".
-HEFT_EXPORT std::string_view RejectionName(Rejection rejection);
-
-// Admissions: the key owner's answer to a request. DescribeAdmissions (heft/openings.h) prints it.
-struct Admissions {
-  struct Verdict {
-    std::string identity;
-    bool admitted = false;
-    Rejection rejection = Rejection::kNone;
-    std::string reason;  // of a rejection, with what was measured of this template
-  };
-  // Group: all templates that are rejected for one cause.
-  struct Group {
-    Rejection rejection = Rejection::kNone;
-    std::string cause;                    // "squared norm 0.310 to 0.442, outside [0.862, 1.100]"
-    std::string remedy;                   // what to do about it, in sentences; empty: nothing
-    std::vector<std::string> identities;  // one entry a template, in the order of the request
-  };
-  // Contested: a new identity that several pending enrolments have. They wait, because only a
-  // choice (AdmissionPolicy::entries, reject_entries) tells which of them is the person's.
-  struct Claim {
-    Digest entry{};
-    std::string client;  // as AdmissionInquiry::Enrolment::client
-  };
-  struct Contested {
-    std::string identity;
-    std::vector<Claim> claims;  // in this request
-    uint64_t elsewhere = 0;     // templates of the identity in pending enrolments beyond it
-  };
-  std::vector<Verdict> verdicts;          // in the order of the request
-  std::vector<Contested> contested;       // in alphabetical order
-  std::vector<Group> groups;              // of the rejections, the largest first
-  std::vector<uint8_t> signed_admission;  // for Server::Admit, good for kAdmissionLife
-};
-
-// RenewedBlocks: the blocks that were encrypted anew.
-struct RenewedBlocks {
-  uint64_t blocks = 0;
-  uint64_t templates = 0;               // in them
-  std::vector<uint8_t> signed_renewal;  // for the server that asked, good for kAdmissionLife
-};
-
 // CanarySet: people who do not exist, to be enrolled like anybody else by a client, among others,
 // so that the server cannot tell them; and probes with answers that the key owner knows. Only the
 // client and the key owner may see these vectors.

@@ -19,18 +19,24 @@ namespace heft {
 
 // KeySet: the files that were written.
 struct KeySet {
-  KeyId key_id{};
-  std::string parameters, security;  // in words
-  std::string secret_key;            // FOLDER/secret.key, mode 0600; empty if it was not written
-  std::string encryption_key;        // FOLDER/encryption.key, for clients
-  std::string evaluation_keys;       // FOLDER/evaluation.keys, for the server
-  std::string enrolment_keys;        // FOLDER/enrolment.keys, for the server; only with two rings
-  size_t enrolment_keys_bytes = 0;
-  size_t encryption_key_bytes = 0;
-  size_t evaluation_keys_bytes = 0;
-  std::string rekeying_key;  // FOLDER/rekeying.key, for the server; after RenewKey
-  size_t rekeying_key_bytes = 0;
-  std::string trust;  // FOLDER/trust.heft: accepted signers, for all roles (heft/trust.h)
+  KeyId key_id{};          // id of the key
+  std::string parameters;  // the encryption parameters in words
+  std::string security;    // their security in words
+  // Path of the secret key, FOLDER/secret.key, mode 0600; empty if it was not written.
+  std::string secret_key;
+  std::string encryption_key;  // path of the encryption key, FOLDER/encryption.key, for clients
+  // Path of the evaluation keys, FOLDER/evaluation.keys, for the server.
+  std::string evaluation_keys;
+  // Path of the enrolment keys, FOLDER/enrolment.keys, for the server; empty if there is one ring.
+  std::string enrolment_keys;
+  size_t enrolment_keys_bytes = 0;   // bytes of the enrolment keys
+  size_t encryption_key_bytes = 0;   // bytes of the encryption key
+  size_t evaluation_keys_bytes = 0;  // bytes of the evaluation keys
+  // Path of the re-keying key, FOLDER/rekeying.key, for the server, after RenewKey; otherwise
+  // empty.
+  std::string rekeying_key;
+  size_t rekeying_key_bytes = 0;  // bytes of the re-keying key
+  std::string trust;  // path of the trust file, FOLDER/trust.heft: accepted signers of all roles
 };
 
 // KeySetJson: all fields by their names, without files that were not written and their sizes.
@@ -62,11 +68,11 @@ HEFT_EXPORT absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::stri
 
 // SharedKeySet: the files of a dealer's ceremony.
 struct SharedKeySet {
-  KeySet keys;  // public ones, and the trust file, which lists all owners
-  uint32_t threshold = 0;
-  std::vector<std::string> shares;  // FOLDER/owner-1/share.key and so on, mode 0600
-  size_t share_bytes = 0;           // of each
-  std::string ceremony;             // FOLDER/ceremony.heft, the dealer's signed record
+  KeySet keys;                      // the public keys, and the trust file, which lists all owners
+  uint32_t threshold = 0;           // number of owners who open together
+  std::vector<std::string> shares;  // paths of the shares, FOLDER/owner-1/share.key and so on
+  size_t share_bytes = 0;           // bytes of a share
+  std::string ceremony;             // path of the dealer's signed record, FOLDER/ceremony.heft
 };
 HEFT_EXPORT Json SharedKeySetJson(const SharedKeySet& set);
 
@@ -82,12 +88,12 @@ HEFT_EXPORT absl::StatusOr<SharedKeySet> MakeSharedKeySet(
 
 // CeremonyCheck: what an owner's share says of its ceremony.
 struct CeremonyCheck {
-  SharedKey shared;
-  KeyId key_id{};
-  uint64_t time = 0;  // Unix seconds, of the dealer's signature
-  SignerKey dealer{};
-  Digest digest{};  // of the record: the same for all owners
-  std::vector<SignerKey> owners;
+  SharedKey shared;               // whose share it is
+  KeyId key_id{};                 // id of the key
+  uint64_t time = 0;              // Unix seconds of the dealer's signature
+  SignerKey dealer{};             // public key of the dealer
+  Digest digest{};                // digest of the record: the same for all owners
+  std::vector<SignerKey> owners;  // public signing key of each owner
 };
 // CheckCeremony: whether the public keys in `folder` are those of the ceremony that `owner`'s share
 // is of, and the share is the one that its record commits to. kDataLoss for a file that is not,

@@ -49,11 +49,12 @@ struct SealFile {
 struct SealParameters {
   std::vector<uint8_t> parameters;  // SEAL's EncryptionParameters
   std::string ring;                 // "matching" or "enrolment"
-  std::string description;
-  uint32_t degree = 0;
-  std::vector<uint32_t> primes;  // the special prime last
-  double scale = 0;
-  std::vector<uint32_t> runs;  // for each modality: docs/seal.md, "Samples"
+  std::string description;          // a description in words
+  uint32_t degree = 0;              // degree of the ring
+  std::vector<uint32_t> primes;     // the primes, the special one last
+  double scale = 0;                 // scale at which to encrypt, at the first level
+  std::vector<uint32_t> runs;       // runs of each modality (docs/seal.md, "Samples")
+  // Steps for which to make Galois keys, beside the conjugation's; none for the enrolment ring.
   std::vector<uint32_t> rotation_steps;
 };
 HEFT_EXPORT absl::StatusOr<SealParameters> ExportSealParameters(
@@ -67,9 +68,9 @@ HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> ExportSealEncryptionKey(
 // SealSamples: SEAL's Ciphertexts, one for each sample, or one for each coordinate of bulk samples,
 // in the ring of the samples.
 struct SealSamples {
-  std::vector<std::vector<uint8_t>> ciphertexts;
-  std::vector<std::string> labels;  // one for each sample
-  bool bulk = false;
+  std::vector<std::vector<uint8_t>> ciphertexts;  // one per sample, or per coordinate if bulk
+  std::vector<std::string> labels;                // labels, one per sample
+  bool bulk = false;                              // whether each ciphertext is a coordinate
 };
 HEFT_EXPORT absl::StatusOr<SealSamples> ExportSealSamples(const Model& model, SampleFile samples,
                                                           SealCompression compression,
@@ -121,8 +122,8 @@ HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> ImportSealEncryptionKey(
 // two rings they are only for identification: KeyOwner::EnrolmentKeys creates the enrolment keys
 // from the imported secret keys (heft/seal_key_owner.h).
 struct ImportedEvaluationKeys {
-  std::vector<uint8_t> bytes;
-  size_t galois_keys = 0;
+  std::vector<uint8_t> bytes;  // the bytes of HEFT's file
+  size_t galois_keys = 0;      // number of Galois keys that were used
 };
 // ImportSealEvaluationKeys: kFailedPrecondition, with the steps, if Galois keys are missing that
 // the model needs.

@@ -31,12 +31,12 @@ HEFT_EXPORT absl::Status ExportSealSecretKey(const KeyOwner& owner, const std::s
                                              const Monitor& monitor = {},
                                              SealRing ring = SealRing::kMatching);
 
-// ExportSealEvaluationKeys: new keys for SEAL, all that the model needs in the matching ring. (SEAL
-// has no ring switch, so HEFT must do the enrolment.)
+// SealEvaluationKeys: new keys for SEAL, all that the model needs in the matching ring. (SEAL has
+// no ring switch, so HEFT must do the enrolment.)
 struct SealEvaluationKeys {
   std::vector<uint8_t> relinearisation;  // SEAL's RelinKeys
   std::vector<uint8_t> galois;           // SEAL's GaloisKeys
-  size_t galois_keys = 0;
+  size_t galois_keys = 0;                // number of Galois keys
 };
 HEFT_EXPORT absl::StatusOr<SealEvaluationKeys> ExportSealEvaluationKeys(
     const KeyOwner& owner, SealCompression compression, const Monitor& monitor = {});

@@ -27,6 +27,7 @@
 #include "heft/base.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
+#include "heft/results.h"
 #include "heft/trust.h"
 
 namespace heft {
@@ -115,36 +116,6 @@ struct EnrolOptions {
     uint32_t index = 0, of = 1;
   };
   std::optional<Bucket> bucket = {};
-};
-
-// EnrolResult: templates enrolled by this call, pending templates, and the gallery's size.
-struct EnrolResult {
-  size_t brought = 0;
-  size_t waiting = 0;
-  size_t templates = 0;
-  size_t blocks = 0;
-  bool repeated = false;  // the answer to an earlier request with this key
-  // Modalities that the templates lack, if `repeated` is false. Decision tables are fitted to
-  // templates with all modalities, so no table gives the meaning of scores with these. Probes that
-  // lack the same modalities score higher with them than their table expects.
-  std::vector<std::string> missing = {};
-};
-
-// AdmitResult: templates that an admission added to the gallery or rejected, and the gallery's
-// size. Rejected templates are deleted. All of that is committed, also where a later step failed.
-struct AdmitResult {
-  size_t admitted = 0;
-  size_t rejected = 0;
-  size_t waiting = 0;
-  size_t templates = 0;
-  size_t blocks = 0;
-  // Pending enrolments that are damaged, by their entries. They were not admitted and stay pending
-  // until RejectPending.
-  std::vector<Digest> damaged = {};
-  // Why rejected or replaced templates could not be overwritten yet (RemoveResult::overwritten).
-  absl::Status overwritten = {};
-  // Why the signed state could not be kept for audits: a second call tries again.
-  absl::Status kept = {};
 };
 
 // kAdmissionLife: how many seconds a request for admission and its answer are valid.

@@ -55,8 +55,9 @@ HEFT_EXPORT absl::StatusOr<Approximation> Fit(FitKind kind, int degree, const In
 
 // LearnEpoch: AUROCs after an epoch; epoch 0 is the start.
 struct LearnEpoch {
-  int epoch = 0;
-  double train_auroc = 0, val_auroc = 0;
+  int epoch = 0;           // number of the epoch, from 0
+  double train_auroc = 0;  // AUROC of the people for training
+  double val_auroc = 0;    // AUROC of the people for validation
 };
 
 // LearnOptions: docs/learning.md explains them, docs/recipe.md lists the defaults.

@@ -38,17 +38,16 @@ inline constexpr double kWorkspaceFmr = 0.001;
 
 // WorkspaceAdded: results for the added rows.
 struct WorkspaceAdded {
-  size_t added = 0;      // templates that can now be found
-  size_t templates = 0;  // in the gallery
-  std::vector<Admissions::Group> rejected;
+  size_t added = 0;                         // templates that can now be found
+  size_t templates = 0;                     // templates of the gallery
+  std::vector<Admissions::Group> rejected;  // rejections by cause, as Admissions::groups
 };
 
 // WorkspaceRemoved: templates that were removed and erased.
 struct WorkspaceRemoved {
-  size_t removed = 0;
-  size_t templates = 0;  // left in the gallery
-  // Why deleted data could not be overwritten yet; the next change tries again.
-  absl::Status overwritten;
+  size_t removed = 0;        // templates that were removed and erased
+  size_t templates = 0;      // templates left in the gallery
+  absl::Status overwritten;  // whether deleted data are overwritten; the next change tries again
 };
 
 // Workspace: a folder of these roles, each with the files that it has on a machine of its own:

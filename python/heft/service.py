@@ -7,7 +7,7 @@ service/openapi/heft.yaml), with Python's standard library.
         client = service.client()                     # fetches model and encryption key
         probe = client.encrypt_each(vectors, use="identification")
         decision = service.identify("visitors", probe)
-        if decision.decision == "accept":
+        if decision.accepted:
             print(decision.identity)
 
 Connections are TLS 1.3 with certificates on both sides. Requests other than GET carry a nonce and
@@ -43,7 +43,7 @@ class Decision:
     """The decider's decision, without a score. ``jws`` is the same decision, signed: if it reaches
     you through another program, check it with DecisionKeys."""
 
-    decision: str  # "accept" or "reject"
+    accepted: bool
     identity: str
     kind: str
     jws: str
@@ -53,7 +53,7 @@ class Decision:
     @staticmethod
     def of(claims: Mapping[str, Any], jws: str) -> Decision:
         """The decision in the claims of a JWS."""
-        return Decision(str(claims.get("decision", "")), str(claims.get("identity", "")),
+        return Decision(claims.get("accepted") is True, str(claims.get("identity", "")),
                         str(claims.get("kind", "")), jws, str(claims.get("likelihood", "")), claims)
 
 

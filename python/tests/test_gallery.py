@@ -17,10 +17,10 @@ def test_looks(world: World, gallery: str) -> None:
         heft.Gallery.create(gallery, world.matcher)
     world.enrol(gallery, metadata={"site": "berlin", "list": ["a", "b"]})
     info = made.info(world.model)
-    assert (info.live, info.waiting, info.gamma, info.name) == (8, 0, 16, "main")
-    assert info.gallery_id == made.gallery_id and info.key == world.owner.key_id == made.key_id
+    assert (info.templates, info.waiting, info.gamma, info.name) == (8, 0, 16, "main")
+    assert info.gallery_id == made.gallery_id and info.key_id == world.owner.key_id == made.key_id
     assert info.noise_margin is not None and 0 < info.noise_margin <= 1
-    assert made.info().noise_margin is None and info.to_dict()["live"] == 8
+    assert made.info().noise_margin is None and info.to_dict()["templates"] == 8
     assert made.identities() == [f"person {i}" for i in range(8)]
     person = made.person("person 3")
     assert person.templates[0].metadata == {"site": ["berlin"], "list": ["a", "b"]}
@@ -73,7 +73,7 @@ def test_who_was_enrolled_in_bulk_leaves_with_the_key_owners_help(
     answer = world.owner.renew(held.ask_renewal(world.matcher)).signed_renewal
     done = held.renew(world.matcher, answer, trust)
     assert done.erased == 1 and done.leaving == 0 and held.info().leaving == 0
-    assert world.owner.decide(world.matcher.identify(held, world.probe(8)), score=0.5).decision == "accept"
+    assert world.owner.decide(world.matcher.identify(held, world.probe(8)), score=0.5).accepted
 
 
 def test_roll_back_and_compact(world: World, gallery: str) -> None:
@@ -113,7 +113,7 @@ def test_another_key(world: World, gallery: str, tmp_path: pathlib.Path) -> None
     matcher.admit(gallery, word, old.public_key)
     heft.Gallery(gallery).compact(matcher)
     rekeying = old.rekey(tmp_path / "new")
-    assert old.budget().revoked
+    assert old.budget().successor is not None
     new = heft.KeyOwner.load(world.model, tmp_path / "new")
     assert heft.Gallery(gallery).rekey(world.model, rekeying) == (old.key_id, new.key_id)
     client = heft.Client(world.model, tmp_path / "new" / "encryption.key")

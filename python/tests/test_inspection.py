@@ -231,7 +231,7 @@ def test_receipts(world: World, gallery: str, tmp_path: pathlib.Path) -> None:
     (receipt,) = held.receipts()
     assert gone.receipts == [receipt]
     said = heft.read_receipt(receipt)
-    assert said.gallery == held.gallery_id and said.persons == gone.persons and len(said.removed) == 1
+    assert said.gallery_id == held.gallery_id and said.persons == gone.persons and len(said.removed) == 1
     assert said.generation == gone.generation and said.erased >= said.removed[0] > 0
     with pytest.raises(heft.DataLoss):
         heft.read_receipt(receipt[:-1])

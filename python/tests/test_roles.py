@@ -15,8 +15,8 @@ def test_the_right_person_is_named(world: World, gallery: str) -> None:
     assert (done.admitted, done.rejected, done.templates) == (8, 0, 8)
     reply = world.matcher.identify(gallery, world.probe(5))
     decision = world.owner.decide(reply, fpir=0.1)
-    assert decision.decision == "accept" and decision.identity == "person 5"
-    assert decision.kind == "identification" and decision.at.of == "searches"
+    assert decision.accepted and decision.identity == "person 5"
+    assert decision.kind == "identification" and decision.threshold.of == "searches"
     with pytest.raises(heft.FailedPrecondition, match="opened"):
         world.owner.open(reply)
 
@@ -39,9 +39,9 @@ def test_claims(world: World, gallery: str) -> None:
     world.enrol(gallery)
     mine = world.client.encrypt_each(world.rows(range(2, 3), 1))
     right = world.owner.decide(world.matcher.verify(gallery, mine, "person 2"), fmr=0.05)
-    assert right.decision == "accept" and right.identity == "person 2" and right.kind == "verification"
+    assert right.accepted and right.identity == "person 2" and right.kind == "verification"
     wrong = world.owner.decide(world.matcher.verify(gallery, mine, "person 6"), score=0.6)
-    assert wrong.decision == "reject" and wrong.identity == ""
+    assert not wrong.accepted and wrong.identity == ""
     nobody = world.owner.open(world.matcher.verify(gallery, mine, "somebody else"))
     assert nobody.claimed == "somebody else" and nobody.candidates[0].score <= 0.26
 
@@ -63,7 +63,7 @@ def test_many_probes(world: World, gallery: str) -> None:
         assert world.owner.decide(reply, score=0.5).identity == name
     mine = world.client.encrypt_each(world.rows(range(2, 4), 1))
     claims = world.matcher.verify_all(gallery, mine, "person 2")
-    accepted = [world.owner.decide(reply, score=0.6).decision == "accept" for reply in claims]
+    accepted = [world.owner.decide(reply, score=0.6).accepted for reply in claims]
     assert accepted == [True, False]
 
 

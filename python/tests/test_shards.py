@@ -109,7 +109,7 @@ def test_decisions_and_claims(crowd: Crowd) -> None:
     claim = crowd.matcher.verify(bucket, crowd.probe(6, "enrolment"), "person 6",
                                  audience=owner.public_key)
     decision = owner.decide([claim], score=0.5, shards=shards)
-    assert decision.decision == "accept" and decision.claimed == "person 6"
+    assert decision.accepted and decision.claimed == "person 6"
 
 
 def test_others_leaves_out_whom_the_label_names(crowd: Crowd) -> None:

@@ -116,18 +116,18 @@ def test_two_of_three_decide(shared: SharedWorld, people: str) -> None:
     part = two.decide_part(reply, [2, 3], score=ACCEPT)
     assert three.budget().openings == before[2]
     decision = three.decide(reply, score=ACCEPT, parts=[part])
-    assert decision.decision == "accept" and decision.identity == "person 2"
+    assert decision.accepted and decision.identity == "person 2"
     assert decision.refusal == ""
     assert [owner.budget().openings - was for owner, was in zip(shared.owners, before)] == [0, 1, 1]
     stranger = shared.matcher.identify(people, shared.probe(9))
     part = one.decide_part(stranger, [1, 2], fpir=0.1)
     refused = two.decide(stranger, fpir=0.1, parts=part)
-    assert (refused.decision, refused.identity, refused.refusal) == ("reject", "", "")
+    assert (refused.accepted, refused.identity, refused.refusal) == (False, "", "")
     mine = shared.client.encrypt_each(shared.rows(range(1, 2), 1))
-    for claimed, verdict in (("person 1", "accept"), ("person 3", "reject")):
+    for claimed, accepted in (("person 1", True), ("person 3", False)):
         claim = shared.matcher.verify(people, mine, claimed)
         part = three.decide_part(claim, [1, 3], score=ACCEPT)
-        assert one.decide(claim, score=ACCEPT, parts=[part]).decision == verdict
+        assert one.decide(claim, score=ACCEPT, parts=[part]).accepted == accepted
 
 
 def test_scores_are_numpys(shared: SharedWorld, people: str) -> None:
@@ -191,7 +191,7 @@ def test_a_part_is_for_one_reply_question_and_set(shared: SharedWorld, people: s
     with pytest.raises(heft.FailedPrecondition):  # not a second time
         one.decide_part(reply, [1, 3], score=ACCEPT)
     assert two.budget().openings == charged
-    assert two.decide(reply, score=ACCEPT, parts=[part]).decision == "accept"
+    assert two.decide(reply, score=ACCEPT, parts=[part]).accepted
 
 
 def test_new_shares_take_the_old_ones_places(

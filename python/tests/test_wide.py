@@ -37,14 +37,14 @@ def test_from_enrolment_to_removal(wide: World, gallery: str) -> None:
     reply = wide.matcher.identify(gallery, request)
     assert wide.matcher.audit_reply(gallery, reply, held.reveal_seed(reply), [request], trust)
     decision = wide.owner.decide(reply, fpir=0.1)
-    assert decision.decision == "accept" and decision.identity == "person 1"
+    assert decision.accepted and decision.identity == "person 1"
 
     claim = wide.client.encrypt_each(wide.rows(range(0, 1), 1))
     replies = [wide.matcher.verify(gallery, claim, name) for name in ("person 0", "person 1")]
-    assert [wide.owner.decide(r, fmr=0.01).decision == "accept" for r in replies] == [True, False]
+    assert [wide.owner.decide(r, fmr=0.01).accepted for r in replies] == [True, False]
 
     gone = held.remove(wide.matcher, "person 1")
-    assert gone.erased == 1 and heft.read_receipt(gone.receipts[0]).gallery == held.gallery_id
+    assert gone.erased == 1 and heft.read_receipt(gone.receipts[0]).gallery_id == held.gallery_id
     opened = wide.owner.open(wide.matcher.identify(gallery, wide.probe(1, 2)))
     assert [c.identity for c in opened.candidates] == ["person 0"]
 
@@ -60,9 +60,9 @@ def test_services(daemons: Daemons) -> None:
         assert service.model().gamma == 1024
         probe = client.encrypt_each(daemons.rows(test_service.SAMPLES + 1), use="identification")
         decision = service.identify("visitors", probe, deadline=30)
-        assert decision.decision == "accept" and decision.identity == "person 1"
+        assert decision.accepted and decision.identity == "person 1"
         claim = client.encrypt_each(daemons.rows(2))
-        assert service.verify("visitors", "person 0", claim, deadline=30).decision == "accept"
+        assert service.verify("visitors", "person 0", claim, deadline=30).accepted
         gone = registrar.remove("person 1")
         assert gone["galleries"][0]["removed"] == 1 if "galleries" in gone else "taskId" in gone
     with daemons.connect("operator") as operator:

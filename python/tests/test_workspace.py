@@ -44,7 +44,7 @@ def test_people_are_found_verified_and_removed(people: heft.Workspace, world: Wo
     one = {name: rows[0] for name, rows in world.rows(range(2, 3), sample=1).items()}
     assert named(people.search(one, score=0.67)) == ["person 2"], "one vector is one row"
     claims = people.verify(world.rows(PEOPLE, sample=2), "person 3", score=0.63)
-    assert [decision.decision == "accept" for decision in claims] == [i == 3 for i in PEOPLE]
+    assert [decision.accepted for decision in claims] == [i == 3 for i in PEOPLE]
     removed = people.remove("person 4")
     assert (removed.removed, removed.templates, removed.overwritten) == (1, 5, True)
     assert named(people.search(world.rows(range(4, 6), sample=1), score=0.67)) == ["", "person 5"]
@@ -54,9 +54,9 @@ def test_people_are_found_verified_and_removed(people: heft.Workspace, world: Wo
 
 def test_rates_are_those_of_the_model(people: heft.Workspace, world: World) -> None:
     probe = world.rows(range(1), sample=1)
-    assert people.search(probe)[0].at.rate == 0.01
-    assert people.search(probe, fpir=0.05)[0].at.rate == 0.05
-    assert people.verify(probe, "person 0", fmr=0.01)[0].at.of == "comparisons"
+    assert people.search(probe)[0].threshold.rate == 0.01
+    assert people.search(probe, fpir=0.05)[0].threshold.rate == 0.05
+    assert people.verify(probe, "person 0", fmr=0.01)[0].threshold.of == "comparisons"
     with pytest.raises(heft.InvalidArgument):
         people.search(probe, fpir=0.05, score=0.5)
 

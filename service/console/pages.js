@@ -36,7 +36,7 @@ async function overview() {
 async function galleries() {
   const {galleries: rows} = await get('/v1/galleries');
   return h('section', {class: 'card'}, table([
-    {label: 'Gallery', cell: (g) => h('a', {href: `#persons?gallery=${encodeURIComponent(g.gallery)}`}, g.gallery)},
+    {label: 'Gallery', cell: (g) => h('a', {href: `#persons?gallery=${encodeURIComponent(g.name)}`}, g.name)},
     {label: 'Templates', number: true, cell: (g) => number(g.templates)},
     {label: 'Pending', number: true, cell: (g) => number(g.waiting)},
     {label: 'Leaving', number: true, cell: (g) => number(g.leaving)},
@@ -53,7 +53,7 @@ const pairs = (metadata) => metadata.join(', ');
 // ---- People: one line per template, paged, with search.
 async function persons(query) {
   const listed = await get('/v1/galleries');
-  const names = listed.galleries.map((g) => g.gallery);
+  const names = listed.galleries.map((g) => g.name);
   const gallery = query.get('gallery') || names[0] || '';
   const search = query.get('search') ?? '', cursor = query.get('cursor') ?? '';
   const words = new URLSearchParams({gallery, count: kPage, ...(search && {search}), ...(cursor && {cursor})});
@@ -85,10 +85,10 @@ async function askWith(gallery, person, files) {
 }
 
 function answered(said) {
-  const accepted = said.decision === 'accept';
+  const {accepted} = said;
   const [rate] = Object.entries(said.rule);
   return h('div', {class: 'cards', role: 'status'},
-    figure('Decision', accepted ? 'accept' : 'reject', accepted ? `likelihood ${said.likelihood ?? 'not stated'}` : '', !accepted),
+    figure('Decision', accepted ? 'accept' : 'reject', accepted ? `likelihood ${said.likelihood || 'not stated'}` : '', !accepted),
     figure('Person', accepted ? said.identity : '–', said.claimed ? `claimed: ${said.claimed}` : ''),
     figure('Threshold', `${rate[0].toUpperCase()} ${rate[1]}`, `probe of ${said.modalities.join(' and ')}`),
     figure('Answered in', milliseconds(said.took), `generation ${said.generation} of the gallery`));
@@ -96,7 +96,7 @@ function answered(said) {
 
 async function search() {
   const listed = await maybe('/v1/galleries');
-  const about = listed?.galleries.map((g) => g.gallery) ?? [];
+  const about = listed?.galleries.map((g) => g.name) ?? [];
   const gallery = h('input', {name: 'gallery', required: true, autocomplete: 'off', value: about[0] ?? ''});
   const person = h('input', {name: 'person', autocomplete: 'off', placeholder: 'empty: search everybody'});
   const files = h('input', {type: 'file', name: 'probe', multiple: true, required: true});
@@ -199,7 +199,7 @@ async function budget() {
     figure('Accepted decisions on one person', `${number(use.decisions)}`, `at most; limit ${number(use.limits.decisions)}, and as many again per day`),
     figure('Scores of one person', `${number(use.scores)} of ${number(use.limits.scores)}`, 'at most; never restored', use.scores >= use.limits.scores),
     figure('Journal', number(use.entries), `entries, last ${time(use.last_entry)}`),
-    figure('Restarts of the journal', number(use.restarts), 'by hand', use.restarts > 0)),
+    figure('Restarts of the journal', number(use.restart_count), 'by hand', use.restart_count > 0)),
   h('section', {class: 'card'}, h('h2', {}, 'Clients'), table([
     {label: 'Client', cell: (c) => (c.client ? short(c.client) : 'unlisted')},
     {label: 'Replies', number: true, cell: (c) => number(c.openings)},

@@ -145,8 +145,8 @@ absl::Status AdmissionQueue::Save(const GalleryId& gallery, const Entries& entri
 absl::Status AdmissionQueue::Replace(
     const AdmissionInquiry& inquiry,
     const std::vector<const AdmissionInquiry::Enrolment*>& enrolments, uint64_t now) {
-  more_[inquiry.gallery] = inquiry.more;
-  Entries& before = galleries_[inquiry.gallery];
+  more_[inquiry.gallery_id] = inquiry.more;
+  Entries& before = galleries_[inquiry.gallery_id];
   std::map<Digest, const Waiting*> known;
   for (const Waiting& waiting : before) known[waiting.enrolment.entry] = &waiting;
   Entries entries;
@@ -154,11 +154,12 @@ absl::Status AdmissionQueue::Replace(
   for (const AdmissionInquiry::Enrolment* const enrolment : enrolments) {
     const auto it = known.find(enrolment->entry);
     same = same && it != known.end();
-    Waiting waiting = it == known.end() ? Waiting{inquiry.gallery, now, {}, {}, {}} : *it->second;
+    Waiting waiting =
+        it == known.end() ? Waiting{inquiry.gallery_id, now, {}, {}, {}} : *it->second;
     waiting.enrolment = *enrolment;
     entries.push_back(std::move(waiting));
   }
-  if (!same) HEFT_RETURN_IF_ERROR(Save(inquiry.gallery, entries));
+  if (!same) HEFT_RETURN_IF_ERROR(Save(inquiry.gallery_id, entries));
   before = std::move(entries);
   return absl::OkStatus();
 }
@@ -169,19 +170,19 @@ absl::StatusOr<AdmissionPolicy> AdmissionQueue::Offer(const AdmissionInquiry& in
   std::vector<const AdmissionInquiry::Enrolment*> all;
   for (const AdmissionInquiry::Enrolment& enrolment : inquiry.enrolments) all.push_back(&enrolment);
   HEFT_RETURN_IF_ERROR(Replace(inquiry, all, now));
-  return PolicyOf(galleries_[inquiry.gallery]);
+  return PolicyOf(galleries_[inquiry.gallery_id]);
 }
 
 absl::StatusOr<AdmissionPolicy> AdmissionQueue::OfferHeld(const AdmissionInquiry& inquiry,
                                                           uint64_t now) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  const Entries& before = galleries_[inquiry.gallery];
+  const Entries& before = galleries_[inquiry.gallery_id];
   std::vector<const AdmissionInquiry::Enrolment*> held;
   for (const AdmissionInquiry::Enrolment& enrolment : inquiry.enrolments) {
     if (Has(before, enrolment.entry) && HasRivals(enrolment)) held.push_back(&enrolment);
   }
   HEFT_RETURN_IF_ERROR(Replace(inquiry, held, now));
-  AdmissionPolicy policy = PolicyOf(galleries_[inquiry.gallery]);
+  AdmissionPolicy policy = PolicyOf(galleries_[inquiry.gallery_id]);
   if (!policy.entries.empty()) return policy;
   for (const auto* const enrolment : held) policy.hold.push_back(enrolment->entry);
   return policy;
@@ -194,7 +195,7 @@ absl::Status AdmissionQueue::Hold(const AdmissionInquiry& inquiry,
     for (const Admissions::Claim& claim : one.claims) claims.insert(claim.entry);
   }
   const std::lock_guard<std::mutex> guard(mutex_);
-  const Entries& before = galleries_[inquiry.gallery];
+  const Entries& before = galleries_[inquiry.gallery_id];
   std::vector<const AdmissionInquiry::Enrolment*> held;
   for (const AdmissionInquiry::Enrolment& enrolment : inquiry.enrolments) {
     if (claims.contains(enrolment.entry) || Has(before, enrolment.entry)) {

@@ -17,7 +17,7 @@ constexpr GalleryId kVisitors = {1}, kStaff = {2};
 
 AdmissionInquiry Inquiry(const GalleryId& gallery, const std::vector<uint8_t>& entries) {
   AdmissionInquiry inquiry;
-  inquiry.gallery = gallery;
+  inquiry.gallery_id = gallery;
   for (const uint8_t entry : entries) {
     inquiry.enrolments.push_back(
         {Digest{entry}, {{.identity = "person " + std::to_string(entry)}}, false});

@@ -81,7 +81,7 @@ TEST_F(DeciderFaultsTest, ARefusalIsARejectionLikeAnyOther) {
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("a canary is missing"));
   ASSERT_EQ(refused.status, 200) << std::string(refused.body.begin(), refused.body.end());
   const Json said = Json::parse(refused.body);
-  EXPECT_EQ(said["decision"], "reject");
+  EXPECT_EQ(said["accepted"], false);
   EXPECT_EQ(names(said), names(Json::parse(stranger.body)));
   EXPECT_EQ(said.dump().find("canar"), std::string::npos) << said;
   EXPECT_EQ(ReadTextFile(world_->folder / "audit.log")->find("canar"), std::string::npos);
@@ -208,7 +208,7 @@ TEST_F(DeciderFaultsTest, ABacklogOfAnyLengthIsWrittenDown) {
 TEST_F(DeciderFaultsTest, APersonsWordOnManyIsWrittenDown) {
   constexpr size_t kEntries = 3000;
   AdmissionInquiry inquiry;
-  inquiry.gallery = Gallery::Open(world_->staff)->id();
+  inquiry.gallery_id = Gallery::Open(world_->staff)->id();
   Json admit = Json::array();
   for (size_t i = 0; i < kEntries; ++i) {
     const std::string name = "person " + std::to_string(i);
@@ -221,7 +221,7 @@ TEST_F(DeciderFaultsTest, APersonsWordOnManyIsWrittenDown) {
   const uint64_t from = log.head().lines + 1;
   const Json said =
       world_->AskJson(ServiceRole::kOperator, "POST",
-                      "/v1/admissions/" + HexString(inquiry.gallery), {{"admit", admit}});
+                      "/v1/admissions/" + HexString(inquiry.gallery_id), {{"admit", admit}});
   EXPECT_EQ(said["admitted"], kEntries);
   size_t written = 0;
   for (const Json& line : LinesOf(log, from, "admission-word")) written += line["admit"].size();
@@ -274,7 +274,7 @@ TEST_F(DeciderFaultsTest, WhatWasOpenedIsToldOnceItIsWrittenDown) {
   OpenAuditLogAgain();
   const HttpResponse answer = Decide(reply);
   ASSERT_EQ(answer.status, 200) << std::string(answer.body.begin(), answer.body.end());
-  EXPECT_EQ(Json::parse(answer.body)["decision"], "accept");
+  EXPECT_EQ(Json::parse(answer.body)["accepted"], true);
   EXPECT_EQ(Decide(reply).body, answer.body);
   EXPECT_EQ(Openings(), openings + 1) << "and is charged once";
 }
@@ -284,25 +284,24 @@ TEST_F(DeciderFaultsTest, WhatWasOpenedIsToldOnceItIsWrittenDown) {
 TEST_F(DeciderFaultsTest, GarbageDoesNotKeepAPersonOut) {
   const Gallery gallery = *Gallery::Open(world_->visitors);
   HttpResponse last;
-  const auto claims = [&](const SignerKey& client, uint64_t person, int most,
-                          const std::string& decision) {
+  const auto claims = [&](const SignerKey& client, uint64_t person, int most, bool accepted) {
     const std::vector<SampleFile> files = world_->Files(person, "");
     for (int i = 0; i < most; ++i) {
       const auto scores = world_->server->Verify(gallery, files, "ann");
       EXPECT_TRUE(scores.ok()) << scores.status();
       last = Decide(world_->Signed(world_->visitors, *scores, client));
       if (last.status != 200) return i;
-      EXPECT_EQ(Json::parse(last.body)["decision"], decision);
+      EXPECT_EQ(Json::parse(last.body)["accepted"], accepted);
     }
     return most;
   };
   for (uint8_t client = 1; client <= 3; ++client) {
-    EXPECT_EQ(claims(SignerKey{client}, 77, 20, "reject"), 16);
+    EXPECT_EQ(claims(SignerKey{client}, 77, 20, false), 16);
     EXPECT_EQ(last.status, 429) << std::string(last.body.begin(), last.body.end());
     EXPECT_THAT(std::string(last.body.begin(), last.body.end()),
                 HasSubstr("Other clients are not affected"));
   }
-  EXPECT_EQ(claims(SignerKey{9}, 1, 140, "accept"), 128) << "half of 256, with a likelihood each";
+  EXPECT_EQ(claims(SignerKey{9}, 1, 140, true), 128) << "half of 256, with a likelihood each";
   EXPECT_EQ(last.status, 429) << std::string(last.body.begin(), last.body.end());
   for (const auto& [name, value] : last.headers) {
     EXPECT_FALSE(absl::EqualsIgnoreCase(name, "Retry-After")) << value;

@@ -93,7 +93,7 @@ TEST_F(DeciderFellowsTest, TwoOfThreeDecide) {
     const auto before = Openings();
     const Bytes reply = world_->Search(1);
     const Json decision = Decided(reply, owner);
-    EXPECT_EQ(decision["decision"], "accept") << decision;
+    EXPECT_EQ(decision["accepted"], true) << decision;
     EXPECT_EQ(decision["identity"], "ann");
     const auto after = Openings();
     EXPECT_EQ(Sum(after), Sum(before) + 2) << "in the journals of two owners";
@@ -101,12 +101,12 @@ TEST_F(DeciderFellowsTest, TwoOfThreeDecide) {
     // The answer was lost on the way: it is given again, and nothing is opened.
     EXPECT_EQ(Decided(reply, owner), decision);
     EXPECT_EQ(Openings(), after);
-    EXPECT_EQ(Decided(world_->Search(77), owner)["decision"], "reject");
+    EXPECT_EQ(Decided(world_->Search(77), owner)["accepted"], false);
   }
   const auto claim = world_->server->Verify(*Gallery::Open(world_->gallery),
                                             world_->Files(2, "", SampleUse::kEnrolment), "bob");
   ASSERT_TRUE(claim.ok()) << claim.status();
-  EXPECT_EQ(Decided(world_->Signed(world_->gallery, *claim))["decision"], "accept");
+  EXPECT_EQ(Decided(world_->Signed(world_->gallery, *claim))["accepted"], true);
   // Each owner's audit log has its part, under the id of the matcher's request.
   std::string logs;
   for (uint32_t owner = 1; owner <= FellowsWorld::kOwners; ++owner) {
@@ -122,7 +122,7 @@ TEST_F(DeciderFellowsTest, AStoppedOwnerDelaysNothing) {
     Owner(stopped).Stop();
     for (int i = 0; i < 3; ++i) {
       const auto began = std::chrono::steady_clock::now();
-      EXPECT_EQ(Decided(world_->Search(1))["decision"], "accept");
+      EXPECT_EQ(Decided(world_->Search(1))["accepted"], true);
       EXPECT_LT(std::chrono::steady_clock::now() - began, milliseconds(2000));
     }
     Owner(stopped).Start();
@@ -155,7 +155,7 @@ TEST_F(DeciderFellowsTest, AStoppedOwnerDelaysNothing) {
   EXPECT_EQ(Owner(1).Openings(), before);
   Owner(2).Start();
   Owner(3).Start();
-  EXPECT_EQ(Decided(reply)["decision"], "accept");
+  EXPECT_EQ(Decided(reply)["accepted"], true);
 }
 
 TEST_F(DeciderFellowsTest, ARefusalIsAnOwnersWord) {
@@ -187,7 +187,7 @@ TEST_F(DeciderFellowsTest, AFalsePartIsFound) {
       {world_->Pending(), "the partial opening of owner 2"}};
   for (const auto& [lie, why] : lies) {
     Pose(2, [lie = lie](const HttpRequest&) { return BytesResponse(lie, std::string(kHeftType)); });
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(Decided(world_->Search(1))["decision"], "accept");
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(Decided(world_->Search(1))["accepted"], true);
     Owner(3).Stop();
     const uint64_t before = Owner(1).Openings();
     const HttpResponse answer = world_->Decide(world_->Search(1));

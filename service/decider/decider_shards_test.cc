@@ -99,9 +99,9 @@ TEST_F(DeciderShardsTest, AllBucketsAreOneDecisionChargedOnce) {
   const HttpResponse first = Decide(replies);
   ASSERT_EQ(first.status, 200) << Text(first);
   const Json decision = Json::parse(first.body);
-  EXPECT_EQ(decision["decision"], "accept") << decision;
+  EXPECT_EQ(decision["accepted"], true) << decision;
   EXPECT_EQ(decision["identity"], Name(2));
-  EXPECT_EQ(decision["gallery"], HexString(shards_->Id()));
+  EXPECT_EQ(decision["gallery_id"], HexString(shards_->Id()));
   EXPECT_EQ(decision["gallery_name"], "people");
   EXPECT_FALSE(decision.contains("generation"));
   ASSERT_EQ(decision["generations"].size(), kBuckets);
@@ -114,14 +114,14 @@ TEST_F(DeciderShardsTest, AllBucketsAreOneDecisionChargedOnce) {
       KeySet::Parse(Text(world_->Ask(ServiceRole::kClient, "GET", "/v1/keys")), "keys");
   const auto claims = VerifyJws(decision["jws"].get<std::string>(), *keys, "heft-decision+jwt");
   ASSERT_TRUE(claims.ok()) << claims.status();
-  EXPECT_EQ((*claims)["gallery"], HexString(shards_->Id()));
+  EXPECT_EQ((*claims)["gallery_id"], HexString(shards_->Id()));
   // The answer was lost. The same replies in another order and form are the same question.
   std::ranges::reverse(replies);
   EXPECT_EQ(Decide(replies).body, first.body);
   EXPECT_EQ(Openings(), before + 1);
   EXPECT_EQ(Decide(replies, "reply", ServiceRole::kMachine).status, 409) << "somebody else asks";
   const HttpResponse stranger = Decide(SearchAll(world_->Files(77, "")));
-  EXPECT_EQ(Json::parse(stranger.body)["decision"], "reject");
+  EXPECT_EQ(Json::parse(stranger.body)["accepted"], false);
   const std::string log = *ReadTextFile(world_->folder / "audit.log");
   EXPECT_THAT(log, HasSubstr("\"gallery\":\"" + HexString(shards_->Id()) + "\",\"generations\":["));
 }
@@ -209,9 +209,9 @@ TEST_F(DeciderShardsTest, AClaimIsAnsweredByItsBucketAlone) {
       world_->Ask(ServiceRole::kMachine, "POST", "/v1/decisions", verify(right));
   ASSERT_EQ(answer.status, 200) << Text(answer);
   const Json decision = Json::parse(answer.body);
-  EXPECT_EQ(decision["decision"], "accept");
+  EXPECT_EQ(decision["accepted"], true);
   EXPECT_EQ(decision["claimed"], Name(5));
-  EXPECT_EQ(decision["gallery"], HexString(shards_->Id()));
+  EXPECT_EQ(decision["gallery_id"], HexString(shards_->Id()));
   EXPECT_EQ(decision["generation"], Gallery::Open(Bucket(right))->generation());
 }
 

@@ -47,7 +47,7 @@ TEST_F(DeciderTest, AReplyBecomesASignedDecisionOnce) {
   const HttpResponse first = Decide(reply);
   ASSERT_EQ(first.status, 200) << std::string(first.body.begin(), first.body.end());
   const Json decision = Json::parse(first.body);
-  EXPECT_EQ(decision["decision"], "accept") << decision;
+  EXPECT_EQ(decision["accepted"], true) << decision;
   EXPECT_EQ(decision["identity"], "ann");
   EXPECT_EQ(decision["kind"], "identification");
   EXPECT_EQ(decision["rule"]["fpir"], 0.01);
@@ -65,9 +65,9 @@ TEST_F(DeciderTest, AReplyBecomesASignedDecisionOnce) {
   EXPECT_EQ(Decide(reply, ServiceRole::kRelyingParty).status / 100, 4);
 
   const Json stranger = Json::parse(Decide(world.Search(world.visitors, 77)).body);
-  EXPECT_EQ(stranger["decision"], "reject");
-  EXPECT_FALSE(stranger.contains("identity"));
-  EXPECT_FALSE(stranger.contains("likelihood"));
+  EXPECT_EQ(stranger["accepted"], false);
+  EXPECT_EQ(stranger["identity"], "");
+  EXPECT_EQ(stranger["likelihood"], "");
 }
 
 TEST_F(DeciderTest, WhoHasADecisionCanCheckIt) {
@@ -346,7 +346,7 @@ TEST_F(DeciderTest, EverythingIsWrittenDown) {
   const auto head = VerifyAuditLog(world.folder / "audit.log");
   ASSERT_TRUE(head.ok()) << head.status();
   const std::string log = *ReadTextFile(world.folder / "audit.log");
-  EXPECT_THAT(log, HasSubstr("\"decision\":\"accept\""));
+  EXPECT_THAT(log, HasSubstr("\"accepted\":true"));
   EXPECT_THAT(log, HasSubstr("\"identity\":\"ann\""));
   EXPECT_THAT(log, HasSubstr("\"event\":\"admission-word\""));
   EXPECT_THAT(log, HasSubstr("\"rejected\":[{\"identity\":\"tina\""));

@@ -73,7 +73,7 @@ absl::StatusOr<Admissions> AdmitTogether(const DeciderState& state, const HttpRe
 absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const DeciderState& state,
                                           const HttpRequest& request,
                                           const AdmissionInquiry& inquiry, AdmissionPolicy policy) {
-  const GalleryId& gallery = inquiry.gallery;
+  const GalleryId& gallery = inquiry.gallery_id;
   const GalleryRule& rule = **state.Rule(gallery);
   policy.new_identities_only = rule.new_identities_only;
   if (rule.shards) policy.shards = *rule.shards;
@@ -110,7 +110,7 @@ absl::StatusOr<HttpResponse> Exchange(DeciderService* service, const HttpRequest
   const std::shared_ptr<const DeciderState> state = service->state();
   HEFT_ASSIGN_OR_RETURN(const AdmissionInquiry inquiry,
                         state->owner.ReadInquiry(request.bytes(), "the request"));
-  HEFT_ASSIGN_OR_RETURN(const GalleryRule* const rule, state->Rule(inquiry.gallery));
+  HEFT_ASSIGN_OR_RETURN(const GalleryRule* const rule, state->Rule(inquiry.gallery_id));
   HEFT_ASSIGN_OR_RETURN(AdmissionPolicy policy, rule->automatic
                                                     ? service->queue->OfferHeld(inquiry, UnixTime())
                                                     : service->queue->Offer(inquiry, UnixTime()));
@@ -119,16 +119,16 @@ absl::StatusOr<HttpResponse> Exchange(DeciderService* service, const HttpRequest
   const bool nothing_to_decide =
       policy.entries.empty() &&
       (!rule->automatic || (policy.hold.size() == inquiry.enrolments.size() &&
-                            service->HasSigned(inquiry.gallery, inquiry.generation)));
+                            service->HasSigned(inquiry.gallery_id, inquiry.generation)));
   if (nothing_to_decide && !inquiry.enrolments.empty()) {
     return JsonResponse({{"status", "waiting"},
-                         {"gallery", HexString(inquiry.gallery)},
+                         {"gallery", HexString(inquiry.gallery_id)},
                          {"enrolments", inquiry.enrolments.size()}},
                         202);
   }
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes,
                         Sign(service, *state, request, inquiry, std::move(policy)));
-  service->NoteSigned(inquiry.gallery, inquiry.generation);
+  service->NoteSigned(inquiry.gallery_id, inquiry.generation);
   return BytesResponse(std::move(bytes), std::string(kHeftType));
 }
 

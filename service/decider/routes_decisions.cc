@@ -114,25 +114,11 @@ Json Claims(const DeciderState& state, const Asked& asked, const Decision& decis
                {"nonce", asked.relying.nonce},
                {"iat", now},
                {"exp", now + static_cast<uint64_t>(state.config.life.count())},
-               {"jti", IdOf(asked)},
-               {"decision", decision.Verdict()}};
+               {"jti", IdOf(asked)}};
   if (!asked.relying.challenge.empty()) json["challenge"] = asked.relying.challenge;
-  if (decision.accepted) json["identity"] = decision.identity;
-  if (decision.likelihood != Likelihood::kUnsaid) {
-    json["likelihood"] = LikelihoodName(decision.likelihood);
-  }
-  json["kind"] = decision.kind == ScoreKind::kVerification ? "verification" : "identification";
-  if (!decision.claimed.empty()) json["claimed"] = decision.claimed;
-  json["rule"] = RateOfRule(decision.at);
-  if (!decision.probe.empty()) json["probe"] = decision.probe;
-  json["modalities"] = decision.modalities;
-  if (!decision.where.empty()) {
-    json["where"] = Json::array();
-    for (const Condition& condition : decision.where) {
-      json["where"].push_back(ConditionText(condition));
-    }
-  }
-  json["gallery"] = HexString(GalleryOf(asked));
+  json.update(RecordJson(decision));
+  for (const char* hidden : {"refusal", "threshold", "key_warning"}) json.erase(hidden);
+  json["rule"] = RateOfRule(decision.threshold);
   json["gallery_name"] = asked.rule->name;
   AddGenerations(asked, decision, &json);
   json["request"] = HexString(asked.statements[0].request);
@@ -173,7 +159,7 @@ absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& 
   Json intent = Recorded("intent", request);
   intent["operation"] = "decide";
   intent["jti"] = IdOf(asked);
-  intent["gallery"] = HexString(GalleryOf(asked));
+  intent["gallery_id"] = HexString(GalleryOf(asked));
   HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(intent)));
   OwnerSet owners;
   HEFT_ASSIGN_OR_RETURN(const Decision decision,
@@ -184,11 +170,11 @@ absl::StatusOr<std::string> Decide(DeciderService* service, const DeciderState& 
   }
   if (!decision.refusal.empty() && state.fellows) state.fellows->Doubt(owners);
   const Json claims = Claims(state, asked, decision, UnixTime());
-  service->base->metrics().Add(
-      kDecisions,
-      {{"gallery", asked.rule->name},
-       {"kind", claims["kind"].get<std::string>()},
-       {"decision", decision.refusal.empty() ? claims["decision"].get<std::string>() : "refused"}});
+  service->base->metrics().Add(kDecisions, {{"gallery", asked.rule->name},
+                                            {"kind", claims["kind"].get<std::string>()},
+                                            {"decision", !decision.refusal.empty() ? "refused"
+                                                         : decision.accepted       ? "accept"
+                                                                                   : "reject"}});
   return claims.dump();
 }
 
@@ -199,8 +185,8 @@ absl::StatusOr<std::string> Finish(DeciderService* service, const DeciderState& 
   Json claims = Json::parse(decided);
   HEFT_ASSIGN_OR_RETURN(std::string jws, state.decision_key.Sign(claims));
   Json line = Recorded("decision", request);
-  for (const char* name : {"jti", "aud", "gallery", "generation", "generations", "kind", "claimed",
-                           "decision", "identity"}) {
+  for (const char* name : {"jti", "aud", "gallery_id", "generation", "generations", "kind",
+                           "claimed", "accepted", "identity"}) {
     if (claims.contains(name)) line[name] = claims[name];
   }
   HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(line)));

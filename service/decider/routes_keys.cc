@@ -38,30 +38,7 @@ HttpResponse PostRenewal(DeciderService* service, const HttpRequest& request) {
 HttpResponse GetBudget(DeciderService* service) {
   const auto use = service->state()->owner.Budget();
   if (!use.ok()) return ErrorResponse(use.status());
-  Json clients = Json::array();
-  for (const BudgetUse::Client& client : use->clients) {
-    clients.push_back({{"client", client.client == ClientId{} ? "" : HexString(client.client)},
-                       {"openings", client.openings},
-                       {"bits_left", client.bits},
-                       {"full_at", client.full_at},
-                       {"rejections_left", client.rejections}});
-  }
-  return JsonResponse({{"limits",
-                        {{"scores", use->limits.scores},
-                         {"decisions", use->limits.decisions},
-                         {"client_bits", use->limits.client_bits},
-                         {"rejections", use->limits.rejections}}},
-                       {"scores", use->scores},
-                       {"decisions", use->decisions},
-                       {"identities", use->identities},
-                       {"identifications", use->identifications},
-                       {"verifications", use->verifications},
-                       {"openings", use->openings},
-                       {"restarts", use->restart_count},
-                       {"entries", use->entries},
-                       {"last_entry", use->last_entry},
-                       {"revoked", use->successor.has_value()},
-                       {"clients", std::move(clients)}});
+  return JsonResponse(RecordJson(*use));
 }
 
 Json Fact(const char* label, std::string value, std::string note, bool warning = false) {

@@ -124,7 +124,7 @@ TEST_F(BatcherTest, AnswersThatCannotBeHadSaySoQuickly) {
   EXPECT_EQ(away.status, 503);
   EXPECT_EQ(world_->Identify(1, "application/vnd.heft").status, 200) << "the matcher serves on";
   world_->decider().away = false;
-  EXPECT_EQ(MatcherWorld::JsonOf(world_->Identify(1))["decision"], "accept");
+  EXPECT_EQ(MatcherWorld::JsonOf(world_->Identify(1))["accepted"], true);
   ClientRequest hurried = MatcherWorld::Form("POST", "/v1/identify/main", keys_->Sample(1));
   hurried.headers.emplace_back("X-Deadline-Ms", "1");
   const int status = world_->Send("client", hurried).status;

@@ -45,12 +45,12 @@ Json MatcherFacts(MatcherState* state, bool decider_away) {
   bool damaged = false;
   const std::vector<GalleryInfo> galleries = DescribeAll(state);
   for (const GalleryInfo& info : galleries) {
-    templates += info.live;
+    templates += info.templates;
     waiting += info.waiting;
     leaving += info.leaving;
     bytes = info.store_bytes;
     since = since == 0 ? info.key_since : std::min(since, info.key_since);
-    damaged = damaged || (info.verified != 0 && !info.intact);
+    damaged = damaged || info.intact == std::optional(false);
   }
   const uint64_t now = UnixTime();
   const auto engine = state->engine.Get();
@@ -87,7 +87,7 @@ void DescribeGalleriesIn(MatcherState* state) {
   metrics->BeforeReading([state, metrics] {
     for (const GalleryInfo& info : DescribeAll(state)) {
       const MetricLabels labels = {{"gallery", info.name}};
-      metrics->Set("heft_gallery_templates", labels, static_cast<double>(info.live));
+      metrics->Set("heft_gallery_templates", labels, static_cast<double>(info.templates));
       metrics->Set("heft_gallery_waiting", labels, static_cast<double>(info.waiting));
       metrics->Set("heft_gallery_leaving", labels, static_cast<double>(info.leaving));
       metrics->Set("heft_gallery_generation", labels, static_cast<double>(info.generation));

@@ -109,7 +109,8 @@ absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
             {{"gallery", gallery}, {"why", std::string(why.message())}});
   }
   for (const Digest& entry : done.damaged) {
-    LogLine(LogLevel::kError, "a pending enrolment is damaged: remove it with DELETE "
+    LogLine(LogLevel::kError,
+            "a pending enrolment is damaged: remove it with DELETE "
             "/v1/galleries/GALLERY/pending/ENTRY",
             {{"gallery", gallery}, {"entry", HexString(entry)}});
   }
@@ -281,13 +282,13 @@ absl::StatusOr<RenewResult> Exchange::FinishRenewal(const std::string& gallery,
   return done;
 }
 
-absl::StatusOr<Exchange::Renewed> Exchange::RenewAll(const std::string& gallery, bool compact,
-                                                     const Monitor& monitor) {
+absl::StatusOr<RenewResult> Exchange::RenewAll(const std::string& gallery, bool compact,
+                                               const Monitor& monitor) {
   if (decider_ == nullptr) {
     return absl::FailedPreconditionError(
         "no decider is configured ([decider] url): transfer the request and its answer by hand");
   }
-  Renewed all;
+  RenewResult all;
   for (int round = 0; round < kMostRounds; ++round) {
     const std::lock_guard alone(renewing_);
     const auto request = AskRenewal(gallery, compact, monitor);
@@ -303,6 +304,7 @@ absl::StatusOr<Exchange::Renewed> Exchange::RenewAll(const std::string& gallery,
     all.moved += done.moved;
     all.erased += done.erased;
     all.leaving = done.leaving;
+    all.generation = done.generation;
     all.overwritten = done.overwritten;
     std::ranges::move(done.receipts, std::back_inserter(all.receipts));
     if (done.blocks + done.freed == 0 || (done.leaving == 0 && !compact)) break;

@@ -66,15 +66,10 @@ class Exchange {
   bool TakeOwed(const std::string& gallery);
 
   // Renewed: the result of one renewal or several.
-  struct Renewed {
-    uint64_t blocks = 0, freed = 0, moved = 0, erased = 0, leaving = 0;
-    std::vector<std::vector<uint8_t>> receipts;
-    absl::Status overwritten;
-  };
   // RenewAll: until no template is leaving; with `compact`, also until few blocks are sparse.
   // Callers run one after the other. kFailedPrecondition without a decider.
-  absl::StatusOr<Renewed> RenewAll(const std::string& gallery, bool compact,
-                                   const Monitor& monitor);
+  absl::StatusOr<RenewResult> RenewAll(const std::string& gallery, bool compact,
+                                       const Monitor& monitor);
   // AskRenewal, FinishRenewal: both halves of a renewal, for files that are carried by hand.
   absl::StatusOr<std::vector<uint8_t>> AskRenewal(const std::string& gallery, bool compact,
                                                   const Monitor& monitor);

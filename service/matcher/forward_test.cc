@@ -95,7 +95,7 @@ class ForwardTest : public ::testing::Test {
 
 TEST_F(ForwardTest, ADecisionComesBack) {
   answer_ = [](const HttpRequest&) {
-    return JsonResponse({{"decision", "accept"}, {"identity", "ann"}, {"jws", "a.b.c"}});
+    return JsonResponse({{"accepted", true}, {"identity", "ann"}, {"jws", "a.b.c"}});
   };
   const auto decided = Link()->Decide(file_, Of());
   ASSERT_TRUE(decided.ok()) << decided.status();
@@ -112,7 +112,7 @@ TEST_F(ForwardTest, ADecisionComesBack) {
 }
 
 TEST_F(ForwardTest, TheJournalsHeadComesWithADecision) {
-  HttpResponse answer = JsonResponse({{"decision", "reject"}, {"jws", "a.b.c"}});
+  HttpResponse answer = JsonResponse({{"accepted", false}, {"jws", "a.b.c"}});
   answer_ = [&](const HttpRequest&) { return answer; };
   EXPECT_TRUE(Link()->Decide(file_, Of())->head.empty());
   answer.headers.emplace_back(kJournalHeadHeader, Base64(file_));

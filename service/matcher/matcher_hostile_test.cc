@@ -218,7 +218,7 @@ TEST_F(HostileTest, SignedSamplesAreTakenOnce) {
                                       Signed(registrar_, 1), {{"galleries", {"main"}}}));
   ASSERT_EQ(enrolled.status, 201) << Text(enrolled);
   const ClientRequest probe = MatcherWorld::Form("POST", "/v1/identify/main", Signed(client_, 1));
-  EXPECT_EQ(JsonOf(world_->Send("client", probe))["decision"], "accept");
+  EXPECT_EQ(JsonOf(world_->Send("client", probe))["accepted"], true);
   const HttpResponse again = world_->Send("client", probe);
   EXPECT_EQ(again.status, 409);
   EXPECT_THAT(Text(again), HasSubstr("taken before"));
@@ -299,10 +299,10 @@ TEST_F(HostileTest, OnlyRegistrarsTouchWhoIsThere) {
   EXPECT_EQ(JsonOf(replaced)["others"]["status"], "admitted");
   const auto decided = [&](uint64_t person) {
     return JsonOf(world_->Send("client", MatcherWorld::Form("POST", "/v1/identify/main",
-                                                            Signed(client_, person))))["decision"];
+                                                            Signed(client_, person))))["accepted"];
   };
-  EXPECT_EQ(decided(1), "reject");
-  EXPECT_EQ(decided(2), "accept");
+  EXPECT_EQ(decided(1), false);
+  EXPECT_EQ(decided(2), true);
   ClientRequest remove;
   remove.method = "DELETE";
   remove.target = "/v1/persons/ann";

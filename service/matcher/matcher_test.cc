@@ -50,20 +50,19 @@ TEST_F(MatcherTest, WhoeverIsEnrolledIsFound) {
     EXPECT_EQ(JsonOf(enrolled)["others"]["galleries"][0]["brought"], 1);
   }
   const Json found = JsonOf(world_->Identify(2));
-  EXPECT_EQ(found["decision"], "accept") << found;
+  EXPECT_EQ(found["accepted"], true) << found;
   EXPECT_EQ(found["identity"], "bob");
   EXPECT_FALSE(found.contains("score"));
-  EXPECT_EQ(JsonOf(world_->Identify(3))["decision"], "reject");
+  EXPECT_EQ(JsonOf(world_->Identify(3))["accepted"], false);
   // As JSON, and as the signed statement alone.
   const HttpResponse jws = world_->Identify(1, "application/jwt");
   EXPECT_EQ(jws.content_type, "application/jwt");
   EXPECT_EQ(Text(jws), "a.b.c");
-  for (const auto& [person, decision] :
-       std::map<uint64_t, std::string>{{1, "accept"}, {2, "reject"}}) {
+  for (const uint64_t person : {1, 2}) {
     ClientRequest request =
         MatcherWorld::Form("POST", "/v1/verify/main/ann", keys_->Sample(person));
     const Json verified = JsonOf(world_->Send("relying-party", request));
-    EXPECT_EQ(verified["decision"], decision) << verified;
+    EXPECT_EQ(verified["accepted"], person == 1) << verified;
     EXPECT_EQ(verified["kind"], "verification");
   }
   // The audience and the challenge go to the decider, which signs them.
@@ -82,8 +81,8 @@ TEST_F(MatcherTest, WhoeverIsEnrolledIsFound) {
   EXPECT_EQ(world_->Send("client", bound).status, 400);
   // An unknown person gets the same kind of answer.
   EXPECT_EQ(JsonOf(world_->Send("client", MatcherWorld::Form("POST", "/v1/verify/main/nobody",
-                                                             keys_->Sample(1))))["decision"],
-            "reject");
+                                                             keys_->Sample(1))))["accepted"],
+            false);
 }
 
 TEST_F(MatcherTest, JsonSaysTheSameAsAForm) {
@@ -114,10 +113,10 @@ TEST_F(MatcherTest, JsonSaysTheSameAsAForm) {
     return JsonOf(world_->SendJson("client", "POST", "/v1/identify/main",
                                    Json({{"filter", filter}, {"biometricData", data}}).dump()));
   };
-  EXPECT_EQ(ask({{"site", "berlin"}})["decision"], "accept");
-  EXPECT_EQ(ask({{"site", {"rome", "berlin"}}, {"list", "b"}})["decision"], "accept");
-  EXPECT_EQ(ask({{"site", "rome"}})["decision"], "reject");
-  EXPECT_EQ(ask({{"site", {{"at_least", 3}}}})["decision"], "reject");
+  EXPECT_EQ(ask({{"site", "berlin"}})["accepted"], true);
+  EXPECT_EQ(ask({{"site", {"rome", "berlin"}}, {"list", "b"}})["accepted"], true);
+  EXPECT_EQ(ask({{"site", "rome"}})["accepted"], false);
+  EXPECT_EQ(ask({{"site", {{"at_least", 3}}}})["accepted"], false);
 }
 
 TEST_F(MatcherTest, AReplyGoesBackAsItIs) {
@@ -171,9 +170,9 @@ TEST_F(MatcherTest, WhoGoesLeavesAReceipt) {
   const auto receipt = DecodeBase64(one["receipts"][0].get<std::string>());
   const auto says = ReadReceipt(*receipt, "receipt");
   ASSERT_TRUE(says.ok()) << says.status();
-  EXPECT_THAT(says->persons, ElementsAre(one["receipt_ids"][0].get<std::string>()));
-  EXPECT_EQ(JsonOf(world_->Identify(2))["decision"], "reject");
-  EXPECT_EQ(JsonOf(world_->Identify(3))["decision"], "accept");
+  EXPECT_THAT(says->persons, ElementsAre(one["persons"][0].get<std::string>()));
+  EXPECT_EQ(JsonOf(world_->Identify(2))["accepted"], false);
+  EXPECT_EQ(JsonOf(world_->Identify(3))["accepted"], true);
   EXPECT_EQ(world_->Get("registrar", "/v1/persons/p2").status, 404);
   EXPECT_EQ(world_->Send("registrar", remove).status, 404);
   const Json receipts = JsonOf(world_->Get("auditor", "/v1/receipts?gallery=main"));
@@ -204,8 +203,8 @@ TEST_F(MatcherTest, BlocksAreRenewedWhereSomebodyLeavesThem) {
   EXPECT_EQ(task["result"]["leaving"], 0);
   EXPECT_EQ(task["result"]["receipts"].size(), 1u) << task;
   EXPECT_EQ(world_->decider().renewals, 1);
-  EXPECT_EQ(JsonOf(world_->Identify(1))["decision"], "reject");
-  EXPECT_EQ(JsonOf(world_->Identify(2))["decision"], "accept");
+  EXPECT_EQ(JsonOf(world_->Identify(1))["accepted"], false);
+  EXPECT_EQ(JsonOf(world_->Identify(2))["accepted"], true);
 }
 
 // The same with files that are carried by hand.

@@ -64,10 +64,7 @@ absl::StatusOr<HttpResponse> TakeAdmission(MatcherState* state, const HttpReques
       Intend(state, request, {{"operation", "applyAdmission"}, {"gallery", gallery}}));
   HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
                         state->exchange.Apply(gallery, request.bytes(), request.id));
-  return JsonResponse({{"admitted", done.admitted},
-                       {"rejected", done.rejected},
-                       {"waiting", done.waiting},
-                       {"templates", done.templates}});
+  return JsonResponse(RecordJson(done));
 }
 
 absl::StatusOr<HttpResponse> TakeRenewal(MatcherState* state, const HttpRequest& request) {
@@ -77,14 +74,7 @@ absl::StatusOr<HttpResponse> TakeRenewal(MatcherState* state, const HttpRequest&
       Intend(state, request, {{"operation", "applyRenewal"}, {"gallery", gallery}}));
   HEFT_ASSIGN_OR_RETURN(const RenewResult done,
                         state->exchange.FinishRenewal(gallery, request.bytes()));
-  return JsonResponse({{"blocks", done.blocks},
-                       {"freed", done.freed},
-                       {"moved", done.moved},
-                       {"erased", done.erased},
-                       {"leaving", done.leaving},
-                       {"generation", done.generation},
-                       {"overwritten", state->galleries.overwrites() && done.overwritten.ok()},
-                       {"receipts", ReceiptsJson(done.receipts)}});
+  return JsonResponse(ErasureJson(state->galleries, done));
 }
 
 }  // namespace

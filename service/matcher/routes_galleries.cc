@@ -16,48 +16,6 @@
 namespace heft::service {
 namespace {
 
-Json HeadJson(const GalleryInfo& info) {
-  Json revoked = Json::array();
-  for (const KeyId& key : info.revoked) revoked.push_back(HexString(key));
-  Json json = {{"gallery", info.name},
-               {"gallery_id", HexString(info.id)},
-               {"model", HexString(info.model)},
-               {"key", HexString(info.key)},
-               {"gamma", info.gamma},
-               {"generation", info.generation},
-               {"root", HexString(info.root)},
-               {"templates", info.live},
-               {"leaving", info.leaving},
-               {"waiting", info.waiting},
-               {"places", info.places},
-               {"blocks", info.blocks},
-               {"started", info.started},
-               {"key_since", info.key_since},
-               {"verified", info.verified},
-               {"retention_seconds", info.retained.seconds},
-               {"retention_bytes", info.retained.bytes},
-               {"revoked_keys", std::move(revoked)}};
-  if (info.verified != 0) json["intact"] = info.intact;
-  return json;
-}
-
-Json StatsJson(const GalleryInfo& info) {
-  const uint64_t now = UnixTime();
-  Json json = HeadJson(info);
-  json["freed"] = info.freed;
-  json["journal_entries"] = info.journal_entries;
-  json["journal_bytes"] = info.journal_bytes;
-  json["unfolded"] = info.unfolded;
-  json["key_age_seconds"] = now - std::min(now, info.key_since);
-  if (info.noise_margin) json["noise_margin"] = *info.noise_margin;
-  json["owner_journal_entry"] = info.owner_journal_entry;
-  json["owner_journal_fork"] = info.owner_journal_fork;
-  json["store_bytes"] = info.store_bytes;
-  json["store_live_bytes"] = info.store_live_bytes;
-  json["readers"] = info.readers;
-  return json;
-}
-
 absl::StatusOr<GalleryInfo> Describe(MatcherState* state, const std::string& gallery,
                                      const Model* model) {
   HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
@@ -70,7 +28,7 @@ absl::StatusOr<HttpResponse> ReadGalleries(MatcherState* state, const HttpReques
   Json out = Json::array();
   for (const std::string& name : names) {
     HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Describe(state, name, nullptr));
-    out.push_back(HeadJson(info));
+    out.push_back(RecordJson(info));
   }
   return JsonResponse({{"galleries", std::move(out)}});
 }
@@ -78,7 +36,7 @@ absl::StatusOr<HttpResponse> ReadGalleries(MatcherState* state, const HttpReques
 absl::StatusOr<HttpResponse> ReadGallery(MatcherState* state, const HttpRequest& request) {
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info,
                         Describe(state, request.Parameter("gallery"), nullptr));
-  return JsonResponse(HeadJson(info));
+  return JsonResponse(RecordJson(info));
 }
 
 absl::StatusOr<HttpResponse> ReadStats(MatcherState* state, const HttpRequest& request) {
@@ -89,7 +47,7 @@ absl::StatusOr<HttpResponse> ReadStats(MatcherState* state, const HttpRequest& r
     info = Describe(state, request.Parameter("gallery"), nullptr);
   }
   HEFT_RETURN_IF_ERROR(info.status());
-  return JsonResponse(StatsJson(*info));
+  return JsonResponse(RecordJson(*info));
 }
 
 Hash WhatIsMade(const HttpRequest& request, const std::string& key) {
@@ -121,7 +79,7 @@ absl::StatusOr<HttpResponse> MakeGallery(MatcherState* state, const HttpRequest&
     return made;
   }
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Describe(state, name, nullptr));
-  return JsonResponse(HeadJson(info), 201);
+  return JsonResponse(RecordJson(info), 201);
 }
 
 Tasks::Work Compaction(MatcherState* state, const std::string& address) {
@@ -129,11 +87,7 @@ Tasks::Work Compaction(MatcherState* state, const std::string& address) {
     HEFT_ASSIGN_OR_RETURN(const CompactResult done,
                           CompactGallery(state->engine.Get()->server, address));
     state->exchange.Wake();
-    return Json{{"blocks", done.blocks},
-                {"sparse", done.sparse},
-                {"leaving", done.leaving},
-                {"overwritten", state->galleries.overwrites() && done.overwritten.ok()},
-                {"receipts", ReceiptsJson(done.receipts)}};
+    return ErasureJson(state->galleries, done);
   };
 }
 
@@ -142,23 +96,15 @@ Tasks::Work Verification(MatcherState* state, const std::string& address) {
     const auto engine = state->engine.Get();
     HEFT_ASSIGN_OR_RETURN(const VerifyResult found,
                           VerifyGallery(address, &engine->model, monitor));
-    return Json{{"intact", found.intact()},       {"generation", found.generation},
-                {"blocks", found.blocks},         {"damaged", found.damaged},
-                {"complaints", found.complaints}, {"recorded", found.recorded.ok()}};
+    return RecordJson(found);
   };
 }
 
 Tasks::Work Renewing(MatcherState* state, const std::string& gallery, bool compact) {
   return [state, gallery, compact](const Monitor& monitor) -> absl::StatusOr<Json> {
-    HEFT_ASSIGN_OR_RETURN(const Exchange::Renewed done,
+    HEFT_ASSIGN_OR_RETURN(const RenewResult done,
                           state->exchange.RenewAll(gallery, compact, monitor));
-    return Json{{"blocks", done.blocks},
-                {"freed", done.freed},
-                {"moved", done.moved},
-                {"erased", done.erased},
-                {"leaving", done.leaving},
-                {"overwritten", state->galleries.overwrites() && done.overwritten.ok()},
-                {"receipts", ReceiptsJson(done.receipts)}};
+    return ErasureJson(state->galleries, done);
   };
 }
 
@@ -173,13 +119,7 @@ absl::StatusOr<Tasks::Work> Copying(MatcherState* state) {
   return [state, name, out](const Monitor& monitor) -> absl::StatusOr<Json> {
     HEFT_ASSIGN_OR_RETURN(const auto copied, Snapshot(state->galleries.folder(), out,
                                                       /*with_keys=*/false, monitor));
-    Json list = Json::array();
-    for (const CopiedGallery& gallery : copied) {
-      list.push_back({{"gallery", gallery.name},
-                      {"gallery_id", HexString(gallery.id)},
-                      {"generation", gallery.generation}});
-    }
-    return Json{{"snapshot", name}, {"galleries", std::move(list)}};
+    return Json{{"snapshot", name}, {"galleries", RecordJson(copied)}};
   };
 }
 

@@ -98,11 +98,9 @@ absl::StatusOr<Enrolling> ReadEnrolling(MatcherState* state, const HttpRequest& 
 }
 
 Json Outcome(const std::string& gallery, const EnrolResult& done) {
-  return {{"gallery", gallery},
-          {"brought", done.brought},
-          {"waiting", done.waiting},
-          {"templates", done.templates},
-          {"repeated", done.repeated}};
+  Json json = {{"gallery", gallery}};
+  json.update(RecordJson(done));
+  return json;
 }
 
 // WhatIsEnrolled: a repetition has the same principal, key, person, galleries and files.

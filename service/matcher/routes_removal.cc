@@ -25,16 +25,10 @@ constexpr char kGoesOn[] =
     "; the person is no longer matched, and the service repeats the erasure until nothing is left: "
     "receipts are at /v1/receipts";
 
-Json RemovedJson(const std::string& gallery, const RemoveResult& done, bool overwrites) {
-  return {{"gallery", gallery},
-          {"removed", done.removed},
-          {"erased", done.erased},
-          {"leaving", done.leaving},
-          {"rejected", done.rejected},
-          {"generation", done.generation},
-          {"receipt_ids", done.persons},
-          {"overwritten", overwrites && done.overwritten.ok()},
-          {"receipts", ReceiptsJson(done.receipts)}};
+Json RemovedJson(const MatcherState& state, const std::string& gallery, const RemoveResult& done) {
+  Json json = {{"gallery", gallery}};
+  json.update(ErasureJson(state.galleries, done));
+  return json;
 }
 
 // WhereIs: the galleries that hold the person to remove.
@@ -112,7 +106,7 @@ absl::StatusOr<Json> RemoveEach(MatcherState* state, const std::string& person,
                        " (in alphabetical order) the person is removed: repeat for the others"));
     }
     HEFT_RETURN_IF_ERROR(done.status());
-    outcomes.push_back(RemovedJson(gallery, *done, state->galleries.overwrites()));
+    outcomes.push_back(RemovedJson(*state, gallery, *done));
     if (done->leaving > 0) left->push_back({gallery, done->persons});
     if (!done->overwritten.ok()) state->upkeep.Owe(gallery);
     if (const absl::Status kept = RememberGeneration(address); !kept.ok()) {
@@ -175,10 +169,9 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
 }
 
 Hash WhatIsRejected(const HttpRequest& request, const std::string& key) {
-  const std::string text =
-      absl::StrCat("HEFT rejection\n", request.who.name.size(), "\n", request.who.name, "\n",
-                   key.size(), "\n", key, "\n", request.Parameter("gallery"), "\n",
-                   request.Parameter("entry"));
+  const std::string text = absl::StrCat(
+      "HEFT rejection\n", request.who.name.size(), "\n", request.who.name, "\n", key.size(), "\n",
+      key, "\n", request.Parameter("gallery"), "\n", request.Parameter("entry"));
   return HashBytes(AsBytes(text));
 }
 
@@ -212,7 +205,7 @@ absl::StatusOr<HttpResponse> RejectEntry(MatcherState* state, const HttpRequest&
   HEFT_RETURN_IF_ERROR(done.status());
   if (!done->overwritten.ok()) state->upkeep.Owe(gallery);
   state->exchange.Wake();
-  return JsonResponse(RemovedJson(gallery, *done, state->galleries.overwrites()));
+  return JsonResponse(RemovedJson(*state, gallery, *done));
 }
 
 absl::StatusOr<HttpResponse> ReadReceipts(MatcherState* state, const HttpRequest& request) {
@@ -227,11 +220,9 @@ absl::StatusOr<HttpResponse> ReadReceipts(MatcherState* state, const HttpRequest
   uint64_t at = from;
   for (; at < receipts.size() && list.size() < std::max<uint64_t>(count, 1); ++at) {
     HEFT_ASSIGN_OR_RETURN(const ErasureReceipt says, ReadReceipt(receipts[at], "a receipt"));
-    list.push_back({{"generation", says.generation},
-                    {"removed", says.removed},
-                    {"erased", says.erased},
-                    {"receipt_ids", says.persons},
-                    {"receipt", Base64(receipts[at])}});
+    Json json = RecordJson(says);
+    json["receipt"] = Base64(receipts[at]);
+    list.push_back(std::move(json));
   }
   Json json = {{"receipts", std::move(list)}};
   if (at < receipts.size()) json["next"] = absl::StrCat(at);

@@ -100,7 +100,7 @@ TEST_F(StandingTest, EnrolmentsThatWaitLeaveRoomForProbes) {
     });
   }
   std::this_thread::sleep_for(seconds(3));
-  EXPECT_EQ(JsonOf(world_->Identify(9))["decision"], "accept");
+  EXPECT_EQ(JsonOf(world_->Identify(9))["accepted"], true);
   EXPECT_LT(Clock::now() - began, seconds(20)) << "before those who wait have what they wait for";
   for (std::thread& thread : registrars) thread.join();
   EXPECT_EQ(brought + later, 6);

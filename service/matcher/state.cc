@@ -31,8 +31,7 @@ MatcherState::MatcherState(const MatcherConfig& its_config, std::shared_ptr<cons
       changes(std::max(1u, config.common.limits.workers / 2)),
       waits(std::max(1u, config.common.limits.workers / 4)),
       batcher(&galleries, config.batch, metrics),
-      tasks(config.tasks) {
-}
+      tasks(config.tasks) {}
 
 absl::Status MatcherState::Ready() {
   const auto names = galleries.Names();
@@ -84,12 +83,6 @@ HttpResponse Accepted(const std::string& task) {
   HttpResponse response = JsonResponse({{"taskId", task}}, 202);
   response.headers.emplace_back("Location", absl::StrCat("/v1/tasks/", task));
   return response;
-}
-
-Json ReceiptsJson(const std::vector<std::vector<uint8_t>>& receipts) {
-  auto out = Json::array();
-  for (const std::vector<uint8_t>& receipt : receipts) out.push_back(Base64(receipt));
-  return out;
 }
 
 void AddMatcherRoutes(MatcherState* state, Router* router) {

@@ -116,8 +116,13 @@ absl::Status Intend(MatcherState* state, const HttpRequest& request, Json fields
 // Accepted: 202 with OSIA's TaskId.
 HttpResponse Accepted(const std::string& task);
 
-// ReceiptsJson: the receipts in base64.
-Json ReceiptsJson(const std::vector<std::vector<uint8_t>>& receipts);
+// ErasureJson: the record of a change that erases. A store in a database overwrites nothing.
+template <typename Record>
+Json ErasureJson(const Galleries& galleries, const Record& done) {
+  Json json = RecordJson(done);
+  if (!galleries.overwrites()) json["overwritten"] = false;
+  return json;
+}
 
 // The routes, by subject.
 void AddMatchRoutes(MatcherState* state, Router* router);     // identify, verify

@@ -105,16 +105,11 @@ class LocalDecider : public Decider {
                     {"nonce", of.relying.nonce},
                     {"iat", 1},
                     {"exp", 2},
-                    {"jti", "00"},
-                    {"decision", decision->Verdict()}};
+                    {"jti", "00"}};
     if (!of.relying.challenge.empty()) out.decision["challenge"] = of.relying.challenge;
-    if (decision->accepted) out.decision["identity"] = decision->identity;
-    if (!decision->claimed.empty()) out.decision["claimed"] = decision->claimed;
-    out.decision["kind"] =
-        decision->kind == ScoreKind::kVerification ? "verification" : "identification";
-    out.decision["modalities"] = decision->modalities;
+    out.decision.update(RecordJson(*decision));
+    for (const char* hidden : {"refusal", "threshold", "key_warning"}) out.decision.erase(hidden);
     out.decision["rule"] = {{"fmr", 0.001}};
-    out.decision["gallery"] = HexString(says->statement.gallery);
     out.decision["generation"] = says->statement.generation;
     out.decision["request"] = HexString(says->statement.request);
     out.decision["key"] = HexString(owner_.key_id());

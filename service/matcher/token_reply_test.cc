@@ -180,7 +180,7 @@ TEST(TokenReplyTest, ATokenThatIsAwayIsNoMissingGallery) {
     EXPECT_EQ(world.state().Ready().code(), absl::StatusCode::kUnavailable);
   }
   EXPECT_TRUE(Soon([&] { return world.state().Ready().ok(); }));
-  EXPECT_EQ(MatcherWorld::JsonOf(world.Identify(1))["decision"], "accept");
+  EXPECT_EQ(MatcherWorld::JsonOf(world.Identify(1))["accepted"], true);
 }
 
 TEST(TokenReplyTest, TheStoreHasNoKeyThatSigns) {
@@ -194,7 +194,7 @@ TEST(TokenReplyTest, TheStoreHasNoKeyThatSigns) {
   EXPECT_THAT(*ReadTextFile(world.config.store + "/server.pub"), HasSubstr(HexString(public_key)));
   // Admissions, replies and receipts: the key owner accepts only this key.
   ASSERT_EQ(world.Enrol("ann", 1).status, 201);
-  EXPECT_EQ(MatcherWorld::JsonOf(world.Identify(1))["decision"], "accept");
+  EXPECT_EQ(MatcherWorld::JsonOf(world.Identify(1))["accepted"], true);
   ClientRequest remove;
   remove.method = "DELETE";
   remove.target = "/v1/persons/ann";

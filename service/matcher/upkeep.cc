@@ -47,7 +47,8 @@ Upkeep::Upkeep(const CurrentEngine* engine, Galleries* galleries, Exchange* exch
       options_(options),
       audit_log_(audit_log),
       metrics_(metrics) {
-  metrics_->Gauge("heft_damaged_blocks", "Blocks of a gallery that were found damaged and still are");
+  metrics_->Gauge("heft_damaged_blocks",
+                  "Blocks of a gallery that were found damaged and still are");
   metrics_->Gauge("heft_damaged_records",
                   "Other records of a gallery that were found damaged and still are");
   metrics_->Gauge("heft_leaving", "Templates of a gallery that wait for a renewal to be erased");

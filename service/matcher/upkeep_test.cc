@@ -85,8 +85,8 @@ TEST_F(UpkeepTest, AnErasureIsTakenUpAgainAfterARestart) {
   world_->Start();
   EXPECT_TRUE(Wait([&] { return ReceiptsOf("main") == 1; }));
   EXPECT_EQ(world_->decider().renewals, 1);
-  EXPECT_EQ(JsonOf(world_->Identify(1))["decision"], "reject");
-  EXPECT_EQ(JsonOf(world_->Identify(2))["decision"], "accept");
+  EXPECT_EQ(JsonOf(world_->Identify(1))["accepted"], false);
+  EXPECT_EQ(JsonOf(world_->Identify(2))["accepted"], true);
 }
 
 TEST_F(UpkeepTest, AnErasureGoesOnWhenTheDeciderIsBack) {

@@ -14,7 +14,7 @@ make_world "$1" wide
 { encrypt enrolment 0 4 5; encrypt identification 1; }
 
 make_gallery main dba
-[[ "$(sql -c "SELECT dimensions FROM heft.heft_stats('main')")" == 1024 ]] || die "not 1,024 dimensions"
+[[ "$(sql -c "SELECT gamma FROM heft.heft_stats('main')")" == 1024 ]] || die "not 1,024 dimensions"
 enrol main 0 4
 [[ "$(admit main)" == 2 ]] || die "not all were admitted"
 
@@ -28,13 +28,13 @@ value_of "$work/right" "heft.heft_verify('main', '1', $(pair enrolment 5))"
 value_of "$work/wrong" "heft.heft_verify('main', '0', $(pair enrolment 5))"
 decides right "$work/right" --fmr 0.01
 decides wrong "$work/wrong" --fmr 0.01
-says right '"decision": "accept"'
-says wrong '"decision": "reject"'
+says right '"accepted": true'
+says wrong '"accepted": false'
 
 [[ "$(sql -c "SELECT removed, erased FROM heft.heft_remove('main', '{0}')")" == "1|1" ]] ||
   die "not removed"
 identify main 1 "$work/without"
 decides removed "$work/without" --fpir 0.1
-says removed '"decision": "reject"'
+says removed '"accepted": false'
 [[ "$(sql -c "SELECT templates FROM heft.heft_stats('main')")" == 1 ]] || die "the count is wrong"
 echo "wide_test: as it should be"

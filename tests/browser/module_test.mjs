@@ -287,14 +287,14 @@ function deciderOf(algorithm) {
 }
 const kNow = 1_800_000_000;
 const kHeader = {kid: 'one', typ: 'heft-decision+jwt'};
-const claims = {iss: 'demo', aud: 'door', azp: 'turnstile', challenge: 'c1', kind: 'verification', claimed: 'ann', gallery: 'ab'.repeat(16), gallery_name: 'visitors', iat: kNow, exp: kNow + 300, decision: 'accept', identity: 'ann'};
+const claims = {iss: 'demo', aud: 'door', azp: 'turnstile', challenge: 'c1', kind: 'verification', claimed: 'ann', gallery_id: 'ab'.repeat(16), gallery_name: 'visitors', iat: kNow, exp: kNow + 300, accepted: true, identity: 'ann'};
 
 Object.assign(tests, {
   async 'of a decision what was signed is believed, and nothing else'() {
     for (const algorithm of Object.keys(kKinds)) {
       const decider = deciderOf(algorithm), good = decider.sign(claims);
       const all = {keys: decider.keys, now: kNow + 10, issuer: 'demo', audience: 'door', asker: 'turnstile', challenge: 'c1',
-        kind: 'verification', claimed: 'ann', gallery: 'ab'.repeat(16), galleryName: 'visitors'};
+        kind: 'verification', claimed: 'ann', galleryId: 'ab'.repeat(16), galleryName: 'visitors'};
       assert.deepEqual(await checkDecision(good, all), claims);
       // Fields outside the signature are ignored.
       assert.equal((await checkDecision({...good, identity: 'bob'}, all)).identity, 'ann');

@@ -100,7 +100,7 @@ async function followTheDocumentation() {
     ${code}
     return believed;
   })()`);
-  assert.equal(believed.decision, 'accept');
+  assert.equal(believed.accepted, true);
   assert.equal(believed.identity, 'ann');
   assert.deepEqual(complaints, []);
   await context.close();

@@ -18,7 +18,7 @@ export async function visit(face: Float32Array, voice: number[], trust: string):
     await service.enrol('ann', files, {galleries: ['visitors'], wait: 5, metadata: {site: ['berlin']}});
     const decision: Decision = await ask(client, service, 'visitors', {face, voice}, {person: 'ann', audience: 'door 7', challenge: 'c'});
     const believed = await checkDecision(decision, {keys: {keys: [{kty: 'OKP', crv: 'Ed25519', x: '', kid: 'a'}]}, issuer: 'demo', audience: 'door 7', challenge: 'c',
-      asker: 'door', kind: 'verification', claimed: 'ann', gallery: '0'.repeat(32), galleryName: 'visitors'});
+      asker: 'door', kind: 'verification', claimed: 'ann', galleryId: '0'.repeat(32), galleryName: 'visitors'});
     // @ts-expect-error: the signature is not among the signed fields
     void believed.jws;
     return believed.identity;

@@ -108,7 +108,7 @@ class Kinds(Case):
         for status in ["OK", "RESOURCE_EXHAUSTED"]:
             reply = heft.call("heft_matcher_verify", matcher, world.open("small"), files, "ann", None, None)
             if status == "OK":
-                self.assertEqual(ask("heft_key_owner_decide", owner, reply, "r", rule)["decision"], "accept")
+                self.assertEqual(ask("heft_key_owner_decide", owner, reply, "r", rule)["accepted"], True)
             else:
                 self.refused(status, ".", "heft_key_owner_decide", owner, reply, "r", rule)
 
@@ -179,9 +179,9 @@ class Learning(Case):
         parsed = heft.call("heft_model_parse", data, "model")
         self.assertEqual(ask("heft_model_describe", parsed), ask("heft_model_describe", world.model))
         at = ask("heft_model_threshold", world.model, 0.1, None)
-        self.assertEqual((at["rate"], at["rate_of"]), (0.1, "comparisons"))
+        self.assertEqual((at["rate"], at["of"]), (0.1, "comparisons"))
         at = ask("heft_model_search_threshold", world.model, 0.2, 6, 1, None)
-        self.assertEqual(at["rate_of"], "searches")
+        self.assertEqual(at["of"], "searches")
         self.assertEqual(ask("heft_inspect", data, "model")["kind"], "MODL")
 
     def test_calibration(self):

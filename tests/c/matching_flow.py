@@ -16,7 +16,7 @@ class Matching(Case):
         gallery = world.open(galleries.big)
         reply = world.identify(galleries.big, 4 * SAMPLES + 2)
         at = ask("heft_key_owner_threshold", world.owner, reply, "reply", heft.options(score=0.5))
-        self.assertEqual(at["threshold"], 0.5)
+        self.assertEqual(at["score"], 0.5)
         opened = world.scores(reply)
         self.assertEqual(opened["kind"], "identification")
         self.assertEqual(opened["searched"], ask("heft_gallery_describe", gallery)["templates"])
@@ -27,12 +27,12 @@ class Matching(Case):
         reply = world.identify(galleries.big, 3 * SAMPLES + 1)
         decision = ask("heft_key_owner_decide", world.owner, reply, "reply",
                        heft.options(score=0.5, likelihood=True))
-        self.assertEqual(decision["decision"], "accept")
+        self.assertEqual(decision["accepted"], True)
         self.assertEqual(decision["identity"], "person 3")
         self.assertIn(decision["likelihood"], ["weak", "moderate", "strong"])
         stranger = world.identify(galleries.big, 23 * SAMPLES)
         decision = ask("heft_key_owner_decide", world.owner, stranger, "reply", heft.options(score=0.99))
-        self.assertEqual((decision["decision"], decision["identity"]), ("reject", ""))
+        self.assertEqual((decision["accepted"], decision["identity"]), (False, ""))
 
     def test_restricted(self):
         reply = world.identify(galleries.big, 2 * SAMPLES + 1, where=["site=berlin"])
@@ -57,8 +57,8 @@ class Matching(Case):
         heft.call("heft_matcher_verify_all", world.matcher, gallery, world.encrypt(which), "person 1",
                   None, None, take, None, None)
         decisions = [ask("heft_key_owner_decide", world.owner, reply, "reply",
-                         heft.options(score=0.6))["decision"] for _, reply in taken]
-        self.assertEqual(decisions, ["reject", "accept", "reject"])
+                         heft.options(score=0.6))["accepted"] for _, reply in taken]
+        self.assertEqual(decisions, [False, True, False])
 
     def test_together(self):
         gallery = world.open(galleries.big)
@@ -139,7 +139,7 @@ class Matching(Case):
         self.assertEqual([len(v) for v in described["people"][0]["vectors"]], [24, 16])
         heft.call("heft_key_owner_require_canaries", owner, file, 0)
         opened = ask("heft_key_owner_open", owner, world.identify(galleries.big, 1), "reply", None)
-        self.assertTrue(opened["refused"])  # the gallery does not hold them
+        self.assertTrue(opened["refusal"])  # the gallery does not hold them
 
     def test_agrees_with_the_tools(self):
         """The tools read what C has made, and the scores are the same."""

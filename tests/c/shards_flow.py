@@ -97,19 +97,19 @@ class Shards(Case):
                 self.refused("FAILED_PRECONDITION", why, f"heft_key_owner_{call}_replies", self.owner,
                              self.together(part), self.list, None, heft.options(**options))
         at = ask("heft_key_owner_threshold_replies", self.owner, whole, self.list, heft.options(score=0.5))
-        self.assertEqual(at["threshold"], 0.5)
-        before = ask("heft_key_owner_budget", self.owner)["openings_under_key"]
+        self.assertEqual(at["score"], 0.5)
+        before = ask("heft_key_owner_budget", self.owner)["openings"]
         opened = ask("heft_key_owner_open_replies", self.owner, whole, self.list, None, heft.options(publish=3))
         self.assertEqual(opened["searched"], 8)
         self.assertEqual(opened["candidates"][0]["identity"], "person 4")
-        self.assertEqual(ask("heft_key_owner_budget", self.owner)["openings_under_key"], before + 1)
+        self.assertEqual(ask("heft_key_owner_budget", self.owner)["openings"], before + 1)
         self.refused("FAILED_PRECONDITION", "opened before", "heft_key_owner_open_replies", self.owner,
                      whole, self.list, None, None)
 
     def test_decision_and_claim(self):
         decision = ask("heft_key_owner_decide_replies", self.owner,
                        self.together(self.search(6 * SAMPLES + 1)), self.list, None, heft.options(score=0.5))
-        self.assertEqual((decision["decision"], decision["identity"]), ("accept", "person 6"))
+        self.assertEqual((decision["accepted"], decision["identity"]), (True, "person 6"))
         files, name = world.encrypt([3 * SAMPLES + 1]), "person 3"
         bucket = ask("heft_shards_find", self.list, NAME, name)["bucket"]
         reply = heft.call("heft_matcher_verify", world.matcher,
@@ -117,4 +117,4 @@ class Shards(Case):
                           heft.options(audience=self.audience), None)
         claim = ask("heft_key_owner_decide_replies", self.owner, self.together([reply]), self.list, None,
                     heft.options(score=0.5))
-        self.assertEqual((claim["decision"], claim["identity"]), ("accept", name))
+        self.assertEqual((claim["accepted"], claim["identity"]), (True, name))

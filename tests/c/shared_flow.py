@@ -94,7 +94,7 @@ class Shared(Case):
         self.refused("FAILED_PRECONDITION", "another question", "heft_key_owner_decide_replies", three,
                      replies, None, self.files(part), heft.options(score=0.1))
         decision = self.decide(three, replies, part)
-        self.assertEqual((decision["decision"], decision["identity"]), ("accept", "person 1"))
+        self.assertEqual((decision["accepted"], decision["identity"]), (True, "person 1"))
 
     def test_two_of_three_open(self):
         one, two, _ = self.owners

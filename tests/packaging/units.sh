@@ -88,7 +88,7 @@ ask_on() {
       >"$work/answer" 2>"$work/failure"; then
       decided=$((decided + 1))
       # A sample may be rejected by chance; an accepted one must get the right name.
-      ! grep -q '"decision":"accept"' "$work/answer" || grep -q "\"identity\":\"person-$person\"" "$work/answer" ||
+      ! grep -q '"accepted":true' "$work/answer" || grep -q "\"identity\":\"person-$person\"" "$work/answer" ||
         { wrong=$((wrong + 1)) && cat "$work/answer" >&2; }
     elif grep -q 'query budget is spent' "$work/answer"; then
       exhausted=$((exhausted + 1)) # of a small gallery, soon

@@ -89,7 +89,7 @@ expect "answers another request"
 decide 409 "$work"/first/00[012].ct "$work/first/001.ct"
 expect "a second reply of bucket 1"
 decide 200 "$work"/first/00[201].ct
-expect '"decision":"accept"'
+expect '"accepted":true'
 expect '"identity":"person 8"'
 expect '"gallery_name":"people"'
 cp "$work/said" "$work/before"

@@ -220,7 +220,7 @@ def search(world, seed):
                 world.count('searches_of_somebody_on_the_way')
             elif state == 'in' and answer[1].get('identity') != person.label:
                 world.wrong.append({'of': person.label, 'enrolled': True, 'said': answer[1]})
-            elif state == 'out' and answer[1]['decision'] != 'reject':
+            elif state == 'out' and answer[1]['accepted']:
                 world.wrong.append({'of': person.label, 'enrolled': False, 'said': answer[1]})
         world.ending.wait(dice.random() * world.pause)
 
@@ -275,7 +275,7 @@ def check_receipts(world, operator):
             continue
         for receipt in page[1]['receipts']:
             receipts += 1
-            for who in receipt['receipt_ids']:
+            for who in receipt['persons']:
                 erased[who] = max(erased.get(who, 0), receipt['erased'])
         cursor = page[1].get('next')
     gone = [p for p in world.people if p.state == 'out' and p.removed > 0]

@@ -118,7 +118,8 @@ HEFT_C_API heft_status heft_options_add_number(heft_options* options, const char
 
 // ---- Results.
 
-// heft_result: a JSON value. Each call lists its members; new ones may be added. A JSON pointer
+// heft_result: a JSON value. Each call lists its members, or names a record, whose members are the
+// fields in heft/results.h; new ones may be added. A JSON pointer
 // (RFC 6901) names a member: "/candidates/0/identity"; "" is the whole value.
 typedef struct heft_result heft_result;
 HEFT_C_API void heft_result_free(heft_result* result);

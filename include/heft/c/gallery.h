@@ -44,40 +44,36 @@ HEFT_C_API void heft_set_writer_wait(int seconds);
 HEFT_C_API heft_status heft_gallery_create(const heft_matcher* matcher, const char* name,
                                            const heft_options* options, heft_result** result,
                                            heft_error** error);
-// DescribeGallery: the output of heft-server gallery stats --json. `model` may be NULL.
+// DescribeGallery: the record GalleryInfo. `model` may be NULL.
 HEFT_C_API heft_status heft_gallery_stats(const char* name, const heft_model* model,
                                           heft_result** result, heft_error** error);
 // The names of the galleries in a store's folder: an array.
 HEFT_C_API heft_status heft_gallery_names(const char* folder, heft_result** result,
                                           heft_error** error);
-// ListTemplates: templates [{position, identity, person, generation, enrolled, expires, metadata
-// {key: [value]}, state ("active", "expired", "pending")}], next (the position to continue from, or
-// null). Options: "from", "count" (0: all), "where" (conditions, added), "pending" (a flag: also
-// pending templates, which have identity and state alone).
+// ListTemplates: templates [ListedTemplate], next (the position to continue from, or null).
+// Options: "from", "count" (0: all), "where" (conditions, added), "pending" (a flag: also pending
+// templates, which have identity and state alone).
 HEFT_C_API heft_status heft_gallery_list(const char* name, const heft_options* options,
                                          heft_result** result, heft_error** error);
-// DescribePerson: templates as above, waiting.
+// DescribePerson: the record PersonInfo.
 HEFT_C_API heft_status heft_gallery_person(const char* name, const char* identity,
                                            heft_result** result, heft_error** error);
-// WaitingEnrolments: an array of pending enrolments: entry and client (hex; client empty: not
-// signed), bytes, identities [text].
+// WaitingEnrolments: an array of records PendingEnrolment.
 HEFT_C_API heft_status heft_gallery_waiting(const char* name, heft_result** result,
                                             heft_error** error);
-// VerifyGallery: intact, complaints [text], damaged [block], generation, blocks. `model` may be
-// NULL.
+// VerifyGallery: the record VerifyResult. `model` may be NULL.
 HEFT_C_API heft_status heft_gallery_verify(const char* name, const heft_model* model,
                                            heft_monitor monitor, void* user, heft_result** result,
                                            heft_error** error);
-// CompactGallery: mended, records, damaged [{block, why}], blocks, sparse, leaving, receipts [hex],
-// overwritten (why not yet; empty: done).
+// CompactGallery: the record CompactResult.
 HEFT_C_API heft_status heft_gallery_compact(const heft_matcher* matcher, const char* name,
                                             heft_result** result, heft_error** error);
-// Snapshot: copies the store into the new folder `out`: galleries [{name, gallery_id, generation}].
+// Snapshot: copies the store into the new folder `out`: galleries [CopiedGallery].
 // `with_keys`: not 0: also the server's secret keys.
 HEFT_C_API heft_status heft_gallery_snapshot(const char* folder, const char* out, int with_keys,
                                              heft_monitor monitor, void* user, heft_result** result,
                                              heft_error** error);
-// Restore: galleries, older, erased, leaving, rejected. Options: "accept_older", "without_receipts"
+// Restore: the record RestoreResult. Options: "accept_older", "without_receipts"
 // (flags). `matcher` removes again the people who were erased since the snapshot; `trust` is for
 // receipts. Both may be NULL.
 HEFT_C_API heft_status heft_gallery_restore(const char* snapshot, const char* folder,
@@ -86,7 +82,7 @@ HEFT_C_API heft_status heft_gallery_restore(const char* snapshot, const char* fo
                                             heft_monitor monitor, void* user, heft_result** result,
                                             heft_error** error);
 // ExportGallery, ImportGallery: copies one gallery into a new folder, or from a folder. Result:
-// name, gallery_id, generation.
+// the record CopiedGallery.
 HEFT_C_API heft_status heft_gallery_export(const char* name, const char* out, heft_monitor monitor,
                                            void* user, heft_result** result, heft_error** error);
 HEFT_C_API heft_status heft_gallery_import(const char* from, const char* name, heft_monitor monitor,
@@ -98,8 +94,7 @@ HEFT_C_API heft_status heft_gallery_remember(const char* name, heft_error** erro
 
 // heft_gallery_remove: removes all templates of `count` identities, all or none (Remove). Option:
 // "authorisation" (bytes), required if `trust` (may be NULL) lists registrars. Result, also of
-// RemoveExpired and RollBack: removed, erased, leaving, rejected, generation, persons [hex],
-// receipts [hex], overwritten (why not yet; empty: done).
+// RemoveExpired and RollBack: the record RemoveResult.
 HEFT_C_API heft_status heft_gallery_remove(const heft_matcher* matcher, const char* name,
                                            const char* const* identities, size_t count,
                                            const heft_options* options, const heft_trust* trust,
@@ -113,18 +108,17 @@ HEFT_C_API heft_status heft_gallery_roll_back(const heft_matcher* matcher, const
 HEFT_C_API heft_status heft_gallery_ask_renewal(const heft_matcher* matcher, const char* name,
                                                 int compact, heft_monitor monitor, void* user,
                                                 heft_buffer** request, heft_error** error);
-// Renew: applies the answer of a key owner of `trust`: blocks, freed, moved, erased, leaving,
-// generation, receipts [hex], overwritten.
+// Renew: applies the answer of a key owner of `trust`. Result: the record RenewResult.
 HEFT_C_API heft_status heft_gallery_renew(const heft_matcher* matcher, const char* name,
                                           heft_bytes answer, const heft_trust* trust,
                                           heft_result** result, heft_error** error);
 // EraseRemains, which returns the receipts that were due, and Receipts, which returns all: an
-// array.
+// array of base64 texts.
 HEFT_C_API heft_status heft_gallery_erase_remains(const char* name, heft_result** result,
                                                   heft_error** error);
 HEFT_C_API heft_status heft_gallery_receipts(const char* name, heft_result** result,
                                              heft_error** error);
-// ReadReceipt: gallery_id, generation, erased (time), persons [{person, removed (time)}].
+// ReadReceipt: the record ErasureReceipt.
 HEFT_C_API heft_status heft_receipt_read(heft_bytes receipt, heft_result** result,
                                          heft_error** error);
 

@@ -93,18 +93,15 @@ HEFT_C_API heft_status heft_key_owner_require_canaries(heft_key_owner* owner, he
 // ---- Requests of a server.
 
 // heft_key_owner_inquiry: the pending enrolments in a request; opens and signs nothing
-// (ReadInquiry): gallery_id, generation, enrolments [{entry (hex), authorised, client, people
-// [{identity, known, others}]}], more.
+// (ReadInquiry). Result: the record AdmissionInquiry.
 HEFT_C_API heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_bytes request,
                                               heft_result** result, heft_error** error);
 // heft_key_owner_admit: opens the proofs of the norms of all pending templates, and decides.
 // Options: "only", "reject" (identities, added), "entries", "reject_entries", "hold" (of an
 // inquiry, added), "new_identities_only", "put_back" (flags; AdmissionPolicy), "shards" (text: the
 // shard list, if the gallery is a bucket). `admission` is for heft_matcher_admit. `result` (may be
-// NULL): admitted (a number), rejected [{identity, rejection, reason}], groups [{rejection, cause,
-// remedy, identities}], one for each cause of rejections, contested [{identity, claims [{entry,
-// client}], elsewhere}], new identities that wait because several enrolments have them
-// (Admissions).
+// NULL): admitted (a number), and members of the record Admissions: rejected (its verdicts that
+// reject), groups, contested.
 HEFT_C_API heft_status heft_key_owner_admit(const heft_key_owner* owner, heft_bytes request,
                                             const heft_options* options, heft_buffer** admission,
                                             heft_result** result, heft_error** error);
@@ -118,32 +115,19 @@ HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_by
 
 // heft_key_owner_decide: decides on a reply. Options: "score", "fmr", "fpir" (numbers, one of them
 // required; DecisionRule), "likelihood", "others" (flags), "flood_bits", "flood_openings"
-// (Flooding). `what` names the reply in errors. Result:
-//
-//    kind          "identification" or "verification"
-//    gallery       id of the gallery that was matched
-//    probe, modalities [name]     the probe, and its modalities
-//    decision, identity           "accept" or "reject"; the identity is empty if rejected
-//    claimed       of a verification, accepted or not
-//    refused       the reason; empty if the reply was not refused
-//    likelihood    "", "weak", "moderate" or "strong"
-//    threshold, rate, interval [lo, hi], warning
-//    rate_of       "nothing", "comparisons" or "searches"
-//    where [condition], key_warning
+// (Flooding). `what` names the reply in errors. Result: the record Decision.
 HEFT_C_API heft_status heft_key_owner_decide(const heft_key_owner* owner, heft_bytes reply,
                                              const char* what, const heft_options* options,
                                              heft_result** result, heft_error** error);
 // heft_key_owner_open: publishes scores, which reveal information about templates; each identity
 // has a limited number of scores for ever (heft_key_owner_budget): what training measured, mostly
-// 0, until heft_key_owner_set_budget. HEFT_RESOURCE_EXHAUSTED beyond. Result: kind, gallery, probe,
-// modalities, claimed, candidates [{identity, score, templates, scores_left (that it may still give
-// this client), log_likelihood_ratio if the model is calibrated}], withheld, refused, searched,
-// where, key_warning. Options: "publish" (candidates, default 10), "flood_bits", "flood_openings".
+// 0, until heft_key_owner_set_budget. HEFT_RESOURCE_EXHAUSTED beyond. Result: the record
+// OpenedScores. Options: "publish" (candidates, default 10), "flood_bits", "flood_openings".
 HEFT_C_API heft_status heft_key_owner_open(const heft_key_owner* owner, heft_bytes reply,
                                            const char* what, const heft_options* options,
                                            heft_result** result, heft_error** error);
 // heft_key_owner_threshold: the threshold of a rule for this reply; opens and charges nothing.
-// Options: "score", "fmr", "fpir", "others". Result: threshold, rate, rate_of, interval, warning.
+// Options: "score", "fmr", "fpir", "others". Result: the record ChosenThreshold.
 HEFT_C_API heft_status heft_key_owner_threshold(const heft_key_owner* owner, heft_bytes reply,
                                                 const char* what, const heft_options* options,
                                                 heft_result** result, heft_error** error);
@@ -227,14 +211,7 @@ HEFT_C_API heft_status heft_blank_share_make(const heft_model* model, heft_bytes
 
 // ---- The budget (BudgetUse).
 
-// heft_key_owner_budget: an object with these members:
-//
-//     limits {scores, decisions, client_bits, rejections}, scores, decisions (that accepted)
-//     identifications, verifications, openings_under_key, key_bits, most_key_bits
-//     identities, gallery (the key's own), reconstruction_cosine
-//     clients [{client, openings, slots, bits_left, full_at, rejections_left}]
-//     restarts [{time, reason}], restart_count, entries, last_entry
-//     revoked, successor (id, if revoked)
+// heft_key_owner_budget: the record BudgetUse.
 HEFT_C_API heft_status heft_key_owner_budget(const heft_key_owner* owner, heft_result** result,
                                              heft_error** error);
 // Options: "scores", "decisions", "client_bits", "rejections"; others stay unchanged.

@@ -48,7 +48,7 @@ HEFT_C_FREE_AT(matcher)
 // the key, 64 digits, of who sent files that are not signed; the key owner is shown it, and pending
 // enrolments are limited by it). If `trust` (may be NULL) lists clients or registrars, one of them
 // must have signed each file, and a signed request is answered once; it also lists the registrars
-// of an authorisation. Result: brought, waiting, templates, blocks, repeated.
+// of an authorisation. Result: the record EnrolResult.
 HEFT_C_API heft_status heft_matcher_enrol(const heft_matcher* matcher, const char* gallery,
                                           const heft_files* files, const heft_options* options,
                                           const heft_trust* trust, heft_monitor monitor, void* user,
@@ -61,7 +61,7 @@ typedef heft_status (*heft_answer_request)(void* user, heft_bytes request, heft_
 // `admit`, each batch is admitted before the next one; an error of `admit` ends the call. An error
 // after the first batch states the row to continue from. `trust`: the accepted key owners; NULL:
 // any signer. Options: "metadata" (texts, added), "expires", "from" (the first row to enrol).
-// Result: brought, admitted, rejected, waiting, templates, blocks.
+// Result: the record EnrolManyResult.
 HEFT_C_API heft_status heft_enrol_many(const heft_client* client, const heft_matcher* matcher,
                                        const char* gallery, const heft_rows* modalities,
                                        size_t count, const char* const* labels,
@@ -75,8 +75,8 @@ HEFT_C_API heft_status heft_matcher_pending(const heft_matcher* matcher,
                                             const heft_gallery* gallery, uint64_t templates,
                                             uint64_t bytes, heft_buffer** request,
                                             heft_error** error);
-// heft_matcher_admit: applies an admission of a key owner of `trust`. Result: admitted, rejected,
-// waiting, templates, blocks.
+// heft_matcher_admit: applies an admission of a key owner of `trust`. Result: the record
+// AdmitResult.
 HEFT_C_API heft_status heft_matcher_admit(const heft_matcher* matcher, const char* gallery,
                                           heft_bytes admission, const heft_trust* trust,
                                           heft_monitor monitor, void* user, heft_result** result,

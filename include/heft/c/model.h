@@ -30,9 +30,9 @@ HEFT_C_API heft_status heft_model_serialize(const heft_model* model, heft_buffer
 //    sample_agreement or null, training (the trainer's summary)
 HEFT_C_API heft_status heft_model_describe(const heft_model* model, heft_result** result,
                                            heft_error** error);
-// Model::ThresholdFor and ThresholdForSearch: threshold, rate, interval [lo, hi], warning (empty:
-// reliable). For `people` in the gallery, with at most `templates` each. Option "modalities": names
-// of the probe's modalities; default: all of the model.
+// Model::ThresholdFor and ThresholdForSearch: the record ChosenThreshold. For `people` in the
+// gallery, with at most `templates` each. Option "modalities": names of the probe's modalities;
+// default: all of the model.
 HEFT_C_API heft_status heft_model_threshold(const heft_model* model, double fmr,
                                             const heft_options* options, heft_result** result,
                                             heft_error** error);
