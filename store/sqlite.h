@@ -150,6 +150,8 @@ class StoreTables {
                                                std::deque<std::string>* texts) const;
   absl::Status Insert(size_t which, std::span<const Cell> cells);
   absl::Status PutTyped(Table table, const SplitEntry& entry, bool* done);
+  absl::Status PutTemplates(const SplitEntry& run);
+  absl::StatusOr<bool> MayHaveOthers(Table table, ByteSpan key);
   absl::Status PutName(std::span<const Cell> cells, bool* done);
   absl::Status PutOpaque(size_t which, const Cells& cells, ByteSpan value, Space* space);
   absl::Status Remove(size_t which, std::span<const Cell> key, Space* space);
@@ -161,7 +163,10 @@ class StoreTables {
 
   Database* database_;
   BlockFile* blocks_;
-  std::set<uint32_t> galleries_;  // that have a row, as this transaction knows
+  // What this transaction knows: galleries that have a row; whether a table has other entries that
+  // are no second copies.
+  std::set<uint32_t> galleries_;
+  std::array<std::optional<bool>, kTables> others_;
 };
 
 class StoreEnvironment;

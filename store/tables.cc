@@ -34,6 +34,34 @@ CREATE TABLE "pages freed" ( -- by commits; older states may still be read
 
 constexpr Dialect kSqlite = Dialect::kSqlite;
 
+// RowOf: all columns.
+Cells RowOf(const SqlStatement& row, const Layout& layout) {
+  Cells cells;
+  for (size_t i = 0; i < layout.columns.size(); ++i) {
+    cells.push_back(row.Value(static_cast<int>(i), layout.columns[i].type));
+  }
+  return cells;
+}
+
+// TemplatesText: selects the rows of a run, in order.
+const std::string& TemplatesText() {
+  static const auto* const text = new std::string(absl::StrCat(
+      "SELECT ", absl::StrJoin(ColumnNames(TemplateLayout(), kSqlite), ", "),
+      " FROM template WHERE gallery = ? AND position BETWEEN ? AND ? ORDER BY position"));
+  return *text;
+}
+
+bool SameCell(const Cell& a, const Cell& b) {
+  const auto* const left = std::get_if<ByteSpan>(&a);
+  const auto* const right = std::get_if<ByteSpan>(&b);
+  if (left != nullptr && right != nullptr) return std::ranges::equal(*left, *right);
+  if (a.index() != b.index() || left != nullptr) return false;
+  const auto* const number = std::get_if<int64_t>(&a);
+  const auto* const real = std::get_if<double>(&a);
+  return number != nullptr ? *number == std::get<int64_t>(b)
+                           : real == nullptr || *real == std::get<double>(b);
+}
+
 }  // namespace
 
 absl::Status StoreTables::Make(Database* database, const StoreIdentity& identity) {
@@ -59,9 +87,11 @@ absl::StatusOr<StoreIdentity> StoreTables::CheckVersion(Database* database) {
         absl::StrCat("the store in ", folder, " is of another version (", version, "; this is ",
                      kStoreVersion, "): use the version of HEFT that made it, or a newer one"));
   }
-  for (size_t i = 0; i < kLayouts; ++i) {
-    HEFT_RETURN_IF_ERROR(database->Prepare(Database::kGet, i).status());
-  }
+  // Other programs may have added tables.
+  HEFT_ASSIGN_OR_RETURN(const uint64_t tables,
+                        database->Number("SELECT count(*) FROM sqlite_schema WHERE type = 'table' "
+                                         "AND name NOT LIKE 'sqlite%'"));
+  if (tables < kLayouts + 3) return DamagedStore(folder, "it lacks tables");
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select,
                         database->Prepare("SELECT identity FROM store WHERE only = 1"));
   SqlStatement statement(select);
@@ -89,22 +119,10 @@ absl::Status StoreTables::SetState(uint64_t state) {
   return Done(SqlStatement(update).Bind(1, state).Step());
 }
 
-// RowOf: all columns.
-Cells RowOf(const SqlStatement& row, const Layout& layout) {
-  Cells cells;
-  for (size_t i = 0; i < layout.columns.size(); ++i) {
-    cells.push_back(row.Value(static_cast<int>(i), layout.columns[i].type));
-  }
-  return cells;
-}
-
 // Templates: the rows of a run, in order.
 absl::StatusOr<std::vector<Cells>> StoreTables::Templates(std::span<const Cell> run,
                                                           std::deque<std::string>* texts) const {
-  static const std::string* const select = new std::string(absl::StrCat(
-      "SELECT ", absl::StrJoin(ColumnNames(TemplateLayout(), kSqlite), ", "),
-      " FROM template WHERE gallery = ? AND position BETWEEN ? AND ? ORDER BY position"));
-  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const prepared, database_->Prepare(*select));
+  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const prepared, database_->Prepare(TemplatesText()));
   SqlStatement statement(prepared);
   const auto [first, last] = RunPositions(run);
   statement.Bind(1, run[0], SqlType::kInteger);
@@ -173,7 +191,8 @@ absl::StatusOr<std::optional<StoreTables::Found>> StoreTables::Get(Table table,
   const auto which = static_cast<size_t>(table);
   if (const auto cells = SplitKey(table, key)) {
     HEFT_ASSIGN_OR_RETURN(auto found, get(which, *cells));
-    if (found || LayoutOf(table).opaque) return found;
+    const bool none = others_[which] == false && key[0] != 0xFF;
+    if (found || none || LayoutOf(table).opaque) return found;
   }
   return get(kOtherRows, Cells{static_cast<int64_t>(which), key});
 }
@@ -322,16 +341,63 @@ absl::Status StoreTables::PutTyped(Table table, const SplitEntry& entry, bool* d
   *done = true;
   if (table == Table::kCatalog) return PutName(entry.row, done);
   HEFT_RETURN_IF_ERROR(Insert(static_cast<size_t>(table), entry.row));
-  if (table != Table::kRoster) return absl::OkStatus();
+  return table == Table::kRoster ? PutTemplates(entry) : absl::OkStatus();
+}
+
+// PutTemplates: only rows that differ are written.
+absl::Status StoreTables::PutTemplates(const SplitEntry& run) {
+  const Layout& layout = TemplateLayout();
+  std::vector<const Cells*> changed;
+  std::vector<int64_t> gone;
   size_t next = 0;
-  const auto [first, last] = RunPositions(entry.row);
-  for (int64_t position = first; position <= last; ++position) {
-    const bool here =
-        next < entry.templates.size() && std::get<int64_t>(entry.templates[next][1]) == position;
-    HEFT_RETURN_IF_ERROR(here ? Insert(kTemplateRows, entry.templates[next++])
-                              : Remove(kTemplateRows, Cells{entry.row[0], position}, nullptr));
+  {
+    HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select, database_->Prepare(TemplatesText()));
+    SqlStatement statement(select);
+    const auto [first, last] = RunPositions(run.row);
+    statement.Bind(1, run.row[0], SqlType::kInteger);
+    statement.Bind(2, static_cast<uint64_t>(first)).Bind(3, static_cast<uint64_t>(last));
+    int rc;
+    while ((rc = statement.Step()) == SQLITE_ROW) {
+      const auto position = static_cast<int64_t>(statement.Number(1));
+      const auto at = [&] { return std::get<int64_t>(run.templates[next][1]); };
+      while (next < run.templates.size() && at() < position) {
+        changed.push_back(&run.templates[next++]);
+      }
+      if (next == run.templates.size() || at() != position) {
+        gone.push_back(position);
+        continue;
+      }
+      const Cells& row = run.templates[next++];
+      for (size_t i = 2; i < layout.columns.size(); ++i) {
+        if (SameCell(row[i], statement.Value(static_cast<int>(i), layout.columns[i].type)))
+          continue;
+        changed.push_back(&row);
+        break;
+      }
+    }
+    if (rc != SQLITE_DONE) return StoreError("write to", database_->folder(), rc);
   }
+  while (next < run.templates.size()) changed.push_back(&run.templates[next++]);
+  for (const int64_t position : gone) {
+    HEFT_RETURN_IF_ERROR(Remove(kTemplateRows, Cells{run.row[0], position}, nullptr));
+  }
+  for (const Cells* const row : changed) HEFT_RETURN_IF_ERROR(Insert(kTemplateRows, *row));
   return absl::OkStatus();
+}
+
+// MayHaveOthers: whether an entry of a table may be among the others, but for second copies.
+absl::StatusOr<bool> StoreTables::MayHaveOthers(Table table, ByteSpan key) {
+  std::optional<bool>& known = others_[static_cast<size_t>(table)];
+  if (key[0] == 0xFF) return true;
+  if (!known) {
+    HEFT_ASSIGN_OR_RETURN(
+        sqlite3_stmt* const select,
+        database_->Prepare("SELECT 1 FROM other WHERE kind = ? AND key < x'ff' LIMIT 1"));
+    const int rc = SqlStatement(select).Bind(1, static_cast<uint64_t>(table)).Step();
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE) return StoreError("read", database_->folder(), rc);
+    known = rc == SQLITE_ROW;
+  }
+  return *known;
 }
 
 // PutOpaque: `value` may be in pages that the old row has.
@@ -378,7 +444,12 @@ absl::Status StoreTables::Put(Table table, ByteSpan key, ByteSpan value, Space* 
   bool done = false;
   if (entry) HEFT_RETURN_IF_ERROR(PutTyped(table, *entry, &done));
   const Cells other = {static_cast<int64_t>(which), key, static_cast<int64_t>(gallery)};
-  if (!done) return PutOpaque(kOtherRows, other, value, space);
+  if (!done) {
+    if (key[0] != 0xFF) others_[which] = true;
+    return PutOpaque(kOtherRows, other, value, space);
+  }
+  HEFT_ASSIGN_OR_RETURN(const bool others, MayHaveOthers(table, key));
+  if (!others) return absl::OkStatus();
   return Remove(kOtherRows, std::span(other).first(2), space);
 }
 
