@@ -19,6 +19,8 @@ std::string KindName(std::string_view kind) {
       {"CERE", "record of a shared key"},
       {"PART", "partial opening"},
       {"RSHR", "new shares, sealed"},
+      {"JOIN", "message of a ceremony without a dealer"},
+      {"JKEY", "an owner's state of a ceremony without a dealer"},
       {"RKEY", "re-keying key"},
       {"SIGK", "signing key"},
       {"SIGN", "signed file"},

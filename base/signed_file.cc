@@ -338,6 +338,16 @@ absl::StatusOr<SignedFile> ReadSigned(std::span<const uint8_t> bytes, std::strin
   return std::move(parsed.file);
 }
 
+std::vector<uint8_t> WithHead(ByteSpan head, ByteSpan file) {
+  ByteWriter writer;
+  writer.Reserve(head.size() + file.size() + kEnvelopeOverhead);
+  const size_t start = BeginEnvelope(kSignedKind, kSignedVersion, &writer);
+  writer.Raw(head);
+  writer.Raw(file);
+  EndEnvelope(start, &writer);
+  return writer.Take();
+}
+
 absl::StatusOr<SignedFile> OpenSignedHead(const SignedHead& head, std::string_view kind,
                                           const Trust& trust, const Expected& expected,
                                           std::string_view what) {

@@ -35,6 +35,8 @@ struct SignedHead {
 inline constexpr size_t kSignedHeadSize = 253;
 // kDataLoss for a damaged signed file; only the hash for an unsigned file.
 absl::StatusOr<SignedHead> HeadOf(ByteSpan bytes, std::string_view what);
+// WithHead: the signed file again. Nothing is checked: open it.
+std::vector<uint8_t> WithHead(ByteSpan head, ByteSpan file);
 // OpenSignedHead: OpenSigned with the same errors; `file` of the result is empty. `kind`: the
 // file's kind.
 absl::StatusOr<SignedFile> OpenSignedHead(const SignedHead& head, std::string_view kind,

@@ -14,6 +14,8 @@ struct Options {
   SealOptions seal;
   std::vector<std::string> passphrase_files;  // one, or one for each owner
   uint32_t owners = 1, threshold = 0;
+  std::string act;                    // "join", or nothing
+  std::vector<std::string> messages;  // of one round of a ceremony without a dealer
 };
 
 // Passphrases of the owners' shares: from their files, or asked for one after another.
@@ -43,6 +45,38 @@ absl::Status RunCeremony(const Common& common, const Options& options, const Mod
   return absl::OkStatus();
 }
 
+// One step of a ceremony without a dealer.
+absl::Status RunJoin(const Common& common, const Options& options, const Model& model) {
+  const uint32_t owners = options.owners > 1 ? options.owners : 0;
+  if (options.messages.empty() && owners == 0) {
+    return absl::InvalidArgumentError(
+        "heft keygen join: give --owners to begin, or --in with the messages of all owners");
+  }
+  if (options.threshold != 0 && options.threshold != owners) {
+    return absl::InvalidArgumentError("without a dealer all --owners open: leave out --threshold");
+  }
+  PassphraseSource passphrase = NewPassphrase(options.seal);
+  if (!options.messages.empty() && (options.seal.ask || !options.seal.file.empty())) {
+    passphrase = [file = options.seal.file] { return ReadPassphrase(file, /*confirm=*/false); };
+  }
+  HEFT_ASSIGN_OR_RETURN(
+      const JoinStep step,
+      JoinKeySet(model, options.out, owners, options.messages, passphrase, common.monitor));
+  if (options.messages.empty()) WarnOfUnsealed(common, options.seal);
+  std::string text;
+  if (step.message.empty()) {
+    text = absl::StrCat(KeySetText(step.keys), "share of owner ", step.owner,
+                        " (keep it secret): ", step.share, "\nrecord: ", step.ceremony, "\nall ",
+                        step.owners, " owners open; compare the digest of heft share --keys\n");
+  } else {
+    text = absl::StrCat("message of round ", step.round, " of 5, for all owners: ", step.message,
+                        ", ", HumanBytes(step.message_bytes),
+                        "\nnext, with the messages of all owners: heft keygen join --in\n");
+  }
+  Print(common, JoinStepJson(step), text);
+  return absl::OkStatus();
+}
+
 // New public keys for the secret key that is given.
 absl::StatusOr<KeySet> MakeForExisting(const Common& common, const Options& options,
                                        const Model& model) {
@@ -55,12 +89,14 @@ absl::StatusOr<KeySet> MakeForExisting(const Common& common, const Options& opti
 
 absl::Status Run(const Common& common, const Options& given) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.model));
-  if (given.owners > 1) return RunCeremony(common, given, model);
+  const bool join = !given.act.empty();
+  if (given.owners > 1 && !join) return RunCeremony(common, given, model);
   Options options = given;
   if (options.passphrase_files.size() > 1) {
     return absl::InvalidArgumentError("one key has one --passphrase-file");
   }
   if (!options.passphrase_files.empty()) options.seal.file = options.passphrase_files[0];
+  if (join) return RunJoin(common, options, model);
   HEFT_ASSIGN_OR_RETURN(
       const KeySet set,
       options.secret_key.empty()
@@ -76,7 +112,16 @@ absl::Status Run(const Common& common, const Options& given) {
 void AddKeygen(Command app) {
   const auto [command, options] =
       AddCommand(app, "keygen", "make the keys for a model (key owner)",
-                 "heft keygen --model m.heft --out keys --passphrase-file passphrase.txt", Run);
+                 "heft keygen --model m.heft --out keys --passphrase-file passphrase.txt\n"
+                 "  heft keygen join --model m.heft --out mine --owners 2\n"
+                 "  heft keygen join --model m.heft --out mine --in mine/round-1.msg 2.msg",
+                 Run);
+  const Option act =
+      command
+          .Add("act", &options->act,
+               "join: one step of making a key with other owners, without a dealer; all of them "
+               "open")
+          .Choices({"join"});
   command.Add("-m,--model", &options->model, "model file").Required();
   command
       .Add("-o,--out", &options->out,
@@ -88,6 +133,7 @@ void AddKeygen(Command app) {
       "--secret-key", &options->secret_key,
       "make new encryption and evaluation keys for this secret key, for a model with other "
       "rotations");
+  act.Excludes(secret);
   const Option owners =
       command
           .Add("--owners", &options->owners,
@@ -98,6 +144,10 @@ void AddKeygen(Command app) {
   command.Add("--threshold", &options->threshold, "how many owners an opening takes")
       .Range(2, 3)
       .Needs(owners);
+  command
+      .Add("-i,--in", &options->messages,
+           "join: the messages of the last round of all owners, this one's among them")
+      .Needs(act);
 }
 
 }  // namespace heft::cli

@@ -68,9 +68,10 @@ absl::Status Check(const Common& common, const Options& options) {
   HEFT_ASSIGN_OR_RETURN(const CeremonyCheck check, CheckCeremony(owner, options.keys));
   std::string text = absl::StrCat(
       "share of owner ", check.shared.owner, " of ", check.shared.owners, "; ",
-      check.shared.threshold, " open\nkey ", HexString(check.key_id), ", dealt ",
-      UtcText(check.time), " by ", HexString(check.dealer), ", renewed ", check.shared.renewal,
-      " times\nrecord ", HexString(check.digest), " (the same for all owners: compare)\n");
+      check.shared.threshold, " open\nkey ", HexString(check.key_id),
+      check.joint ? ", made without a dealer, signed " : ", dealt ", UtcText(check.time), " by ",
+      HexString(check.dealer), ", renewed ", check.shared.renewal, " times\nrecord ",
+      HexString(check.digest), " (the same for all owners: compare)\n");
   for (size_t i = 0; i < check.owners.size(); ++i) {
     absl::StrAppend(&text, "owner ", i + 1, " signs with ", HexString(check.owners[i]), "\n");
   }

@@ -81,6 +81,7 @@ absl::Status CheckForms(const Rings& rings, const EncryptedScores& scores, std::
 // is its writer's word, so at least the noise of an honest reply is assumed.
 absl::StatusOr<ckks::FloodingOptions> PrepareFlooding(const Instance& instance,
                                                       const Flooding& flooding, uint32_t parts,
+                                                      uint32_t secrets,
                                                       std::vector<ReadReply>* replies) {
   const ckks::Params& params = instance.params();
   const FusionPlan& plan = instance.plan;
@@ -88,6 +89,7 @@ absl::StatusOr<ckks::FloodingOptions> PrepareFlooding(const Instance& instance,
   for (const ReadReply& reply : *replies) ciphertexts += reply.scores.replies.size() + 1;
   ckks::FloodingOptions options = {flooding.security_bits, 2 * flooding.openings * ciphertexts};
   options.parts = parts;
+  options.secrets = secrets;
   auto prepare = [&](ckks::Ciphertext& c, double error) {
     if (c.size() != 2) {
       return absl::FailedPreconditionError(
@@ -190,7 +192,7 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
   Opening& opening = out.opening;
   if (flooding) {
     HEFT_ASSIGN_OR_RETURN(out.flooding,
-                          PrepareFlooding(instance(), *flooding, Parts(), &out.replies));
+                          PrepareFlooding(instance(), *flooding, Parts(), Secrets(), &out.replies));
     opening.most = flooding->openings;
   }
   opening.model = first.scores.model_id;

@@ -7,11 +7,14 @@
 #include "absl/strings/str_join.h"
 #include "base/envelope.h"
 #include "ckks/serialization.h"
+#include "owner/join_message.h"
 
 namespace heft {
 namespace {
 
 constexpr uint32_t kCeremonyVersion = 1;
+constexpr uint32_t kJointVersion = 2;
+constexpr size_t kMostApprovalBytes = 1 << 13;
 
 void ReadDigest(ByteReader& reader, Digest* out) {
   const ByteSpan bytes = reader.Raw(out->size());
@@ -20,8 +23,12 @@ void ReadDigest(ByteReader& reader, Digest* out) {
 
 }  // namespace
 
-std::vector<uint8_t> Ceremony::Serialize() const {
-  ByteWriter writer;
+namespace {
+
+void WriteRecord(const Ceremony& record, ByteWriter* out) {
+  ByteWriter& writer = *out;
+  const auto& [key_id, model_id, threshold, renewal, previous, dealer, encryption_key,
+               evaluation_keys, enrolment_keys, owners, secrets, transcript, approvals] = record;
   ckks::WriteId(writer, key_id);
   ckks::WriteId(writer, model_id);
   writer.U32(threshold);
@@ -30,16 +37,58 @@ std::vector<uint8_t> Ceremony::Serialize() const {
     writer.Raw(d);
   }
   writer.U64(owners.size());
-  for (const Owner& owner : owners) {
+  for (const Ceremony::Owner& owner : owners) {
     writer.Raw(owner.signer);
     writer.Raw(owner.share);
   }
-  return SealEnvelope(kCeremonyKind, kCeremonyVersion, writer.bytes());
+  if (!record.joint()) return;
+  writer.U32(secrets);
+  writer.Raw(transcript);
+}
+
+// CheckApprovals: each owner has signed the record, in their order.
+absl::Status CheckApprovals(const Ceremony& record, std::string_view what) {
+  const Digest digest = record.RecordDigest();
+  bool good = record.approvals.size() == record.owners.size();
+  for (size_t i = 0; good && i < record.owners.size(); ++i) {
+    HEFT_ASSIGN_OR_RETURN(const JoinMessage message, JoinMessage::Open(record.approvals[i], what));
+    good = message.signer == record.owners[i].signer && message.round == JoinRound::kRecord &&
+           message.transcript == record.transcript && message.body.size() >= digest.size() &&
+           std::ranges::equal(message.body.first(digest.size()), digest);
+  }
+  if (good) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(std::string(what), ": not signed by all owners of this key: a forged record"));
+}
+
+}  // namespace
+
+Digest Ceremony::RecordDigest() const {
+  // Of a dealer's as it was before there were joint keys.
+  if (!joint()) return HashBytes(Serialize());
+  ByteWriter writer;
+  WriteRecord(*this, &writer);
+  return HashBytes(writer.bytes());
+}
+
+std::vector<uint8_t> Ceremony::Serialize() const {
+  ByteWriter writer;
+  WriteRecord(*this, &writer);
+  if (joint()) {
+    writer.U64(approvals.size());
+    for (const std::vector<uint8_t>& approval : approvals) {
+      writer.U64(approval.size());
+      writer.Raw(approval);
+    }
+  }
+  return SealEnvelope(kCeremonyKind, joint() ? kJointVersion : kCeremonyVersion, writer.bytes());
 }
 
 absl::StatusOr<Ceremony> Ceremony::Parse(ByteSpan bytes, std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kCeremonyKind, kCeremonyVersion, what));
+  const bool joint = EnvelopeVersion(bytes) == kJointVersion;
+  HEFT_ASSIGN_OR_RETURN(
+      const ByteSpan payload,
+      OpenEnvelope(bytes, kCeremonyKind, joint ? kJointVersion : kCeremonyVersion, what));
   ByteReader reader(payload, what);
   Ceremony out;
   out.key_id = ckks::ReadId(reader);
@@ -55,6 +104,18 @@ absl::StatusOr<Ceremony> Ceremony::Parse(ByteSpan bytes, std::string_view what) 
     ReadDigest(reader, &owner.signer);
     ReadDigest(reader, &owner.share);
   }
+  if (joint) {
+    out.secrets = reader.U32();
+    ReadDigest(reader, &out.transcript);
+    out.approvals.resize(reader.Count(sizeof(uint64_t), ckks::kMostOwners));
+    for (std::vector<uint8_t>& approval : out.approvals) {
+      const ByteSpan signed_bytes = reader.Raw(reader.Count(1, kMostApprovalBytes));
+      approval.assign(signed_bytes.begin(), signed_bytes.end());
+    }
+    if (reader.ok() && (out.secrets < 2 || out.secrets > ckks::kMostOwners)) {
+      reader.Fail("a joint key of so many owners does not exist");
+    }
+  }
   HEFT_RETURN_IF_ERROR(reader.Finish());
   if (!ckks::CheckSharing(out.sharing()).ok()) {
     return absl::DataLossError(
@@ -67,11 +128,15 @@ absl::StatusOr<SignedCeremony> ReadCeremony(ByteSpan signed_bytes, std::string_v
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(signed_bytes, what));
   SignedCeremony out;
   HEFT_ASSIGN_OR_RETURN(out.ceremony, Ceremony::Parse(file.file, what));
-  out.digest = HashBytes(file.file);
+  out.digest = out.ceremony.RecordDigest();
   out.when = file.statement.issued;
   const Ceremony& ceremony = out.ceremony;
-  const bool by_owner = ceremony.renewal > 0 && std::ranges::count(ceremony.owners, file.signer,
-                                                                   &Ceremony::Owner::signer) > 0;
+  const bool by_owner =
+      (ceremony.renewal > 0 || ceremony.joint()) &&
+      std::ranges::count(ceremony.owners, file.signer, &Ceremony::Owner::signer) > 0;
+  if (ceremony.renewal == 0 && ceremony.joint()) {
+    HEFT_RETURN_IF_ERROR(CheckApprovals(ceremony, what));
+  }
   if (file.statement.role == Role::kKeyOwner && (file.signer == ceremony.dealer || by_owner)) {
     return out;
   }

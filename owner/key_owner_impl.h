@@ -51,7 +51,8 @@ uint32_t KeyUnits(bool decision, double error);
 uint64_t MostKeyUnits(uint32_t degree);
 
 // kFloodedProofs: of norms of templates that wait, that an adversary may see opened under one key
-// of a profile that floods; of a shared key one t-th of these, as t floods add up.
+// of a profile that floods; of a shared key one t-th of these, as t floods add up, and of a joint
+// one of n secrets one n-th of that, as its errors are larger.
 inline constexpr uint64_t kFloodedProofs = 1'000'000;
 // kProofNoise: that a slot of one template's proof can live with: a part has 0.7 of it, ReadNorm
 // takes the mean of thousands of slots, and each may be off by 9 times a part's. kBatchNoise: of a
@@ -62,7 +63,9 @@ inline constexpr double kBatchNoise = 1e-3;
 
 // OwnerSigner: the key that the holder signs with. OwnerSeed: its seed, also of the key under which
 // other owners seal shares for it.
+// The second one is of a share's `own`.
 absl::StatusOr<SigningKey> OwnerSigner(const HeldKey& held);
+absl::StatusOr<SigningKey> OwnerSigner(const SecureVector<uint8_t>& own);
 absl::StatusOr<SecureVector<uint8_t>> OwnerSeed(const HeldKey& held);
 
 class KeyOwner::Impl {
@@ -189,6 +192,8 @@ class KeyOwner::Impl {
   OpenedScores Doubted(OpenedScores scores) const;
   // Owners who open together: 1 of a whole key.
   uint32_t Parts() const { return ceremony_ ? ceremony_->ceremony.threshold : 1; }
+  // Owners whose secrets add up to the key: 1 of a whole or dealt key.
+  uint32_t Secrets() const { return ceremony_ ? ceremony_->ceremony.secrets : 1; }
   // The request that a server has sent, if it belongs here.
   absl::StatusOr<AdmissionRequest> ReadAdmissionRequest(ByteSpan request,
                                                         std::string_view what) const;

@@ -15,6 +15,7 @@
 #include "fusion/owner/secret_key_file.h"
 #include "fusion/rekey.h"
 #include "owner/key_owner_impl.h"
+#include "owner/share_files.h"
 
 namespace heft {
 namespace {
@@ -117,11 +118,8 @@ absl::StatusOr<KeySet> Write(const KeyOwner& owner, const Paths& paths, const Wi
   const Rings& rings = Inside::Of(owner).rings();
   KeySet set;
   set.key_id = owner.key_id();
-  set.parameters = rings.enrolment.params().Describe();
-  set.security = rings.enrolment.params().security().Describe();
+  DescribeParameters(rings, &set);
   if (rings.thin()) {
-    absl::StrAppend(&set.parameters, "; ", rings.matching.params().Describe());
-    absl::StrAppend(&set.security, "; ", rings.matching.params().security().Describe());
     set.enrolment_keys = paths.enrolment;
     set.enrolment_keys_bytes = enrolment.size();
   }

@@ -133,6 +133,7 @@ Ceremony NextCeremony(const SignedCeremony& old, const std::vector<Message>& mes
   Ceremony next = old.ceremony;
   ++next.renewal;
   next.previous = old.digest;
+  next.approvals.clear();  // of the record before
   const Replacement& replacement = messages[0].replacement;
   if (replacement.owner > 0) next.owners[replacement.owner - 1].signer = replacement.signer;
   for (size_t i = 0; i < next.owners.size(); ++i) {

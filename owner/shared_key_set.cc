@@ -11,17 +11,16 @@
 #include "base/passphrase.h"
 #include "base/progress.h"
 #include "base/secure.h"
+#include "base/signed_file.h"
 #include "fusion/errors.h"
 #include "fusion/norm_proof.h"
 #include "heft/key_set.h"
 #include "owner/ceremony.h"
 #include "owner/key_owner_impl.h"
+#include "owner/share_files.h"
 
 namespace heft {
 namespace {
-
-// kMostOpen: with more, a model of 64 dimensions has no room for the sum of their floods.
-constexpr uint32_t kMostOpen = 3;
 
 // SharedPaths: where a shared key set lies.
 struct SharedPaths {
@@ -61,32 +60,6 @@ struct SharedPaths {
   std::string folder;
 };
 
-// CheckRoom: that the floods of so many owners fit a search of one block, and a claim.
-absl::Status CheckRoom(const Rings& rings, uint32_t threshold) {
-  const Instance& ring = rings.matching;
-  const ckks::Params& params = ring.params();
-  const FusionPlan::Matching& matching = ring.plan.matching;
-  ckks::FloodingOptions options = {Flooding().security_bits, uint64_t{4} * Flooding().openings};
-  options.parts = threshold;
-  const std::pair<double, double> opened[] = {
-      {NormProofError(params, ring.plan), NormProofScale(params, ring.plan)},
-      {ScoreError(params, ring.plan, /*masked=*/false), matching.score_scale},
-      {ScoreError(params, ring.plan, /*masked=*/true), matching.verified_scale}};
-  for (const auto& [error, scale] : opened) {
-    ckks::Ciphertext c;
-    c.parts.assign(2, ring::RnsPoly(params.n(), ScoreLimbs(params)));
-    c.scale = scale;
-    c.noise.error = error * scale;
-    const absl::Status room = ckks::CheckFloodingRoom(params, c, options);
-    if (room.ok()) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat("this model has no room for the noise of ", threshold,
-                     " owners: choose a smaller --threshold, or train fewer dimensions (",
-                     std::string(room.message()), ")"));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Digest> FileDigest(const std::string& path) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
   return HashBytes(bytes);
@@ -107,31 +80,6 @@ absl::Status ListOwners(const Rings& rings, const std::vector<HeldKey>& shares, 
     HEFT_RETURN_IF_ERROR(trust->Add(Role::kKeyOwner, OwnerName(held.share()->owner()), signer));
   }
   return absl::OkStatus();
-}
-
-absl::Status WriteShare(const Rings& rings, const KeyShare& share, const std::string& passphrase,
-                        const std::string& path) {
-  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, SerializeKeyShare(rings, share, passphrase));
-  const absl::Status written = WriteFileAtomic(path, bytes, 0600);
-  SecureWipe(bytes.data(), bytes.size());
-  return written;
-}
-
-// One owner's folder: copies of the public files, a journal that begins, and the share, last.
-absl::Status WriteOwner(const SharedPaths& paths, const Rings& rings, const HeldKey& held,
-                        const std::string& trust, const std::string& passphrase) {
-  const KeyShare& share = *held.share();
-  const std::string folder = paths.Owner(share.owner());
-  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/trust.heft", trust));
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/ceremony.heft", ByteSpan(share.ceremony)));
-  const std::string path = paths.Share(share.owner());
-  HEFT_ASSIGN_OR_RETURN(JournalKeys keys, JournalKeys::Derive(held));
-  const auto journal = QueryJournal::OnDisk(path + kJournalSuffix, std::move(keys));
-  HEFT_RETURN_IF_ERROR(journal->Start("with the share of a key"));
-  const absl::Status written = WriteShare(rings, share, passphrase, path);
-  if (!written.ok()) journal->Discard();
-  return written;
 }
 
 void DiscardJournals(const SharedPaths& paths, const std::vector<HeldKey>& shares) {
@@ -172,8 +120,8 @@ absl::StatusOr<SharedKeySet> Deal(const KeyOwner& dealer, const SharedPaths& pat
   for (size_t i = 0; i < shares->size(); ++i) {
     KeyShare& share = *(*shares)[i].share();
     share.ceremony = record;
-    HEFT_RETURN_IF_ERROR(WriteOwner(paths, rings, (*shares)[i], text,
-                                    passphrases.empty() ? "" : passphrases[i].text));
+    HEFT_RETURN_IF_ERROR(WriteOwnerFiles(paths.Owner(share.owner()), rings, (*shares)[i], text,
+                                         passphrases.empty() ? "" : passphrases[i].text));
     set.shares.push_back(paths.Share(share.owner()));
   }
   HEFT_ASSIGN_OR_RETURN(const SecretFile written, ReadSecretFile(set.shares[0], 1 << 22));
@@ -200,20 +148,10 @@ absl::StatusOr<SharedKeySet> MakeSharedKeySet(const Model& model, const std::str
                                               const Monitor& monitor) {
   const ckks::Sharing sharing = {owners, threshold};
   HEFT_RETURN_IF_ERROR(ckks::CheckSharing(sharing));
-  if (threshold > kMostOpen) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("an opening by ", threshold, " owners: at most ", kMostOpen,
-                     ", whose noise adds up to as much as profile flooded has room for"));
-  }
+  HEFT_RETURN_IF_ERROR(CheckShareable(model, threshold));
   if (!passphrases.empty() && passphrases.size() != owners) {
     return absl::InvalidArgumentError(absl::StrCat(passphrases.size(), " passphrases for ", owners,
                                                    " owners: give one for each, in their order"));
-  }
-  if (model.profile != "flooded") {
-    return absl::FailedPreconditionError(
-        absl::StrCat("a model of profile ", model.profile,
-                     ", whose openings have no room for the noise that "
-                     "protects a shared key: heft train --profile flooded"));
   }
   const SharedPaths paths(folder);
   HEFT_RETURN_IF_ERROR(paths.CheckVacant(owners));
@@ -223,7 +161,7 @@ absl::StatusOr<SharedKeySet> MakeSharedKeySet(const Model& model, const std::str
   }
   HEFT_ASSIGN_OR_RETURN(const KeyOwner dealer, KeyOwner::Generate(model));
   const KeyOwner::Impl& whole = Inside::Of(dealer);
-  HEFT_RETURN_IF_ERROR(CheckRoom(whole.rings(), threshold));
+  HEFT_RETURN_IF_ERROR(CheckRoom(whole.rings(), threshold, /*secrets=*/1));
   Csprng rng;
   HEFT_ASSIGN_OR_RETURN(auto dealt, ShareKeys(whole.rings(), whole.keys(), sharing, rng));
   std::vector<HeldKey> shares;
@@ -249,8 +187,13 @@ absl::StatusOr<CeremonyCheck> CheckCeremony(const KeyOwner& owner, const std::st
                                                   {"enrolment.keys", ceremony.enrolment_keys}};
   for (const auto& [name, digest] : files) {
     const std::string path = absl::StrCat(folder, "/", name);
-    HEFT_ASSIGN_OR_RETURN(const Digest found, FileDigest(path));
-    if (found == digest) continue;
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
+    ByteSpan file = bytes;
+    // The owners of a joint key agreed on the content, which owner 1 then signed.
+    if (ceremony.joint()) {
+      HEFT_ASSIGN_OR_RETURN(file, Unsigned(bytes, path));
+    }
+    if (HashBytes(file) == digest) continue;
     return absl::DataLossError(absl::StrCat(
         path, ": not the file of this key's ceremony: damaged, or exchanged; do not use it"));
   }
@@ -263,16 +206,22 @@ absl::StatusOr<CeremonyCheck> CheckCeremony(const KeyOwner& owner, const std::st
   if (signer != ceremony.owner(shared->owner).signer) {
     return absl::DataLossError("the ceremony's record lists another signing key for this owner");
   }
-  CeremonyCheck out = {*shared, owner.key_id(), record.when, ceremony.dealer, record.digest, {}};
+  CeremonyCheck out = {*shared, owner.key_id(),  record.when, ceremony.dealer, record.digest,
+                       {},      ceremony.joint()};
   for (const Ceremony::Owner& one : ceremony.owners) out.owners.push_back(one.signer);
   return out;
 }
 
 Json CeremonyCheckJson(const CeremonyCheck& check) {
-  Json json = {{"key_id", HexString(check.key_id)}, {"owner", check.shared.owner},
-               {"owners", check.shared.owners},     {"threshold", check.shared.threshold},
-               {"renewal", check.shared.renewal},   {"time", check.time},
-               {"dealer", HexString(check.dealer)}, {"ceremony", HexString(check.digest)}};
+  Json json = {{"key_id", HexString(check.key_id)},
+               {"owner", check.shared.owner},
+               {"owners", check.shared.owners},
+               {"threshold", check.shared.threshold},
+               {"renewal", check.shared.renewal},
+               {"time", check.time},
+               {"dealer", HexString(check.dealer)},
+               {"ceremony", HexString(check.digest)},
+               {"joint", check.joint}};
   json["signers"] = Json::array();
   for (const SignerKey& signer : check.owners) json["signers"].push_back(HexString(signer));
   return json;

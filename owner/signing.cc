@@ -28,6 +28,11 @@ absl::StatusOr<SigningKey> OwnerSigner(const HeldKey& held) {
   return SigningKeyOfSeed(seed.span());
 }
 
+absl::StatusOr<SigningKey> OwnerSigner(const SecureVector<uint8_t>& own) {
+  HEFT_ASSIGN_OR_RETURN(const auto seed, SubSecret(own, kSigningDomain));
+  return SigningKeyOfSeed(seed.span());
+}
+
 absl::StatusOr<SigningKey> KeyOwner::Impl::Signer() const { return OwnerSigner(held_); }
 
 void KeyOwner::Impl::SignHeads() {

@@ -30,9 +30,13 @@ absl::StatusOr<SecureVector<uint8_t>> SubSecret(const SecretKeys& keys, std::str
 
 absl::StatusOr<SecureVector<uint8_t>> SubSecret(const HeldKey& held, std::string_view purpose) {
   if (held.whole() != nullptr) return SubSecret(*held.whole(), purpose);
+  return SubSecret(held.share()->own, purpose);
+}
+
+absl::StatusOr<SecureVector<uint8_t>> SubSecret(const SecureVector<uint8_t>& own,
+                                                std::string_view purpose) {
   HEFT_ASSIGN_OR_RETURN(auto state, SecureVector<crypto_generichash_state>::Create(1));
   HEFT_ASSIGN_OR_RETURN(auto out, SecureVector<uint8_t>::Create(kSize));
-  const SecureVector<uint8_t>& own = held.share()->own;
   crypto_generichash_init(state.data(), own.data(), own.size(), out.size());
   crypto_generichash_update(state.data(), reinterpret_cast<const uint8_t*>(purpose.data()),
                             purpose.size());

@@ -14,7 +14,9 @@
 namespace heft {
 
 absl::StatusOr<SecureVector<uint8_t>> SubSecret(const SecretKeys& keys, std::string_view purpose);
-// The same of a whole key or a share; of a share it follows from its owner's own secret.
+// The same of a whole key or a share; of a share it follows from its owner's own secret, `own`.
+absl::StatusOr<SecureVector<uint8_t>> SubSecret(const SecureVector<uint8_t>& own,
+                                                std::string_view purpose);
 absl::StatusOr<SecureVector<uint8_t>> SubSecret(const HeldKey& held, std::string_view purpose);
 
 }  // namespace heft

@@ -533,7 +533,9 @@ void DefineRecords(py::module_& m) {
       .Field("dealer", Shown(&CeremonyCheck::dealer), "Public key of the dealer.")
       .Field("digest", Shown(&CeremonyCheck::digest),
              "Digest of the record: the same for all owners.")
-      .Field("owners", Shown(&CeremonyCheck::owners), "Public signing key of each owner.");
+      .Field("owners", Shown(&CeremonyCheck::owners), "Public signing key of each owner.")
+      .Field("joint", Shown(&CeremonyCheck::joint),
+             "Made without a dealer: the first owner signed the public keys.");
   Record<WorkspaceAdded>(m, "WorkspaceAdded", "Results for the added rows.")
       .Field("added", Shown(&WorkspaceAdded::added), "Templates that can now be found.")
       .Field("templates", Shown(&WorkspaceAdded::templates), "Templates of the gallery.")

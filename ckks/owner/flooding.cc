@@ -31,8 +31,8 @@ std::vector<int64_t> SampleGaussian(size_t n, double deviation, Csprng& rng) {
 }  // namespace
 
 double FloodingDeviation(const Params& params, double slot_error, const FloodingOptions& options) {
-  return std::sqrt(12.0 * options.queries) * std::exp2(options.security_bits / 2.0) * slot_error /
-         std::sqrt(params.n());
+  return std::sqrt(12.0 * options.queries) * std::exp2(options.security_bits / 2.0) * slot_error *
+         std::sqrt(options.secrets) / std::sqrt(params.n());
 }
 
 absl::Status CheckFloodingRoom(const Params& params, const Ciphertext& ciphertext,

@@ -17,13 +17,17 @@ struct FloodingOptions {
   uint64_t queries = 1;         // decryptions that an adversary may see
   double largest_error = 1e-3;  // permitted error of a slot, root mean square
   uint32_t parts = 1;           // independent floods in the sum: of partial openings
+  uint32_t secrets = 1;         // ternary secrets whose sum the key is (joint_keys.h)
 };
 
 // FloodingDeviation: standard deviation of a coefficient's flooding noise, in integer units:
 // sqrt(12 queries) 2^(security_bits / 2) times the ciphertext's own error, `slot_error`
 // (ckks/noise.h) over sqrt(n). This is the formula of OpenFHE's NOISE_FLOODING_DECRYPT, after Li,
 // Micciancio, Schultz and Sorrell, CRYPTO 2022; like OpenFHE it uses a static estimate of the
-// error. It is that of one part; the sum of `parts` has sqrt(parts) times as much.
+// error. It is that of one part; the sum of `parts` has sqrt(parts) times as much. Estimates are
+// for the key of one owner. With one of `secrets` owners an error is sqrt(secrets) times as large:
+// the norm of the secret and the errors of its keys are. (The error of relinearisation grows more,
+// but a rescale divides it.)
 double FloodingDeviation(const Params& params, double slot_error, const FloodingOptions& options);
 
 // CheckFloodingRoom: whether the noise for the estimate of `ciphertext` fits. kInvalidArgument for

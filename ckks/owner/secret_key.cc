@@ -52,12 +52,12 @@ void Mask(const Context& context, std::span<uint32_t> out, std::span<const uint3
 // prime `digit`.
 template <typename Target>
 SeededSwitchKey MakeSwitchKey(const Context& context, const SecretKey& secret, size_t limbs,
-                              Csprng& rng, const Target& target) {
+                              Csprng& rng, const Seed* common, const Target& target) {
   HEFT_DCHECK(limbs >= 1 && limbs <= context.params().limbs(), "a key of 1 to all data primes");
   const size_t n = context.n();
   SeededSwitchKey key;
   key.limbs = limbs;
-  key.seed = rng.NewSeed();
+  key.seed = common != nullptr ? *common : rng.NewSeed();
   AlignedVector<uint32_t> a(n), t(n);
   for (size_t digit = 0; digit < limbs; ++digit) {
     const ErrorSampler error(context, rng);
@@ -142,12 +142,13 @@ ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const 
   return out;
 }
 
-PublicKey MakePublicKey(const Context& context, const SecretKey& secret, Csprng& rng) {
+PublicKey MakePublicKey(const Context& context, const SecretKey& secret, Csprng& rng,
+                        const Seed* common) {
   const size_t n = context.n();
   const size_t primes = context.special_index() + 1;
   PublicKey key;
   key.key_id = secret.key_id();
-  key.seed = rng.NewSeed();
+  key.seed = common != nullptr ? *common : rng.NewSeed();
   key.a = ring::RnsPoly(n, primes);
   key.b = ring::RnsPoly(n, primes);
   const ErrorSampler error(context, rng);
@@ -159,37 +160,46 @@ PublicKey MakePublicKey(const Context& context, const SecretKey& secret, Csprng&
 }
 
 SeededSwitchKey MakeGaloisKey(const Context& context, const SecretKey& secret, uint32_t element,
-                              size_t limbs, Csprng& rng) {
+                              size_t limbs, Csprng& rng, const Seed* common) {
   const ring::Permutation& table = context.permutation(element);
-  return MakeSwitchKey(context, secret, limbs, rng, [&](size_t digit, std::span<uint32_t> out) {
-    ActiveKernels().permute(out.data(), secret.residues(digit).data(), table, context.n());
-  });
+  return MakeSwitchKey(
+      context, secret, limbs, rng, common, [&](size_t digit, std::span<uint32_t> out) {
+        ActiveKernels().permute(out.data(), secret.residues(digit).data(), table, context.n());
+      });
 }
 
 SeededSwitchKey MakeRelinearisationKey(const Context& context, const SecretKey& secret,
                                        size_t limbs, Csprng& rng) {
-  return MakeSwitchKey(context, secret, limbs, rng, [&](size_t digit, std::span<uint32_t> out) {
-    const uint32_t* s = secret.residues(digit).data();
-    ActiveKernels().multiply(out.data(), s, s, context.n(), context.modulus(digit));
-  });
+  return MakeSwitchKey(
+      context, secret, limbs, rng, nullptr, [&](size_t digit, std::span<uint32_t> out) {
+        const uint32_t* s = secret.residues(digit).data();
+        ActiveKernels().multiply(out.data(), s, s, context.n(), context.modulus(digit));
+      });
 }
 
 SeededSwitchKey MakeRekeyingKey(const Context& context, const SecretKey& old,
-                                const SecretKey& secret, size_t limbs, Csprng& rng) {
-  return MakeSwitchKey(context, secret, limbs, rng, [&](size_t digit, std::span<uint32_t> out) {
-    std::copy_n(old.residues(digit).data(), out.size(), out.data());
-  });
+                                const SecretKey& secret, size_t limbs, Csprng& rng,
+                                const Seed* common) {
+  return MakeSwitchKey(context, secret, limbs, rng, common,
+                       [&](size_t digit, std::span<uint32_t> out) {
+                         std::copy_n(old.residues(digit).data(), out.size(), out.data());
+                       });
+}
+
+SeededSwitchKey MakeZeroKey(const Context& context, const SecretKey& secret, size_t limbs,
+                            Csprng& rng, const Seed& common) {
+  return MakeSwitchKey(context, secret, limbs, rng, &common,
+                       [](size_t, std::span<uint32_t> out) { std::ranges::fill(out, 0); });
 }
 
 absl::StatusOr<SeededSwitchKey> MakeRingSwitchKey(const Context& from, const SecretKey& secret,
-                                                  const SecretKey& half, size_t limbs,
-                                                  Csprng& rng) {
+                                                  const SecretKey& half, size_t limbs, Csprng& rng,
+                                                  const Seed* common) {
   if (secret.coefficients().size() != from.n() || 2 * half.coefficients().size() != from.n()) {
     return absl::InvalidArgumentError("a ring switch leads to the ring of half the degree");
   }
-  HEFT_ASSIGN_OR_RETURN(
-      const SecretKey old,
-      SecretKey::FromCoefficients(from, secret.key_id(), secret.coefficients()));
+  HEFT_ASSIGN_OR_RETURN(const SecretKey old,
+                        SecretKey::FromCoefficients(from, secret.key_id(), secret.coefficients()));
   // half(X^2): every second coefficient.
   HEFT_ASSIGN_OR_RETURN(auto lifted, SecureVector<int8_t>::Create(from.n()));
   for (size_t i = 0; i < from.n(); ++i) {
@@ -197,7 +207,7 @@ absl::StatusOr<SeededSwitchKey> MakeRingSwitchKey(const Context& from, const Sec
   }
   HEFT_ASSIGN_OR_RETURN(const SecretKey next,
                         SecretKey::FromCoefficients(from, half.key_id(), lifted.span()));
-  return MakeRekeyingKey(from, old, next, limbs, rng);
+  return MakeRekeyingKey(from, old, next, limbs, rng, common);
 }
 
 SeededCiphertext EncryptSymmetric(const Context& context, const Plaintext& plaintext,

@@ -53,25 +53,33 @@ absl::Status CheckUniformTernary(std::span<const int8_t> coefficients, std::stri
 ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const SecretKey& secret,
                           Csprng& rng);
 
+// `common`, of this and the following functions: the seed of the uniform part, on which the owners
+// of a joint key agree (joint_keys.h); nullptr: a fresh one.
+//
 // MakePublicKey: a seeded key.
-PublicKey MakePublicKey(const Context& context, const SecretKey& secret, Csprng& rng);
+PublicKey MakePublicKey(const Context& context, const SecretKey& secret, Csprng& rng,
+                        const Seed* common = nullptr);
 
 // MakeGaloisKey and the others: a switching key to `secret` for ciphertexts of at most `limbs`
 // limbs, 1 to all data primes. MakeGaloisKey: from the image of the secret under X -> X^element.
 // MakeRelinearisationKey: from its square. MakeRekeyingKey: from another secret, `old`. From this
-// key and `secret`, `old` can be computed.
+// key and `secret`, `old` can be computed. MakeZeroKey: from zero, which switches nothing.
 SeededSwitchKey MakeGaloisKey(const Context& context, const SecretKey& secret, uint32_t element,
-                              size_t limbs, Csprng& rng);
+                              size_t limbs, Csprng& rng, const Seed* common = nullptr);
 SeededSwitchKey MakeRelinearisationKey(const Context& context, const SecretKey& secret,
                                        size_t limbs, Csprng& rng);
 SeededSwitchKey MakeRekeyingKey(const Context& context, const SecretKey& old,
-                                const SecretKey& secret, size_t limbs, Csprng& rng);
+                                const SecretKey& secret, size_t limbs, Csprng& rng,
+                                const Seed* common = nullptr);
+SeededSwitchKey MakeZeroKey(const Context& context, const SecretKey& secret, size_t limbs,
+                            Csprng& rng, const Seed& common);
 
 // MakeRingSwitchKey: to the secret `half` of the ring of half the degree, for SplitRing
 // (ckks/ring_switch.h). `from` has the degree of `secret` and the primes of `half`; `secret` may be
 // of other primes. Its samples are as hard as those of `half`'s ring.
 absl::StatusOr<SeededSwitchKey> MakeRingSwitchKey(const Context& from, const SecretKey& secret,
-                                                  const SecretKey& half, size_t limbs, Csprng& rng);
+                                                  const SecretKey& half, size_t limbs, Csprng& rng,
+                                                  const Seed* common = nullptr);
 
 // EncryptSymmetric: secret-key encryption at the plaintext's level; the plaintext must not be
 // extended.

@@ -179,7 +179,7 @@ absl::StatusOr<Plaintext> CombineParts(const Context& context, const Ciphertext&
   const Params& params = context.params();
   const double deviation = FloodingDeviation(params, ciphertext.noise.error, options);
   out.noise = ciphertext.noise;
-  out.noise.error = Combine(out.noise.error,
+  out.noise.error = Combine(std::sqrt(options.secrets) * out.noise.error,
                             std::sqrt(static_cast<double>(parts.size()) * params.n()) * deviation);
   return out;
 }

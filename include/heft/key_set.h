@@ -86,6 +86,36 @@ HEFT_EXPORT absl::StatusOr<SharedKeySet> MakeSharedKeySet(
     const Model& model, const std::string& folder, uint32_t owners, uint32_t threshold,
     const std::vector<PassphraseSource>& passphrases = {}, const Monitor& monitor = {});
 
+// JoinStep: what one call of JoinKeySet did.
+struct JoinStep {
+  uint32_t round = 0;   // of the message that was written: 1 to 5; 6: the key set is complete
+  uint32_t owner = 0;   // this owner's number, from round 2 on
+  uint32_t owners = 0;  // an opening takes them all
+  std::string message;  // FOLDER/round-1.msg and so on, for all owners; empty: complete
+  size_t message_bytes = 0;
+  KeySet keys;                  // of a complete set, with the files' names and sizes
+  std::string share, ceremony;  // FOLDER/share.key, FOLDER/ceremony.heft
+};
+HEFT_EXPORT Json JoinStepJson(const JoinStep& step);
+
+// JoinKeySet: one step of a ceremony without a dealer, for a key that all `owners`, 2 or 3, open
+// together. Each draws its own term of the secret, whose sum is in no process. A step writes a
+// message for all owners, and the next one takes the files of all messages of a round, this owner's
+// among them: hello, commit, parts, last, record. The owner's state between the steps is in
+// FOLDER/joining.key, sealed under `passphrase` as the share will be. `messages`: paths; none: the
+// first step, in a folder without keys. Later `owners` may be 0.
+//
+// kInvalidArgument for another number of owners, messages of another round, missing and repeated
+// ones. kFailedPrecondition for a model as in MakeSharedKeySet; for messages of another ceremony or
+// model; for an owner that was shown other messages than this one, or whose parts are not those
+// that it committed to. kAlreadyExists, kDataLoss, kCancelled. After an error a step can be
+// repeated with the right messages. All owners must compare the record's digest (CheckCeremony).
+HEFT_EXPORT absl::StatusOr<JoinStep> JoinKeySet(const Model& model, const std::string& folder,
+                                                uint32_t owners,
+                                                std::span<const std::string> messages,
+                                                const PassphraseSource& passphrase = {},
+                                                const Monitor& monitor = {});
+
 // CeremonyCheck: what an owner's share says of its ceremony.
 struct CeremonyCheck {
   SharedKey shared;               // whose share it is
@@ -94,6 +124,7 @@ struct CeremonyCheck {
   SignerKey dealer{};             // public key of the dealer
   Digest digest{};                // digest of the record: the same for all owners
   std::vector<SignerKey> owners;  // public signing key of each owner
+  bool joint = false;             // made without a dealer: the first owner signed the public keys
 };
 // CheckCeremony: whether the public keys in `folder` are those of the ceremony that `owner`'s share
 // is of, and the share is the one that its record commits to. kDataLoss for a file that is not,
