@@ -7,13 +7,8 @@
 #include "base/envelope.h"
 #include "base/files.h"
 #include "ckks/arithmetic.h"
-#include "ckks/encryptor.h"
 #include "evaluation/wolves.h"
 #include "features/dataset.h"
-#include "fusion/key_files.h"
-#include "fusion/norm_factor.h"
-#include "fusion/norm_proof.h"
-#include "fusion/projected.h"
 #include "fusion/samples.h"
 #include "heft/trust.h"
 #include "learning/model_scores.h"
@@ -46,15 +41,10 @@ Bytes Reseal(const Bytes& file) {
 }  // namespace
 
 Attacker::Attacker(const World& world)
-    : world_(world),
-      rings_(Ok(MakeRings(world.model()))),
-      encryption_key_(Ok(ReadFile(world("keys/encryption.key")))) {
-  const Bytes sample = Strangers(SampleUse::kIdentification, 1)[0];
-  key_id_ = Ok(SampleReader::Parse(rings_.matching.context, sample, "sample")).header().key_id;
-}
+    : world_(world), forger_(world.model(), Ok(ReadFile(world("keys/encryption.key")))) {}
 
 const Instance& Attacker::Ring(SampleUse use) const {
-  return use == SampleUse::kIdentification ? rings_.matching : rings_.enrolment;
+  return use == SampleUse::kIdentification ? forger_.rings().matching : forger_.rings().enrolment;
 }
 
 std::vector<Vectors> Attacker::Rows(size_t count, const Row& row) {
@@ -98,11 +88,11 @@ std::vector<Bytes> Attacker::Strangers(SampleUse use, size_t count, const std::s
 
 std::vector<Bytes> Attacker::Changed(std::vector<Bytes> files, const Change& change) const {
   for (Bytes& file : files) {
-    const bool small = SampleParamsId(file) == rings_.matching.params().id();
-    const Instance& ring = small ? rings_.matching : rings_.enrolment;
+    const bool small = SampleParamsId(file) == forger_.rings().matching.params().id();
+    const Instance& ring = small ? forger_.rings().matching : forger_.rings().enrolment;
     const SampleReader reader = Ok(SampleReader::Parse(ring.context, file, "sample"));
     SampleHeader header = reader.header();
-    header.key_id = key_id_;
+    header.key_id = forger_.key_id();
     header.seeded = false;
     SampleWriter writer(*ring.context, header, reader.labels());
     for (size_t i = 0; i < reader.size(); ++i) {
@@ -116,50 +106,8 @@ std::vector<Bytes> Attacker::Changed(std::vector<Bytes> files, const Change& cha
 }
 
 std::vector<Bytes> Attacker::Fused(SampleUse use, size_t count,
-                                   const std::function<Slots()>& make) {
-  const Instance& ring = rings_.matching;
-  const auto keys = Ok(ParseEncryptionKeys(rings_, encryption_key_, "key"));
-  const SampleHeader header =
-      MakeSampleHeader(ring, world_.model(), 0, key_id_, false, {SampleEncoding::kFused, use});
-  SampleWriter writer(*ring.context, header, std::vector<std::string>(count));
-  Csprng rng;
-  for (size_t i = 0; i < count; ++i) {
-    const Slots values = make();
-    Slots slots(ring.params().slots());
-    for (size_t j = 0; j < slots.size(); ++j) slots[j] = values[j % values.size()];
-    const auto plain = Ok(ring.encoder->Encode(std::span<const ckks::Complex>(slots),
-                                               ProjectedScale(ring, use), ring.params().limbs()));
-    writer.Add(ckks::Encrypt(*ring.context, plain, keys.matching(), rng));
-  }
-  return {writer.Finish()};
-}
-
-std::vector<double> Attacker::Direction() {
-  std::normal_distribution<double> normal;
-  std::vector<double> v(world_.model().gamma);
-  double squares = 0;
-  for (double& x : v) {
-    x = normal(random_);
-    squares += x * x;
-  }
-  for (double& x : v) x /= std::sqrt(squares);
-  return v;
-}
-
-Attacker::Slots Attacker::Scaled(std::span<const double> z, ckks::Complex factor) const {
-  Slots slots;
-  for (const double v : z) slots.push_back(factor * v);
-  return slots;
-}
-
-// A vector so long that its norm, or a multiple of it by a likely factor, wraps round to 1.
-Attacker::Slots Attacker::Wrapped() {
-  const double range = NormProofRange(rings_.matching.params(), rings_.matching.plan);
-  const double sigma = kLeastNormFactor + (kLargestNormFactor - kLeastNormFactor) *
-                                              static_cast<double>(Random(1000)) / 1000;
-  const double wraps = 1 + static_cast<double>(Random(5));
-  const double multiple = Random(2) == 0 ? 1 - sigma * sigma : 2 * sigma;
-  return Scaled(Direction(), std::sqrt(1 + wraps * range / multiple));
+                                   const std::function<Slots()>& make) const {
+  return {forger_.Fused(use, count, make)};
 }
 
 // Probes that `heft encrypt` makes, of people's vectors or others, and changes of its files.
@@ -207,7 +155,7 @@ std::vector<ProbeKind> Attacker::ForgedKinds() {
   };
   return {
       {"random direction, fused", Stopped::kByScore, false, "",
-       fused([this] { return Scaled(Direction(), 1); })},
+       fused([this] { return Forger::Scaled(forger_.Direction(), 1); })},
       {"one coordinate alone, fused", Stopped::kByScore, false, "", fused([this] {
          Slots z(world_.model().gamma);
          z[Random(z.size())] = Random(2) == 0 ? 1 : -1;
@@ -215,17 +163,20 @@ std::vector<ProbeKind> Attacker::ForgedKinds() {
        })},
       {"random residues, fused", Stopped::kByProof, false, "",
        [this](SampleUse use, size_t count) {
-         return Changed(Fused(use, count, [this] { return Scaled(Direction(), 1); }), Randomise);
+         return Changed(
+             Fused(use, count, [this] { return Forger::Scaled(forger_.Direction(), 1); }),
+             Randomise);
        }},
-      {"wrapped on purpose", Stopped::kByProof, false, "", fused([this] { return Wrapped(); })},
+      {"wrapped on purpose", Stopped::kByProof, false, "",
+       fused([this] { return forger_.Wrapped(); })},
       // The proof makes complex values real. The remaining vector may have any length.
       {"complex, fused", Stopped::kByScore, false, "", fused([this] {
-         return Scaled(Direction(), {1.5, 1.2});
+         return Forger::Scaled(forger_.Direction(), {1.5, 1.2});
        })},
       {"many vectors in one", Stopped::kByProof, false, "", fused([this] {
          Slots all;
-         while (all.size() < rings_.matching.params().slots()) {
-           for (const double v : Direction()) all.emplace_back(v, 0);
+         while (all.size() < forger_.rings().matching.params().slots()) {
+           for (const double v : forger_.Direction()) all.emplace_back(v, 0);
          }
          return all;
        })},
@@ -265,13 +216,14 @@ ProbeKind Attacker::Wolves(const Model& hardened) {
             return Fused(use, count, [this] {
               const Eigen::RowVectorXd wolf = wolves_.row(
                   static_cast<Eigen::Index>(Random(static_cast<size_t>(wolves_.rows()))));
-              return Scaled({wolf.data(), static_cast<size_t>(wolf.size())}, 1);
+              return Forger::Scaled({wolf.data(), static_cast<size_t>(wolf.size())}, 1);
             });
           }};
 }
 
 std::vector<Bytes> Attacker::LongTemplate(double length) {
-  return Fused(SampleUse::kEnrolment, 1, [&] { return Scaled(Direction(), length); });
+  return Fused(SampleUse::kEnrolment, 1,
+               [&] { return Forger::Scaled(forger_.Direction(), length); });
 }
 
 Bytes Attacker::Relabelled(const Bytes& reply, const std::string& from, const std::string& to) {

@@ -12,6 +12,7 @@
 #include "ckks/ciphertext.h"
 #include "features/matrix.h"
 #include "fusion/rings.h"
+#include "tests/forger.h"
 #include "tests/hostile_world.h"
 
 namespace heft::e2e {
@@ -53,14 +54,11 @@ class Attacker {
 
  private:
   using Change = std::function<void(const Instance&, ckks::Ciphertext*)>;
-  using Slots = std::vector<ckks::Complex>;
+  using Slots = Forger::Slots;
 
   std::vector<ProbeKind> PeoplesKinds();
   std::vector<ProbeKind> ForgedKinds();
   const Instance& Ring(SampleUse use) const;
-  std::vector<double> Direction();
-  Slots Wrapped();
-  Slots Scaled(std::span<const double> z, ckks::Complex factor) const;
   size_t Stranger() { return Random(world_.strangers()[0].size()); }
 
   // The vectors of each modality, with a row for each of `count` samples.
@@ -72,13 +70,11 @@ class Attacker {
   std::vector<Bytes> Strangers(SampleUse use, size_t count, const std::string& keys = "keys");
   // The same files with every ciphertext changed, declared as encrypted under the owner's key.
   std::vector<Bytes> Changed(std::vector<Bytes> files, const Change& change) const;
-  // A file that is declared as fused by a client. Each sample's slots repeat the values of `make`.
-  std::vector<Bytes> Fused(SampleUse use, size_t count, const std::function<Slots()>& make);
+  // A file that is declared as fused by a client (Forger::Fused).
+  std::vector<Bytes> Fused(SampleUse use, size_t count, const std::function<Slots()>& make) const;
 
   const World& world_;
-  Rings rings_;
-  Bytes encryption_key_;
-  ckks::KeyId key_id_{};
+  Forger forger_;
   std::mt19937_64 random_{std::random_device()()};
   FeatureMatrix wolves_;  // a row each
 };
