@@ -78,7 +78,7 @@ TEST_F(KeyOwnerTest, AProbeIsJudgedByTheTableOfItsModalities) {
   const auto whole = owner.Decide(claim(3), "whole", {.fmr = 0.1});
   ASSERT_TRUE(whole.ok()) << whole.status();
   EXPECT_FALSE(whole->accepted);
-  EXPECT_EQ(whole->at.score, 2.0);
+  EXPECT_EQ(whole->threshold.score, 2.0);
   EXPECT_THAT(whole->modalities, ::testing::ElementsAre("m0", "m1"));
   const auto face = owner.Decide(claim(1), "face", {.fmr = 0.1, .likelihood = true});
   ASSERT_TRUE(face.ok()) << face.status();
