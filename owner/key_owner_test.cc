@@ -78,12 +78,12 @@ TEST_F(KeyOwnerTest, AProbeIsJudgedByTheTableOfItsModalities) {
   const auto whole = owner.Decide(claim(3), "whole", {.fmr = 0.1});
   ASSERT_TRUE(whole.ok()) << whole.status();
   EXPECT_FALSE(whole->accepted);
-  EXPECT_EQ(whole->at.score, 2.0);
+  EXPECT_EQ(whole->threshold.score, 2.0);
   EXPECT_THAT(whole->modalities, ::testing::ElementsAre("m0", "m1"));
   const auto face = owner.Decide(claim(1), "face", {.fmr = 0.1, .likelihood = true});
   ASSERT_TRUE(face.ok()) << face.status();
   EXPECT_TRUE(face->accepted);
-  EXPECT_EQ(face->at.score, 0.25);
+  EXPECT_EQ(face->threshold.score, 0.25);
   EXPECT_THAT(face->modalities, ::testing::ElementsAre("m0"));
   EXPECT_EQ(LikelihoodName(face->likelihood), "moderate") << "by the table of faces";
   EXPECT_EQ(Code(owner.Decide(claim(3), "whole", {.fmr = 0.1, .likelihood = true})),
