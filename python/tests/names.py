@@ -307,6 +307,7 @@ ABSENT.update(dict.fromkeys([
     "AddWhereTo", "AdmitJson", "CeremonyCheckJson", "CompactJson", "CopiedJson", "CopiesJson",
     "DescribeAdmissions", "DescribeBudget", "DescribeCost",
     "DescribeDecision", "DescribeScores", "DescribeSigned", "EnrolJson", "GalleryJson",
+    "JoinStepJson",
     "KeySetJson", "ListedJson", "ModelJson", "PlanJson", "RemoveJson", "RenewJson", "RestoreJson", "RestrictionText",
     "SharedKeySetJson", "VerifyJson",
     "WhereJson",
