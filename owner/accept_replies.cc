@@ -112,7 +112,8 @@ absl::StatusOr<ckks::FloodingOptions> PrepareFlooding(const Instance& instance,
 
 std::optional<Flooding> KeyOwner::Impl::FloodingFor(const std::optional<Flooding>& asked) const {
   if (!flooded_) return asked;
-  const Flooding least;
+  Flooding least;
+  least.openings /= Secrets();  // a joint key's errors are larger, and its floods are not
   Flooding flooding = asked.value_or(least);
   flooding.openings = std::max(flooding.openings, least.openings);
   return flooding;

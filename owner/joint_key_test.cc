@@ -270,7 +270,7 @@ TEST(JointKeyRoundsTest, MessagesAreOfOneRoundAndComplete) {
       Why(JoinKeySet(testing::RandomModel({40, 24}, 16, 3), parties.Folder(0), 2, {}).status()),
       HasSubstr("--profile flooded"));
   EXPECT_THAT(
-      Why(JoinKeySet(testing::RandomModel({512, 512}, 64, 3, "flooded"), parties.Folder(0), 3, {})
+      Why(JoinKeySet(testing::RandomModel({512, 512}, 32, 3, "flooded"), parties.Folder(0), 3, {})
               .status()),
       HasSubstr("noise of 3 owners"));
   EXPECT_FALSE(FileExists(parties.Folder(0)));

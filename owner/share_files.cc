@@ -46,7 +46,8 @@ absl::Status CheckRoom(const Rings& rings, uint32_t threshold, uint32_t secrets)
   const Instance& ring = rings.matching;
   const ckks::Params& params = ring.params();
   const FusionPlan::Matching& matching = ring.plan.matching;
-  ckks::FloodingOptions options = {Flooding().security_bits, uint64_t{4} * Flooding().openings};
+  ckks::FloodingOptions options = {Flooding().security_bits,
+                                   uint64_t{4} * Flooding().openings / secrets};
   options.parts = threshold;
   options.secrets = secrets;
   const std::pair<double, double> opened[] = {

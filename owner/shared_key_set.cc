@@ -12,8 +12,6 @@
 #include "base/progress.h"
 #include "base/secure.h"
 #include "base/signed_file.h"
-#include "fusion/errors.h"
-#include "fusion/norm_proof.h"
 #include "heft/key_set.h"
 #include "owner/ceremony.h"
 #include "owner/key_owner_impl.h"

@@ -526,6 +526,17 @@ void DefineRecords(py::module_& m) {
       .Field("share_bytes", Shown(&SharedKeySet::share_bytes), "Bytes of a share.")
       .Field("ceremony", Shown(&SharedKeySet::ceremony),
              "Path of the dealer's signed record, FOLDER/ceremony.heft.");
+  Record<JoinStep>(m, "JoinStep", "What one call of JoinKeySet did.")
+      .Field("round", Shown(&JoinStep::round),
+             "Round of the message that was written, 1 to 5; 6: the set is complete.")
+      .Field("owner", Shown(&JoinStep::owner), "Number of this owner, from round 2 on; before 0.")
+      .Field("owners", Shown(&JoinStep::owners), "Number of owners, all of whom open.")
+      .Field("message", Shown(&JoinStep::message), "Path of the message for all owners, or empty.")
+      .Field("message_bytes", Shown(&JoinStep::message_bytes), "Size of the message.")
+      .Field("keys", Shown(&JoinStep::keys),
+             "The public keys and the trust file of a complete set.")
+      .Field("share", Shown(&JoinStep::share), "Path of this owner's share of a complete set.")
+      .Field("ceremony", Shown(&JoinStep::ceremony), "Path of the record of a complete set.");
   Record<CeremonyCheck>(m, "CeremonyCheck", "What an owner's share says of its ceremony.")
       .Field("shared", Shown(&CeremonyCheck::shared), "Whose share it is.")
       .Field("key_id", Shown(&CeremonyCheck::key_id), "Id of the key.")

@@ -41,7 +41,34 @@ SharedKeySet Make(const Model& model, const py::object& folder, uint32_t owners,
       [&] { return MakeSharedKeySet(model, path, owners, threshold, sources, watch.monitor()); });
 }
 
+JoinStep JoinOnce(const Model& model, const py::object& folder, const py::object& messages,
+                  uint32_t owners, const py::object& passphrase, const py::object& progress) {
+  const std::string path = PathOf(folder);
+  if (py::isinstance<py::str>(messages)) throw py::type_error("messages: give a list of paths");
+  std::vector<std::string> paths;
+  for (const py::handle one : py::iter(messages)) paths.push_back(PathOf(one));
+  const PassphraseSource source = PassphraseOf(passphrase);
+  Watch watch(progress);
+  return Call([&] { return JoinKeySet(model, path, owners, paths, source, watch.monitor()); });
+}
+
+void DefineJoin(py::module_& m) {
+  Function(m, "join_key_set", &JoinOnce,
+           "One step of making a key with other owners, without a dealer: no process has the\n"
+           "secret, and all owners open together. Begin with owners, 2 or 3, in a folder without\n"
+           "keys. Each later step takes the paths of all owners' messages of one round, this\n"
+           "one's among them, until round 6. Between the steps the folder has the owner's state,\n"
+           "sealed under the passphrase as the share will be.\n\n"
+           "InvalidArgument for messages of another round, missing and repeated ones;\n"
+           "FailedPrecondition for messages of another ceremony or model, and for an owner that\n"
+           "changed its parts or was shown other messages; AlreadyExists, DataLoss, Cancelled.",
+           py::arg("model"), py::arg("folder"), py::arg("messages") = py::list(), py::kw_only(),
+           py::arg("owners") = 0, py::arg("passphrase") = py::none(),
+           py::arg("progress") = py::none());
+}
+
 void DefineCeremony(py::module_& m, Class& c) {
+  DefineJoin(m);
   Function(m, "make_shared_key_set", &Make,
            "Makes a secret key that no owner holds alone, deals its shares and wipes it. An\n"
            "opening takes threshold owners, 2 or 3, of 2 to 5. The folder gets the public keys,\n"

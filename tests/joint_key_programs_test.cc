@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kUsage = 2, kInput = 3;
+constexpr int kInput = 3;
 constexpr int kRounds = 5;
 
 Args Join(Args args, const Args& more) {
@@ -84,8 +84,8 @@ TEST_P(JointKeyProgramsTest, FromTheFirstMessageToADecision) {
   const Args wrong = Join({"keygen", "join", "--model", W("model.heft"), "--out", Own(1), "--in"},
                           {Message(1, 2), Message(2, 2)});
   EXPECT_THAT(Refused(wrong, kInput), HasSubstr("sealed under a passphrase"));
-  EXPECT_THAT(Refused(Step(1, Messages(1)), kUsage), HasSubstr("of round 2 (commit) are needed"));
-  EXPECT_THAT(Refused(Step(1, {"--in", Message(1, 2)}), kUsage), HasSubstr("is missing"));
+  EXPECT_THAT(Refused(Step(1, Messages(1)), kInput), HasSubstr("of round 2 (commit) are needed"));
+  EXPECT_THAT(Refused(Step(1, {"--in", Message(1, 2)}), kInput), HasSubstr("is missing"));
   EXPECT_THAT(Refused(Step(1, {"--owners", std::to_string(n)}), kInput), HasSubstr("exists"));
   Must(kHeft, {"keygen", "join", "--model", W("model.heft"), "--out", Own(9), "--owners",
                std::to_string(n), "--no-passphrase"});
@@ -158,19 +158,19 @@ TEST_P(JointKeyProgramsTest, FromTheFirstMessageToADecision) {
   EXPECT_THAT(Refused(Owner("decrypt", 1, {"--in", alone, "--threshold", "0.5"}), kInput),
               HasSubstr("opens with"));
   // The ceremony is over.
-  EXPECT_THAT(Refused(Step(1, Messages(5)), kUsage), HasSubstr("this ceremony is complete"));
+  EXPECT_THAT(Refused(Step(1, Messages(5)), kInput), HasSubstr("this ceremony is complete"));
 }
 
 TEST_P(JointKeyProgramsTest, WrongUse) {
-  EXPECT_THAT(Refused({"keygen", "join", "--model", W("model.heft"), "--out", W("none")}, kUsage),
+  EXPECT_THAT(Refused({"keygen", "join", "--model", W("model.heft"), "--out", W("none")}, kInput),
               HasSubstr("give --owners to begin"));
   EXPECT_THAT(Refused({"keygen", "join", "--model", W("model.heft"), "--out", W("none"), "--owners",
                        "3", "--threshold", "2"},
-                      kUsage),
+                      kInput),
               HasSubstr("all --owners open"));
   EXPECT_THAT(
       Refused({"keygen", "join", "--model", W("model.heft"), "--out", W("none"), "--owners", "5"},
-              kUsage),
+              kInput),
       HasSubstr("at most 3"));
   EXPECT_FALSE(std::filesystem::exists(W("none")));
 }

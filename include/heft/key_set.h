@@ -88,13 +88,14 @@ HEFT_EXPORT absl::StatusOr<SharedKeySet> MakeSharedKeySet(
 
 // JoinStep: what one call of JoinKeySet did.
 struct JoinStep {
-  uint32_t round = 0;   // of the message that was written: 1 to 5; 6: the key set is complete
-  uint32_t owner = 0;   // this owner's number, from round 2 on
-  uint32_t owners = 0;  // an opening takes them all
-  std::string message;  // FOLDER/round-1.msg and so on, for all owners; empty: complete
-  size_t message_bytes = 0;
-  KeySet keys;                  // of a complete set, with the files' names and sizes
-  std::string share, ceremony;  // FOLDER/share.key, FOLDER/ceremony.heft
+  uint32_t round = 0;   // round of the message that was written, 1 to 5; 6: the set is complete
+  uint32_t owner = 0;   // number of this owner, from round 2 on; before 0
+  uint32_t owners = 0;  // number of owners, all of whom open
+  std::string message;  // path of the message for all owners, or empty
+  uint64_t message_bytes = 0;  // size of the message
+  KeySet keys;                 // the public keys and the trust file of a complete set
+  std::string share;           // path of this owner's share of a complete set
+  std::string ceremony;        // path of the record of a complete set
 };
 HEFT_EXPORT Json JoinStepJson(const JoinStep& step);
 

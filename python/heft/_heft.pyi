@@ -36,6 +36,7 @@ from heft._records import (
     GalleryInfo as GalleryInfo,
     ImportedEvaluationKeys as ImportedEvaluationKeys,
     ImpostorTail as ImpostorTail,
+    JoinStep as JoinStep,
     KeySet as KeySet,
     LearnEpoch as LearnEpoch,
     OpenedScores as OpenedScores,
@@ -976,6 +977,15 @@ class CanarySet:
     @property
     def file(self) -> bytes: ...
 
+def join_key_set(
+    model: Model,
+    folder: _Path,
+    messages: Sequence[_Path] = ...,
+    *,
+    owners: int = 0,
+    passphrase: _Passphrase = None,
+    progress: _Progress = None,
+) -> JoinStep: ...
 def make_shared_key_set(
     model: Model,
     folder: _Path,

@@ -298,7 +298,7 @@ ABSENT.update(dict.fromkeys([
     "AddWhereTo", "CeremonyCheckJson",
     "DescribeAdmissions", "DescribeBudget", "DescribeCost",
     "DescribeDecision", "DescribeScores", "DescribeSigned",
-    "KeySetJson", "ModelJson", "PlanJson", "RestrictionText", "SharedKeySetJson",
+    "JoinStepJson", "KeySetJson", "ModelJson", "PlanJson", "RestrictionText", "SharedKeySetJson",
     "WhereJson",
 ], _JSON))
 # Each of N against all.

@@ -236,3 +236,27 @@ def test_new_shares_take_the_old_ones_places(
         one.decide_part(reply, [1, 2], score=ACCEPT)
     for owner in [*new, successor]:
         owner.close()
+
+
+def test_two_owners_make_a_key_without_a_dealer(shared: SharedWorld, tmp_path: pathlib.Path) -> None:
+    """From the first message to a share of each, which check their ceremony and open together."""
+    folders = [tmp_path / name for name in ("one", "two")]
+    words = (None, "of two")
+    with pytest.raises(heft.InvalidArgument):
+        heft.join_key_set(shared.model, folders[0], owners=4)
+    steps = [heft.join_key_set(shared.model, folder, owners=2, passphrase=word)
+             for folder, word in zip(folders, words)]
+    while steps[0].round < 6:
+        messages = [step.message for step in steps]
+        with pytest.raises(heft.InvalidArgument):
+            heft.join_key_set(shared.model, folders[0], messages[1:])
+        steps = [heft.join_key_set(shared.model, folder, messages, passphrase=word)
+                 for folder, word in zip(folders, words)]
+    assert sorted(step.owner for step in steps) == [1, 2]
+    assert steps[0].keys.key_id == steps[1].keys.key_id
+    owners = [load(shared.model, step.share, word) for step, word in zip(steps, words)]
+    checks = [owner.check_ceremony(folders[0]) for owner in owners]
+    assert checks[0].digest == checks[1].digest
+    assert all(check.joint and check.shared.threshold == 2 for check in checks)
+    for owner in owners:
+        owner.close()

@@ -163,7 +163,8 @@ HEFT_C_API heft_status heft_shared_key_set_make(const heft_model* model, const c
                                                 heft_error** error);
 // Checks this share, and the public keys in a folder, against the ceremony's record
 // (CheckCeremony). Result: key_id, owner, owners, threshold, renewal, time, dealer (public key),
-// ceremony (digest of the record), signers [public key of each owner].
+// ceremony (digest of the record), signers [public key of each owner], joint (made without a
+// dealer).
 HEFT_C_API heft_status heft_key_owner_check_ceremony(const heft_key_owner* owner,
                                                      const char* folder, heft_result** result,
                                                      heft_error** error);
