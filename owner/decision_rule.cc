@@ -12,8 +12,8 @@
 namespace heft {
 namespace {
 
-// How many people answer a search, and with how many templates at most. Where nobody does it is as
-// for one: nobody can be accepted, whatever the threshold.
+// How many people answer a search, and with how many templates at most. An empty answer counts as
+// one person: no threshold can accept anybody then.
 struct Searched {
   uint64_t people = 1;
   uint32_t templates = 1;

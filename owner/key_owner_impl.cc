@@ -32,8 +32,8 @@ uint64_t MostKeyUnits(uint32_t degree) {
 namespace {
 
 // HasRoom: a short reply's coefficients are known modulo the base prime alone. Those of scores
-// are all of one size, by their signs, so a reply of which one might have wrapped around has others
-// near to it; one that keeps clear of it by a quarter has none.
+// are all of one size, by their signs, so where one might have wrapped around, others lie near the
+// wrap. A reply that keeps clear of it by a quarter has none.
 bool HasRoom(const ckks::Context& context, const ckks::Plaintext& plain) {
   constexpr double kMost = 0.375;  // of the base prime; it wraps at a half
   std::vector<double> coefficients = ckks::CentredCoefficients(context, plain);

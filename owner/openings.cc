@@ -44,7 +44,7 @@ std::string SetText(const std::vector<std::string>& modalities) {
   return absl::StrJoin(modalities, " + ");
 }
 
-// BoundTo: what a decision is about: a claim or a search, of which gallery, at which rate.
+// BoundTo: the subject of a decision: a claim or a search, its gallery and its rate.
 template <typename Opened>
 std::string BoundTo(const Opened& opened, const ChosenThreshold& at) {
   const bool verification = opened.kind == ScoreKind::kVerification;

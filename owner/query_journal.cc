@@ -93,7 +93,7 @@ absl::Status QueryJournal::Take(const Entry& entry, const Link& link, const Anch
   return absl::OkStatus();
 }
 
-// Load reads the file, or what was appended since it was read; `anchored`: the anchor's entry is
+// Load reads the file, or the part appended since it was read; `anchored`: the anchor's entry is
 // among that.
 absl::Status QueryJournal::Load(const Anchor& anchor, bool whole, bool* anchored) {
   loaded_ = false;
@@ -120,7 +120,7 @@ absl::Status QueryJournal::Load(const Anchor& anchor, bool whole, bool* anchored
   if (ends_.empty()) {
     return absl::DataLossError(absl::StrCat(path_, ": damaged: nothing of it can be read"));
   }
-  // What is left over was being written when the power went: it was never answered, as the anchor
+  // The rest was being written when the power went. It was never answered, as the anchor
   // does not know it. The next entry takes its place.
   loaded_ = *anchored;
   return absl::OkStatus();
@@ -197,7 +197,7 @@ absl::Status QueryJournal::Update(const std::function<absl::Status()>& change) {
   HEFT_RETURN_IF_ERROR(Refresh());
   absl::Status status = change();
   if (status.ok()) status = Commit();
-  // What is in memory is no longer what the file says.
+  // Memory and file now differ.
   if (!status.ok() && !pending_.empty()) loaded_ = false;
   return status;
 }
@@ -361,9 +361,9 @@ absl::StatusOr<std::string> QueryJournal::KeyWarning(const Opening& opening) {
   HEFT_RETURN_IF_ERROR(Update([&] {
     const auto half = [&](uint64_t done, uint64_t most, uint64_t unit, std::string_view what) {
       if (most == 0 || done <= most / 2) return;
-      warning = absl::StrCat("this key is used up by half: ", done / unit, " of ", most / unit,
-                             std::string(what),
-                             ". Renew it in time: heft rekey, and heft-server apply");
+      warning =
+          absl::StrCat("this key is used up by half: ", done / unit, " of ", most / unit,
+                       std::string(what), ". Renew it in time: heft rekey, and heft-server apply");
     };
     half(ledger_.Openings(), opening.most, 1, " openings that its noise is for");
     half(ledger_.told, opening.most_told, kKeyUnits, " bits that openings can tell of it");

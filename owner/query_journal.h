@@ -37,7 +37,7 @@ inline constexpr char kHeadFileName[] = "journal.head";
 // Opening: of one reply, or of all that answer one search, as it is charged.
 struct Opening {
   ModelId model{};
-  ClientId client{};  // zeros: nobody knows who asked
+  ClientId client{};  // zeros: the client is unknown
   bool verification = false;
   std::string claimed;              // of a verification, known to the gallery or not
   std::vector<std::string> few;     // of a search: who are as good as claimed, all different
@@ -122,7 +122,7 @@ class QueryJournal {
   // PassOn hands everything counted to the journal of another key, `path`, and revokes this one:
   // the templates stay the same when a gallery is re-keyed. kAlreadyExists if `path` is there.
   absl::Status PassOn(const std::string& path, JournalKeys next);
-  // Discard removes journal and anchor of a key that nobody has.
+  // Discard removes journal and anchor of a key that is gone.
   void Discard();
 
   struct Status {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a journal begins: with its key, in place of another one, anew by hand; and how it ends.
+// How a journal begins: with its key, instead of another one, or anew by hand; and how it ends.
 #include <unistd.h>
 
 #include <algorithm>

@@ -54,7 +54,7 @@ struct Entry {
     kLimits = 6,     // of a model, from here on
     kRevocation = 7,  // `successor` has taken this key's place
     kState = 8,       // of a gallery, signed: `signed_state`
-    kPart = 9,        // a further reply of the opening before, of which nothing more is charged
+    kPart = 9,        // a further reply of the opening before, without further charge
     kGallery = 10,    // the key's own, from here on: `gallery`
   };
   uint64_t sequence = 0;
@@ -205,7 +205,7 @@ class QueryLedger {
   std::map<ReplyTag, uint64_t> opened_;
 };
 
-// kMostReplies: of which the journal knows that they were opened; of more, the oldest are forgotten
+// kMostReplies: the opened replies that the journal remembers; beyond them it forgets the oldest
 // (opening one of those again is charged like any other).
 inline constexpr size_t kMostReplies = 1 << 17;
 

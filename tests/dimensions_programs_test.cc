@@ -21,13 +21,13 @@ namespace {
 // dimensions into many.
 Model Padded() { return experiment::ConcatenationModel({192, 128}, {0.8, 0.6}); }
 Model Random() { return experiment::OrthonormalModel({48, 24}, 1024, 3); }
-struct Case {
+struct DimensionCase {
   const char* name;
   Model (*model)();
 };
-void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+void PrintTo(const DimensionCase& c, std::ostream* out) { *out << c.name; }
 
-class DimensionsProgramsTest : public ::testing::TestWithParam<Case> {
+class DimensionsProgramsTest : public ::testing::TestWithParam<DimensionCase> {
  protected:
   void SetUp() override {
     Args synth = {"synth",        "--out", W("data"),   "--jitter", "1",
@@ -127,7 +127,8 @@ TEST_P(DimensionsProgramsTest, FromKeysToARemoval) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, DimensionsProgramsTest,
-                         ::testing::Values(Case{"padded512", Padded}, Case{"random1024", Random}),
+                         ::testing::Values(DimensionCase{"padded512", Padded},
+                                           DimensionCase{"random1024", Random}),
                          [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
