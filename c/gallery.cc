@@ -170,7 +170,7 @@ heft_status heft_gallery_verify(const char* name, const heft_model* model, heft_
     HEFT_RETURN_IF_ERROR(Allowed(model, "model"));
     HEFT_ASSIGN_OR_RETURN(const auto found, heft::VerifyGallery(name, heft::c::OrNull(model),
                                                                 AsMonitor(monitor, user)));
-    *result = new heft_result(heft::ToJson(found));
+    *result = new heft_result(heft::c::WithReasons(found));
     return absl::OkStatus();
   });
 }
@@ -204,7 +204,7 @@ heft_status heft_gallery_restore(const char* snapshot, const char* folder,
     if (trust != nullptr) restore.trust = &trust->trust;
     HEFT_ASSIGN_OR_RETURN(const auto done,
                           heft::Restore(snapshot, folder, restore, AsMonitor(monitor, user)));
-    *result = new heft_result(heft::ToJson(done));
+    *result = new heft_result(heft::c::WithReasons(done));
     return absl::OkStatus();
   });
 }

@@ -91,7 +91,7 @@ heft_status heft_matcher_enrol(const heft_matcher* matcher, const char* gallery,
     HEFT_ASSIGN_OR_RETURN(
         const heft::EnrolResult done,
         DeskOf(matcher, trust).Enrol(std::move(request), AsMonitor(monitor, user)));
-    *result = new heft_result(heft::ToJson(done));
+    *result = new heft_result(heft::c::WithReasons(done));
     return absl::OkStatus();
   });
 }
@@ -121,7 +121,7 @@ heft_status heft_matcher_admit(const heft_matcher* matcher, const char* gallery,
         const heft::AdmitResult done,
         DeskOf(matcher, trust)
             .Activate(gallery, Span(admission), "admission", AsMonitor(monitor, user)));
-    *result = new heft_result(heft::ToJson(done));
+    *result = new heft_result(heft::c::WithReasons(done));
     return absl::OkStatus();
   });
 }

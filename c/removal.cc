@@ -30,7 +30,7 @@ heft_status heft_gallery_remove(const heft_matcher* matcher, const char* name,
     HEFT_RETURN_IF_ERROR(read.Finish());
     HEFT_ASSIGN_OR_RETURN(const auto who, heft::c::Strings(identities, count, "identities"));
     HEFT_ASSIGN_OR_RETURN(const auto done, DeskOf(matcher, trust).Remove(name, who, authorisation));
-    *result = new heft_result(heft::ToJson(done));
+    *result = new heft_result(heft::c::WithReasons(done));
     return absl::OkStatus();
   });
 }
@@ -40,7 +40,7 @@ heft_status heft_gallery_remove_expired(const heft_matcher* matcher, const char*
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto done, heft::RemoveExpired(matcher->server, name));
-    *result = new heft_result(heft::ToJson(done));
+    *result = new heft_result(heft::c::WithReasons(done));
     return absl::OkStatus();
   });
 }
@@ -50,7 +50,7 @@ heft_status heft_gallery_roll_back(const heft_matcher* matcher, const char* name
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto done, heft::RollBack(matcher->server, name, generation));
-    *result = new heft_result(heft::ToJson(done));
+    *result = new heft_result(heft::c::WithReasons(done));
     return absl::OkStatus();
   });
 }
@@ -60,7 +60,7 @@ heft_status heft_gallery_compact(const heft_matcher* matcher, const char* name,
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto done, heft::CompactGallery(matcher->server, name));
-    *result = new heft_result(heft::ToJson(done));
+    *result = new heft_result(heft::c::WithReasons(done));
     return absl::OkStatus();
   });
 }
@@ -85,7 +85,7 @@ heft_status heft_gallery_renew(const heft_matcher* matcher, const char* name, he
                                result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto done,
                           DeskOf(matcher, trust).Renew(name, Span(answer), "renewal"));
-    *result = new heft_result(heft::ToJson(done));
+    *result = new heft_result(heft::c::WithReasons(done));
     return absl::OkStatus();
   });
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "heft/files.h"
+#include "heft/results.h"
 
 namespace heft::c {
 
@@ -22,6 +23,20 @@ template <typename Bytes>
 Json HexList(const std::vector<Bytes>& list) {
   Json json = Json::array();
   for (const auto& bytes : list) json.push_back(Hex(bytes));
+  return json;
+}
+
+// WithReasons: a record, and why its `overwritten` or `recorded` is false, as text in the members
+// overwritten_error and recorded_error; empty if it is true.
+template <typename Record>
+Json WithReasons(const Record& record) {
+  Json json = ToJson(record);
+  if constexpr (requires { record.overwritten.message(); }) {
+    json["overwritten_error"] = std::string(record.overwritten.message());
+  }
+  if constexpr (requires { record.recorded.message(); }) {
+    json["recorded_error"] = std::string(record.recorded.message());
+  }
   return json;
 }
 

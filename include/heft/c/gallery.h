@@ -61,7 +61,8 @@ HEFT_C_API heft_status heft_gallery_person(const char* name, const char* identit
 // WaitingEnrolments: an array of records PendingEnrolment.
 HEFT_C_API heft_status heft_gallery_waiting(const char* name, heft_result** result,
                                             heft_error** error);
-// VerifyGallery: the record VerifyResult. `model` may be NULL.
+// VerifyGallery: the record VerifyResult, with recorded_error (text: why `recorded` is false).
+// `model` may be NULL.
 HEFT_C_API heft_status heft_gallery_verify(const char* name, const heft_model* model,
                                            heft_monitor monitor, void* user, heft_result** result,
                                            heft_error** error);
@@ -94,7 +95,8 @@ HEFT_C_API heft_status heft_gallery_remember(const char* name, heft_error** erro
 
 // heft_gallery_remove: removes all templates of `count` identities, all or none (Remove). Option:
 // "authorisation" (bytes), required if `trust` (may be NULL) lists registrars. Result, also of
-// RemoveExpired and RollBack: the record RemoveResult.
+// RemoveExpired and RollBack: the record RemoveResult. Every record with `overwritten` has the
+// member overwritten_error (text: why it is false) beside it.
 HEFT_C_API heft_status heft_gallery_remove(const heft_matcher* matcher, const char* name,
                                            const char* const* identities, size_t count,
                                            const heft_options* options, const heft_trust* trust,
