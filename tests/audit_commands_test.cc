@@ -26,10 +26,10 @@ TEST(AuditCommandsTest, AChainIsVerifiedByBothPrograms) {
   }
   const std::string head = std::to_string(noted.lines) + ":" + noted.hash;
   for (const char* program : {kHeft, kServer}) {
-    const auto json = Must(program, {"audit", path, "--head", head});
-    EXPECT_EQ(json["lines"], 5);
-    EXPECT_EQ(json["noted"], true);
-    EXPECT_EQ(json["hash"].get<std::string>().size(), 64u);
+    const auto said = Must(program, {"audit", path, "--head", head});
+    EXPECT_EQ(said["lines"], 5);
+    EXPECT_EQ(said["noted"], true);
+    EXPECT_EQ(said["hash"].get<std::string>().size(), 64u);
   }
   EXPECT_EQ(RunProgram(kServer, {"audit", w("nowhere")}).exit_code, kInput);
   EXPECT_EQ(RunProgram(kServer, {"audit", path, "--head", "3"}).exit_code, kInput);

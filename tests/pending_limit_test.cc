@@ -16,14 +16,14 @@ using nlohmann::json;
 using ::testing::HasSubstr;
 
 constexpr uint64_t kLimit = uint64_t{512} << 20;  // docs/gallery.md
-constexpr int kPeople = 24;                       // of one request, in bulk
+constexpr int kPeopleOfOneRequest = 24;           // of one request, in bulk
 
 // A model with so many dimensions that the templates of one request in bulk take many bytes.
 class PendingLimitTest : public ::testing::Test {
  protected:
   PendingLimitTest() {
     Must(kHeft, {"synth", "--out", w_("data"), "--jitter", "1", "--identities",
-                 std::to_string(kPeople), "--samples", "2", "--dimensions", "16"});
+                 std::to_string(kPeopleOfOneRequest), "--samples", "2", "--dimensions", "16"});
     Must(kHeft, {"train", "--data", w_("data"), "--method", "none", "--gamma", "1024", "--out",
                  w_("owner/model.heft")});
     Must(kHeft, {"keygen", "--model", w_("owner/model.heft"), "--out", w_("owner/keys")});
@@ -34,7 +34,7 @@ class PendingLimitTest : public ::testing::Test {
     }
     data_ = *LoadDataset(w_("data"));
     std::vector<int> rows;
-    for (int i = 0; i < kPeople; ++i) rows.push_back(2 * i);
+    for (int i = 0; i < kPeopleOfOneRequest; ++i) rows.push_back(2 * i);
     WriteRows(data_, "face", rows, w_("rows.npy"), w_("labels.txt"));
   }
 
@@ -83,7 +83,7 @@ TEST_F(PendingLimitTest, OneClientFillsItsOwnShareOfTheQuarantine) {
   uint64_t bytes = 0;
   for (const json& entry : pending) {
     EXPECT_EQ(entry["client"], name);
-    EXPECT_EQ(entry["identities"].size(), size_t{kPeople});
+    EXPECT_EQ(entry["identities"].size(), size_t{kPeopleOfOneRequest});
     bytes += entry["bytes"].get<uint64_t>();
   }
   EXPECT_LE(bytes, kLimit);
