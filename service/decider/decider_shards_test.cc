@@ -123,7 +123,8 @@ TEST_F(DeciderShardsTest, AllBucketsAreOneDecisionChargedOnce) {
   const HttpResponse stranger = Decide(SearchAll(world_->Files(77, "")));
   EXPECT_EQ(Json::parse(stranger.body)["accepted"], false);
   const std::string log = *ReadTextFile(world_->folder / "audit.log");
-  EXPECT_THAT(log, HasSubstr("\"gallery\":\"" + HexString(shards_->Id()) + "\",\"generations\":["));
+  EXPECT_THAT(log,
+              HasSubstr("\"gallery_id\":\"" + HexString(shards_->Id()) + "\",\"generations\":["));
 }
 
 // The threshold counts the people of all buckets, so it equals that of one gallery with all of

@@ -94,7 +94,7 @@ absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const Decider
   }
   if (!verdicts.empty()) {
     Json line = Recorded("admission", request);
-    line["gallery"] = HexString(gallery);
+    line["gallery_id"] = HexString(gallery);
     HEFT_RETURN_IF_ERROR(Record(service, line, std::move(verdicts)));
   }
   SayUnsound(rule, done);
@@ -203,7 +203,7 @@ absl::StatusOr<HttpResponse> DecideAdmissions(DeciderService* service, const Htt
   HEFT_ASSIGN_OR_RETURN(const auto reject, ReadEntries(body, "reject"));
   // Recorded before it takes effect: a verdict that cannot be recorded is not given.
   Json line = Recorded("admission-word", request);
-  line["gallery"] = HexString(gallery);
+  line["gallery_id"] = HexString(gallery);
   Verdicts words;
   for (const Digest& entry : admit) words.emplace_back("admit", HexString(entry));
   for (const Digest& entry : reject) words.emplace_back("reject", HexString(entry));

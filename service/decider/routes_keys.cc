@@ -19,7 +19,7 @@ absl::StatusOr<std::vector<uint8_t>> Renew(DeciderService* service, const HttpRe
   HEFT_RETURN_IF_ERROR(state->Rule(file.statement.gallery).status());
   HEFT_ASSIGN_OR_RETURN(RenewedBlocks renewed, state->owner.Renew(request.bytes(), "the request"));
   Json line = Recorded("renewal", request);
-  line["gallery"] = HexString(file.statement.gallery);
+  line["gallery_id"] = HexString(file.statement.gallery);
   line["blocks"] = renewed.blocks;
   line["templates"] = renewed.templates;
   HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(std::move(line)));

@@ -157,7 +157,7 @@ absl::StatusOr<std::vector<uint8_t>> Give(DeciderService* service, const Decider
   Json line = Recorded("intent", request);
   line["operation"] = asked.admission ? "admission-part" : "decision-part";
   line["files"] = HexString(std::span(asked.digest).first(16));
-  line["gallery"] = HexString(asked.gallery);
+  line["gallery_id"] = HexString(asked.gallery);
   line["owners"] = asked.owners;
   const std::string key =
       absl::StrCat(HexString(asked.digest), "\n", request.who.name, "\n", asked.terms.dump());

@@ -310,7 +310,7 @@ TEST_F(HostileTest, OnlyRegistrarsTouchWhoIsThere) {
   remove.body = *Authorise(registrar_, gallery, AuthorisedAct::kRemove, "ann");
   remove.content_type = std::string(kHeftType);
   EXPECT_EQ(world_->Send("registrar", remove).status, 200);
-  EXPECT_EQ(decided(2), "reject");
+  EXPECT_EQ(decided(2), false);
 }
 
 TEST_F(HostileTest, NobodyIsCalledWhoIsNotListed) {
