@@ -156,12 +156,15 @@ TEST(Report, SaysWhyGammaIsWhatItIs) {
   // An unexpected summary from outside is no reason to fall over.
   for (const char* summary :
        {"", "{}", R"({"gamma_choice":7})", R"({"gamma_choice":{"trials":[]}})",
-        R"({"gamma_choice":{"gamma":32,"trials":[{"gamma":-1}]}})"}) {
+        R"({"gamma_choice":{"gamma":32,"trials":[{"gamma":-1}]}})",
+        // Nor does one dimension need a plot.
+        R"({"gamma_choice":{"trials":[{"gamma":32,"fnmr":{"value":0.1,"lo":0,"hi":1},
+           "minus_best":{"value":0,"lo":0,"hi":0}}]}})"}) {
     e.model.training_summary = summary;
     const auto without = DrawPlots(e);
     ASSERT_TRUE(without.ok()) << without.status();
     html = MakeReport(e, *without, "heft evaluate");
-    EXPECT_THAT(html, HasSubstr("given as an option")) << summary;
+    EXPECT_THAT(html, HasSubstr("The method or the option --gamma set it")) << summary;
   }
 }
 
