@@ -111,11 +111,14 @@ TEST_F(SecretsTest, ADecisionShowsNoScore) {
     Encrypt("keys", "probe",
             {"--row", "4", "--for", "identification"});  // each reply is opened once
     Identify("keys", "gallery", "decided.ct");
-    const auto decision =
+    auto decision =
         Must(kHeft, Decrypt("keys", "decided.ct", {"--threshold", std::to_string(threshold)}));
     EXPECT_EQ(decision["accepted"], threshold < best);
     EXPECT_EQ(decision["identity"] != "", threshold < best);
     EXPECT_FALSE(decision.contains("candidates"));
+    // The threshold's own score is the one that was given.
+    EXPECT_NEAR(decision["threshold"]["score"].get<double>(), threshold, 1e-6);
+    decision["threshold"].erase("score");
     EXPECT_THAT(decision.dump(), Not(HasSubstr("score")));
   }
   EXPECT_EQ(RunProgram(kHeft, Decrypt("keys", "scores.ct", {})).exit_code, kInput);

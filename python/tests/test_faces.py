@@ -166,8 +166,12 @@ class Desk:
                          self.place / "model.heft")
         assert url, (work / "log").read_text()
         pki = work / "pki"
-        return Service(url, authorities=pki / "ca.pem", certificate=pki / "client.pem",
-                       private_key=pki / "client.key")
+        def connect(role: str) -> Service:
+            return Service(url, authorities=pki / "ca.pem", certificate=pki / f"{role}.pem",
+                           private_key=pki / f"{role}.key")
+
+        self.operator = connect("operator")
+        return connect("client")
 
     def start_postgres(self) -> Optional[str]:
         build = os.environ["HEFT_BINARY_DIR"]
@@ -351,7 +355,7 @@ def test_a_gallery_is_the_same_record_everywhere(desk: Desk) -> None:
               "command line": by_command("HEFT_SERVER_PROGRAM", "gallery", "stats", "--gallery",
                                          address)}
     if desk.service:
-        others["http"] = json.loads(desk.service.ask("GET", "/v1/galleries/people")[1])
+        others["http"] = json.loads(desk.operator.ask("GET", "/v1/galleries/people")[1])
     assert info["templates"] == PEOPLE and info["intact"] is None
     for face, other in others.items():
         assert list(other) == list(info), face
