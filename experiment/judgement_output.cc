@@ -128,14 +128,15 @@ std::vector<std::string> CheckCells(const RateCheck& check) {
   return cells;
 }
 
+// CheckColumns: of the cells of CheckCells.
+std::vector<PageTable::Column> CheckColumns() {
+  return {{"Requested FMR"},         {"Threshold", true}, {"FMR here"},
+          {"Relative to requested"}, {"Verdict"},         {"FNMR here"},
+          {"Relative to the ROC’s"}};
+}
+
 void AddComparisons(const Judgement& judgement, Page& page) {
-  PageTable table{{{"Requested FMR"},
-                   {"Threshold", true},
-                   {"FMR here"},
-                   {"Relative to requested"},
-                   {"Verdict"},
-                   {"FNMR here"},
-                   {"Relative to the ROC’s"}}};
+  PageTable table{CheckColumns()};
   const bool wolves = judgement.wolf_people > 0;
   if (wolves) table.columns.push_back({"A wolf"});
   for (const RateCheck& check : judgement.comparisons) {
@@ -163,14 +164,8 @@ void AddComparisons(const Judgement& judgement, Page& page) {
 
 void AddPartial(const Judgement& judgement, Page& page) {
   if (judgement.partial.empty()) return;
-  PageTable table{{{"Probes of"},
-                   {"Requested FMR"},
-                   {"Threshold", true},
-                   {"FMR here"},
-                   {"Relative to requested"},
-                   {"Verdict"},
-                   {"FNMR here"},
-                   {"Relative to the ROC’s"}}};
+  PageTable table{CheckColumns()};
+  table.columns.insert(table.columns.begin(), {"Probes of"});
   for (const PartialCheck& partial : judgement.partial) {
     for (const RateCheck& check : partial.comparisons) {
       std::vector<std::string> cells = {EscapeHtml(absl::StrJoin(partial.modalities, ", "))};

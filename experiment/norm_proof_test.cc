@@ -40,17 +40,7 @@ class NormProofTest : public ::testing::TestWithParam<const char*> {
   }
   const Instance& ring() const { return roles_->instance(); }
   bool thin() const { return roles_->rings().thin(); }
-  std::vector<double> Direction() {
-    std::normal_distribution<double> normal;
-    std::vector<double> v(model_.gamma);
-    double squares = 0;
-    for (double& x : v) {
-      x = normal(random_);
-      squares += x * x;
-    }
-    for (double& x : v) x /= std::sqrt(squares);
-    return v;
-  }
+  std::vector<double> Direction() { return RandomUnit(model_.gamma, random_); }
   // A vector of any length, complex too, in the form of a template.
   Ciphertext Vector(std::span<const Complex> z) {
     std::vector<Complex> slots(ring().params().slots());

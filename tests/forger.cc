@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ckks/encryptor.h"
+#include "experiment/random_model.h"
 #include "fusion/norm_factor.h"
 #include "fusion/norm_proof.h"
 #include "fusion/projected.h"
@@ -49,17 +50,7 @@ std::vector<uint8_t> Forger::Fused(SampleUse use, size_t count,
   return writer.Finish();
 }
 
-std::vector<double> Forger::Direction() {
-  std::normal_distribution<double> normal;
-  std::vector<double> v(model_.gamma);
-  double squares = 0;
-  for (double& x : v) {
-    x = normal(random_);
-    squares += x * x;
-  }
-  for (double& x : v) x /= std::sqrt(squares);
-  return v;
-}
+std::vector<double> Forger::Direction() { return experiment::RandomUnit(model_.gamma, random_); }
 
 Forger::Slots Forger::Scaled(std::span<const double> z, ckks::Complex factor) {
   Slots slots;
