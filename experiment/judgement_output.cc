@@ -103,7 +103,7 @@ std::string CheckText(const RateCheck& check, const char* rate, const char* miss
       missed, RateText(check.missed), check.allowed_missed, OverAllowed(check));
 }
 
-// What a wolf reaches beside what was asked; empty where none was learned.
+// A wolf's rate beside the asked one; empty if no wolf was learned.
 std::string WolfText(const RateCheck& check) {
   if (!check.wolf) return "";
   return absl::StrFormat("%.3g, %.1f times the rate", *check.wolf, *check.wolf / check.asked);

@@ -457,7 +457,7 @@ TEST_P(AdmissionTest, OnlyTheKeyOwnersWordCounts) {
   const auto good = *owner_->Admit(pending, "pending");
   const KeyOwner stranger = *KeyOwner::Generate(model_);
   EXPECT_FALSE(stranger.Admit(pending, "pending").ok()) << "of another key";
-  // The owner's answer, signed by somebody else.
+  // The owner's answer, signed with another key.
   const SignedFile inner = *ReadSigned(good.signed_admission, "admission");
   const Bytes plain(inner.file.begin(), inner.file.end());
   const SigningKey key = *SigningKey::Generate();

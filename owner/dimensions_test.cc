@@ -37,7 +37,7 @@ void PrintTo(const DimensionsCase& c, std::ostream* out) { *out << c.name; }
 // One modality of more dimensions than are fused, and both of fewer; no row is zero.
 Model Random512() { return experiment::OrthonormalModel({520, 24}, 512, 3); }
 Model Random1024() { return experiment::OrthonormalModel({96, 40}, 1024, 3); }
-// What is concatenated: rows beyond 320, or 640, are zero.
+// The concatenation: rows beyond 320, or 640, are zero.
 Model Padded512() { return experiment::ConcatenationModel({192, 128}, {0.8, 0.6}); }
 Model Padded1024() { return experiment::ConcatenationModel({512, 128}, {0.8, 0.6}); }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the key owner opens, and what it publishes of it.
+// The key owner's openings and decisions, and their publication.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -182,7 +182,7 @@ TEST_F(KeyOwnerTest, RatesAreOfTheQuestionThatWasAsked) {
   EXPECT_EQ(owner.ThresholdFor(bytes(search), "search", {.fpir = 0.1})->score,
             model.ThresholdForSearch(0.1, 3, 2, all)->score)
       << "three people, one of them twice";
-  // Without names each template is somebody.
+  // Without names each template counts as a person.
   EncryptedScores nameless = search;
   nameless.identities.clear();
   EXPECT_EQ(owner.ThresholdFor(bytes(nameless), "search", {.fpir = 0.1})->score,
@@ -291,7 +291,7 @@ TEST_F(KeyOwnerTest, EveryOpeningIsChargedFirst) {
   const EncryptedScores good = *server_->Identify(gallery, Set({1}, {"x"}), {});
   const std::vector<uint8_t> bytes = SerializeScores(context, good);
   const KeyOwner owner = Owner(BudgetLimits{.scores = 6});  // three of them for one client
-  // What is refused for another reason costs nothing.
+  // A refusal for another reason costs nothing.
   EncryptedScores bad = good;
   bad.replies[0].scores.scale *= 2;
   EXPECT_EQ(Code(owner.Open(SerializeScores(context, bad), "scores")), absl::StatusCode::kDataLoss);
@@ -326,7 +326,7 @@ TEST_F(KeyOwnerTest, EveryOpeningIsChargedFirst) {
             absl::StatusCode::kDataLoss);
 }
 
-// A claim that is rejected or refused is charged to its client and to nobody else.
+// A claim that is rejected or refused is charged to its client alone.
 TEST_F(KeyOwnerTest, ARejectedClaimIsChargedToItsClient) {
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2, 3}, {"ann", "bob", "cyd"})).ok());
   const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);

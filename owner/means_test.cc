@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several samples of one person as one template or probe, through the public classes: what the
-// server averages under encryption, what the client averages itself, and what is refused.
+// server averages under encryption, the client's own averages, and refusals.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -234,7 +234,7 @@ TEST_P(MeansTest, EachSampleInAMeanIsKnownWhenItComesAgain) {
   ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder_).ok());
   EXPECT_EQ(Inside::Of(OpenGallery()).At(0)->parts.size(), 3u);
   again("in the gallery");
-  // What was enrolled by itself joins no mean, and a mean is of different samples.
+  // A sample that was enrolled alone joins no mean, and a mean is of different samples.
   const auto single = Files({{3, 0}, {3, 1}});
   ASSERT_TRUE(server_->Enrol(folder_, single).ok());
   EnrolOptions other = average_;
@@ -328,7 +328,7 @@ TEST_P(MeansTest, AReplyToAMeanIsMadeAgainBitForBit) {
       const Bytes seed = *RevealSeed(folder_, signer.public_key(), reply, "reply");
       const auto finding = AuditReply(*server_, OpenGallery(), trust, {reply, seed, {files}});
       ASSERT_TRUE(finding.ok()) << finding.status();
-      // What is signed as the answer to one row is not that of the mean.
+      // The signed answer to one row is not that of the mean.
       EXPECT_EQ(finding->right, row == kAllRows) << finding->reason;
     }
   }

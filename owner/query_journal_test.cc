@@ -121,7 +121,7 @@ TEST_F(QueryJournalTest, AReplyIsOpenedOnce) {
   EXPECT_THAT(std::string(again.message()), HasSubstr("opened before, at 1970-01-12T13:46:40Z"));
 }
 
-// Names that nobody has are charged like any other: what is refused does not tell who is known.
+// Unknown names are charged like any other, so a refusal does not show which names are known.
 // Replies of several galleries that answer one search are one opening, and each is opened once,
 // also by who reads the journal later, or its sum.
 TEST_F(QueryJournalTest, RepliesToOneSearchAreOneOpening) {
@@ -266,7 +266,7 @@ TEST_F(QueryJournalTest, RestartingIsRecordedAndKeepsWhatCanBeRead) {
   ASSERT_EQ(read->ledger.restarts.size(), 1u);
   EXPECT_EQ(read->ledger.restarts[0].reason, "moved to the new machine");
   EXPECT_EQ(Granted(*Open(), "ann"), 4) << "moving is no new budget";
-  // Lost for good: what was counted is gone, but not that it was.
+  // Lost for good: the counts are gone, and the journal still says that there were some.
   fs::remove(path_);
   ASSERT_TRUE(Open()->Restart("the disk died").ok());
   read = Open()->Read();

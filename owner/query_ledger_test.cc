@@ -91,7 +91,7 @@ TEST(BucketTest, FillsUpWithinADayAndNotBackwards) {
   bucket.Take(0, 10, 0);
   EXPECT_EQ(bucket.time, 1000u) << "nor afterwards";
   EXPECT_EQ(bucket.Spent(1000 + 100 * kLedgerDay, 10), 0u) << "no more than it holds";
-  // What it says of when is right to the second.
+  // The time that it gives is right to the second.
   for (const uint64_t size : {1, 3, 7, 32, 4001}) {
     Bucket b;
     b.Take(5, size, size);
@@ -136,7 +136,7 @@ TEST_F(QueryLedgerTest, AClientHasABucketOfItsOwn) {
   EXPECT_EQ(Granted(kShop, kBob, true), 2000) << "one bit a decision";
   EXPECT_THAT(Refusal(), HasSubstr("this client (0100000000000000) has been told"));
   EXPECT_EQ(Granted(kNobody, kBob, false, kLedgerDay / 2), 10);
-  // An identification reserves what it may publish.
+  // An identification reserves the slots that it may publish.
   Entry search = At(2 * kLedgerDay);
   search.slots = 21;
   EXPECT_EQ(ledger_.Check(search, "").code(), absl::StatusCode::kResourceExhausted);

@@ -132,7 +132,7 @@ TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
   ExpectRefused(Decrypt(third), kBudget, "one client may get 2");
   ExpectRefused(Decrypt(third), kBudget, "heft budget --set");
   EXPECT_EQ(Slurp(K("secret.key.journal")), journal);
-  // Whom nobody knows is charged alike.
+  // An unknown name is charged alike.
   for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("nobody")));
   ExpectRefused(Decrypt(Verify("nobody")), kBudget, "one client may get 2");
   EXPECT_EQ(Must(kHeft, Budget({"--set", "scores=6"}))["scores"], 2);
@@ -175,7 +175,7 @@ TEST_F(BudgetTest, ScoresAreAskedForAndSayWhatTheyCost) {
   ExpectRefused(Decrypt(Verify("1")), kBudget, "one client may get 2");
 }
 
-// Somebody else as "1" in another gallery under the same key, which the key owner admits too.
+// Another person as "1" in another gallery under the same key, which the key owner admits too.
 TEST_F(BudgetTest, ADecisionIsOnTheKeysOwnGallery) {
   const std::string own = Must(kHeft, {"inspect", K("gallery")})["gallery_id"];
   const auto in_other = [](Args args) {
@@ -431,7 +431,7 @@ TEST_F(BudgetTest, BeginningAnewIsAnActThatIsRecorded) {
   Must(kHeft, Decrypt(Verify("1")));
   const Finished text = RunProgram(kHeft, Budget());
   EXPECT_THAT(text.out, HasSubstr("the disk died"));
-  // On another machine: what was counted goes along.
+  // On another machine: the counts go along.
   const std::string state = std::getenv("HEFT_STATE_DIR");
   setenv("HEFT_STATE_DIR", K("moved").c_str(), 1);
   Must(kHeft, Budget({"--restart", "moved"}));
