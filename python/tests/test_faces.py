@@ -165,9 +165,10 @@ class Desk:
         url = self.start("http", work, self.place / "store", self.place / "keys",
                          self.place / "model.heft")
         assert url, (work / "log").read_text()
-        pki = work / "pki"
+        address, pki = url, work / "pki"
+
         def connect(role: str) -> Service:
-            return Service(url, authorities=pki / "ca.pem", certificate=pki / f"{role}.pem",
+            return Service(address, authorities=pki / "ca.pem", certificate=pki / f"{role}.pem",
                            private_key=pki / f"{role}.key")
 
         self.operator = connect("operator")
