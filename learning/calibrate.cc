@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/train.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -16,6 +14,7 @@
 #include "base/status.h"
 #include "evaluation/thresholds.h"
 #include "features/random.h"
+#include "heft/train.h"
 #include "learning/attacks.h"
 #include "learning/decision_tables.h"
 #include "learning/model_scores.h"
@@ -29,7 +28,8 @@ namespace {
 constexpr int kMostRows = 4000;
 constexpr uint64_t kPartsStream = 1, kAttackedStream = 2;  // of the seed
 constexpr int kAttackedParts = 5;
-// kMostOutsideCalibrated: the share of samples outside the interval from which on a warning is given.
+// kMostOutsideCalibrated: the share of samples outside the interval from which on a warning is
+// given.
 constexpr double kMostOutsideCalibrated = 0.02;
 
 // People: whose scores are compared.

@@ -135,7 +135,8 @@ TEST(CrossFitTest, FewerPartsForFewerPeople) {
   EXPECT_EQ(fewer->splits.size(), 6u) << "every two of four parts";
   for (int identities : {11, 12, 13}) {
     EXPECT_EQ(Fit(JitteredPeople(identities))->splits.size(), 6u);
-    EXPECT_EQ(Fit(JitteredPeople(identities), QuickTraining(), 1)->splits.size(), 6u) << "with an epoch";
+    EXPECT_EQ(Fit(JitteredPeople(identities), QuickTraining(), 1)->splits.size(), 6u)
+        << "with an epoch";
   }
   const auto none = Fit(JitteredPeople(8));
   ASSERT_TRUE(none.ok()) << none.status();

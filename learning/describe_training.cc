@@ -68,11 +68,17 @@ double OutsideOf(const Json& training) {
   return Number(others != nullptr ? *others : training["outside_share_train"]);
 }
 
-// Of how many directions the templates make use (features/effective_dimension.h).
+// Of how many directions the templates make use (features/effective_dimension.h), and the limit of
+// a direction's energy (learning/isotropy.h).
 std::string DirectionsText(const Json& training) {
   const Json* dimension = training.find("effective_dimension");
-  return dimension == nullptr ? ""
-                              : absl::StrFormat(", effective dimension %.0f", Number(*dimension));
+  if (dimension == nullptr) return "";
+  std::string text = absl::StrFormat(", effective dimension %.0f", Number(*dimension));
+  const Json* isotropy = training.find("isotropy");
+  if (isotropy == nullptr || Number((*isotropy)["limit"]) == 0) return text;
+  absl::StrAppendFormat(&text, " with every direction below %.3g times the mean energy",
+                        Number((*isotropy)["limit"]));
+  return text;
 }
 
 std::string TrainingText(const Model& model, const Json& training) {
@@ -154,7 +160,7 @@ absl::StatusOr<Described> DescribeTraining(const Model& model) {
               {"max_relative_error", model.approximation.MaxRelativeError()},
               {"recipe", training["recipe"]}};
   for (const char* key : {"gamma_choice", "threshold_warning", "fusion", "unpaired", "val_auroc",
-                          "effective_dimension", "wolves", "recovery"}) {
+                          "effective_dimension", "isotropy", "wolves", "recovery"}) {
     if (training.contains(key)) out.json[key] = training[key];
   }
   if (training.contains("exact")) {

@@ -17,6 +17,7 @@
 #include "learning/choose_system.h"
 #include "learning/cross_fit.h"
 #include "learning/decide.h"
+#include "learning/isotropy.h"
 #include "learning/recipe.h"
 #include "learning/train_internal.h"
 #include "learning/trained_model.h"
@@ -214,9 +215,19 @@ absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOption
     return out;
   }
   HEFT_ASSIGN_OR_RETURN(CrossFit fit, FitAcross(monitor, dataset, same, epochs, name));
-  HEFT_ASSIGN_OR_RETURN(const Eigen::VectorXd norms, HeldOutNorms(fit, train));
   HEFT_ASSIGN_OR_RETURN(const FeatureMatrix trained,
                         Concatenate(all, RowsOf(all.split, Split::kTrain)));
+  Isotropy isotropy;  // The concatenation stays what it is.
+  if (same.method != Method::kNone) {
+    HEFT_ASSIGN_OR_RETURN(isotropy, LimitFolds(fit));
+    out.shipped.summary["isotropy"] = isotropy.ToJson();
+  }
+  const auto limit = [&](TrainResult& result) {
+    if (isotropy.limit == 0) return;
+    result.projection = Limiter(result.projection, trained).Projection(isotropy.limit);
+  };
+  limit(out.shipped);
+  HEFT_ASSIGN_OR_RETURN(const Eigen::VectorXd norms, HeldOutNorms(fit, train));
   Eigen::VectorXd both(norms.size() + trained.rows());  // people who trained may be enrolled too
   both << norms, SquaredNorms(out.shipped.projection, trained);
   HEFT_ASSIGN_OR_RETURN(const Normaliser normaliser, FitInterval(both, train));
@@ -228,6 +239,7 @@ absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOption
     TrainOptions exactly = same;
     exactly.fhe_aware = false;
     HEFT_ASSIGN_OR_RETURN(out.exact, TrainFully(all, exactly, epochs, StoppedBy(monitor)));
+    limit(*out.exact);
     HEFT_RETURN_IF_ERROR(SetInterval(normaliser, all, *out.exact));
   }
   HEFT_RETURN_IF_ERROR(CheckNotStopped(monitor));

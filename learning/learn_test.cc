@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <Eigen/Eigenvalues>
+#include <algorithm>
 #include <filesystem>
 
 #include "base/files.h"
@@ -104,6 +106,45 @@ TEST(Learn, ChoosesGammaWhereNoneIsAskedFor) {
   EXPECT_FALSE(paper->sample_agreement.has_value()) << "only the generalising recipe's";
 }
 
+TEST(Learn, TheLastLimitThatKeepsTheEstimateIsTaken) {
+  LearnOptions options = QuickLearning();
+  options.gamma = 32;
+  const auto model = Learn(TrainingPeople(), options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  const Json isotropy = Summary(*model)["isotropy"];
+  ASSERT_EQ(isotropy["trials"].size(), std::size(recipe::kLimits));
+  const double unlimited = isotropy["trials"][0]["fnmr"].get<double>();
+  double limit = 0;
+  for (const Json& trial : isotropy["trials"]) {
+    if (trial["fnmr"].get<double>() <= 1.05 * unlimited + 5e-7)
+      limit = trial["limit"].get<double>();
+  }
+  EXPECT_EQ(isotropy["limit"], limit);
+  ASSERT_GT(limit, 0) << "otherwise nothing below is tested";
+  // No direction of the training people's templates is above the limit in the model itself.
+  const FeatureMatrix projection =
+      Eigen::Map<const FeatureMatrix>(model->projection.data(), model->gamma, 40);
+  const TrainingData data = TrainingPeople();
+  FeatureMatrix templates(data.size(), model->gamma);
+  for (size_t row = 0; row < data.size(); ++row) {
+    Eigen::VectorXd x(40);
+    const auto unit = [&](size_t m) {
+      const std::vector<float> vector = data.Vector(m, row);
+      return Eigen::Map<const Eigen::VectorXf>(vector.data(), vector.size())
+          .cast<double>()
+          .normalized()
+          .eval();
+    };
+    x << unit(0), unit(1);
+    templates.row(row) = (projection * x).normalized().transpose();
+  }
+  const Eigen::MatrixXd moment = templates.transpose() * templates;
+  const Eigen::VectorXd values =
+      Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(moment).eigenvalues();
+  // Unit length comes after the limit, and six people did not train: the largest may be above it.
+  EXPECT_LT(values.maxCoeff() / values.mean(), 2.3) << "2.7 without a limit";
+}
+
 TEST(Learn, TheConcatenationNeedsNoTraining) {
   LearnOptions options;
   options.method = "none";
@@ -112,6 +153,7 @@ TEST(Learn, TheConcatenationNeedsNoTraining) {
   EXPECT_EQ(model->gamma, 64u) << "40 dimensions, padded";
   EXPECT_FALSE(model->tables.empty()) << "people with labels are there";
   EXPECT_FALSE(Summary(*model).contains("training_marks")) << "nothing was trained";
+  EXPECT_FALSE(Summary(*model).contains("isotropy"));
   // An isometry: cosines of templates are those of the unit vectors side by side.
   const double scale = model->projection[0];
   for (size_t i = 0; i < 64; ++i) {
@@ -298,7 +340,8 @@ TEST(Learn, SaysWhatIsWrongBeforeTheWork) {
   refused([](LearnOptions& o) { o.profile = "tiny"; }, "tiny");
   refused([](LearnOptions& o) { o.method = "magic"; }, "magic");
   refused([](LearnOptions& o) { o.method = "none"; }, "method pca");
-  EXPECT_EQ(Learn(TrainingPeople(3), QuickLearning()).status().code(), absl::StatusCode::kInvalidArgument)
+  EXPECT_EQ(Learn(TrainingPeople(3), QuickLearning()).status().code(),
+            absl::StatusCode::kInvalidArgument)
       << "one person in validation";
 }
 

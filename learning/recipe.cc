@@ -49,6 +49,8 @@ Json Choices() {
           {"largest_weight", kLargestWeight},
           {"least_share", kLeastShare},
           {"least_share_dropped", kLeastShareDropped},
+          {"limits", List(kLimits)},
+          {"limit_tolerance", kLimitTolerance},
           {"lambda", kLambda},
           {"margin", kMargin},
           {"weight_decay", kWeightDecay},

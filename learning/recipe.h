@@ -13,8 +13,8 @@
 
 namespace heft::recipe {
 
-inline constexpr int kVersion = 6;
-inline constexpr char kDate[] = "2026-11-26";
+inline constexpr int kVersion = 7;
+inline constexpr char kDate[] = "2026-11-27";
 
 // ---- The objective: an estimate of FNMR at kFmr (learning/objective.h).
 inline constexpr double kFmr = 1e-3;
@@ -72,6 +72,12 @@ inline constexpr double kStepEvidence = 0.02;
 inline constexpr double kLeastShare = 0.125, kLeastShareDropped = 0.5;
 // kLargestWeight: and its inverse bound the search.
 inline constexpr double kLargestWeight = 256;
+
+// ---- Isotropy of templates (learning/isotropy.h).
+// kLimits: of the energy of a direction over the mean, the weakest first; 0 is no limit. The last
+// one is taken whose FNMR estimate is at most kLimitTolerance above the lowest.
+inline constexpr double kLimits[] = {0, 2, 1.7, 1.4, 1.2, 1, 0.85, 0.75};
+inline constexpr double kLimitTolerance = 0.05;
 
 // ---- Training.
 inline constexpr double kLambda = 0.25, kMargin = 0.5, kWeightDecay = 1e-4;

@@ -21,7 +21,7 @@ namespace heft {
 namespace {
 
 Dataset SpreadPeople(std::vector<double> jitter, std::vector<double> within, int rank = 8,
-               std::vector<int> dimensions = {48, 32}) {
+                     std::vector<int> dimensions = {48, 32}) {
   SyntheticOptions options;
   options.factors.emplace();
   options.identities = 60;
@@ -138,7 +138,8 @@ TEST(BuildStartTest, PrincipalComponentsWithoutTheMean) {
   EXPECT_NEAR((rows->leftCols(48) * mean.transpose()).norm(), 0, 1e-9 * rows->norm());
 }
 
-// SpreadPeople known by one modality alone are further classes of it, and help people who took no part.
+// SpreadPeople known by one modality alone are further classes of it, and help people who took no
+// part.
 TEST(BuildStartTest, FurtherPeopleHelp) {
   SyntheticOptions options;
   options.factors.emplace();

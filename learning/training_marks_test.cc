@@ -28,7 +28,8 @@ Dataset MakePeople() {
 
 Dataset Part(const Dataset& people, int first, int count) {
   std::vector<int> rows;
-  for (int row = first * kSamplesOfOne; row < (first + count) * kSamplesOfOne; ++row) rows.push_back(row);
+  for (int row = first * kSamplesOfOne; row < (first + count) * kSamplesOfOne; ++row)
+    rows.push_back(row);
   return SelectRows(people, rows);
 }
 
