@@ -7,8 +7,10 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -55,15 +57,17 @@ inline void AddParameter(std::string* out, const py::kw_only&) { *out += ", *"; 
 template <typename Other>
 void AddParameter(std::string*, const Other&) {}
 
-// Documented: "NAME(FIRST, PARAMETERS)\n--\n\nTEXT", a form that CPython turns into a signature.
+// ParametersOf: the parameters of a definition, as Python writes them.
 template <typename... Extra>
-std::string Documented(const char* name, const char* first, const char* text,
-                       const Extra&... extra) {
-  std::string parameters = first;
+std::string ParametersOf(const Extra&... extra) {
+  std::string parameters;
   (AddParameter(&parameters, extra), ...);
-  if (parameters.rfind(", ", 0) == 0) parameters = parameters.substr(2);
-  return std::string(name) + "(" + parameters + ")\n--\n\n" + text;
+  return parameters.rfind(", ", 0) == 0 ? parameters.substr(2) : parameters;
 }
+
+// Documented: "NAME(FIRST, PARAMETERS)\n--\n\nTEXT", a form that CPython turns into a signature.
+std::string Documented(const std::string& name, const std::string& first,
+                       const std::string& parameters, const char* text);
 
 // WrongArguments: the last overload of a definition, for arguments of other types: says which were
 // given by their types. pybind11 would show their values, and those may be megabytes of ciphertext.
@@ -71,70 +75,40 @@ struct WrongArguments {
   std::string name, parameters;
 
   [[noreturn]] void Refuse(const Anything& first, const py::args& rest,
-                           const py::kwargs& named) const {
-    std::string given;
-    const auto add = [&](const std::string& key, const py::handle& value) {
-      given += (given.empty() ? "" : ", ") + key +
-               py::type::of(value).attr("__name__").cast<std::string>();
-    };
-    if (!first.object.is(py::ellipsis())) add("", first.object);
-    for (const py::handle value : rest) add("", value);
-    for (const auto& [key, value] : named) add(key.cast<std::string>() + "=", value);
-    throw py::type_error(name + "(" + parameters + ") cannot take (" + given + ")");
-  }
+                           const py::kwargs& named) const;
 };
-template <typename... Extra>
-WrongArguments Refusing(const std::string& name, const Extra&... extra) {
-  std::string parameters;
-  (AddParameter(&parameters, extra), ...);
-  return {name, parameters.rfind(", ", 0) == 0 ? parameters.substr(2) : parameters};
-}
+// Add that overload. They are no templates, because each function for Python is long to compile.
+void RefuseInMethod(const py::object& c, const WrongArguments& wrong);
+void RefuseInStaticMethod(const py::object& c, const WrongArguments& wrong);
+void RefuseInFunction(py::module_& m, const WrongArguments& wrong);
 
 // Method, StaticMethod, Function: a definition with text and parameters.
 template <typename Class, typename F, typename... Extra>
 void Method(Class& c, const char* name, F&& f, const char* text, const Extra&... extra) {
-  const std::string doc = Documented(name, "self", text, extra...);
-  c.def(name, std::forward<F>(f), extra..., doc.c_str());
-  c.def(
-      name,
-      [wrong = Refusing(name, extra...)](const py::object&, const Anything& first,
-                                         const py::args& rest, const py::kwargs& named) {
-        wrong.Refuse(first, rest, named);
-      },
-      py::arg("_") = py::ellipsis());
+  const std::string parameters = ParametersOf(extra...);
+  c.def(name, std::forward<F>(f), extra..., Documented(name, "self", parameters, text).c_str());
+  RefuseInMethod(c, {name, parameters});
 }
 template <typename Class, typename F, typename... Extra>
 void StaticMethod(Class& c, const char* name, F&& f, const char* text, const Extra&... extra) {
-  const std::string doc = Documented(name, "", text, extra...);
-  c.def_static(name, std::forward<F>(f), extra..., doc.c_str());
-  c.def_static(
-      name,
-      [wrong = Refusing(name, extra...)](const Anything& first, const py::args& rest,
-                                         const py::kwargs& named) {
-        wrong.Refuse(first, rest, named);
-      },
-      py::arg("_") = py::ellipsis());
+  const std::string parameters = ParametersOf(extra...);
+  c.def_static(name, std::forward<F>(f), extra..., Documented(name, "", parameters, text).c_str());
+  RefuseInStaticMethod(c, {name, parameters});
 }
 template <typename F, typename... Extra>
 void Function(py::module_& m, const char* name, F&& f, const char* text, const Extra&... extra) {
-  const std::string doc = Documented(name, "", text, extra...);
-  m.def(name, std::forward<F>(f), extra..., doc.c_str());
-  m.def(
-      name,
-      [wrong = Refusing(name, extra...)](const Anything& first, const py::args& rest,
-                                         const py::kwargs& named) {
-        wrong.Refuse(first, rest, named);
-      },
-      py::arg("_") = py::ellipsis());
+  const std::string parameters = ParametersOf(extra...);
+  m.def(name, std::forward<F>(f), extra..., Documented(name, "", parameters, text).c_str());
+  RefuseInFunction(m, {name, parameters});
 }
 // Init: __init__ by a function that returns the object.
 template <typename Class, typename F, typename... Extra>
 void Init(Class& c, F&& f, const char* text, const Extra&... extra) {
-  const std::string doc = Documented("__init__", "self", text, extra...);
-  c.def(py::init(std::forward<F>(f)), extra..., doc.c_str());
-  const std::string type = c.attr("__name__").template cast<std::string>();
-  c.def(py::init([wrong = Refusing(type, extra...)](const Anything& first, const py::args& rest,
-                                                    const py::kwargs& named) ->
+  const std::string parameters = ParametersOf(extra...);
+  c.def(py::init(std::forward<F>(f)), extra...,
+        Documented("__init__", "self", parameters, text).c_str());
+  const WrongArguments wrong{c.attr("__name__").template cast<std::string>(), parameters};
+  c.def(py::init([wrong](const Anything& first, const py::args& rest, const py::kwargs& named) ->
                  typename Class::type { wrong.Refuse(first, rest, named); }),
         py::arg("_") = py::ellipsis());
 }
@@ -142,50 +116,35 @@ void Init(Class& c, F&& f, const char* text, const Extra&... extra) {
 // PlainOf: a field's value as JSON has it: dicts, lists, texts and numbers.
 py::object PlainOf(const py::object& value);
 
+// FieldGetter: of a record in Python, the value of a field.
+using FieldGetter = std::function<py::object(const py::object&)>;
+// AddField: a read-only property. AddRecordMethods: __repr__, _repr_html_ and to_dict, by the names
+// of the fields.
+void AddField(const py::object& c, const char* name, FieldGetter getter, const char* text);
+void AddRecordMethods(const py::object& c, const std::vector<std::string>& fields);
+
 // Record: a class of plain results: read-only fields, a repr of them, as text and for notebooks,
 // and to_dict().
 template <typename T>
 class Record {
  public:
-  Record(py::module_& m, const char* name, const char* text) : class_(m, name, text), name_(name) {}
-  ~Record() {
-    class_.def("__repr__", [name = name_, fields = fields_](const py::object& self) {
-      std::string out = name + "(";
-      for (const std::string& field : fields) {
-        if (out.back() != '(') out += ", ";
-        out += field + "=" + py::repr(self.attr(field.c_str())).template cast<std::string>();
-      }
-      return out + ")";
-    });
-    Method(
-        class_, "to_dict",
-        [fields = fields_](const py::object& self) {
-          py::dict out;
-          for (const std::string& field : fields) {
-            out[field.c_str()] = PlainOf(self.attr(field.c_str()));
-          }
-          return out;
-        },
-        "All fields by name, in a form for JSON: records are dicts, and files base64 text.");
-    class_.def("_repr_html_", [name = name_, fields = fields_](const py::object& self) {
-      const py::object escape = py::module_::import("html").attr("escape");
-      std::string out = "<table><caption>" + name + "</caption>";
-      for (const std::string& field : fields) {
-        const py::object shown = escape(py::repr(PlainOf(self.attr(field.c_str()))));
-        out += "<tr><th>" + field + "</th><td>" + shown.template cast<std::string>() + "</td></tr>";
-      }
-      return out + "</table>";
-    });
-  }
+  Record(py::module_& m, const char* name, const char* text) : class_(m, name, text) {}
+  ~Record() { AddRecordMethods(class_, fields_); }
 
   // `getter`: a member of T, or a function of const T&.
   template <typename Getter>
   Record& Field(const char* name, Getter getter, const char* text) {
-    if constexpr (std::is_member_object_pointer_v<Getter>) {
-      class_.def_readonly(name, getter, text);
-    } else {
-      class_.def_property_readonly(name, getter, text);
-    }
+    AddField(
+        class_, name,
+        [getter](const py::object& self) -> py::object {
+          const T& record = self.cast<const T&>();
+          if constexpr (std::is_base_of_v<py::object, std::invoke_result_t<Getter, const T&>>) {
+            return std::invoke(getter, record);
+          } else {
+            return py::cast(std::invoke(getter, record));
+          }
+        },
+        text);
     fields_.emplace_back(name);
     return *this;
   }
@@ -193,7 +152,6 @@ class Record {
 
  private:
   py::class_<T> class_;
-  std::string name_;
   std::vector<std::string> fields_;
 };
 
