@@ -9,8 +9,6 @@
 namespace heft::python {
 namespace {
 
-using Class = OwnerClass;
-
 // OneOrAll: refuses one reply with a shard list, and several without.
 const py::object& OneOrAll(const py::object& reply, bool in_buckets) {
   if (in_buckets && IsSource(reply)) Wrong("shards: give a list with the replies of all buckets");
@@ -20,7 +18,7 @@ const py::object& OneOrAll(const py::object& reply, bool in_buckets) {
   return reply;
 }
 
-void DefineRequired(Class& c) {
+void DefineRequired(OwnerClass& c) {
   Method(
       c, "require_signed",
       [](const OwnerHandle& self, const Trust& trust) {
@@ -43,7 +41,7 @@ void DefineRequired(Class& c) {
       "refused in any case.");
 }
 
-void DefineOpen(Class& c) {
+void DefineOpen(OwnerClass& c) {
   Method(
       c, "open",
       [](const OwnerHandle& self, const py::object& reply, uint32_t publish, int security_bits,
@@ -69,7 +67,7 @@ void DefineOpen(Class& c) {
       py::arg("shards") = py::none(), py::arg("parts") = py::none());
 }
 
-void DefineDecide(Class& c) {
+void DefineDecide(OwnerClass& c) {
   Method(
       c, "decide",
       [](const OwnerHandle& self, const py::object& reply, std::optional<double> score,
@@ -108,7 +106,7 @@ void DefineDecide(Class& c) {
       py::arg("fpir") = py::none(), py::arg("others") = false, py::arg("shards") = py::none());
 }
 
-void DefineRequests(Class& c) {
+void DefineRequests(OwnerClass& c) {
   Method(
       c, "admit",
       [](const OwnerHandle& self, const py::object& request, const py::object& only,

@@ -36,8 +36,8 @@ AuditFinding Reply(const MatcherHandle& self, const py::object& copy, const py::
   });
 }
 
-AuditFinding State(const MatcherHandle& self, const py::object& copy, const Trust& trust,
-                   const py::object& state) {
+AuditFinding AuditState(const MatcherHandle& self, const py::object& copy, const Trust& trust,
+                        const py::object& state) {
   const auto server = self.Get();
   const GalleryHandle handle = HandleOf(copy);
   const Source source(state.is_none() ? py::object(py::str(StateFile(handle.name()))) : state,
@@ -49,7 +49,7 @@ AuditFinding State(const MatcherHandle& self, const py::object& copy, const Trus
   });
 }
 
-void DefineServer(py::class_<GalleryHandle>& c) {
+void DefineServer(GalleryClass& c) {
   Method(
       c, "make_audit_key",
       [](const GalleryHandle& self) {
@@ -84,7 +84,7 @@ void DefineServer(py::class_<GalleryHandle>& c) {
       "The path where Matcher.admit keeps the state that the key owner signed last.");
 }
 
-void DefineAuditor(py::class_<MatcherHandle>& c) {
+void DefineAuditor(MatcherClass& c) {
   Method(
       c, "audit_reply", &Reply,
       "Checks whether a server that trust lists computed this reply correctly.\n\n"
@@ -93,7 +93,7 @@ void DefineAuditor(py::class_<MatcherHandle>& c) {
       "the answered one. Returns an AuditFinding, which is false if the reply is wrong.\n"
       "FailedPrecondition, DataLoss if the reply cannot be checked.",
       py::arg("copy"), py::arg("reply"), py::arg("seed"), py::arg("requests"), py::arg("trust"));
-  Method(c, "audit_gallery", &State,
+  Method(c, "audit_gallery", &AuditState,
          "Checks, block by block, whether a key owner that trust lists has signed this very\n"
          "gallery. state: the admission with the signature (default: Gallery.state_file). Reads\n"
          "the whole gallery. Errors as audit_reply's.",
@@ -136,9 +136,9 @@ void DefineAudit(py::module_& m) {
   DefineLogs(m);
   auto finding = m.attr("AuditFinding").cast<py::class_<AuditFinding>>();
   finding.def("__bool__", [](const AuditFinding& self) { return self.right; });
-  auto gallery = m.attr("Gallery").cast<py::class_<GalleryHandle>>();
+  auto gallery = m.attr("Gallery").cast<GalleryClass>();
   DefineServer(gallery);
-  auto matcher = m.attr("Matcher").cast<py::class_<MatcherHandle>>();
+  auto matcher = m.attr("Matcher").cast<MatcherClass>();
   DefineAuditor(matcher);
   Function(
       m, "choose_for_audit", &ChooseForAudit,

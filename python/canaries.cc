@@ -38,7 +38,7 @@ std::vector<Person> Named(std::vector<CanarySet::Person> people,
   return out;
 }
 
-Set Make(const OwnerHandle& self, size_t triples, const py::object& names) {
+Set MakeCanaries(const OwnerHandle& self, size_t triples, const py::object& names) {
   const std::vector<std::string> labels = LabelsOf(names);
   CanarySet set = Read(self, [&](const KeyOwner& o) { return o.MakeCanaries(triples, labels); });
   return {Named(std::move(set.people), self.modalities()),
@@ -84,7 +84,7 @@ void DefineSets(py::module_& m) {
 void DefineCanaries(py::module_& m, OwnerClass& c) {
   DefineSets(m);
   Method(
-      c, "make_canaries", &Make,
+      c, "make_canaries", &MakeCanaries,
       "Makes synthetic people in triples. Enrol them among other people, so that the server\n"
       "cannot recognise them. In each triple, the score of the third follows from the scores of\n"
       "the other two, for any probe.\n\n"

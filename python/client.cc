@@ -6,7 +6,7 @@
 namespace heft::python {
 namespace {
 
-using Class = py::class_<Client>;
+using ClientClass = py::class_<Client>;
 
 // How samples are encrypted, in Python's words.
 struct Form {
@@ -132,9 +132,10 @@ void DefineOwnersSamples(OwnerClass& c) {
 }
 
 void DefineClient(py::module_& m) {
-  Class c(m, "Client",
-          "Encrypts feature vectors with the key owner's encryption key. A client cannot decrypt.\n"
-          "Several threads may use one.");
+  ClientClass c(
+      m, "Client",
+      "Encrypts feature vectors with the key owner's encryption key. A client cannot decrypt.\n"
+      "Several threads may use one.");
   Init(
       c,
       [](const Model& model, const py::object& key, const std::optional<Trust>& trust) {

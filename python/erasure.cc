@@ -8,9 +8,7 @@
 namespace heft::python {
 namespace {
 
-using Class = py::class_<GalleryHandle>;
-
-void DefineReceipts(py::module_& m, Class& c) {
+void DefineReceipts(py::module_& m, GalleryClass& c) {
   Function(
       m, "read_receipt",
       [](const py::object& receipt) {
@@ -43,7 +41,7 @@ void DefineReceipts(py::module_& m, Class& c) {
       "store in a folder.");
 }
 
-void DefineState(Class& c) {
+void DefineState(GalleryClass& c) {
   Method(
       c, "damaged_records",
       [](const GalleryHandle& self) {
@@ -93,7 +91,7 @@ py::list ReceiptsOf(const std::vector<std::vector<uint8_t>>& receipts) {
 }
 
 void DefineErasure(py::module_& m) {
-  auto c = m.attr("Gallery").cast<Class>();
+  auto c = m.attr("Gallery").cast<GalleryClass>();
   DefineReceipts(m, c);
   DefineState(c);
 }

@@ -10,8 +10,6 @@
 namespace heft::python {
 namespace {
 
-using Class = py::class_<GalleryHandle>;
-
 constexpr uint64_t kPage = 10000;  // templates that are listed at once, of an iteration
 
 // A page of templates, and the position of the next page.
@@ -28,7 +26,7 @@ py::tuple Page(const GalleryHandle& self, uint64_t from, uint64_t count, const p
   return py::make_tuple(py::cast(std::move(found)), next);
 }
 
-py::object Frame(const GalleryHandle& self, const py::object& where) {
+py::object TemplateFrame(const GalleryHandle& self, const py::object& where) {
   py::dict columns;
   constexpr const char* kColumns[] = {"position", "identity", "enrolled", "expires"};
   for (const char* name : kColumns) columns[name] = py::list();
@@ -45,7 +43,7 @@ py::object Frame(const GalleryHandle& self, const py::object& where) {
   return py::module_::import("pandas").attr("DataFrame")(columns);
 }
 
-void DefineLook(Class& c) {
+void DefineLook(GalleryClass& c) {
   c.def_property_readonly("name", &GalleryHandle::name,
                           "Name of the gallery: FOLDER or FOLDER:NAME.");
   const auto newest = [](const GalleryHandle& self) { return Call([&] { return self.Newest(); }); };
@@ -84,7 +82,7 @@ void DefineLook(Class& c) {
          "(\"site=berlin\", \"age=18..30\"). Returns them and the position to continue from, or\n"
          "None.",
          py::arg("start") = 0, py::arg("count") = 1000, py::arg("where") = py::none());
-  Method(c, "to_dataframe", &Frame, "All templates as a pandas DataFrame.",
+  Method(c, "to_dataframe", &TemplateFrame, "All templates as a pandas DataFrame.",
          py::arg("where") = py::none());
   Method(
       c, "person",
@@ -113,7 +111,7 @@ py::bytes AskForRenewal(const GalleryHandle& self, const MatcherHandle& matcher,
   }));
 }
 
-void DefineRemoval(Class& c) {
+void DefineRemoval(GalleryClass& c) {
   Method(
       c, "remove",
       [](const GalleryHandle& self, const MatcherHandle& matcher, const py::object& identities,
@@ -242,10 +240,11 @@ GalleryHandle HandleOf(const py::object& gallery) {
 }
 
 void DefineGallery(py::module_& m) {
-  Class c(m, "Gallery",
-          "Enrolled, encrypted templates in a store: FOLDER, or FOLDER:NAME for one of several.\n"
-          "Each call sees the newest state. Any number of processes may read; one at a time\n"
-          "changes.");
+  GalleryClass c(
+      m, "Gallery",
+      "Enrolled, encrypted templates in a store: FOLDER, or FOLDER:NAME for one of several.\n"
+      "Each call sees the newest state. Any number of processes may read; one at a time\n"
+      "changes.");
   Init(
       c,
       [](const py::object& path) {

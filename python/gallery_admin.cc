@@ -9,14 +9,12 @@
 namespace heft::python {
 namespace {
 
-using Class = py::class_<GalleryHandle>;
-
 // ModelOf: None, or a model, which the caller keeps.
 const Model* ModelOf(const py::object& model) {
   return model.is_none() ? nullptr : &model.cast<const Model&>();
 }
 
-void DefineChecks(Class& c) {
+void DefineChecks(GalleryClass& c) {
   Method(
       c, "info",
       [](const GalleryHandle& self, const py::object& model) {
@@ -56,7 +54,7 @@ void DefineChecks(Class& c) {
       "Moves templates that are only in the journal into the blocks.", py::arg("matcher"));
 }
 
-void DefineCopies(Class& c) {
+void DefineCopies(GalleryClass& c) {
   Method(
       c, "snapshot",
       [](const GalleryHandle& self, const py::object& out, bool with_keys,
@@ -101,7 +99,7 @@ void DefineCopies(Class& c) {
 
 void DefineGalleryAdmin(py::module_& m) {
   DefineErasure(m);
-  auto c = m.attr("Gallery").cast<Class>();
+  auto c = m.attr("Gallery").cast<GalleryClass>();
   StaticMethod(
       c, "create",
       [](const py::object& path, const MatcherHandle& matcher, uint64_t seconds, uint64_t bytes) {

@@ -14,8 +14,6 @@
 namespace heft::python {
 namespace {
 
-using Class = OwnerClass;
-
 // The key owners that calls of this thread use, the innermost last.
 thread_local std::vector<const OwnerState*> reading_here;
 
@@ -67,7 +65,7 @@ py::object Renew(const OwnerHandle& self, const py::object& folder, const py::ob
   return py::str(set.rekeying_key);
 }
 
-void DefineSecretKey(Class& c) {
+void DefineSecretKey(OwnerClass& c) {
   StaticMethod(
       c, "generate", &Generate,
       "Makes a new secret key. With a folder, all keys are written there (secret.key,\n"
@@ -95,7 +93,7 @@ void DefineSecretKey(Class& c) {
       "Public key of its signatures; 64 hexadecimal digits.");
 }
 
-void DefineKeySet(Class& c) {
+void DefineKeySet(OwnerClass& c) {
   Method(
       c, "write_public_keys",
       [](const OwnerHandle& self, const py::object& folder, const py::object& progress) {
@@ -110,7 +108,7 @@ void DefineKeySet(Class& c) {
       py::arg("folder"), py::kw_only(), py::arg("progress") = py::none());
 }
 
-void DefinePublicKeys(Class& c) {
+void DefinePublicKeys(OwnerClass& c) {
   Method(
       c, "signer",
       [](const OwnerHandle& self) {
@@ -169,9 +167,10 @@ bool Reading::Here(const OwnerState& state) {
 }
 
 void DefineKeyOwner(py::module_& m) {
-  Class c(m, "KeyOwner",
-          "The key owner: makes the keys, opens the matcher's replies and decides. The secret key\n"
-          "is in locked memory; it is not pickled, copied or printed. close() wipes it.");
+  OwnerClass c(
+      m, "KeyOwner",
+      "The key owner: makes the keys, opens the matcher's replies and decides. The secret key\n"
+      "is in locked memory; it is not pickled, copied or printed. close() wipes it.");
   DefineSecretKey(c);
   DefinePublicKeys(c);
   DefineAnswers(c);

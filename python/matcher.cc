@@ -8,8 +8,6 @@
 namespace heft::python {
 namespace {
 
-using Class = py::class_<MatcherHandle>;
-
 // Keys: a key file, or its expanded form from ExpandedKeys; `kind` as in docs/formats.md.
 class Keys {
  public:
@@ -40,8 +38,8 @@ class Keys {
   SignerKey signer_{};
 };
 
-MatcherHandle Create(const Model& model, const py::object& evaluation, const py::object& enrolment,
-                     const std::optional<Trust>& trust) {
+MatcherHandle CreateMatcher(const Model& model, const py::object& evaluation,
+                            const py::object& enrolment, const std::optional<Trust>& trust) {
   const Keys keys(evaluation, "evaluation keys", "EVAL", trust);
   // Profiles of one ring have none, and give nothing or no bytes.
   std::optional<Keys> more;
@@ -180,7 +178,7 @@ AdmitResult Admit(const MatcherHandle& self, const py::object& gallery, const py
   });
 }
 
-void DefineEnrolment(Class& c) {
+void DefineEnrolment(MatcherClass& c) {
   Method(
       c, "enrol", &Enrol,
       "Fuses encrypted samples, one file per modality, into pending templates of a gallery: all\n"
@@ -228,11 +226,11 @@ void DefineEnrolment(Class& c) {
 }  // namespace
 
 void DefineMatcher(py::module_& m) {
-  Class c(
+  MatcherClass c(
       m, "Matcher",
       "The server: fuses, enrols and matches encrypted data that it cannot read. It has no key\n"
       "that decrypts. Several threads may use one; each call uses all cores.");
-  Init(c, &Create,
+  Init(c, &CreateMatcher,
        "A model and the key owner's evaluation keys; enrolment keys, if the profile has them, to\n"
        "enrol and verify. Keys are bytes, paths or ExpandedKeys. With trust, a key owner that it\n"
        "lists must have signed them. Replies are for the signer of the keys; the signer of\n"

@@ -8,7 +8,6 @@
 namespace heft::python {
 namespace {
 
-using Class = py::class_<MatcherHandle>;
 using Bytes = std::vector<uint8_t>;
 
 // Signed: whether and how replies are signed, and the trust file for requests.
@@ -49,8 +48,9 @@ struct Counter {
   SignerKey whom;
 };
 
-// Ask: the replies of the desk, all at once.
-std::vector<Bytes> Ask(const Counter& counter, MatchRequest request, const py::object& progress) {
+// Answer: the replies of the desk, all at once.
+std::vector<Bytes> Answer(const Counter& counter, MatchRequest request,
+                          const py::object& progress) {
   Watch watch(progress);
   std::vector<Bytes> replies;
   Call([&]() -> absl::Status {
@@ -78,7 +78,7 @@ py::bytes IdentifyOne(const MatcherHandle& self, const py::object& gallery,
       counter.Request(handle.name(), SampleFilesOf(samples),
                       {0, average, identities, relinearise, ConditionsOf(where)});
   request.row = row;
-  return BytesOf(Ask(counter, std::move(request), progress).at(0));
+  return BytesOf(Answer(counter, std::move(request), progress).at(0));
 }
 
 // Of every bucket, in their order; the request is one, and answered once.
@@ -95,7 +95,7 @@ py::list IdentifyShards(const MatcherHandle& self, const py::object& gallery,
   request.shards = shards;
   request.row = row;
   py::list out;
-  for (const Bytes& reply : Ask(counter, std::move(request), progress)) {
+  for (const Bytes& reply : Answer(counter, std::move(request), progress)) {
     out.append(BytesOf(reply));
   }
   return out;
@@ -111,7 +111,7 @@ py::bytes VerifyOne(const MatcherHandle& self, const py::object& gallery, const 
       counter.Request(handle.name(), SampleFilesOf(samples), {.average = average});
   request.claimed = identity;
   request.row = row;
-  return BytesOf(Ask(counter, std::move(request), py::none()).at(0));
+  return BytesOf(Answer(counter, std::move(request), py::none()).at(0));
 }
 
 // AllRows: a list of the replies of each row, or passes each reply to a Python function.
@@ -204,7 +204,7 @@ constexpr char kIdentify[] =
 }  // namespace
 
 void DefineMatching(py::module_& m) {
-  auto c = m.attr("Matcher").cast<Class>();
+  auto c = m.attr("Matcher").cast<MatcherClass>();
   Method(c, "identify", &IdentifyOne, kIdentify, py::arg("gallery"), py::arg("samples"),
          py::kw_only(), py::arg("row") = py::none(), py::arg("average") = false,
          py::arg("identities") = true, py::arg("relinearise") = true, py::arg("where") = py::none(),

@@ -9,11 +9,11 @@
 namespace heft::python {
 namespace {
 
-using Class = py::class_<Model>;
-// Names: of modalities; none: all.
-using Names = std::optional<std::vector<std::string>>;
+using ModelClass = py::class_<Model>;
+// ModalityNames: of modalities; none: all.
+using ModalityNames = std::optional<std::vector<std::string>>;
 
-uint32_t SetOf(const Model& model, const Names& names) {
+uint32_t SetOf(const Model& model, const ModalityNames& names) {
   return names ? Take(model.SetOf(*names)) : model.AllModalities();
 }
 
@@ -26,7 +26,7 @@ py::array Rows(const py::object& self, const std::vector<double>& values, size_t
   return out;
 }
 
-py::list Modalities(const Model& model) {
+py::list ModalityList(const Model& model) {
   py::list out;
   for (const ModalitySpec& m : model.modalities) out.append(py::make_tuple(m.name, m.dimension));
   return out;
@@ -80,7 +80,7 @@ void DefineApproximation(py::module_& m) {
       py::arg("degree"), py::arg("interval"), py::arg("kind") = "minimax");
 }
 
-void DefineFiles(Class& c) {
+void DefineFiles(ModelClass& c) {
   StaticMethod(
       c, "load",
       [](const py::object& path, const std::optional<Trust>& trust) {
@@ -108,8 +108,8 @@ void DefineFiles(Class& c) {
   });
 }
 
-void DefineParts(Class& c) {
-  c.def_property_readonly("modalities", &Modalities, "(name, dimension) of each modality.");
+void DefineParts(ModelClass& c) {
+  c.def_property_readonly("modalities", &ModalityList, "(name, dimension) of each modality.");
   c.def_readonly("gamma", &Model::gamma, "Fused dimension.");
   c.def_property_readonly(
       "projection",
@@ -153,15 +153,16 @@ void DefineParts(Class& c) {
 
 void DefineModel(py::module_& m) {
   DefineApproximation(m);
-  Class c(m, "Model",
-          "The model that client, matcher and key owner share: the projection that fuses the\n"
-          "modalities, the normalisation, and the tables for decisions. It is public: it contains\n"
-          "no template and no key.");
+  ModelClass c(
+      m, "Model",
+      "The model that client, matcher and key owner share: the projection that fuses the\n"
+      "modalities, the normalisation, and the tables for decisions. It is public: it contains\n"
+      "no template and no key.");
   DefineFiles(c);
   DefineParts(c);
   Method(
       c, "threshold_for",
-      [](const Model& self, double fmr, const Names& modalities) {
+      [](const Model& self, double fmr, const ModalityNames& modalities) {
         return Take(self.ThresholdFor(fmr, SetOf(self, modalities)));
       },
       "The threshold of one comparison for a false match rate, for probes with these modalities\n"
@@ -171,7 +172,7 @@ void DefineModel(py::module_& m) {
   Method(
       c, "threshold_for_search",
       [](const Model& self, double fpir, uint64_t people, uint32_t templates,
-         const Names& modalities) {
+         const ModalityNames& modalities) {
         return Take(self.ThresholdForSearch(fpir, people, templates, SetOf(self, modalities)));
       },
       "The threshold of a search for a false positive identification rate, in a gallery of this\n"
@@ -184,7 +185,7 @@ void DefineModel(py::module_& m) {
       "The names of a set of modalities, given as in DecisionTable.modalities.", py::arg("set"));
   Method(
       c, "table_for",
-      [](const Model& self, const Names& modalities) {
+      [](const Model& self, const ModalityNames& modalities) {
         return *Take(self.TableFor(SetOf(self, modalities)));
       },
       "The decision table for probes with these modalities (default: all of the model).\n"

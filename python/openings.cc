@@ -6,7 +6,7 @@
 namespace heft::python {
 namespace {
 
-py::object Frame(const OpenedScores& opened) {
+py::object OpenedFrame(const OpenedScores& opened) {
   py::list identity, score, templates, ratio;
   for (const Candidate& c : opened.candidates) {
     identity.append(c.identity);
@@ -26,7 +26,7 @@ py::object Frame(const OpenedScores& opened) {
 
 void DefineOpenings(py::module_& m) {
   auto opened = m.attr("OpenedScores").cast<py::class_<OpenedScores>>();
-  Method(opened, "to_dataframe", &Frame,
+  Method(opened, "to_dataframe", &OpenedFrame,
          "The candidates as a pandas DataFrame: identity, score, templates, log_likelihood_ratio.");
   Method(
       opened, "decide",

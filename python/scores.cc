@@ -13,7 +13,7 @@
 namespace heft::python {
 namespace {
 
-using Class = py::class_<ScoreTable>;
+using ScoresClass = py::class_<ScoreTable>;
 
 // A column of the CSV, as pandas reads it.
 constexpr char kEnrolled[] = "bio_ref_subject_id", kEnrolledLabel[] = "bio_ref_template_id",
@@ -57,10 +57,10 @@ std::vector<bool> KindsOf(const py::object& given) {
   return std::vector<bool>(kinds.data(), kinds.data() + kinds.size());
 }
 
-// Names: each name once, in order of appearance, and the index of each comparison's name.
-class Names {
+// NameIndex: each name once, in order of appearance, and the index of each comparison's name.
+class NameIndex {
  public:
-  explicit Names(std::vector<std::string>* names) : names_(names) {}
+  explicit NameIndex(std::vector<std::string>* names) : names_(names) {}
 
   std::vector<uint32_t> Of(const py::object& given, size_t count, const char* what) {
     std::vector<std::string> texts = LabelsOf(given);
@@ -134,10 +134,10 @@ void CheckPairs(const ScoreTable& table) {
   }
 }
 
-ScoreTable FromArrays(const py::object& score, const py::object& genuine,
-                      const py::object& enrolled, const py::object& probe,
-                      const py::object& enrolled_label, const py::object& probe_label,
-                      const py::object& split, const py::object& plain) {
+ScoreTable ScoresFromArrays(const py::object& score, const py::object& genuine,
+                            const py::object& enrolled, const py::object& probe,
+                            const py::object& enrolled_label, const py::object& probe_label,
+                            const py::object& split, const py::object& plain) {
   ScoreTable table;
   table.named = !enrolled.is_none();
   if (enrolled.is_none() != probe.is_none()) Wrong("give enrolled and probe together, or neither");
@@ -149,10 +149,10 @@ ScoreTable FromArrays(const py::object& score, const py::object& genuine,
   const auto set = [&](const std::vector<uint32_t>& numbers, uint32_t ScorePair::*field) {
     for (size_t i = 0; i < count; ++i) table.pairs[i].*field = numbers[i];
   };
-  Names labels(&table.labels), subjects(&table.subjects);
+  NameIndex labels(&table.labels), subjects(&table.subjects);
   set(labels.Of(enrolled_label, count, "enrolled_label"), &ScorePair::enrolled_label);
   set(labels.Of(probe_label, count, "probe_label"), &ScorePair::probe_label);
-  set(Names(&table.splits).Of(split, count, "split"), &ScorePair::split);
+  set(NameIndex(&table.splits).Of(split, count, "split"), &ScorePair::split);
   if (table.named) {
     set(subjects.Of(enrolled, count, "enrolled"), &ScorePair::enrolled);
     set(subjects.Of(probe, count, "probe"), &ScorePair::probe);
@@ -181,7 +181,7 @@ py::object Categories(const py::object& pandas, const py::array& codes,
       .attr("from_codes")(codes.attr("astype")("int64"), py::cast(names));
 }
 
-py::object Frame(const py::object& self) {
+py::object ScoreFrame(const py::object& self) {
   const auto& table = self.cast<const ScoreTable&>();
   const py::object pandas = py::module_::import("pandas");
   py::dict columns;
@@ -226,8 +226,8 @@ ScoreTable FromFrame(const py::object& frame) {
     }
     genuine = genuine.attr("to_numpy")("bool");
   }
-  return FromArrays(column(kScore), genuine, names(kEnrolled), names(kProbe), names(kEnrolledLabel),
-                    names(kProbeLabel), names(kSplit), column(kPlain));
+  return ScoresFromArrays(column(kScore), genuine, names(kEnrolled), names(kProbe),
+                          names(kEnrolledLabel), names(kProbeLabel), names(kSplit), column(kPlain));
 }
 
 ScoreForm FormOf(const std::string& name) {
@@ -237,7 +237,7 @@ ScoreForm FormOf(const std::string& name) {
   Wrong("form must be \"csv\", \"bob4\" or \"bob5\", not \"" + name + "\"");
 }
 
-void DefineReading(Class& c) {
+void DefineReading(ScoresClass& c) {
   StaticMethod(
       c, "load",
       [](const py::object& path) {
@@ -276,7 +276,7 @@ void DefineReading(Class& c) {
                py::arg("frame"));
 }
 
-void DefineWriting(Class& c) {
+void DefineWriting(ScoresClass& c) {
   Method(
       c, "to_text",
       [](const ScoreTable& self, const std::string& form) {
@@ -306,7 +306,7 @@ void DefineWriting(Class& c) {
         return py::make_tuple(lists.genuine, lists.impostor);
       },
       "PyEER's two texts, with genuine and impostor scores; failed comparisons are left out.");
-  Method(c, "to_dataframe", &Frame,
+  Method(c, "to_dataframe", &ScoreFrame,
          "A pandas DataFrame with the CSV's columns; names are categories.");
   Method(
       c, "select_split",
@@ -316,7 +316,7 @@ void DefineWriting(Class& c) {
       "The comparisons of one split only. NotFound lists the splits.", py::arg("split"));
 }
 
-void DefineColumns(Class& c) {
+void DefineColumns(ScoresClass& c) {
   const auto view = [&c](const char* name, auto field, const char* text) {
     c.def_property_readonly(
         name, [field](const py::object& self) { return View(self, field); }, text);
@@ -352,8 +352,9 @@ void DefineColumns(Class& c) {
 }  // namespace
 
 void DefineScoreFiles(py::module_& m) {
-  Class c(m, "ScoreTable", "Scores of comparisons, as in files of scores (docs/evaluation.md).");
-  Init(c, &FromArrays,
+  ScoresClass c(m, "ScoreTable",
+                "Scores of comparisons, as in files of scores (docs/evaluation.md).");
+  Init(c, &ScoresFromArrays,
        "From arrays: score, one similarity per comparison, NaN for a failed one; and either the\n"
        "compared people, enrolled and probe (str or int), or genuine (bool). Labels name\n"
        "templates and probes. plain: the same scores computed without encryption.\n"

@@ -7,7 +7,7 @@
 namespace heft::python {
 namespace {
 
-using Class = py::class_<ShardList>;
+using ShardsClass = py::class_<ShardList>;
 
 std::vector<GalleryId> IdsOf(const py::object& ids) {
   std::vector<GalleryId> out;
@@ -15,8 +15,8 @@ std::vector<GalleryId> IdsOf(const py::object& ids) {
   return out;
 }
 
-ShardList Create(const MatcherHandle& matcher, const py::object& gallery, uint32_t buckets,
-                 uint64_t seconds, uint64_t bytes) {
+ShardList CreateShards(const MatcherHandle& matcher, const py::object& gallery, uint32_t buckets,
+                       uint64_t seconds, uint64_t bytes) {
   const auto server = matcher.Get();
   const std::string name = PathOf(gallery);
   const Desk desk(*server, nullptr, matcher.key_owner());
@@ -29,7 +29,7 @@ GalleryHandle OpenOne(const ShardList& self, const py::object& gallery, uint32_t
   return GalleryHandle(BucketAddress(name, bucket));
 }
 
-void DefineMaking(Class& c) {
+void DefineShardsMaking(ShardsClass& c) {
   Init(
       c,
       [](const std::string& gallery, const py::object& buckets) {
@@ -38,7 +38,7 @@ void DefineMaking(Class& c) {
       "A list from the ids of galleries (Gallery.id), ordered by bucket. InvalidArgument.",
       py::arg("gallery"), py::arg("buckets"));
   StaticMethod(
-      c, "create", &Create,
+      c, "create", &CreateShards,
       "Makes empty galleries in one store, one per bucket, \"store:people.000\" and so on for\n"
       "\"store:people\", and returns their list. After an interrupted call, the existing empty\n"
       "buckets are used. AlreadyExists, Unavailable.",
@@ -65,7 +65,7 @@ void DefineMaking(Class& c) {
   c.def("__str__", &ShardList::Serialize);
 }
 
-void DefineAsking(Class& c) {
+void DefineAsking(ShardsClass& c) {
   c.def_property_readonly("gallery", &ShardList::gallery, "Name of the gallery.");
   c.def_property_readonly(
       "gallery_id", [](const ShardList& self) { return HexOf(self.Id()); },
@@ -113,11 +113,12 @@ void DefineAsking(Class& c) {
 }  // namespace
 
 void DefineSharding(py::module_& m) {
-  Class c(m, "ShardList",
-          "The buckets of a divided gallery, which also determine the bucket of each identity\n"
-          "(docs/scale.md). Give the key owner this file by a separate, trusted way, as the trust\n"
-          "file.");
-  DefineMaking(c);
+  ShardsClass c(
+      m, "ShardList",
+      "The buckets of a divided gallery, which also determine the bucket of each identity\n"
+      "(docs/scale.md). Give the key owner this file by a separate, trusted way, as the trust\n"
+      "file.");
+  DefineShardsMaking(c);
   DefineAsking(c);
   Function(m, "bucket_of", &BucketOf, "The bucket of an identity, among so many.",
            py::arg("identity"), py::arg("buckets"));

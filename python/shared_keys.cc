@@ -12,8 +12,6 @@
 namespace heft::python {
 namespace {
 
-using Class = OwnerClass;
-
 constexpr uint64_t kMaxRecordSize = 1 << 16;
 
 // PassphrasesOf: one for each owner, or None. The sources use the objects in `kept`.
@@ -31,8 +29,9 @@ std::vector<PassphraseSource> PassphrasesOf(const py::object& given,
   return out;
 }
 
-SharedKeySet Make(const Model& model, const py::object& folder, uint32_t owners, uint32_t threshold,
-                  const py::object& passphrases, const py::object& progress) {
+SharedKeySet MakeSharedKeys(const Model& model, const py::object& folder, uint32_t owners,
+                            uint32_t threshold, const py::object& passphrases,
+                            const py::object& progress) {
   const std::string path = PathOf(folder);
   std::vector<py::object> kept;
   const std::vector<PassphraseSource> sources = PassphrasesOf(passphrases, &kept);
@@ -67,9 +66,9 @@ void DefineJoin(py::module_& m) {
            py::arg("progress") = py::none());
 }
 
-void DefineCeremony(py::module_& m, Class& c) {
+void DefineCeremony(py::module_& m, OwnerClass& c) {
   DefineJoin(m);
-  Function(m, "make_shared_key_set", &Make,
+  Function(m, "make_shared_key_set", &MakeSharedKeys,
            "Makes a secret key that no owner holds alone, deals its shares and wipes it. An\n"
            "opening takes threshold owners, 2 or 3, of 2 to 5. The folder gets the public keys,\n"
            "and a folder for each owner (owner-1/share.key, ...), with the owner's journal. The\n"
@@ -93,7 +92,7 @@ void DefineCeremony(py::module_& m, Class& c) {
       py::arg("folder"));
 }
 
-void DefineParts(Class& c) {
+void DefineShares(OwnerClass& c) {
   Method(
       c, "decide_part",
       [](const OwnerHandle& self, const py::object& reply, const OwnerSet& owners,
@@ -159,7 +158,7 @@ Replacement ReplacementOf(std::optional<uint32_t> replace,
   return {*replace, Take(ParseSignerKey(*newcomer))};
 }
 
-void DefineNewShares(py::module_& m, Class& c) {
+void DefineNewShares(py::module_& m, OwnerClass& c) {
   Method(
       c, "give_new_shares",
       [](const OwnerHandle& self, const OwnerSet& owners, std::optional<uint32_t> replace,
@@ -213,7 +212,7 @@ void DefineNewShares(py::module_& m, Class& c) {
 
 void DefineSharedKeys(py::module_& m, OwnerClass& c) {
   DefineCeremony(m, c);
-  DefineParts(c);
+  DefineShares(c);
   DefineNewShares(m, c);
 }
 

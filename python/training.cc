@@ -12,10 +12,10 @@
 namespace heft::python {
 namespace {
 
-using Class = py::class_<TrainingData>;
+using DataClass = py::class_<TrainingData>;
 
-TrainingData FromArrays(const py::dict& vectors, const py::object& labels, const py::object& split,
-                        uint64_t seed) {
+TrainingData DataFromArrays(const py::dict& vectors, const py::object& labels,
+                            const py::object& split, uint64_t seed) {
   // In alphabetical order, as those of a folder.
   std::map<std::string, Matrix> held;
   for (const auto& [name, array] : MappingOf(vectors, "vectors")) {
@@ -76,10 +76,10 @@ TrainingData Synthesise(int identities, int samples, std::vector<int> dimensions
 }
 
 void DefineData(py::module_& m) {
-  Class c(m, "TrainingData",
-          "Feature vectors of one or more modalities with identities, from which a model is\n"
-          "trained.");
-  Init(c, &FromArrays,
+  DataClass c(m, "TrainingData",
+              "Feature vectors of one or more modalities with identities, from which a model is\n"
+              "trained.");
+  Init(c, &DataFromArrays,
        "From arrays: vectors maps a modality's name to an array (rows x dimension, float32 or\n"
        "float64, copied); row i of all of them belongs to labels[i]. split has \"train\",\n"
        "\"val\" or \"test\" for each row, the same for all rows of an identity; without it\n"
@@ -145,7 +145,7 @@ const TrainingData& DataOf(const py::object& data, const py::object& labels,
     return data.cast<const TrainingData&>();
   }
   if (py::isinstance<py::dict>(data)) {
-    *made = FromArrays(data.cast<py::dict>(), labels, split, 1);
+    *made = DataFromArrays(data.cast<py::dict>(), labels, split, 1);
   } else {
     if (!labels.is_none() || !split.is_none()) Wrong("a folder has labels and split already");
     const std::string path = PathOf(data);

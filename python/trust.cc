@@ -232,7 +232,7 @@ void DefineTrustView(py::class_<Trust>& c) {
   });
 }
 
-void DefineOpen(py::module_& m) {
+void DefineOpenSigned(py::module_& m) {
   Function(
       m, "open_signed",
       [](const py::object& file, const Trust& trust, const std::vector<std::string>& roles,
@@ -311,7 +311,7 @@ void DefineTrust(py::module_& m) {
   DefineTrustFile(m);
   auto trust = m.attr("Trust").cast<py::class_<Trust>>();
   DefineTrustView(trust);
-  DefineOpen(m);
+  DefineOpenSigned(m);
 }
 
 }  // namespace heft::python

@@ -144,6 +144,9 @@ class GalleryHandle {
   };
   std::shared_ptr<State> state_;
 };
+using GalleryClass = py::class_<GalleryHandle>;
+using MatcherClass = py::class_<MatcherHandle>;
+
 // HandleOf: a Gallery, or the name of one.
 GalleryHandle HandleOf(const py::object& gallery);
 

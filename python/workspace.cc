@@ -13,9 +13,9 @@
 namespace heft::python {
 namespace {
 
-// State: a workspace, which one thread uses at a time.
-struct State {
-  explicit State(Workspace w) : workspace(std::move(w)) {}
+// WorkspaceState: a workspace, which one thread uses at a time.
+struct WorkspaceState {
+  explicit WorkspaceState(Workspace w) : workspace(std::move(w)) {}
   Workspace workspace;
   std::mutex mutex;
 };
@@ -23,16 +23,16 @@ struct State {
 class WorkspaceHandle {
  public:
   explicit WorkspaceHandle(Workspace workspace)
-      : state_(std::make_shared<State>(std::move(workspace)), "this workspace") {}
-  std::shared_ptr<State> Get() const { return *state_.Get(); }
+      : state_(std::make_shared<WorkspaceState>(std::move(workspace)), "this workspace") {}
+  std::shared_ptr<WorkspaceState> Get() const { return *state_.Get(); }
   void Close() { state_.Close(); }
   bool closed() const { return state_.closed(); }
   void Check() const { Get(); }
 
  private:
-  Held<std::shared_ptr<State>> state_;
+  Held<std::shared_ptr<WorkspaceState>> state_;
 };
-using Class = py::class_<WorkspaceHandle>;
+using WorkspaceClass = py::class_<WorkspaceHandle>;
 
 // Table: rows of several modalities, kept alive, and their labels if there are any.
 struct Table {
@@ -75,8 +75,8 @@ struct Table {
   Table& operator=(const Table&) = delete;
 };
 
-Model ModelOf(const py::object& data, const py::object& model, const std::string& method,
-              const py::object& progress) {
+Model LearnedModel(const py::object& data, const py::object& model, const std::string& method,
+                   const py::object& progress) {
   const py::object known = py::module_::import("heft").attr("Model");
   if (data.is_none() == model.is_none()) Wrong("give data for training, or a model");
   if (!model.is_none()) {
@@ -93,21 +93,21 @@ WorkspaceHandle Open(const py::object& folder, const py::object& passphrase) {
   return WorkspaceHandle(Call([&] { return Workspace::Open(path, source); }));
 }
 
-WorkspaceHandle Create(const py::object& folder, const py::object& data, const py::object& model,
-                       const std::string& method, const py::object& passphrase,
-                       const py::object& progress) {
+WorkspaceHandle CreateWorkspace(const py::object& folder, const py::object& data,
+                                const py::object& model, const std::string& method,
+                                const py::object& passphrase, const py::object& progress) {
   const std::string path = PathOf(folder);
   Call([&] { return Workspace::CheckFree(path); });
-  const Model learned = ModelOf(data, model, method, progress);
+  const Model learned = LearnedModel(data, model, method, progress);
   const PassphraseSource source = PassphraseOf(passphrase);
   Watch watch(progress);
   Call([&] { return Workspace::Create(path, learned, source, watch.monitor()); });
   return Open(folder, passphrase);
 }
 
-// Ask: f(workspace, take) for decisions; an exception has those before it as `decisions`.
+// Decide: f(workspace, take) for decisions; an exception has those before it as `decisions`.
 template <typename F>
-py::list Ask(const WorkspaceHandle& self, F&& f) {
+py::list Decide(const WorkspaceHandle& self, F&& f) {
   const auto state = self.Get();
   std::vector<Decision> decisions;
   const absl::Status asked = [&] {
@@ -138,13 +138,13 @@ DecisionRule RuleOf(std::optional<double> rate, std::optional<double> score, boo
   return rule;
 }
 
-void DefineMaking(Class& c) {
+void DefineWorkspaceMaking(WorkspaceClass& c) {
   Init(c, &Open,
        "Opens a workspace made by create or `heft init`. passphrase: of its secret key, if it is\n"
        "sealed: a str, or a function that returns one. NotFound, FailedPrecondition.",
        py::arg("folder"), py::kw_only(), py::arg("passphrase") = py::none());
   StaticMethod(
-      c, "create", &Create,
+      c, "create", &CreateWorkspace,
       "Makes a folder with the files of all roles, and opens it. data: a data folder or\n"
       "TrainingData to train a model, by method as for Model.train. model: a model or its file,\n"
       "instead. passphrase seals the secret key. Errors as check_free's and Model.train's.",
@@ -176,7 +176,7 @@ void DefineMaking(Class& c) {
       "Name of the server's gallery, as for Gallery.");
 }
 
-void DefineUse(Class& c) {
+void DefineUse(WorkspaceClass& c) {
   Method(
       c, "add",
       [](const WorkspaceHandle& self, const py::object& vectors, const py::object& labels,
@@ -203,7 +203,7 @@ void DefineUse(Class& c) {
         const Table table(self.Get()->workspace.model(), vectors, py::none());
         const DecisionRule rule = RuleOf(fpir, score, /*search=*/true);
         Watch watch(progress);
-        return Ask(self, [&](Workspace& workspace, const Workspace::TakeDecision& take) {
+        return Decide(self, [&](Workspace& workspace, const Workspace::TakeDecision& take) {
           return workspace.Search(table.samples, rule, take, watch.monitor());
         });
       },
@@ -219,7 +219,7 @@ void DefineUse(Class& c) {
         const Table table(self.Get()->workspace.model(), vectors, py::none());
         const DecisionRule rule = RuleOf(fmr, score, /*search=*/false);
         Watch watch(progress);
-        return Ask(self, [&](Workspace& workspace, const Workspace::TakeDecision& take) {
+        return Decide(self, [&](Workspace& workspace, const Workspace::TakeDecision& take) {
           return workspace.Verify(table.samples, identity, rule, take, watch.monitor());
         });
       },
@@ -268,7 +268,7 @@ py::object Dispatch(const py::module_& m) {
 }  // namespace
 
 void DefineWorkspace(py::module_& m) {
-  Class c(
+  WorkspaceClass c(
       m, "Workspace", py::metaclass(Dispatch(m)),
       "All roles on one machine, each in its own folder, which can move to its own machine\n"
       "later: device/ encrypts, server/ matches, owner/ decides. Files, signatures, checks and\n"
@@ -276,7 +276,7 @@ void DefineWorkspace(py::module_& m) {
       "folder,\n"
       "Workspace(\"https://...\", gallery, trust=...), the same calls go to the services, and the\n"
       "result is a heft.service.Workspace, whose arguments it takes.");
-  DefineMaking(c);
+  DefineWorkspaceMaking(c);
   DefineUse(c);
   c.def("__repr__", [](const WorkspaceHandle& self) {
     return self.closed() ? std::string("<heft.Workspace, closed>")
