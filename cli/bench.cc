@@ -8,14 +8,14 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct BenchFlags {
   BenchmarkOptions bench;
   std::vector<uint32_t> templates;
   std::string pictures;
 };
 
 // BenchmarkOf: the sizes of the gallery and, if there are two, of the large one.
-absl::StatusOr<BenchmarkOptions> BenchmarkOf(const Options& options) {
+absl::StatusOr<BenchmarkOptions> BenchmarkOf(const BenchFlags& options) {
   BenchmarkOptions bench = options.bench;
   const auto& sizes = options.templates;
   if (sizes.empty()) return bench;
@@ -29,7 +29,7 @@ absl::StatusOr<BenchmarkOptions> BenchmarkOf(const Options& options) {
   return bench;
 }
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunBench(const Common& common, const BenchFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const BenchmarkOptions bench, BenchmarkOf(options));
   if (options.pictures.empty()) {
     HEFT_ASSIGN_OR_RETURN(const Json result, RunBenchmark(bench, common.monitor));
@@ -48,7 +48,7 @@ absl::Status Run(const Common& common, const Options& options) {
 void AddBench(Command app) {
   const auto [command, options] =
       AddCommand(app, "bench", "measure whole operations on this machine, by fused dimension",
-                 "heft bench --threads 1 --iterations 20", Run);
+                 "heft bench --threads 1 --iterations 20", RunBench);
   command.Add("--iterations", &options->bench.iterations, "repetitions of each operation")
       .Range(1, 100000)
       .ShowDefault();

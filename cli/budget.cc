@@ -9,14 +9,14 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct BudgetFlags {
   KeyOptions key;
   std::optional<uint64_t> scores, decisions, rejections, client_bits;
   std::string restart;  // the reason
 };
 
 // Restarts the journal and sets limits, if the options say so.
-absl::Status Change(const Options& options, KeyOwner* owner) {
+absl::Status Change(const BudgetFlags& options, KeyOwner* owner) {
   if (!options.restart.empty()) HEFT_RETURN_IF_ERROR(owner->RestartJournal(options.restart));
   if (!options.scores && !options.decisions && !options.rejections && !options.client_bits) {
     return absl::OkStatus();
@@ -30,7 +30,7 @@ absl::Status Change(const Options& options, KeyOwner* owner) {
   return owner->SetBudget(limits);
 }
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunBudget(const Common& common, const BudgetFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.key.model));
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
   HEFT_RETURN_IF_ERROR(Change(options, &owner));
@@ -45,7 +45,7 @@ void AddBudget(Command app) {
   const auto [command, options] =
       AddCommand(app, "budget",
                  "show or set the query budget: what was opened and what may still be (key owner)",
-                 "heft budget --model m.heft --secret-key secret.key --set scores=16", Run);
+                 "heft budget --model m.heft --secret-key secret.key --set scores=16", RunBudget);
   AddKeyOptions(command, &options->key, "secret key");
   command.AddNumbers(
       "--set",

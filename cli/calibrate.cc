@@ -12,13 +12,13 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct CalibrateFlags {
   std::string data, model, out, sign;
   uint64_t seed = 1;
   bool against_wolves = false;
 };
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunCalibrate(const Common& common, const CalibrateFlags& options) {
   HEFT_RETURN_IF_ERROR(CheckFilePlace(options.out, "model"));
   std::optional<SigningKey> signer;
   if (!options.sign.empty()) {
@@ -52,7 +52,7 @@ void AddCalibrate(Command app) {
       AddCommand(app, "calibrate",
                  "fit the thresholds of a model to labelled people who did not train it; galleries "
                  "and keys stay valid",
-                 "heft calibrate --data DATA --model m.heft --out calibrated.heft", Run);
+                 "heft calibrate --data DATA --model m.heft --out calibrated.heft", RunCalibrate);
   command
       .Add("-d,--data", &options->data,
            absl::StrCat("data folder: ", kFewestCalibrated,

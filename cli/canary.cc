@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kTriples = 3;  // sets of three canaries, unless names say how many
 
-struct Options {
+struct CanaryFlags {
   KeyOptions key;
   std::string out, names, require;
 };
@@ -39,7 +39,7 @@ absl::StatusOr<std::vector<std::string>> ReadNames(const std::string& path) {
   return names;
 }
 
-absl::Status RunMake(const Common& common, const Options& options, const Model& model,
+absl::Status RunMake(const Common& common, const CanaryFlags& options, const Model& model,
                      const KeyOwner& owner) {
   HEFT_ASSIGN_OR_RETURN(std::vector<std::string> names, ReadNames(options.names));
   const size_t triples = names.empty() ? kTriples : names.size() / 3;
@@ -71,7 +71,7 @@ absl::Status RunMake(const Common& common, const Options& options, const Model& 
   return absl::OkStatus();
 }
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunCanary(const Common& common, const CanaryFlags& options) {
   if (options.out.empty() == options.require.empty()) {
     return absl::InvalidArgumentError(
         "give either --out (make canaries) or --require (require them in every reply)");
@@ -93,7 +93,7 @@ void AddCanary(Command app) {
       app, "canary", "make people with known scores, to check a server (key owner)",
       "heft canary --model m.heft --secret-key secret.key --out canaries\n"
       "  heft canary --model m.heft --secret-key secret.key --require canaries/canaries.heft",
-      Run);
+      RunCanary);
   AddKeyOptions(command, &options->key, "secret key");
   const Option out = command.Add("-o,--out", &options->out,
                                  "new folder for encrypted samples and their encrypted list");

@@ -12,7 +12,7 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct DecryptFlags {
   KeyOptions key;
   std::vector<std::string> in;
   std::string shards;
@@ -32,7 +32,7 @@ struct Options {
 };
 
 // Expectation: the question that the replies must answer.
-absl::StatusOr<ExpectedAnswer> Expectation(const Options& options) {
+absl::StatusOr<ExpectedAnswer> Expectation(const DecryptFlags& options) {
   ExpectedAnswer expected;
   if (!options.gallery.empty()) {
     HEFT_ASSIGN_OR_RETURN(expected.gallery, ParseGalleryId(options.gallery));
@@ -45,7 +45,7 @@ absl::StatusOr<ExpectedAnswer> Expectation(const Options& options) {
 }
 
 // The key owner, which only accepts replies of trusted servers.
-absl::StatusOr<KeyOwner> LoadStrictOwner(const Model& model, const Options& options,
+absl::StatusOr<KeyOwner> LoadStrictOwner(const Model& model, const DecryptFlags& options,
                                          std::optional<Trust> trust) {
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
   // A gallery that is named here is as one that the trust file pins, if it pins none.
@@ -60,7 +60,7 @@ absl::StatusOr<KeyOwner> LoadStrictOwner(const Model& model, const Options& opti
 
 bool HasRule(const DecisionRule& rule) { return rule.score || rule.fmr || rule.fpir; }
 
-absl::Status Check(const Options& options) {
+absl::Status Check(const DecryptFlags& options) {
   if (!options.scores && !HasRule(options.rule)) {
     return absl::InvalidArgumentError(
         "a decision needs a rate: give --fmr for a claim, --fpir for a search, or a --threshold "
@@ -74,7 +74,7 @@ absl::Status Check(const Options& options) {
 }
 
 // GivePart: this owner's part of what Open would open, for another owner.
-absl::Status GivePart(const Common& common, const Options& options, const KeyOwner& owner,
+absl::Status GivePart(const Common& common, const DecryptFlags& options, const KeyOwner& owner,
                       const Replies& replies) {
   if (options.out.empty()) {
     return absl::InvalidArgumentError("--owners makes a partial opening: give --out, its file");
@@ -88,8 +88,8 @@ absl::Status GivePart(const Common& common, const Options& options, const KeyOwn
   return absl::OkStatus();
 }
 
-absl::StatusOr<Described> Open(const Common& common, const Options& options, const KeyOwner& owner,
-                               const Replies& replies) {
+absl::StatusOr<Described> Open(const Common& common, const DecryptFlags& options,
+                               const KeyOwner& owner, const Replies& replies) {
   if (!options.scores) {
     HEFT_ASSIGN_OR_RETURN(const Decision decision, owner.Decide(replies, options.rule));
     return DescribeDecision(decision);
@@ -104,7 +104,7 @@ absl::StatusOr<Described> Open(const Common& common, const Options& options, con
   return DescribeScores(opened, threshold);
 }
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunDecrypt(const Common& common, const DecryptFlags& options) {
   HEFT_ASSIGN_OR_RETURN(auto trust, LoadTrust(options.trust, options.key.secret_key));
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.key.model, trust));
   HEFT_RETURN_IF_ERROR(Check(options));
@@ -150,7 +150,7 @@ void AddRule(Command command, DecisionRule* rule) {
 }
 
 // AddParts: of a shared key.
-void AddParts(Command command, Options* options) {
+void AddParts(Command command, DecryptFlags* options) {
   const Option owners = command.Add(
       "--owners", &options->owners,
       "shared key: give a partial opening to one of these owners, this one among them, instead");
@@ -166,7 +166,7 @@ void AddParts(Command command, Options* options) {
 void AddDecrypt(Command app) {
   const auto [command, options] = AddCommand(
       app, "decrypt", "decide on a server's reply, or publish its scores (key owner)",
-      "heft decrypt --model m.heft --secret-key secret.key --in scores.ct --fmr 1e-3", Run);
+      "heft decrypt --model m.heft --secret-key secret.key --in scores.ct --fmr 1e-3", RunDecrypt);
   AddKeyOptions(command, &options->key, "secret key");
   command
       .Add("-i,--in", &options->in,

@@ -16,7 +16,7 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct EncryptFlags {
   KeyOptions owner;  // or `key`
   std::string key, labels, label, out;
   std::vector<std::string> modalities, inputs;
@@ -29,7 +29,7 @@ struct Options {
 };
 
 // The request, signed by its sender.
-absl::StatusOr<std::vector<uint8_t>> Sign(const Options& options, std::vector<uint8_t> bytes) {
+absl::StatusOr<std::vector<uint8_t>> Sign(const EncryptFlags& options, std::vector<uint8_t> bytes) {
   if (options.sign.empty()) return bytes;
   HEFT_ASSIGN_OR_RETURN(const Statement statement, StatementOf("client", options.to, options.life));
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, LoadSigner(options.sign));
@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<uint8_t>> Sign(const Options& options, std::vector<ui
 }
 
 // The model and, for a client, the encryption key, checked with the trust file.
-absl::StatusOr<KeyAndModel> LoadKeys(const Options& options) {
+absl::StatusOr<KeyAndModel> LoadKeys(const EncryptFlags& options) {
   if (options.owner.secret_key.empty()) {
     return LoadKeyAndModel(options.trust, options.key, "PUBK", options.owner.model);
   }
@@ -47,7 +47,7 @@ absl::StatusOr<KeyAndModel> LoadKeys(const Options& options) {
 }
 
 // The requested row, or all.
-absl::StatusOr<FeatureRows> Rows(const Options& options, const Model& model, size_t i) {
+absl::StatusOr<FeatureRows> RowsOf(const EncryptFlags& options, const Model& model, size_t i) {
   const std::string& path = options.inputs[i];
   HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(options.modalities[i]));
   HEFT_ASSIGN_OR_RETURN(FeatureRows rows, ReadVectors(path));
@@ -65,7 +65,7 @@ absl::StatusOr<FeatureRows> Rows(const Options& options, const Model& model, siz
   return FeatureRows{rows.dimension, {row.begin(), row.end()}};
 }
 
-absl::StatusOr<std::vector<std::string>> Labels(const Options& options, size_t rows) {
+absl::StatusOr<std::vector<std::string>> Labels(const EncryptFlags& options, size_t rows) {
   if (!options.label.empty()) return std::vector<std::string>(rows, options.label);
   if (options.labels.empty()) return std::vector<std::string>();
   HEFT_ASSIGN_OR_RETURN(std::vector<std::string> labels, ReadLabels(options.labels));
@@ -80,7 +80,7 @@ absl::StatusOr<std::vector<std::string>> Labels(const Options& options, size_t r
 }
 
 // Many samples of few coordinates are smaller in bulk, for enrolment.
-void HintAtBulk(const Common& common, const Options& options, const FeatureRows& rows) {
+void HintAtBulk(const Common& common, const EncryptFlags& options, const FeatureRows& rows) {
   constexpr size_t kMany = 100;
   if (common.quiet || options.bulk || options.average || rows.size() < kMany ||
       rows.size() <= rows.dimension)
@@ -89,20 +89,20 @@ void HintAtBulk(const Common& common, const Options& options, const FeatureRows&
             << rows.dimension << ", for enrolment only: its files cannot be probes\n";
 }
 
-SampleEncoding EncodingOf(const Options& options) {
+SampleEncoding EncodingOf(const EncryptFlags& options) {
   if (options.bulk) return SampleEncoding::kBulk;
   return options.fuse == "partial" ? SampleEncoding::kPartial : SampleEncoding::kCompact;
 }
 
 // The bytes of the file; `role` is a client, or a key owner.
 template <typename Role>
-absl::StatusOr<std::vector<uint8_t>> Encrypt(const Options& options, const Role& role,
+absl::StatusOr<std::vector<uint8_t>> Encrypt(const EncryptFlags& options, const Role& role,
                                              const std::vector<Samples>& samples) {
   return options.fuse == "client" ? role.EncryptFused(samples) : role.Encrypt(samples[0]);
 }
 
 // With --row there is one row; an error names that of the file.
-absl::StatusOr<std::vector<uint8_t>> AtRow(const Options& options,
+absl::StatusOr<std::vector<uint8_t>> AtRow(const EncryptFlags& options,
                                            absl::StatusOr<std::vector<uint8_t>> encrypted) {
   if (encrypted.ok() || !options.row) return encrypted;
   std::string why(encrypted.status().message());
@@ -110,7 +110,7 @@ absl::StatusOr<std::vector<uint8_t>> AtRow(const Options& options,
   return absl::Status(encrypted.status().code(), why);
 }
 
-absl::Status CheckInputs(const Options& options) {
+absl::Status CheckInputs(const EncryptFlags& options) {
   const size_t files = options.inputs.size();
   if (files != options.modalities.size()) {
     return absl::InvalidArgumentError(
@@ -122,13 +122,13 @@ absl::Status CheckInputs(const Options& options) {
       "a file has one modality: call encrypt for each, or fuse them with --fuse client");
 }
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunEncrypt(const Common& common, const EncryptFlags& options) {
   HEFT_RETURN_IF_ERROR(CheckInputs(options));
   HEFT_ASSIGN_OR_RETURN(const KeyAndModel keys, LoadKeys(options));
   const Model& model = keys.model;
   std::vector<FeatureRows> rows;
   for (size_t i = 0; i < options.inputs.size(); ++i) {
-    HEFT_ASSIGN_OR_RETURN(FeatureRows read, Rows(options, model, i));
+    HEFT_ASSIGN_OR_RETURN(FeatureRows read, RowsOf(options, model, i));
     rows.push_back(std::move(read));
   }
   HEFT_ASSIGN_OR_RETURN(const auto labels, Labels(options, rows[0].size()));
@@ -169,7 +169,7 @@ void AddEncrypt(Command app) {
       AddCommand(app, "encrypt", "encrypt feature vectors of one modality (client)",
                  "heft encrypt --model m.heft --key encryption.key --modality face --in face.npy "
                  "--labels labels.txt --out face.ct",
-                 Run);
+                 RunEncrypt);
   command.Add("-m,--model", &options->owner.model, "model file").Required();
   const Option key = command.Add("-k,--key", &options->key, "encryption key");
   const Option secret =

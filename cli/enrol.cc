@@ -11,14 +11,14 @@
 namespace heft::cli {
 namespace {
 
-struct Options : ServerOptions {
+struct EnrolFlags : ServerOptions {
   EnrolOptions enrol;
   MetadataOptions metadata;
   std::string authorisation;
 };
 
 // WithMetadata: the enrolment options, the same for all templates.
-absl::StatusOr<EnrolOptions> WithMetadata(const Options& options) {
+absl::StatusOr<EnrolOptions> WithMetadata(const EnrolFlags& options) {
   EnrolOptions enrol = options.enrol;
   HEFT_ASSIGN_OR_RETURN(enrol.metadata, ParseMetadata(options.metadata.metadata));
   HEFT_ASSIGN_OR_RETURN(enrol.expires, ParseExpiry(options.metadata.expires, UnixTime()));
@@ -50,7 +50,7 @@ void Tell(const Common& common, const EnrolResult& done) {
   Print(common, told);
 }
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunEnrol(const Common& common, const EnrolFlags& options) {
   HEFT_ASSIGN_OR_RETURN(EnrolOptions enrol, WithMetadata(options));
   HEFT_ASSIGN_OR_RETURN(std::vector<SampleFile> files, ReadSamples(options));
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/true));
@@ -75,7 +75,7 @@ void AddEnrol(Command app) {
       "voice.ct\n"
       "  heft-server enrol --model m.heft --keys evaluation.keys --gallery gallery --in face.ct "
       "--in voice.ct --identity ann --authorisation ann.auth    # for a person who is enrolled",
-      Run);
+      RunEnrol);
   AddServerOptions(command, options.get());
   AddEnrolmentKeys(command, options.get());
   AddShards(command, options.get());

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // evaluate: a model on a data set; study: special questions about models and data.
+#include "heft/evaluate.h"
+
 #include <optional>
 #include <string>
 #include <vector>
@@ -7,19 +9,18 @@
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "cli/evaluate_scores.h"
-#include "heft/evaluate.h"
 #include "program/common.h"
 #include "program/report_output.h"
 
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct EvaluateFlags {
   StudyOptions study;
   ReportFlags output;
 };
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunStudy(const Common& common, const EvaluateFlags& options) {
   StudyOptions study = options.study;
   study.page = !options.output.page.empty();
   study.pictures = !options.output.pictures.empty();
@@ -38,7 +39,7 @@ Option AddFolds(Command command, StudyOptions* study, const std::string& help) {
 }
 
 // Of heft evaluate, which measures a model or files of scores.
-struct Measured : Options {
+struct Measured : EvaluateFlags {
   ScoreFlags scores;
   std::string split;
 };
@@ -51,13 +52,13 @@ absl::Status RunEvaluate(const Common& common, const Measured& given) {
     flags.how.replicates = given.study.replicates;
     return EvaluateScores(common, flags, given.output);
   }
-  Options options = given;
+  EvaluateFlags options = given;
   if (!given.split.empty()) options.study.split = given.split;
-  return Run(common, options);
+  return RunStudy(common, options);
 }
 
 // The options of heft study that mean one thing in one kind, and another in another.
-struct OptionsOfKinds : Options {
+struct OptionsOfKinds : EvaluateFlags {
   std::string kind;
   std::vector<int> samples;
   std::optional<int> replicates;
@@ -67,7 +68,7 @@ constexpr Study kStudies[] = {Study::kChoices,  Study::kGallery, Study::kProtect
                               Study::kProtocol, Study::kSamples, Study::kSearches};
 
 absl::Status RunKind(const Common& common, const OptionsOfKinds& given) {
-  Options options = given;
+  EvaluateFlags options = given;
   StudyOptions& study = options.study;
   for (const Study one : kStudies) {
     if (StudyName(one) == given.kind) study.study = one;
@@ -94,7 +95,7 @@ absl::Status RunKind(const Common& common, const OptionsOfKinds& given) {
     }
     study.replicates = *given.replicates;
   }
-  return Run(common, options);
+  return RunStudy(common, options);
 }
 
 }  // namespace

@@ -8,13 +8,13 @@
 namespace heft::cli {
 namespace {
 
-struct Options : ServerOptions {
+struct CopyFlags : ServerOptions {
   std::string out, from;
   std::vector<std::string> receipts;
   bool with_keys = false, accept_older = false;
 };
 
-absl::Status RunSnapshot(const Common& common, const Options& options) {
+absl::Status RunSnapshot(const Common& common, const CopyFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const auto copied,
                         Snapshot(options.gallery, options.out, options.with_keys, common.monitor));
   std::string text = absl::StrCat("copied to ", options.out, ":");
@@ -25,7 +25,7 @@ absl::Status RunSnapshot(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status RunRestore(const Common& common, const Options& options) {
+absl::Status RunRestore(const Common& common, const CopyFlags& options) {
   SetWriterWait(options.wait);
   RestoreOptions restore;
   restore.accept_older = options.accept_older;
@@ -58,7 +58,7 @@ absl::Status RunRestore(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status RunCopy(const Common& common, const Options& options) {
+absl::Status RunCopy(const Common& common, const CopyFlags& options) {
   SetWriterWait(options.wait);
   HEFT_ASSIGN_OR_RETURN(const CopiedGallery copied,
                         ImportGallery(options.from, options.gallery, common.monitor));

@@ -14,7 +14,7 @@ namespace {
 
 using Receipt = std::vector<uint8_t>;
 
-struct Options : ServerOptions {
+struct RemovalFlags : ServerOptions {
   std::vector<std::string> identities, entries;
   bool expired = false, compact = false;
   std::string authorisation, receipts, out;
@@ -36,10 +36,11 @@ absl::StatusOr<std::vector<std::string>> Write(const std::string& folder,
   return files;
 }
 
-// Tell: the result of a change: whether the erased bytes are overwritten, or why not, and receipts.
+// TellChange: the result of a change: whether the erased bytes are overwritten, or why not, and
+// receipts.
 template <typename Result>
-absl::Status Tell(const Common& common, const Options& options, const Result& done, Json json,
-                  std::string text) {
+absl::Status TellChange(const Common& common, const RemovalFlags& options, const Result& done,
+                        Json json, std::string text) {
   Remember(common, options.gallery);
   const std::string remains = ErasureRemains(options.gallery).value_or("");
   json["overwritten"] = done.overwritten.ok() && remains.empty();
@@ -67,15 +68,17 @@ absl::Status Tell(const Common& common, const Options& options, const Result& do
   return absl::OkStatus();
 }
 
-absl::Status TellRemoved(const Common& common, const Options& options, const RemoveResult& done) {
+absl::Status TellRemoved(const Common& common, const RemovalFlags& options,
+                         const RemoveResult& done) {
   SayNevertheless("the removal itself is complete");
-  return Tell(common, options, done, ToJson(done),
-              absl::StrCat("removed ", done.removed, " templates: ", done.erased, " are erased, ",
-                           done.leaving, " wait for the key owner (heft-server gallery renew); ",
-                           done.rejected, " pending templates were removed"));
+  return TellChange(
+      common, options, done, ToJson(done),
+      absl::StrCat("removed ", done.removed, " templates: ", done.erased, " are erased, ",
+                   done.leaving, " wait for the key owner (heft-server gallery renew); ",
+                   done.rejected, " pending templates were removed"));
 }
 
-absl::Status RunRemove(const Common& common, const Options& options) {
+absl::Status RunRemove(const Common& common, const RemovalFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   if (options.generation) {
     HEFT_ASSIGN_OR_RETURN(const RemoveResult done,
@@ -102,7 +105,7 @@ absl::Status RunRemove(const Common& common, const Options& options) {
   return TellRemoved(common, options, done);
 }
 
-absl::Status RunCompact(const Common& common, const Options& options) {
+absl::Status RunCompact(const Common& common, const RemovalFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   HEFT_ASSIGN_OR_RETURN(const CompactResult done, CompactGallery(loaded.server, options.gallery));
   for (const DamagedBlock& block : done.damaged) Warn(common, block.why);
@@ -118,11 +121,11 @@ absl::Status RunCompact(const Common& common, const Options& options) {
                     " leaving templates: `heft-server gallery renew --compact` asks the key owner "
                     "to join them");
   }
-  HEFT_RETURN_IF_ERROR(Tell(common, options, done, ToJson(done), std::move(text)));
+  HEFT_RETURN_IF_ERROR(TellChange(common, options, done, ToJson(done), std::move(text)));
   return done.overwritten;
 }
 
-absl::Status RunRenew(const Common& common, const Options& options) {
+absl::Status RunRenew(const Common& common, const RemovalFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
                         Desk(loaded).AskRenewal(options.gallery, {.compact = options.compact},
@@ -144,15 +147,15 @@ void AddReceiptFolder(Command command, std::string* folder) {
 absl::Status InstallRenewal(const Common& common, const TrustedServer& server,
                             const ServerOptions& where, const std::string& receipts,
                             std::span<const uint8_t> answer, const std::string& name) {
-  Options options;
+  RemovalFlags options;
   options.gallery = where.gallery;
   options.receipts = receipts;
   HEFT_ASSIGN_OR_RETURN(const RenewResult done, Desk(server).Renew(where.gallery, answer, name));
   SayNevertheless("the renewal itself is complete");
-  return Tell(common, options, done, ToJson(done),
-              absl::StrCat("renewed ", done.blocks, " blocks, freed ", done.freed, "; erased ",
-                           done.erased, " templates, moved ", done.moved, ", ", done.leaving,
-                           " still wait for a renewal"));
+  return TellChange(common, options, done, ToJson(done),
+                    absl::StrCat("renewed ", done.blocks, " blocks, freed ", done.freed,
+                                 "; erased ", done.erased, " templates, moved ", done.moved, ", ",
+                                 done.leaving, " still wait for a renewal"));
 }
 
 absl::StatusOr<std::vector<std::string>> WriteReceipts(

@@ -49,7 +49,7 @@ absl::Status RunCreate(const Common& common, const CreateOptions& options) {
   return absl::OkStatus();
 }
 
-struct Options {
+struct StateFlags {
   std::string gallery, model, out;
   ListOptions list;
   bool verify = false, erased = false;
@@ -57,7 +57,7 @@ struct Options {
   int wait = kWriterWait;
 };
 
-absl::StatusOr<GalleryInfo> Read(const Options& options) {
+absl::StatusOr<GalleryInfo> Read(const StateFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const auto model, LoadModelIfGiven(options.model));
   return DescribeGallery(options.gallery, model ? &*model : nullptr);
 }
@@ -78,7 +78,7 @@ uint64_t FreeBytes(const GalleryInfo& info) {
 }
 
 // Reads all of the gallery and records the result in it.
-absl::Status Verify(const Common& common, const Options& options) {
+absl::Status Verify(const Common& common, const StateFlags& options) {
   SetWriterWait(options.wait);
   HEFT_ASSIGN_OR_RETURN(const auto model, LoadModelIfGiven(options.model));
   HEFT_ASSIGN_OR_RETURN(const VerifyResult found,
@@ -100,7 +100,7 @@ absl::Status Verify(const Common& common, const Options& options) {
       "(`heft-server gallery restore`). Everything else still works"));
 }
 
-absl::Status RunStats(const Common& common, const Options& options) {
+absl::Status RunStats(const Common& common, const StateFlags& options) {
   if (options.verify) return Verify(common, options);
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Read(options));
   std::string text = absl::StrCat(
@@ -140,7 +140,7 @@ std::string TemplateText(const ListedTemplate& t) {
                          pending ? "-" : absl::StrCat(t.position), absl::StrJoin(metadata, " "));
 }
 
-absl::Status ListErased(const Common& common, const Options& options) {
+absl::Status ListErased(const Common& common, const StateFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const auto receipts, Receipts(options.gallery));
   Json json = {{"receipts", Json::array()}};
   std::string text;
@@ -161,7 +161,7 @@ absl::Status ListErased(const Common& common, const Options& options) {
 }
 
 // Written while it is read, because a gallery may be larger than memory.
-absl::Status RunList(const Common& common, const Options& options) {
+absl::Status RunList(const Common& common, const StateFlags& options) {
   if (options.erased) return ListErased(common, options);
   ListOptions list = options.list;
   HEFT_ASSIGN_OR_RETURN(list.where, ParseConditions(options.where));

@@ -14,7 +14,7 @@
 namespace heft::cli {
 namespace {
 
-struct Options : ServerOptions {
+struct MatchFlags : ServerOptions {
   std::optional<uint64_t> row;
   std::string out;
   std::string identity;  // verify only
@@ -27,7 +27,7 @@ struct Options : ServerOptions {
   uint64_t life = kLife;
 };
 
-absl::StatusOr<MatchRequest> RequestOf(const Options& options) {
+absl::StatusOr<MatchRequest> RequestOf(const MatchFlags& options) {
   MatchRequest request = {
       .gallery = options.gallery, .row = options.row, .all = options.all, .probe = options.probe};
   HEFT_ASSIGN_OR_RETURN(request.shards, LoadShards(options));
@@ -41,7 +41,7 @@ absl::StatusOr<MatchRequest> RequestOf(const Options& options) {
 }
 
 // Describes the question, in words and in `json`.
-std::string Asked(const Options& options, const std::vector<Condition>& where, bool buckets,
+std::string Asked(const MatchFlags& options, const std::vector<Condition>& where, bool buckets,
                   const Answered& answered, Json* json) {
   if (options.verify) {
     (*json)["claimed"] = options.identity;
@@ -60,7 +60,7 @@ absl::StatusOr<Answered> WithFlags(absl::StatusOr<Answered> done) {
       absl::StrCat(done.status().message(), " (--row, --all, --average)"));
 }
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunMatch(const Common& common, const MatchFlags& options) {
   HEFT_ASSIGN_OR_RETURN(MatchRequest request, RequestOf(options));
   HEFT_ASSIGN_OR_RETURN(const TrustedServer server, LoadServer(common, options, options.verify));
   TakeHeadBeside(common, server, options, request.shards);
@@ -97,7 +97,7 @@ absl::Status Run(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-Command Add(Command app, bool verify) {
+Command AddMatching(Command app, bool verify) {
   const std::string name = verify ? "verify" : "identify";
   const auto [command, options] = AddCommand(
       app, name,
@@ -106,7 +106,7 @@ Command Add(Command app, bool verify) {
       "heft-server " + name +
           " --model m.heft --keys evaluation.keys --gallery gallery --in face.ct --in voice.ct" +
           (verify ? " --identity ann" : "") + " --out scores.ct",
-      Run);
+      RunMatch);
   options->verify = verify;
   AddServerOptions(command, options.get());
   command.Add("-o,--out", &options->out, "file for the encrypted scores").Required();
@@ -144,7 +144,7 @@ Command Add(Command app, bool verify) {
 
 }  // namespace
 
-void AddIdentify(Command app) { Add(app, /*verify=*/false); }
-void AddVerify(Command app) { Add(app, /*verify=*/true); }
+void AddIdentify(Command app) { AddMatching(app, /*verify=*/false); }
+void AddVerify(Command app) { AddMatching(app, /*verify=*/true); }
 
 }  // namespace heft::cli

@@ -11,7 +11,7 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct InspectFlags {
   std::string path, trust;
   bool plan = false;
   Describe describe = nullptr;
@@ -28,7 +28,7 @@ std::string PartOf(const std::string& path) {
   return name == "lock" || name.ends_with(".lock") ? "lock of a folder" : "";
 }
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunInspect(const Common& common, const InspectFlags& options) {
   std::optional<Trust> trust;
   if (!options.trust.empty()) {
     HEFT_ASSIGN_OR_RETURN(trust, Trust::Load(options.trust));
@@ -52,7 +52,7 @@ void AddInspect(Command app, Describe describe) {
       app, "inspect", "describe a file or folder, whatever it is, and check that it is intact",
       "heft inspect m.heft --plan\n"
       "  heft inspect scores.ct --trust trust.heft",
-      Run);
+      RunInspect);
   command
       .Add("path", &options->path, "file, or folder: a gallery (or FOLDER:NAME), a workspace, data")
       .Required();

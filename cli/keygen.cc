@@ -9,7 +9,7 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct KeygenFlags {
   std::string model, out, secret_key;
   SealOptions seal;
   std::vector<std::string> passphrase_files;  // one, or one for each owner
@@ -19,7 +19,7 @@ struct Options {
 };
 
 // Passphrases of the owners' shares: from their files, or asked for one after another.
-std::vector<PassphraseSource> OwnerPassphrases(const Options& options) {
+std::vector<PassphraseSource> OwnerPassphrases(const KeygenFlags& options) {
   std::vector<PassphraseSource> out;
   for (const std::string& file : options.passphrase_files) {
     out.push_back([file] { return ReadPassphrase(file, /*confirm=*/true); });
@@ -28,7 +28,7 @@ std::vector<PassphraseSource> OwnerPassphrases(const Options& options) {
   return out;
 }
 
-absl::Status RunCeremony(const Common& common, const Options& options, const Model& model) {
+absl::Status RunCeremony(const Common& common, const KeygenFlags& options, const Model& model) {
   const std::vector<PassphraseSource> passphrases = OwnerPassphrases(options);
   HEFT_ASSIGN_OR_RETURN(const SharedKeySet set,
                         MakeSharedKeySet(model, options.out, options.owners, options.threshold,
@@ -46,7 +46,7 @@ absl::Status RunCeremony(const Common& common, const Options& options, const Mod
 }
 
 // One step of a ceremony without a dealer.
-absl::Status RunJoin(const Common& common, const Options& options, const Model& model) {
+absl::Status RunJoin(const Common& common, const KeygenFlags& options, const Model& model) {
   const uint32_t owners = options.owners > 1 ? options.owners : 0;
   if (options.messages.empty() && owners == 0) {
     return absl::InvalidArgumentError(
@@ -78,7 +78,7 @@ absl::Status RunJoin(const Common& common, const Options& options, const Model& 
 }
 
 // New public keys for the secret key that is given.
-absl::StatusOr<KeySet> MakeForExisting(const Common& common, const Options& options,
+absl::StatusOr<KeySet> MakeForExisting(const Common& common, const KeygenFlags& options,
                                        const Model& model) {
   KeyOptions existing;
   existing.secret_key = options.secret_key;
@@ -87,11 +87,11 @@ absl::StatusOr<KeySet> MakeForExisting(const Common& common, const Options& opti
   return MakePublicKeys(owner, options.out, common.monitor);
 }
 
-absl::Status Run(const Common& common, const Options& given) {
+absl::Status RunKeygen(const Common& common, const KeygenFlags& given) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.model));
   const bool join = !given.act.empty();
   if (given.owners > 1 && !join) return RunCeremony(common, given, model);
-  Options options = given;
+  KeygenFlags options = given;
   if (options.passphrase_files.size() > 1) {
     return absl::InvalidArgumentError("one key has one --passphrase-file");
   }
@@ -115,7 +115,7 @@ void AddKeygen(Command app) {
                  "heft keygen --model m.heft --out keys --passphrase-file passphrase.txt\n"
                  "  heft keygen join --model m.heft --out mine --owners 2\n"
                  "  heft keygen join --model m.heft --out mine --in mine/round-1.msg 2.msg",
-                 Run);
+                 RunKeygen);
   const Option act =
       command
           .Add("act", &options->act,

@@ -24,7 +24,7 @@ absl::StatusOr<Prepared> Prepare(const Model& model, LoadedKeys* keys) {
   return out;
 }
 
-absl::Status Run(const Common& common, const ServerOptions& options) {
+absl::Status RunPrepare(const Common& common, const ServerOptions& options) {
   HEFT_ASSIGN_OR_RETURN(ServerKeys loaded, LoadServerKeys(options, /*enrols=*/true));
   HEFT_RETURN_IF_ERROR(loaded.Check().status());
   if (!options.key_cache.empty()) HEFT_RETURN_IF_ERROR(MakeDirectories(options.key_cache));
@@ -46,7 +46,7 @@ void AddPrepareKeys(Command app) {
   const auto [command, options] = AddCommand(
       app, "prepare-keys",
       "expand keys once, so that later commands map them instead of expanding them (server)",
-      "heft-server prepare-keys --model m.heft --keys evaluation.keys", Run);
+      "heft-server prepare-keys --model m.heft --keys evaluation.keys", RunPrepare);
   command.Add("-m,--model", &options->model, "model file").Required();
   command.Add("-k,--keys", &options->keys, "evaluation keys").Required();
   AddEnrolmentKeys(command, options.get());

@@ -9,14 +9,14 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct RekeyFlags {
   KeyOptions key;
   std::string out;
   SealOptions seal;
   TrustOptions trust;
 };
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunRekey(const Common& common, const RekeyFlags& options) {
   // The new key's owner trusts the same signers as the old key's.
   HEFT_ASSIGN_OR_RETURN(auto trust, LoadTrust(options.trust, options.key.secret_key));
   HEFT_ASSIGN_OR_RETURN(KeyOwner old, LoadKeyOwner(options.key));
@@ -41,7 +41,7 @@ void AddRekey(Command app) {
       "replace a secret key, and make the key that moves galleries to the new one (key owner)",
       "heft rekey --model m.heft --secret-key keys/secret.key --out keys-2 "
       "--new-passphrase-file passphrase.txt",
-      Run);
+      RunRekey);
   AddKeyOptions(command, &options->key, "the old secret key, which is revoked");
   command
       .Add("-o,--out", &options->out,

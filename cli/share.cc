@@ -12,7 +12,7 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct ShareFlags {
   KeyOptions key;
   SealOptions seal;
   std::vector<uint32_t> owners;
@@ -21,7 +21,7 @@ struct Options {
   uint32_t replace = 0;
 };
 
-absl::Status Give(const Common& common, const Options& options) {
+absl::Status Give(const Common& common, const ShareFlags& options) {
   Replacement replacement;
   if (options.replace > 0) {
     replacement.owner = options.replace;
@@ -36,7 +36,7 @@ absl::Status Give(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status Take(const Common& common, const Options& options) {
+absl::Status Take(const Common& common, const ShareFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const auto given, ReadSampleFiles(options.messages, kMaxReplySize));
   std::vector<ReplyFile> messages;
   for (const SampleFile& file : given) messages.push_back({file.bytes, file.name});
@@ -49,7 +49,7 @@ absl::Status Take(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status Begin(const Common& common, const Options& options) {
+absl::Status Begin(const Common& common, const ShareFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.key.model));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> record, ReadFile(options.record, 1 << 16));
   HEFT_ASSIGN_OR_RETURN(
@@ -63,7 +63,7 @@ absl::Status Begin(const Common& common, const Options& options) {
 }
 
 // Holds the share and the public keys against their ceremony.
-absl::Status Check(const Common& common, const Options& options) {
+absl::Status CheckShares(const Common& common, const ShareFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(options.key));
   HEFT_ASSIGN_OR_RETURN(const CeremonyCheck check, CheckCeremony(owner, options.keys));
   std::string text = absl::StrCat(
@@ -79,7 +79,7 @@ absl::Status Check(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunShare(const Common& common, const ShareFlags& options) {
   if (!options.record.empty()) {
     if (options.replace == 0 || options.out.empty()) {
       return absl::InvalidArgumentError(
@@ -90,7 +90,7 @@ absl::Status Run(const Common& common, const Options& options) {
   if (options.key.secret_key.empty()) {
     return absl::InvalidArgumentError("give --secret-key, this owner's share");
   }
-  if (!options.keys.empty()) return Check(common, options);
+  if (!options.keys.empty()) return CheckShares(common, options);
   if (options.owners.empty() && options.messages.empty()) {
     return absl::InvalidArgumentError(
         "give --keys to check the share, --owners to make a message, --in to make a new share of "
@@ -109,7 +109,7 @@ void AddShare(Command app) {
       "heft share --model m.heft --secret-key share.key --keys keys\n"
       "  heft share --model m.heft --secret-key share.key --owners 1 2 --out 1.msg\n"
       "  heft share --model m.heft --secret-key share.key --in 1.msg 2.msg --out new.key",
-      Run);
+      RunShare);
   command.Add("-m,--model", &options->key.model, "model file").Required();
   const Option secret =
       command.Add("--secret-key", &options->key.secret_key, "the owner's present share");

@@ -11,7 +11,7 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct SynthFlags {
   std::string out;
   SyntheticOptions synthetic;
   std::vector<double> jitter, within, noise;
@@ -27,7 +27,7 @@ struct Options {
   }
 };
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunSynth(const Common& common, const SynthFlags& options) {
   std::error_code ignored;
   if (std::filesystem::exists(options.out + "/labels.txt", ignored)) {
     return absl::AlreadyExistsError(
@@ -54,9 +54,9 @@ absl::Status Run(const Common& common, const Options& options) {
 }  // namespace
 
 void AddSynth(Command app) {
-  const auto [command, options] =
-      AddCommand(app, "synth", "make a synthetic data set in the form of real ones",
-                 "heft synth --out data --identities 190 --samples 6 --dimensions 512 128", Run);
+  const auto [command, options] = AddCommand(
+      app, "synth", "make a synthetic data set in the form of real ones",
+      "heft synth --out data --identities 190 --samples 6 --dimensions 512 128", RunSynth);
   SyntheticOptions& s = options->synthetic;
   command.Add("-o,--out", &options->out, "folder to write").Required();
   command.Add("--identities", &s.identities, "number of identities").Range(3, 1e6).ShowDefault();

@@ -13,20 +13,20 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct TrainFlags {
   std::string data, out, pictures, sign;
   int folds = 0;
   bool no_exact = false;
   LearnOptions learn;
 };
 
-LearnOptions LearnOf(const Options& options) {
+LearnOptions LearnOf(const TrainFlags& options) {
   LearnOptions learn = options.learn;
   learn.with_exact = !options.no_exact;
   return learn;
 }
 
-absl::Status RunOnce(const Common& common, const Options& options, const TrainingData& data) {
+absl::Status RunOnce(const Common& common, const TrainFlags& options, const TrainingData& data) {
   // Before the training, in case the key is missing.
   std::optional<SigningKey> signer;
   if (!options.sign.empty()) {
@@ -56,7 +56,7 @@ absl::Status RunOnce(const Common& common, const Options& options, const Trainin
   return absl::OkStatus();
 }
 
-absl::Status RunFolds(const Common& common, const Options& options, const TrainingData& data) {
+absl::Status RunFolds(const Common& common, const TrainFlags& options, const TrainingData& data) {
   const FoldOptions how = {.folds = options.folds, .encrypted = false};
   HEFT_ASSIGN_OR_RETURN(std::vector<Model> models, LearnFolds(data, LearnOf(options), options.folds,
                                                               how.fold_seed, common.monitor));
@@ -84,7 +84,7 @@ absl::Status RunFolds(const Common& common, const Options& options, const Traini
   return absl::OkStatus();
 }
 
-absl::Status Run(const Common& common, const Options& options) {
+absl::Status RunTrain(const Common& common, const TrainFlags& options) {
   const bool folds = options.folds > 0;
   HEFT_RETURN_IF_ERROR(folds ? CheckNewFolderPlace(options.out, "models of folds")
                              : CheckFilePlace(options.out, "model"));
@@ -145,7 +145,7 @@ Option AddMethod(Command command, LearnOptions* learn) {
 void AddTrain(Command app) {
   const auto [command, options] =
       AddCommand(app, "train", "learn the fusion of a data set's modalities",
-                 "heft train --data lfw-speech --out m.heft --gamma 32 --degree 3", Run);
+                 "heft train --data lfw-speech --out m.heft --gamma 32 --degree 3", RunTrain);
   LearnOptions& t = options->learn;
   command.Add("-d,--data", &options->data, "data folder").Required();
   command.Add("-o,--out", &options->out, "model file to write; with --folds a folder").Required();

@@ -7,14 +7,14 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct TrustFlags {
   std::string trust, role, name, key, in, out, passphrase_file, to;
   uint64_t generation = 0, life = 0;
   bool passphrase = false;
 };
 
 // NameOf: the name of a key in a file: by default the name of the file.
-std::string NameOf(const Options& options) {
+std::string NameOf(const TrustFlags& options) {
   if (!options.name.empty()) return options.name;
   if (ParseSignerKey(options.key).ok()) return options.key.substr(0, 8);
   std::string name = options.key.substr(options.key.find_last_of('/') + 1);
@@ -29,7 +29,7 @@ absl::StatusOr<Trust> LoadOrBegin(const std::string& path) {
   return trust;
 }
 
-absl::Status Pin(const Common& common, const Options& options) {
+absl::Status Pin(const Common& common, const TrustFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const GalleryId id, ParseGalleryId(options.in));
   HEFT_ASSIGN_OR_RETURN(Trust trust, LoadOrBegin(options.trust));
   trust.Pin(id, options.generation);
@@ -40,7 +40,7 @@ absl::Status Pin(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status Add(const Common& common, const Options& options) {
+absl::Status Add(const Common& common, const TrustFlags& options) {
   if (!options.in.empty()) return Pin(common, options);
   HEFT_ASSIGN_OR_RETURN(const Role role, ParseRole(options.role));
   HEFT_ASSIGN_OR_RETURN(const SignerKey key, ReadSignerKey(options.key));
@@ -54,7 +54,7 @@ absl::Status Add(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status Revoke(const Common& common, const Options& options) {
+absl::Status Revoke(const Common& common, const TrustFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const SignerKey key, ReadSignerKey(options.key));
   HEFT_ASSIGN_OR_RETURN(Trust trust, Trust::Load(options.trust));
   HEFT_RETURN_IF_ERROR(trust.Revoke(key));
@@ -64,7 +64,7 @@ absl::Status Revoke(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status NewKey(const Common& common, const Options& options) {
+absl::Status NewKey(const Common& common, const TrustFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, SigningKey::Generate());
   PassphraseSource passphrase;
   if (options.passphrase || !options.passphrase_file.empty()) {
@@ -85,7 +85,7 @@ absl::Status NewKey(const Common& common, const Options& options) {
   return absl::OkStatus();
 }
 
-absl::Status Sign(const Common& common, const Options& options) {
+absl::Status Sign(const Common& common, const TrustFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const Statement statement,
                         StatementOf(options.role, options.to, options.life));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> file, ReadFile(options.in));
@@ -105,7 +105,7 @@ absl::Status Sign(const Common& common, const Options& options) {
 // Commands that write a trust file.
 auto AddChange(Command group, const std::string& name, const std::string& description,
                const std::string& example,
-               absl::Status (*run)(const Common& common, const Options& options)) {
+               absl::Status (*run)(const Common& common, const TrustFlags& options)) {
   const auto added = AddCommand(group, name, description, example, run);
   added.first.Add("--trust", &added.second->trust, "trust file").Required();
   return added;

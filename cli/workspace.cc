@@ -25,7 +25,7 @@
 namespace heft::cli {
 namespace {
 
-struct Options {
+struct WorkspaceFlags {
   std::string workspace, passphrase_file;
   std::vector<std::string> files;
   std::vector<uint32_t> rows;  // of the files; all if empty
@@ -34,7 +34,7 @@ struct Options {
   DecisionRule rule;
 };
 
-absl::StatusOr<Workspace> OpenWorkspace(const Options& options) {
+absl::StatusOr<Workspace> OpenWorkspace(const WorkspaceFlags& options) {
   return Workspace::Open(options.workspace, [&] {
     return ReadPassphrase(options.passphrase_file, /*confirm=*/false);
   });
@@ -137,7 +137,7 @@ absl::StatusOr<FeatureRows> Select(const std::string& path, FeatureRows all,
 }
 
 // SelectLabels: those of the rows, of a label for each row of the files.
-absl::Status SelectLabels(const Options& options, size_t in_file,
+absl::Status SelectLabels(const WorkspaceFlags& options, size_t in_file,
                           std::vector<std::string>* labels) {
   if (labels->size() != in_file) {
     return absl::InvalidArgumentError(
@@ -149,7 +149,7 @@ absl::Status SelectLabels(const Options& options, size_t in_file,
   return absl::OkStatus();
 }
 
-absl::StatusOr<Rows> ReadRows(const Model& model, const Options& options) {
+absl::StatusOr<Rows> ReadRows(const Model& model, const WorkspaceFlags& options) {
   Rows rows;
   rows.numbers = options.rows;
   size_t in_file = 0;
@@ -220,7 +220,7 @@ absl::Status RunInit(const Common& common, const InitOptions& options) {
 
 // ---- add
 
-absl::Status RunAdd(const Common& common, const Options& options) {
+absl::Status RunAdd(const Common& common, const WorkspaceFlags& options) {
   HEFT_ASSIGN_OR_RETURN(Workspace workspace, OpenWorkspace(options));
   HEFT_ASSIGN_OR_RETURN(const Rows rows, ReadRows(workspace.model(), options));
   const auto added = workspace.Add(rows.samples, common.monitor);
@@ -262,7 +262,7 @@ std::string DecisionText(size_t row, const DecisionRule& rule, const Decision& d
                       RateText(rule, decision.threshold), ")\n");
 }
 
-absl::Status Ask(const Common& common, const Options& options, bool verify) {
+absl::Status Ask(const Common& common, const WorkspaceFlags& options, bool verify) {
   DecisionRule rule = options.rule;
   if (!rule.score && !rule.fpir && !rule.fmr) {
     (verify ? rule.fmr : rule.fpir) = verify ? kWorkspaceFmr : kWorkspaceFpir;
@@ -287,16 +287,16 @@ absl::Status Ask(const Common& common, const Options& options, bool verify) {
   return AtFilesRow(rows, asked);
 }
 
-absl::Status RunSearch(const Common& common, const Options& options) {
+absl::Status RunSearch(const Common& common, const WorkspaceFlags& options) {
   return Ask(common, options, /*verify=*/false);
 }
-absl::Status RunVerify(const Common& common, const Options& options) {
+absl::Status RunVerify(const Common& common, const WorkspaceFlags& options) {
   return Ask(common, options, /*verify=*/true);
 }
 
 // ---- remove
 
-absl::Status RunRemove(const Common& common, const Options& options) {
+absl::Status RunRemove(const Common& common, const WorkspaceFlags& options) {
   HEFT_ASSIGN_OR_RETURN(Workspace workspace, OpenWorkspace(options));
   HEFT_ASSIGN_OR_RETURN(const WorkspaceRemoved done,
                         workspace.Remove(options.identities, common.monitor));
@@ -338,7 +338,7 @@ void AddPassphrase(Command command, std::string* file) {
   command.Add("--passphrase-file", file, "first line: passphrase of the secret key");
 }
 
-void AddFiles(Command command, Options* options) {
+void AddFiles(Command command, WorkspaceFlags* options) {
   command
       .Add("files", &options->files,
            "vectors, a file for each modality (.npy, or rows of text); which is which, their names "
