@@ -24,10 +24,7 @@ class BudgetTest : public ::testing::Test {
     Must(kHeft, {"synth", "--out", W("data"), "--jitter", "1", "--identities", "17", "--samples",
                  "3", "--dimensions", "16", "12"});
     Must(kHeft, TrainArgs(W("data"), W("model.heft")));
-  }
-  static void TearDownTestSuite() { delete work_; }
-  // Each test has a key of its own, a gallery of 16 of the people, and all their probes.
-  void SetUp() override {
+    state_ = std::getenv("HEFT_STATE_DIR");
     Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", K("")});
     Encrypt("all");
     for (const char* row : {"0", "3"}) Enrol(row);
@@ -35,10 +32,24 @@ class BudgetTest : public ::testing::Test {
     Unpin(K("trust.heft"));
     Must(kHeft, Budget({"--set", "scores=2"}));  // by default there is no score to spend
   }
+  static void TearDownTestSuite() { delete work_; }
+  // Each test has a copy of the key with its state, of a gallery of two people, and of all probes.
+  void SetUp() override {
+    const std::string state = W(Name() + "-state");
+    fs::copy(W(kBase), W(Name()), fs::copy_options::recursive);
+    fs::copy(state_, state, fs::copy_options::recursive);
+    setenv("HEFT_STATE_DIR", state.c_str(), 1);
+  }
+  void TearDown() override {
+    setenv("HEFT_STATE_DIR", state_.c_str(), 1);
+    fs::remove_all(W(Name()));
+  }
 
   static std::string W(const std::string& path) { return (*work_)(path); }
+  // The test's, or kBase between the tests.
   static std::string Name() {
-    return ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
+    return test == nullptr ? kBase : test->name();
   }
   static std::string K(const std::string& path) { return W(Name() + "/" + path); }
   static std::string Sample(const std::string& name, const std::string& modality) {
@@ -119,10 +130,15 @@ class BudgetTest : public ::testing::Test {
     return RunProgram(kHeft, Decrypt(reply, more)).exit_code;
   }
 
-  static Workplace* work_;
-};
+  // PrepareKeys: for tests with many verifications.
+  static void PrepareKeys() {
+    Must(kServer, {"prepare-keys", "--model", W("model.heft"), "--keys", K("evaluation.keys")});
+  }
 
-Workplace* BudgetTest::work_;
+  static constexpr const char* kBase = "base";
+  inline static Workplace* work_ = nullptr;
+  inline static std::string state_;
+};
 
 TEST_F(BudgetTest, IsEnforcedAcrossProcessesAndRaisedByHand) {
   EXPECT_EQ(Must(kHeft, Budget({"--set", "scores=4"}))["limits"]["scores"], 4);
@@ -248,6 +264,7 @@ TEST_F(BudgetTest, AClockThatIsWrongOnceStopsNothingForLong) {
 
 // A client that claims "1" with other people's probes may do so 16 times. Others are not affected.
 TEST_F(BudgetTest, GarbageUnderANameCostsItsSender) {
+  PrepareKeys();
   for (const std::string name : {"mallory", "door"}) {
     Must(kHeft, {"trust", "new-key", "--out", K(name + ".key")});
     Must(kHeft, {"trust", "add", "--trust", K("trust.heft"), "--role", "client", "--key",
@@ -290,6 +307,7 @@ TEST_F(BudgetTest, GarbageUnderANameCostsItsSender) {
 
 // A day at one door, where one of four has to try twice.
 TEST_F(BudgetTest, AnHonestPersonPassesAHundredTimes) {
+  PrepareKeys();
   for (int passage = 0; passage < 100; ++passage) {
     if (passage % 4 == 0) {
       EXPECT_EQ(Must(kHeft, Decrypt(Verify("1"), {"--threshold", "0.9999"}))["accepted"], false);
