@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Headers of the standard library, Abseil, Eigen and GoogleTest take most of the parsing time of a
 # small file. heft_precompile(TARGET KIND) parses them once for all targets of a kind: standard,
-# eigen, both again for light code, and tests. Sources still include all headers that they use:
+# eigen, both again for light code, light programs, and tests. Sources still include all headers that they use:
 # builds without precompiled headers must pass.
 #
 # Not with ccache, which takes rebuilt precompiled headers for changed ones, and not under
@@ -62,6 +62,7 @@ if(HEFT_PRECOMPILED_HEADERS)
   heft_precompiled(light_standard LIGHT)
   heft_precompiled(eigen HEADERS <Eigen/Core> PACKAGES Eigen3::Eigen)
   heft_precompiled(light_eigen LIGHT HEADERS <Eigen/Core> PACKAGES Eigen3::Eigen)
+  heft_precompiled(light_programs LIGHT PROGRAM)
   if(HEFT_BUILD_TESTS)
     heft_precompiled(tests LIGHT PROGRAM HEADERS <gmock/gmock.h> <gtest/gtest.h> PACKAGES GTest::gmock)
   endif()
