@@ -70,16 +70,6 @@ void CarryMoves(const Instance& instance, std::span<const Move> moves, uint32_t 
   }
 }
 
-}  // namespace internal
-
-using internal::BlockSlots;
-
-namespace {
-
-constexpr double kMostPad = 0x1p24;
-constexpr double kLeastPad = 0x1p20;
-
-// DrawPads: of one ciphertext of a source, on a grid of 2^-53 of their range, or 2^-106.
 BlockSlots DrawPads(const ckks::BoundedEncoder& encoder, const Seed& seed, uint64_t source,
                     uint32_t k, double range) {
   ByteWriter of;
@@ -109,6 +99,15 @@ BlockSlots DrawPads(const ckks::BoundedEncoder& encoder, const Seed& seed, uint6
   SecureWipe(bits.data(), bits.size() * sizeof(bits[0]));
   return pads;
 }
+
+}  // namespace internal
+
+using internal::BlockSlots;
+
+namespace {
+
+constexpr double kMostPad = 0x1p24;
+constexpr double kLeastPad = 0x1p20;
 
 // Pads are added and subtracted in part 0 only.
 void AddPoly(const ckks::Context& context, ring::RnsPoly* out, const ring::RnsPoly& term) {
@@ -206,7 +205,7 @@ absl::StatusOr<PaddedBlock> PadBlock(const Instance& instance, BlockView block, 
   HEFT_RETURN_IF_ERROR(TryParallelFor(gamma, [&](size_t i) -> absl::Status {
     const auto k = static_cast<uint32_t>(i);
     std::vector<ring::RnsPoly> parts = internal::LoadTiled(context, gamma, k, block);
-    BlockSlots pads = DrawPads(encoder, seed, source, k, range);
+    BlockSlots pads = internal::DrawPads(encoder, seed, source, k, range);
     HEFT_ASSIGN_OR_RETURN(ring::RnsPoly pad, internal::EncodeBlock(instance, encoder, pads, range));
     AddPoly(context, &parts[0], pad);
     for (size_t p = 0; p < 2; ++p) out.ciphertexts[k].part[p] = Raised(context, parts[p]);
@@ -234,7 +233,7 @@ absl::StatusOr<TiledCiphertexts> FinishBlock(const Instance& instance,
   for (uint32_t source = 0; source < sources; ++source) {
     ParallelFor(gamma, [&](size_t i) {
       const auto k = static_cast<uint32_t>(i);
-      BlockSlots drawn = DrawPads(encoder, seed, source, k, range);
+      BlockSlots drawn = internal::DrawPads(encoder, seed, source, k, range);
       internal::CarryMoves(instance, moves, source, k, drawn, pads);
       internal::WipeSlots(&drawn);
     });

@@ -40,6 +40,11 @@ inline uint32_t TargetOf(const Instance& instance, const Move& move, uint32_t k)
 void CarryMoves(const Instance& instance, std::span<const Move> moves, uint32_t source, uint32_t k,
                 const BlockSlots& slots, std::span<BlockSlots> targets);
 
+// DrawPads: of ciphertext k of a source, uniform in [-range, range] in every slot of both lanes, on
+// a grid of 2^-53 of their range, or 2^-106. They follow from `seed`.
+BlockSlots DrawPads(const ckks::BoundedEncoder& encoder, const Seed& seed, uint64_t source,
+                    uint32_t k, double range);
+
 // kPadRoom: the largest value of a valid block's slots without pads.
 inline constexpr double kPadRoom = 2;
 

@@ -37,7 +37,7 @@ class ErrorSampler {
 
 // Mask: out = -(a s + e) modulo one prime.
 void Mask(const Context& context, std::span<uint32_t> out, std::span<const uint32_t> a,
-          const SecretKey& secret, const ErrorSampler& error, size_t prime) {
+          const SecretView& secret, const ErrorSampler& error, size_t prime) {
   const size_t n = context.n();
   const ring::Modulus& q = context.modulus(prime);
   AlignedVector<uint32_t> e(n);
@@ -51,7 +51,7 @@ void Mask(const Context& context, std::span<uint32_t> out, std::span<const uint3
 // MakeSwitchKey: `target(digit, out)` writes the residues of the polynomial to switch from, modulo
 // prime `digit`.
 template <typename Target>
-SeededSwitchKey MakeSwitchKey(const Context& context, const SecretKey& secret, size_t limbs,
+SeededSwitchKey MakeSwitchKey(const Context& context, const SecretView& secret, size_t limbs,
                               Csprng& rng, const Seed* common, const Target& target) {
   HEFT_DCHECK(limbs >= 1 && limbs <= context.params().limbs(), "a key of 1 to all data primes");
   const size_t n = context.n();
@@ -132,7 +132,7 @@ absl::Status CheckUniformTernary(std::span<const int8_t> coefficients, std::stri
       "for (too many or too few zeros, or too many of one sign): make a new key"));
 }
 
-ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const SecretKey& secret,
+ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const SecretView& secret,
                           Csprng& rng) {
   HEFT_DCHECK(a.n() == context.n() && a.limbs() <= context.special_index() + 1,
               "a polynomial of this context");
@@ -177,8 +177,8 @@ SeededSwitchKey MakeRelinearisationKey(const Context& context, const SecretKey& 
       });
 }
 
-SeededSwitchKey MakeRekeyingKey(const Context& context, const SecretKey& old,
-                                const SecretKey& secret, size_t limbs, Csprng& rng,
+SeededSwitchKey MakeRekeyingKey(const Context& context, const SecretView& old,
+                                const SecretView& secret, size_t limbs, Csprng& rng,
                                 const Seed* common) {
   return MakeSwitchKey(context, secret, limbs, rng, common,
                        [&](size_t digit, std::span<uint32_t> out) {

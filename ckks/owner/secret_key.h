@@ -17,6 +17,14 @@
 
 namespace heft::ckks {
 
+// SecretView: the residues of a secret, or of an owner's term of one (secret_share.h), modulo each
+// prime, in NTT form. A view.
+struct SecretView {
+  std::span<const uint32_t> all;
+  size_t n = 0;
+  std::span<const uint32_t> residues(size_t prime) const { return all.subspan(prime * n, n); }
+};
+
 // SecretKey: a uniform ternary secret, in locked memory, wiped when destroyed. It can be moved, but
 // not copied or printed.
 class SecretKey {
@@ -31,6 +39,9 @@ class SecretKey {
   // residues: the NTT of s modulo prime i, the special prime included.
   std::span<const uint32_t> residues(size_t prime) const {
     return {residues_.data() + prime * coefficients_.size(), coefficients_.size()};
+  }
+  operator SecretView() const {  // NOLINT: a key is a secret
+    return {residues_.span(), coefficients_.size()};
   }
 
  private:
@@ -49,8 +60,9 @@ class SecretKey {
 absl::Status CheckUniformTernary(std::span<const int8_t> coefficients, std::string_view what);
 
 // MaskUniform: -(a s + e) with a fresh error e, modulo the primes of `a`, the first ones: an
-// encryption of zero with a uniform part that the caller chooses (seal/owner).
-ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const SecretKey& secret,
+// encryption of zero with a uniform part that the caller chooses (seal/owner), or an owner's part
+// of one.
+ring::RnsPoly MaskUniform(const Context& context, const ring::RnsPoly& a, const SecretView& secret,
                           Csprng& rng);
 
 // `common`, of this and the following functions: the seed of the uniform part, on which the owners
@@ -68,8 +80,8 @@ SeededSwitchKey MakeGaloisKey(const Context& context, const SecretKey& secret, u
                               size_t limbs, Csprng& rng, const Seed* common = nullptr);
 SeededSwitchKey MakeRelinearisationKey(const Context& context, const SecretKey& secret,
                                        size_t limbs, Csprng& rng);
-SeededSwitchKey MakeRekeyingKey(const Context& context, const SecretKey& old,
-                                const SecretKey& secret, size_t limbs, Csprng& rng,
+SeededSwitchKey MakeRekeyingKey(const Context& context, const SecretView& old,
+                                const SecretView& secret, size_t limbs, Csprng& rng,
                                 const Seed* common = nullptr);
 SeededSwitchKey MakeZeroKey(const Context& context, const SecretKey& secret, size_t limbs,
                             Csprng& rng, const Seed& common);

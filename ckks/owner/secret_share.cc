@@ -132,6 +132,20 @@ uint32_t LagrangeFactor(const ring::Modulus& q, uint32_t owner, const OwnerSet& 
   return q.Multiply(above, q.Inverse(below));
 }
 
+absl::StatusOr<SecretShare> TermOf(const Context& context, const SecretShare& share,
+                                   const OwnerSet& set) {
+  if (std::ranges::count(set, share.owner()) != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("owner %d is not one of those who open", share.owner()));
+  }
+  HEFT_ASSIGN_OR_RETURN(SecretShare term, SecretShare::Create(context, share.owner()));
+  for (size_t prime = 0; prime < term.primes(); ++prime) {
+    const uint32_t lambda = LagrangeFactor(context.modulus(prime), share.owner(), set);
+    Scale(context, prime, share.residues(prime), lambda, term.residues(prime));
+  }
+  return term;
+}
+
 absl::StatusOr<ring::RnsPoly> PartiallyDecrypt(const Context& context, const Ciphertext& ciphertext,
                                                const SecretShare& share, const OwnerSet& set,
                                                FloodingOptions options) {

@@ -56,6 +56,7 @@ class SecretShare {
     return {residues_.data() + prime * n_, n_};
   }
   std::span<uint32_t> residues(size_t prime) { return {residues_.data() + prime * n_, n_}; }
+  operator SecretView() const { return {residues_.span(), n_}; }  // NOLINT: of a term of a secret
 
  private:
   SecretShare() = default;
@@ -82,6 +83,12 @@ void AddShare(const Context& context, const SecretShare& share, SecretShare* sum
 
 // LagrangeFactor: lambda of `owner` in `set`, at zero, modulo q.
 uint32_t LagrangeFactor(const ring::Modulus& q, uint32_t owner, const OwnerSet& set);
+
+// TermOf: lambda_i s_i, the owner's term of the secret in this set. The terms of all owners of the
+// set add up to the secret. A value that is linear in the secret is the sum of the values for the
+// terms. kInvalidArgument for an owner outside `set`.
+absl::StatusOr<SecretShare> TermOf(const Context& context, const SecretShare& share,
+                                   const OwnerSet& set);
 
 // PartiallyDecrypt: p_i, with fresh noise from the system's generator. `options.parts` is taken
 // from `set`. Errors of CheckFloodingRoom; kInvalidArgument for an owner outside `set`;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Renewal, observed with the secret key: removed templates are gone, kept ones stay, and the key
 // owner sees no template.
-#include "fusion/owner/renewal.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,10 +22,12 @@
 #include "fusion/block_internal.h"
 #include "fusion/bulk.h"
 #include "fusion/errors.h"
+#include "fusion/owner/renewal.h"
 #include "fusion/renewal_internal.h"
 #include "fusion/rings.h"
 #include "fusion/testing.h"
 #include "ring/kernels.h"
+#include "ring/sampling.h"
 
 namespace heft {
 namespace {
@@ -480,6 +480,155 @@ TEST_P(ExchangeTest, ABatchAddsTheErrorPredicted) {
   EXPECT_GT(measured / predicted, 0.5);
 }
 
+// SharedRenewalTest: with a key that two of three owners open.
+class SharedRenewalTest : public RenewalTest {
+ protected:
+  void SetUp() override {
+    RenewalTest::SetUp();
+    auto shares = ckks::ShareSecret(context(), *secret_, {3, 2}, rng_);
+    ASSERT_TRUE(shares.ok()) << shares.status();
+    shares_ = std::move(*shares);
+  }
+  const ckks::SecretShare& Share(uint32_t owner) const { return shares_[owner - 1]; }
+  absl::StatusOr<TiledCiphertexts> RenewTogether(const TiledCiphertexts& block,
+                                                 const std::vector<Move>& moves) {
+    HEFT_ASSIGN_OR_RETURN(const PaddedBlock padded, PadBlock(instance_, block, seed_, 0, keys_));
+    const std::vector<std::vector<Move>> targets = {moves};
+    std::vector<RenewalPart> parts;
+    for (const uint32_t owner : set_) {
+      HEFT_ASSIGN_OR_RETURN(RenewalPart part, MakeRenewalPart(instance_, Share(owner), set_,
+                                                              {&padded, 1}, targets, reference_));
+      parts.push_back(std::move(part));
+    }
+    HEFT_ASSIGN_OR_RETURN(const auto answer,
+                          CombineRenewal(instance_, {&padded, 1}, targets, parts, reference_));
+    return FinishBlock(instance_, answer[0], seed_, moves);
+  }
+
+  std::vector<ckks::SecretShare> shares_;
+  const ckks::OwnerSet set_ = {1, 3};
+  const Hash reference_ = HashBytes(AsBytes("a request"));
+};
+
+TEST_P(SharedRenewalTest, WhatIsLeftOutIsGoneAndTheRestStays) {
+  const std::vector<uint32_t> positions = Positions();
+  std::map<uint32_t, std::vector<double>> templates;
+  const TiledCiphertexts block = Block(positions, &templates);
+  const uint32_t gone = slots() + 1;
+  const auto renewed = RenewTogether(block, StayBut(positions, gone));
+  ASSERT_TRUE(renewed.ok()) << renewed.status();
+  for (uint32_t k = 0; k < gamma(); ++k) {
+    const BlockSlots after = Open(*renewed, k);
+    for (const auto& [position, t] : templates) {
+      const double was = position == gone ? 0 : t[(position + k) % gamma()];
+      EXPECT_NEAR(Value(after, position), was, 1e-9) << position;
+    }
+  }
+  // Two errors of encryption, seven encodings and two divisions by P.
+  const double n = 2, encryptions = n * ring::kErrorVariance, roundings = 3 + 3 * n;
+  const double predicted =
+      RenewalScoreError(instance_) *
+      std::sqrt((encryptions + roundings / 12) / (ring::kErrorVariance + 3.0 / 12));
+  const double empty =
+      EmptyError(*renewed, [&](uint32_t p) { return templates.contains(p) && p != gone; });
+  std::printf("two owners: predicted %.3g, empty %.3g\n", predicted, empty);
+  EXPECT_LT(empty, 1.1 * predicted);
+  EXPECT_GT(empty, 0.5 * predicted);
+  // Of five owners it is little beside the error of an addition.
+  EXPECT_LT(5.2 * RenewalVariance(instance_.params(), instance_.plan),
+            0.3 * AdditionVariance(instance_.params(), instance_.plan));
+}
+
+// What owner 3 sees, if it knows the server's pads too, is owner 1's masks.
+TEST_P(SharedRenewalTest, OtherOwnersAndTheServerSeeMasks) {
+  std::map<uint32_t, std::vector<double>> templates;
+  const TiledCiphertexts block = Block(Positions(), &templates);
+  const double range = *PadRange(instance_);
+  const size_t limbs = MatchLimbs(instance_.params());
+  const std::vector<std::vector<Move>> targets = {StayBut(Positions(), slots() + 1)};
+  const auto term = ckks::TermOf(context(), Share(3), set_);
+  ASSERT_TRUE(term.ok()) << term.status();
+  const ring::Modulus& special = context().modulus(context().special_index());
+  constexpr size_t kBins = 64;
+  std::vector<double> counts(kBins, 0), low(kBins, 0);
+  double values = 0, coefficients = 0, products = 0, squares = 0;
+  const auto count = [](double share, std::vector<double>* bins) {
+    ++(*bins)[static_cast<size_t>(std::clamp(std::floor(share * kBins), 0.0, kBins - 1.0))];
+  };
+  for (uint64_t source = 0; source < 8; ++source) {
+    const auto padded = PadBlock(instance_, block, seed_, source, keys_);
+    ASSERT_TRUE(padded.ok()) << padded.status();
+    const auto part =
+        MakeRenewalPart(instance_, Share(1), set_, {&*padded, 1}, targets, reference_);
+    ASSERT_TRUE(part.ok()) << part.status();
+    for (uint32_t k = 0; k < gamma(); ++k) {
+      const PaddedBlock::Parts& c = padded->ciphertexts[k];
+      ring::RnsPoly sum(context().n(), limbs + 1), out(context().n(), limbs);
+      for (size_t l = 0; l <= limbs; ++l) {
+        const size_t prime = ckks::ExtendedPrime(context(), l, limbs);
+        const ring::Modulus& q = context().modulus(prime);
+        uint32_t* v = sum.limb(l).data();
+        const ring::Kernels& kernels = ring::ActiveKernels();
+        kernels.multiply(v, c.part[1].limb(l).data(), term->residues(prime).data(), context().n(),
+                         q);
+        kernels.add(v, v, c.part[0].limb(l).data(), context().n(), q);
+        kernels.add(v, v, part->opened[0][k].limb(l).data(), context().n(), q);
+      }
+      // Below P: where the noise of the key is.
+      AlignedVector<uint32_t> rest(sum.limb(limbs).begin(), sum.limb(limbs).end());
+      context().ntt(context().special_index()).Inverse(rest);
+      for (const uint32_t v : rest) count(double(v) / special.value(), &low);
+      coefficients += double(rest.size());
+      ckks::DivideByLast(context(), &out, sum, context().special_index());
+      BlockSlots seen = internal::DecodeBlock(instance_, *encoder_, std::move(out));
+      const BlockSlots pads = internal::DrawPads(*encoder_, seed_, source, k, range);
+      for (size_t j = 0; j < seen.high.size(); ++j) {
+        seen.high[j] -= pads.high[j];
+        for (const double v : {seen.high[j].real(), seen.high[j].imag()}) {
+          ASSERT_LE(std::abs(v), range + 2);
+          count((v / range + 1) / 2, &counts);
+          ++values;
+        }
+      }
+      std::ranges::rotate(seen.high, seen.high.begin() + instance_.plan.GiantSteps(k));
+      for (const auto& [position, t] : templates) {
+        const double coordinate = t[(position + k) % gamma()];
+        products += coordinate * Value(seen, position) / range;
+        squares += coordinate * coordinate;
+      }
+    }
+  }
+  const auto chi_square = [](const std::vector<double>& bins, double all) {
+    double sum = 0;
+    for (const double c : bins) sum += std::pow(c - all / kBins, 2) / (all / kBins);
+    return sum;
+  };
+  // 63 degrees of freedom, six standard deviations.
+  const double most = 6 * std::sqrt(2.0 * (kBins - 1));
+  EXPECT_LT(std::abs(chi_square(counts, values) - (kBins - 1)), most);
+  EXPECT_LT(std::abs(chi_square(low, coefficients) - (kBins - 1)), most);
+  EXPECT_LT(std::abs(products), 6 * std::sqrt(squares / 3));
+}
+
+TEST_P(SharedRenewalTest, RefusesPartsOfAnotherForm) {
+  const PaddedBlock padded = *PadBlock(instance_, EmptyBlock(context(), gamma()), seed_, 0, keys_);
+  const std::vector<std::vector<Move>> targets = {{{0, 1, 1}}};
+  const auto make = [&](const ckks::OwnerSet& set) {
+    return MakeRenewalPart(instance_, Share(1), set, {&padded, 1}, targets, reference_);
+  };
+  EXPECT_EQ(make({2, 3}).status().code(), absl::StatusCode::kInvalidArgument);
+  RenewalPart part = *make(set_);
+  EXPECT_TRUE(CheckRenewalPart(instance_, part, 1, targets).ok());
+  EXPECT_FALSE(CheckRenewalPart(instance_, part, 2, targets).ok());
+  EXPECT_FALSE(CheckRenewalPart(instance_, part, 1, {}).ok());
+  part.opened[0].pop_back();
+  EXPECT_EQ(
+      CombineRenewal(instance_, {&padded, 1}, targets, {&part, 1}, reference_).status().code(),
+      absl::StatusCode::kDataLoss);
+}
+
+INSTANTIATE_TEST_SUITE_P(Profiles, SharedRenewalTest, ::testing::Values(Case{"flooded", 16}),
+                         CaseName);
 INSTANTIATE_TEST_SUITE_P(Profiles, RenewalTest,
                          ::testing::Values(Case{"standard", 32}, Case{"standard", 256},
                                            Case{"flooded", 32}),
