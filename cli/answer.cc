@@ -34,9 +34,27 @@ absl::Status TakeRejected(const std::vector<std::string>& rejected, AdmissionPol
   return absl::OkStatus();
 }
 
+// WritePart: of a shared key, for another owner.
+absl::Status WritePart(const Common& common, const AnswerFlags& options,
+                       const absl::StatusOr<std::vector<uint8_t>>& part) {
+  HEFT_RETURN_IF_ERROR(part.status());
+  HEFT_RETURN_IF_ERROR(WriteResult(options.out, *part));
+  Print(common, {{"out", options.out}, {"bytes", part->size()}, {"owners", options.owners}},
+        absl::StrCat("partial opening, for the owner who combines: ", options.out));
+  return absl::OkStatus();
+}
+
 // Blocks of the gallery without the removed templates.
 absl::Status Renew(const Common& common, const AnswerFlags& options, const Asked& asked) {
-  HEFT_ASSIGN_OR_RETURN(const RenewedBlocks done, asked.owner.Renew(asked.request, options.in));
+  if (!options.owners.empty()) {
+    return WritePart(common, options,
+                     asked.owner.RenewPart(asked.request, options.in, options.owners));
+  }
+  HEFT_ASSIGN_OR_RETURN(const auto given, ReadSampleFiles(options.parts, kMaxReplySize));
+  std::vector<ReplyFile> parts;
+  for (const SampleFile& file : given) parts.push_back({file.bytes, file.name});
+  HEFT_ASSIGN_OR_RETURN(const RenewedBlocks done,
+                        asked.owner.Renew(asked.request, options.in, parts));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, done.signed_renewal));
   Print(common, {{"out", options.out}, {"blocks", done.blocks}, {"templates", done.templates}},
         absl::StrCat("encrypted ", done.templates, " templates again, in ", done.blocks,
@@ -52,12 +70,8 @@ absl::Status Admit(const Common& common, const AnswerFlags& options, const Asked
     HEFT_ASSIGN_OR_RETURN(policy.shards, ShardList::Load(options.shards));
   }
   if (!options.owners.empty()) {
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> part,
-                          asked.owner.AdmitPart(asked.request, options.in, options.owners, policy));
-    HEFT_RETURN_IF_ERROR(WriteResult(options.out, part));
-    Print(common, {{"out", options.out}, {"bytes", part.size()}, {"owners", options.owners}},
-          absl::StrCat("partial opening, for the owner who combines: ", options.out));
-    return absl::OkStatus();
+    return WritePart(common, options,
+                     asked.owner.AdmitPart(asked.request, options.in, options.owners, policy));
   }
   HEFT_ASSIGN_OR_RETURN(const auto given, ReadSampleFiles(options.parts, kMaxReplySize));
   std::vector<ReplyFile> parts;
@@ -77,8 +91,7 @@ absl::Status Admit(const Common& common, const AnswerFlags& options, const Asked
 // Whether an option is given that only pending templates have.
 bool IsForPending(const AnswerFlags& options) {
   return options.policy.put_back || !options.shards.empty() || !options.policy.only.empty() ||
-         !options.reject.empty() || !options.entries.empty() || !options.owners.empty() ||
-         !options.parts.empty();
+         !options.reject.empty() || !options.entries.empty();
 }
 
 absl::Status RunAnswer(const Common& common, const AnswerFlags& options) {
@@ -129,7 +142,7 @@ void AddAnswer(Command app) {
       RunAnswer);
   AddAnswerOptions(command, options.get(),
                    "output of heft-server pending, or of heft-server gallery renew; the options "
-                   "below are for pending templates",
+                   "below but --owners and --part are for pending templates",
                    "signed answer, for heft-server apply");
   command.Add("--only", &options->policy.only,
               "admit only these identities; the others stay pending");

@@ -22,6 +22,7 @@
 #include "fusion/rings.h"
 #include "fusion/samples.h"
 #include "gallery/admission.h"
+#include "gallery/renewal.h"
 #include "gallery/scores.h"
 #include "heft/key_owner.h"
 #include "owner/best_places.h"
@@ -116,7 +117,8 @@ class KeyOwner::Impl {
   absl::StatusOr<Admissions> Admit(ByteSpan request, std::string_view what,
                                    const AdmissionPolicy& policy, const GivenParts& parts) const;
   absl::StatusOr<AdmissionInquiry> ReadInquiry(ByteSpan request, std::string_view what) const;
-  absl::StatusOr<RenewedBlocks> Renew(ByteSpan request, std::string_view what) const;
+  absl::StatusOr<RenewedBlocks> Renew(ByteSpan request, std::string_view what,
+                                      const GivenParts& parts) const;
   // Purpose: which results of a reply are published.
   struct Purpose {
     bool decision = false;     // of the best candidate, and no score
@@ -142,6 +144,8 @@ class KeyOwner::Impl {
   absl::StatusOr<std::vector<uint8_t>> AdmitPart(ByteSpan request, std::string_view what,
                                                  const OwnerSet& set,
                                                  const AdmissionPolicy& policy) const;
+  absl::StatusOr<std::vector<uint8_t>> RenewPart(ByteSpan request, std::string_view what,
+                                                 const OwnerSet& set) const;
   // Slots as they are decrypted, unrounded, those without an answer zero; one vector a reply.
   // **They carry the noise from which the secret key can be computed** (SECURITY.md): for
   // measurements by the key owner, never to be shown to anybody. Charged like Open, of one
@@ -175,17 +179,22 @@ class KeyOwner::Impl {
   absl::StatusOr<std::vector<ckks::Complex>> OpenProof(const Opener& opener, RingName ring,
                                                        const ckks::Ciphertext& proof,
                                                        double noise) const;
-  // OpenerFor: of a whole key it takes no parts, of a share those of all others of a set: signed,
-  // of this ceremony and this subject. kFailedPrecondition, kDataLoss, kInvalidArgument.
-  absl::StatusOr<std::unique_ptr<Opener>> OpenerFor(const PartSubject& subject,
-                                                    std::span<const ReplyFile> parts) const;
-  // OpenerOf: the same; a source is asked until its parts are taken.
+  // ReadParts: of a share: the parts of all others of a set: signed, of this ceremony and this
+  // subject; one at least. kFailedPrecondition, kDataLoss, kInvalidArgument.
+  absl::StatusOr<std::vector<PartFile>> ReadParts(const PartSubject& subject,
+                                                  std::span<const ReplyFile> files) const;
+  // PartsOf: the same; a source is asked until its parts are taken.
+  absl::StatusOr<std::vector<PartFile>> PartsOf(const PartSubject& subject,
+                                                const GivenParts& given) const;
+  // CheckNoParts: of a whole key, which takes none.
+  static absl::Status CheckNoParts(const GivenParts& given);
   absl::StatusOr<std::unique_ptr<Opener>> OpenerOf(const PartSubject& subject,
-                                                   const GivenParts& parts) const;
+                                                   const GivenParts& given) const;
   absl::StatusOr<PartFile> ReadPart(const PartSubject& subject, const ReplyFile& file) const;
   // SignPart: makes the file of this owner's openings.
   absl::StatusOr<std::vector<uint8_t>> SignPart(PartSubject subject, const OwnerSet& set,
-                                                std::vector<PartialOpening> openings) const;
+                                                std::vector<PartialOpening> openings,
+                                                RenewalPart renewal = {}) const;
   // CheckOwnSet: that this owner has a share and is one of the set, which is of the right size.
   absl::Status CheckOwnSet(const OwnerSet& set) const;
   // Doubted: a refusal says that with a shared key it may be the fault of a partial opening.
@@ -197,6 +206,16 @@ class KeyOwner::Impl {
   // The request that a server has sent, if it belongs here.
   absl::StatusOr<AdmissionRequest> ReadAdmissionRequest(ByteSpan request,
                                                         std::string_view what) const;
+  // AskedRenewal: a request that has passed all checks before its blocks are opened.
+  struct AskedRenewal {
+    RenewalRequest request;
+    PartSubject subject;
+  };
+  absl::StatusOr<AskedRenewal> CheckRenewal(ByteSpan request, std::string_view what) const;
+  // RenewalReference: of MakeRenewalPart.
+  Hash RenewalReference(const PartSubject& subject, const OwnerSet& set) const;
+  // OwnRenewalPart: recorded before it is made, once for a request.
+  absl::StatusOr<RenewalPart> OwnRenewalPart(const AskedRenewal& asked, const OwnerSet& set) const;
   // AskedAdmission: a request that has passed all checks before its proofs are opened.
   struct AskedAdmission {
     AdmissionRequest request;

@@ -13,6 +13,7 @@ namespace {
 constexpr uint32_t kPartVersion = 1;
 constexpr uint64_t kMostFiles = 1 << 20;
 constexpr uint64_t kMostOpenings = 1 << 24;
+constexpr uint64_t kMostBlocks = 256;  // of a renewal
 // Of an opening: ring, name, limbs.
 constexpr size_t kOpeningHead = 1 + sizeof(Digest) + 1;
 
@@ -60,6 +61,34 @@ PartialOpening ReadOpening(ByteReader& reader, const Rings& rings) {
   return out;
 }
 
+// Of each source or target: no polynomial, or gamma of them.
+void WriteBlocks(ByteWriter& writer, const Rings& rings,
+                 const std::vector<std::vector<ring::RnsPoly>>& blocks, bool extended) {
+  writer.U64(blocks.size());
+  for (const std::vector<ring::RnsPoly>& block : blocks) {
+    writer.U8(block.empty() ? 0 : 1);
+    for (const ring::RnsPoly& poly : block) {
+      ckks::WritePoly(writer, *rings.matching.context, poly, extended);
+    }
+  }
+}
+
+std::vector<std::vector<ring::RnsPoly>> ReadBlocks(ByteReader& reader, const Rings& rings,
+                                                   bool extended) {
+  const size_t limbs = MatchLimbs(rings.matching.params());
+  std::vector<std::vector<ring::RnsPoly>> blocks(reader.Count(1, kMostBlocks));
+  for (std::vector<ring::RnsPoly>& block : blocks) {
+    const uint8_t there = reader.U8();
+    if (there > 1) reader.Fail("a block that is neither there nor not");
+    if (!reader.ok() || there == 0) continue;
+    block.resize(rings.matching.plan.gamma);
+    for (ring::RnsPoly& poly : block) {
+      if (reader.ok()) poly = ckks::ReadPoly(reader, *rings.matching.context, limbs, extended);
+    }
+  }
+  return blocks;
+}
+
 bool SameState(const SignedState& a, const SignedState& b) {
   return a.gallery == b.gallery && a.generation == b.generation && a.root == b.root;
 }
@@ -94,6 +123,8 @@ std::vector<uint8_t> PartFile::Serialize(const Rings& rings) const {
     ckks::WritePoly(writer, ContextOf(rings, opening.ciphertext.first), opening.part,
                     /*extended=*/false);
   }
+  WriteBlocks(writer, rings, renewal.opened, /*extended=*/true);
+  WriteBlocks(writer, rings, renewal.hidden, /*extended=*/false);
   return SealEnvelope(kPartKind, kPartVersion, writer.bytes());
 }
 
@@ -112,6 +143,8 @@ absl::StatusOr<PartFile> PartFile::Parse(const Rings& rings, ByteSpan bytes,
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     out.openings.push_back(ReadOpening(reader, rings));
   }
+  out.renewal.opened = ReadBlocks(reader, rings, /*extended=*/true);
+  out.renewal.hidden = ReadBlocks(reader, rings, /*extended=*/false);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return out;
 }

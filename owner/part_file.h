@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PartFile: one owner's partial openings of all ciphertexts of one answer (kind PART,
-// docs/formats.md), and what they are bound to. The owner signs it.
+// PartFile: one owner's partial openings of all ciphertexts of one answer, or its part of a renewal
+// of blocks (kind PART, docs/formats.md), and what they are bound to. The owner signs it.
 #ifndef HEFT_OWNER_PART_FILE_H_
 #define HEFT_OWNER_PART_FILE_H_
 
@@ -14,6 +14,7 @@
 #include "base/bytes.h"
 #include "base/status.h"
 #include "ckks/owner/secret_share.h"
+#include "fusion/owner/renewal.h"
 #include "fusion/rings.h"
 #include "owner/opener.h"
 #include "owner/query_ledger.h"
@@ -35,7 +36,7 @@ inline constexpr uint64_t kMostPartBytes = uint64_t{1} << 32;
 struct PartSubject {
   std::vector<Digest> files;        // the replies' or the request's hashes, without signatures
   std::vector<SignedState> states;  // of the galleries that they are of
-  Digest question{};                // a decision by a rule, scores, an approval
+  Digest question{};                // a decision by a rule, scores, an approval, a renewal
 };
 // Mismatch: how `other` differs: "of another reply"; empty: not at all.
 std::string Mismatch(const PartSubject& mine, const PartSubject& other);
@@ -47,6 +48,7 @@ struct PartFile {
   ckks::OwnerSet set;
   PartSubject subject;
   std::vector<PartialOpening> openings;
+  RenewalPart renewal;
 
   std::vector<uint8_t> Serialize(const Rings& rings) const;
   // Parse: kDataLoss. `bytes`: without the signature.

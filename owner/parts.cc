@@ -104,8 +104,10 @@ OpenedScores KeyOwner::Impl::Doubted(OpenedScores scores) const {
   return scores;
 }
 
-absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::SignPart(
-    PartSubject subject, const OwnerSet& set, std::vector<PartialOpening> openings) const {
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::SignPart(PartSubject subject,
+                                                              const OwnerSet& set,
+                                                              std::vector<PartialOpening> openings,
+                                                              RenewalPart renewal) const {
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
   Statement statement;
   statement.role = Role::kKeyOwner;
@@ -121,6 +123,7 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::SignPart(
   file.set = set;
   file.subject = std::move(subject);
   file.openings = std::move(openings);
+  file.renewal = std::move(renewal);
   return signer.Sign(statement, file.Serialize(rings_));
 }
 
@@ -227,13 +230,8 @@ absl::StatusOr<PartFile> KeyOwner::Impl::ReadPart(const PartSubject& subject,
   return part;
 }
 
-absl::StatusOr<std::unique_ptr<Opener>> KeyOwner::Impl::OpenerFor(
+absl::StatusOr<std::vector<PartFile>> KeyOwner::Impl::ReadParts(
     const PartSubject& subject, std::span<const ReplyFile> files) const {
-  if (held_.whole() != nullptr) {
-    if (files.empty()) return std::make_unique<WholeKeyOpener>(rings_, keys());
-    return absl::InvalidArgumentError(
-        "partial openings for a whole key, which opens alone: leave them out");
-  }
   const Ceremony& ceremony = ceremony_->ceremony;
   if (files.empty()) {
     return absl::FailedPreconditionError(absl::StrFormat(
@@ -248,6 +246,30 @@ absl::StatusOr<std::unique_ptr<Opener>> KeyOwner::Impl::OpenerFor(
     parts.push_back(std::move(part));
   }
   HEFT_RETURN_IF_ERROR(CheckComplete(ceremony, held_.share()->owner(), parts));
+  return parts;
+}
+
+absl::StatusOr<std::vector<PartFile>> KeyOwner::Impl::PartsOf(const PartSubject& subject,
+                                                              const GivenParts& parts) const {
+  if (parts.source == nullptr) return ReadParts(subject, parts.files);
+  absl::Status refused;
+  while (true) {
+    HEFT_ASSIGN_OR_RETURN(const std::vector<OwnerPart> given, (*parts.source)(refused));
+    std::vector<ReplyFile> files;
+    for (const OwnerPart& part : given) files.push_back({part.bytes, part.what});
+    auto read = ReadParts(subject, files);
+    if (read.ok()) return read;
+    refused = read.status();
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Opener>> KeyOwner::Impl::OpenerOf(const PartSubject& subject,
+                                                                 const GivenParts& given) const {
+  if (held_.whole() != nullptr) {
+    HEFT_RETURN_IF_ERROR(CheckNoParts(given));
+    return std::make_unique<WholeKeyOpener>(rings_, keys());
+  }
+  HEFT_ASSIGN_OR_RETURN(std::vector<PartFile> parts, PartsOf(subject, given));
   auto opener = std::make_unique<PartsOpener>(rings_, *held_.share(), parts[0].set);
   for (PartFile& part : parts) {
     for (PartialOpening& opening : part.openings) opener->Add(part.owner, std::move(opening));
@@ -255,18 +277,10 @@ absl::StatusOr<std::unique_ptr<Opener>> KeyOwner::Impl::OpenerFor(
   return opener;
 }
 
-absl::StatusOr<std::unique_ptr<Opener>> KeyOwner::Impl::OpenerOf(const PartSubject& subject,
-                                                                 const GivenParts& parts) const {
-  if (parts.source == nullptr) return OpenerFor(subject, parts.files);
-  absl::Status refused;
-  while (true) {
-    HEFT_ASSIGN_OR_RETURN(const std::vector<OwnerPart> given, (*parts.source)(refused));
-    std::vector<ReplyFile> files;
-    for (const OwnerPart& part : given) files.push_back({part.bytes, part.what});
-    auto opener = OpenerFor(subject, files);
-    if (opener.ok()) return opener;
-    refused = opener.status();
-  }
+absl::Status KeyOwner::Impl::CheckNoParts(const GivenParts& given) {
+  if (given.files.empty() && given.source == nullptr) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "partial openings for a whole key, which opens alone: leave them out");
 }
 
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::OpenPart(

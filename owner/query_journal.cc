@@ -441,6 +441,20 @@ absl::Status QueryJournal::CheckUnopened(std::span<const Digest> replies) {
   });
 }
 
+absl::Status QueryJournal::RecordRenewal(const Digest& request) {
+  return Update([&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+    Entry entry;
+    entry.act = Entry::Act::kPart;
+    entry.time = Now();
+    entry.reply = ReplyTagOf(request);
+    if (ledger_.Check(entry, {}).ok()) return Add(std::move(entry));
+    return absl::FailedPreconditionError(
+        "this owner has given its part of this renewal before, and gives one for each request: "
+        "ask the server for another one (heft-server gallery renew)");
+  });
+}
+
 absl::StatusOr<QueryJournal::Status> QueryJournal::Read() {
   Status out;
   HEFT_RETURN_IF_ERROR(Update([&] {

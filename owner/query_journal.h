@@ -109,6 +109,10 @@ class QueryJournal {
   // CheckInUse's. Charge checks it again.
   absl::Status CheckUnopened(std::span<const Digest> replies);
 
+  // RecordRenewal: that this owner of a shared key gives its part of a renewal; once for a request.
+  // kFailedPrecondition.
+  absl::Status RecordRenewal(const Digest& request);
+
   // SignHeads: from here on the journal's head is written to HeadFile, signed by `sign`, after each
   // change. Head: the newest; nothing in memory. HeadFile: journal.head beside the journal.
   using HeadSigner = std::function<absl::StatusOr<std::vector<uint8_t>>(const JournalHead& head)>;

@@ -11,6 +11,7 @@
 #include "gallery/renewal.h"
 
 #include "absl/strings/str_cat.h"
+#include "base/signed_file.h"
 #include "fusion/key_files.h"
 #include "fusion/owner/renewal.h"
 #include "heft/server.h"
@@ -18,11 +19,11 @@
 
 namespace heft {
 
-absl::StatusOr<RenewedBlocks> KeyOwner::Impl::Renew(ByteSpan bytes, std::string_view what) const {
-  HEFT_RETURN_IF_ERROR(RequireWhole("renew blocks of a gallery"));
+absl::StatusOr<KeyOwner::Impl::AskedRenewal> KeyOwner::Impl::CheckRenewal(
+    ByteSpan bytes, std::string_view what) const {
   HEFT_RETURN_IF_ERROR(journal_->CheckInUse());
   HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted, CheckSigned(bytes, kRenewalRequestKind, what));
-  HEFT_ASSIGN_OR_RETURN(const RenewalRequest request,
+  HEFT_ASSIGN_OR_RETURN(RenewalRequest request,
                         ParseRenewalRequest(instance(), trusted.file, what));
   HEFT_RETURN_IF_ERROR(CheckKeyId(key_id(), request.binding.key_id, what));
   HEFT_ASSIGN_OR_RETURN(const std::vector<SignedJournalHead> heads, OpenHeads(request.head, what));
@@ -35,17 +36,70 @@ absl::StatusOr<RenewedBlocks> KeyOwner::Impl::Renew(ByteSpan bytes, std::string_
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": blocks of another gallery than it is signed for"));
   }
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan file, Unsigned(bytes, what));
+  PartSubject subject = {{HashBytes(file)},
+                         {{request.gallery, request.generation, {}}},
+                         HashBytes(AsBytes("renewal of blocks"))};
+  return AskedRenewal{std::move(request), std::move(subject)};
+}
+
+Hash KeyOwner::Impl::RenewalReference(const PartSubject& subject, const OwnerSet& set) const {
+  ByteWriter writer;
+  writer.Raw(key_id());
+  writer.Raw(ceremony_->digest);
+  writer.Raw(subject.files[0]);
+  writer.U32Array(set);
+  return HashBytes(writer.bytes());
+}
+
+absl::StatusOr<RenewalPart> KeyOwner::Impl::OwnRenewalPart(const AskedRenewal& asked,
+                                                           const OwnerSet& set) const {
+  HEFT_RETURN_IF_ERROR(journal_->RecordRenewal(asked.subject.files[0]));
+  return MakeRenewalPart(instance(), held_.share()->matching, set, asked.request.sources,
+                         asked.request.targets, RenewalReference(asked.subject, set));
+}
+
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::RenewPart(ByteSpan bytes,
+                                                               std::string_view what,
+                                                               const OwnerSet& set) const {
+  HEFT_RETURN_IF_ERROR(CheckOwnSet(set));
+  HEFT_ASSIGN_OR_RETURN(AskedRenewal asked, CheckRenewal(bytes, what));
+  HEFT_ASSIGN_OR_RETURN(RenewalPart part, OwnRenewalPart(asked, set));
+  return SignPart(std::move(asked.subject), set, {}, std::move(part));
+}
+
+absl::StatusOr<RenewedBlocks> KeyOwner::Impl::Renew(ByteSpan bytes, std::string_view what,
+                                                    const GivenParts& given) const {
+  HEFT_ASSIGN_OR_RETURN(const AskedRenewal asked, CheckRenewal(bytes, what));
+  const RenewalRequest& request = asked.request;
   Renewal renewal;
   renewal.binding = request.binding;
   renewal.gallery = request.gallery;
   renewal.generation = request.generation;
   renewal.exchange = request.exchange;
-  RenewedBlocks out;
-  for (const std::vector<Move>& moves : request.targets) {
-    HEFT_ASSIGN_OR_RETURN(auto target, RenewBlock(instance(), key(), request.sources, moves));
-    renewal.targets.push_back(std::move(target));
-    out.templates += moves.size();
+  if (held_.whole() != nullptr) {
+    HEFT_RETURN_IF_ERROR(CheckNoParts(given));
+    for (const std::vector<Move>& moves : request.targets) {
+      HEFT_ASSIGN_OR_RETURN(auto target, RenewBlock(instance(), key(), request.sources, moves));
+      renewal.targets.push_back(std::move(target));
+    }
+  } else {
+    HEFT_ASSIGN_OR_RETURN(std::vector<PartFile> files, PartsOf(asked.subject, given));
+    const OwnerSet set = files[0].set;
+    std::vector<RenewalPart> parts;
+    for (PartFile& file : files) parts.push_back(std::move(file.renewal));
+    for (const RenewalPart& part : parts) {
+      HEFT_RETURN_IF_ERROR(
+          CheckRenewalPart(instance(), part, request.sources.size(), request.targets));
+    }
+    HEFT_ASSIGN_OR_RETURN(RenewalPart own, OwnRenewalPart(asked, set));
+    parts.push_back(std::move(own));
+    HEFT_ASSIGN_OR_RETURN(renewal.targets,
+                          CombineRenewal(instance(), request.sources, request.targets, parts,
+                                         RenewalReference(asked.subject, set)));
   }
+  RenewedBlocks out;
+  for (const std::vector<Move>& moves : request.targets) out.templates += moves.size();
   out.blocks = renewal.targets.size();
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
   Statement statement;
@@ -59,8 +113,21 @@ absl::StatusOr<RenewedBlocks> KeyOwner::Impl::Renew(ByteSpan bytes, std::string_
 }
 
 absl::StatusOr<RenewedBlocks> KeyOwner::Renew(std::span<const uint8_t> request,
-                                              std::string_view what) const {
-  return impl_->Renew(request, what);
+                                              std::string_view what,
+                                              std::span<const ReplyFile> parts) const {
+  return impl_->Renew(request, what, {parts, nullptr});
+}
+
+absl::StatusOr<RenewedBlocks> KeyOwner::Renew(std::span<const uint8_t> request,
+                                              std::string_view what,
+                                              const PartSource& source) const {
+  return impl_->Renew(request, what, {{}, &source});
+}
+
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::RenewPart(std::span<const uint8_t> request,
+                                                         std::string_view what,
+                                                         const OwnerSet& owners) const {
+  return impl_->RenewPart(request, what, owners);
 }
 
 }  // namespace heft

@@ -21,6 +21,7 @@
 #include "fusion/testing.h"
 #include "heft/client.h"
 #include "heft/gallery.h"
+#include "heft/gallery_admin.h"
 #include "heft/key_set.h"
 #include "heft/server.h"
 #include "owner/key_owner_impl.h"
@@ -376,16 +377,60 @@ TEST_F(SharedKeyTest, OwnersCheckTheCeremony) {
       HasSubstr("--profile flooded"));
 }
 
+TEST_F(SharedKeyTest, ThreeOfFiveRenewBlocks) {
+  ASSERT_TRUE(CreateGallery(*server_, folder_, {.seconds = 0}).ok());
+  EnrolPeople(3);
+  ASSERT_TRUE(server_->Fold(folder_).ok());
+  const auto removed = Remove(*server_, folder_, {Name(1)});
+  ASSERT_TRUE(removed.ok()) << removed.status();
+  ASSERT_EQ(removed->leaving, 1u);
+  const std::vector<uint8_t> other = *AskRenewal(*server_, folder_);
+  const std::vector<uint8_t> request = *AskRenewal(*server_, folder_);
+  EXPECT_THAT(Why(Owner(1).Renew(request, "request").status(), StatusCode::kFailedPrecondition),
+              HasSubstr("opens with 3 of 5"));
+  const OwnerSet set = {1, 2, 4};
+  const auto part = [&](uint32_t owner) { return Owner(owner).RenewPart(request, "request", set); };
+  const auto one = part(1), four = part(4);
+  ASSERT_TRUE(one.ok() && four.ok()) << one.status() << four.status();
+  EXPECT_THAT(Why(part(1).status(), StatusCode::kFailedPrecondition),
+              HasSubstr("given its part of this renewal before"));
+  EXPECT_EQ(part(3).status().code(), StatusCode::kInvalidArgument);
+  const std::vector<ReplyFile> few = {{*one, "one"}}, all = {{*one, "one"}, {*four, "four"}};
+  const auto renew = [&](const std::vector<uint8_t>& asked, std::span<const ReplyFile> parts) {
+    return Owner(2).Renew(asked, "request", parts);
+  };
+  EXPECT_THAT(Why(renew(request, few).status(), StatusCode::kFailedPrecondition),
+              HasSubstr("owner 4 is missing"));
+  EXPECT_THAT(Why(renew(other, all).status(), StatusCode::kFailedPrecondition),
+              HasSubstr("of another reply or request"));
+  // A signed part of another form.
+  const auto cut = Resigned(*one, 1, [](PartFile& file) { file.renewal.hidden.clear(); });
+  const std::vector<ReplyFile> short_ones = {{cut, "one"}, {*four, "four"}};
+  EXPECT_EQ(renew(request, short_ones).status().code(), StatusCode::kDataLoss);
+  const uint64_t openings = Owner(2).Budget()->openings;
+  const auto answer = renew(request, all);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->templates, 2u);
+  EXPECT_EQ(Owner(2).Budget()->openings, openings);
+  const auto done =
+      Renew(*server_, folder_, answer->signed_renewal, "answer", *Trust::Load(set_->keys.trust));
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(done->erased, 1u);
+  EXPECT_TRUE(DecideBy({1, 3, 5}, Identify(2))->accepted);
+  EXPECT_FALSE(DecideBy({1, 3, 5}, Identify(1))->accepted);
+}
+
 TEST_F(SharedKeyTest, AShareDoesNotDoWhatTheWholeKeyDoes) {
   EXPECT_TRUE(Owner(1).EncryptionKey().empty());
   EXPECT_EQ(Owner(1).EvaluationKeys().status().code(), StatusCode::kFailedPrecondition);
-  EXPECT_EQ(Owner(1).Renew({}, "request").status().code(), StatusCode::kFailedPrecondition);
   EXPECT_EQ(RenewKey(Owner(1), temporary_ / "next").status().code(),
             StatusCode::kFailedPrecondition);
   const KeyOwner whole = *KeyOwner::Generate(*model_);
   EXPECT_FALSE(whole.shared());
   EXPECT_THAT(Why(whole.OpenPart({}, {1, 2}, DecisionRule{.score = kAccept}).status(),
                   StatusCode::kFailedPrecondition),
+              HasSubstr("whole key"));
+  EXPECT_THAT(Why(whole.RenewPart({}, "request", {1, 2}).status(), StatusCode::kFailedPrecondition),
               HasSubstr("whole key"));
   EXPECT_EQ(Owner(1).OpenPart({}, {2, 3, 4}, DecisionRule{.score = kAccept}).status().code(),
             StatusCode::kInvalidArgument);

@@ -266,13 +266,16 @@ TEST_F(GalleryCommandsTest, WhoIsInNoJournalGoesWithTheKeyOwner) {
                                               {"--reject", "bob"},
                                               {"--entry", std::string(64, '0')},
                                               {"--accept-older"},
-                                              {"--shards", W("shards.json")},
-                                              {"--owners", "1"},
-                                              {"--part", W("request.heft")}}) {
+                                              {"--shards", W("shards.json")}}) {
     const Finished refused = RunProgram(kHeft, Join(answer, option));
     EXPECT_EQ(refused.exit_code, kInput) << option[0];
     EXPECT_THAT(refused.err, HasSubstr("takes no option for pending templates")) << option[0];
     EXPECT_FALSE(fs::exists(W("renewal.heft"))) << option[0];
+  }
+  for (const Args& option : std::vector<Args>{{"--owners", "1"}, {"--part", W("request.heft")}}) {
+    const Finished refused = RunProgram(kHeft, Join(answer, option));
+    EXPECT_EQ(refused.exit_code, kInput) << option[0];
+    EXPECT_THAT(refused.err, HasSubstr("whole key")) << option[0];
   }
   Must(kHeft, answer);
   const json done = Must(kServer, Join(Join({"apply"}, WithKeys("owner")),

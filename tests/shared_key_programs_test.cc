@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <sstream>
 #include <string>
 
 #include "tests/workplace.h"
@@ -84,6 +85,12 @@ class SharedKeyProgramsTest : public ::testing::Test {
     Must(kServer, Serve("identify", "probe", {"--out", W(name)}));
     return W(name);
   }
+  static std::string LabelOfRow(int row) {
+    std::istringstream lines(Slurp(W("data/labels.txt")));
+    std::string label;
+    for (int i = 0; i <= row; ++i) std::getline(lines, label);
+    return label;
+  }
   // What every owner gives to `decrypt`.
   static Args Question(const std::string& reply, const Args& more) {
     return Join({"--in", reply, "--threshold", "0.5"}, more);
@@ -128,6 +135,46 @@ TEST_F(SharedKeyProgramsTest, NoOwnerOpensAlone) {
   Args wrong = Owner("decrypt", "2", Question(reply, {"--part", W("one.part")}));
   wrong[6] = Passphrase("1");
   EXPECT_NE(RunProgram(kHeft, wrong).exit_code, 0);
+}
+
+// A removed person leaves the block by an answer that owners 2 and 3 give.
+TEST_F(SharedKeyProgramsTest, TwoOfThreeRenewBlocks) {
+  const Args store = {"--model",   W("model.heft"), "--keys", W("keys/evaluation.keys"),
+                      "--gallery", W("fleeting")};
+  const Args enrolment = {"--enrolment-keys", W("keys/enrolment.keys")};
+  const auto serve = [&](const Args& command, const Args& more) {
+    return Must(kServer, Join(Join(command, store), more));
+  };
+  const auto together = [&](const std::string& request, const std::string& out) {
+    const Args in = {"--in", W(request)};
+    Must(kHeft, Owner("answer", "2", Join(in, {"--owners", "2", "3", "--out", W(out + ".part")})));
+    return Must(kHeft,
+                Owner("answer", "3", Join(in, {"--part", W(out + ".part"), "--out", W(out)})));
+  };
+  serve({"gallery", "create"}, {"--retention", "0"});
+  for (const char* owner : {"2", "3"}) Believe(Folder(owner) + "/trust.heft", W("fleeting"));
+  for (const int row : {0, 2}) {
+    const std::string name = "person-" + std::to_string(row);
+    Encrypt(name, {"--row", std::to_string(row)});
+    serve({"enrol"},
+          Join(enrolment, {"--in", W(name + "-face.ct"), "--in", W(name + "-voice.ct")}));
+    serve({"pending"}, {"--out", W(name + ".ct")});
+    together(name + ".ct", name + ".heft");
+    serve({"apply"}, Join(enrolment, {"--in", W(name + ".heft")}));
+    serve({"gallery", "compact"}, {});
+  }
+  EXPECT_EQ(serve({"gallery", "remove"}, {"--identity", LabelOfRow(2)})["leaving"], 1);
+  serve({"gallery", "renew"}, {"--out", W("renewal.ct")});
+  EXPECT_EQ(together("renewal.ct", "renewal.heft")["templates"], 1);
+  EXPECT_EQ(serve({"apply"}, {"--in", W("renewal.heft")})["erased"], 1);
+  // The other person is found as before. The gallery is not the first of this key.
+  serve({"identify"},
+        {"--in", W("probe-face.ct"), "--in", W("probe-voice.ct"), "--out", W("renewed.ct")});
+  const Args question = Question(W("renewed.ct"), {});
+  Must(kHeft, Owner("decrypt", "2", Join(question, {"--owners", "2", "3", "--out", W("r.part")})));
+  const auto decided = Must(kHeft, Owner("decrypt", "3", Join(question, {"--part", W("r.part")})));
+  EXPECT_EQ(decided["accepted"], true) << decided;
+  EXPECT_EQ(decided["identity"], LabelOfRow(0));
 }
 
 TEST_F(SharedKeyProgramsTest, ALostShareIsReplaced) {

@@ -256,8 +256,13 @@ class HEFT_EXPORT KeyOwner {
   absl::StatusOr<std::vector<uint8_t>> AdmitPart(std::span<const uint8_t> request,
                                                  std::string_view what, const OwnerSet& owners,
                                                  const AdmissionPolicy& policy = {}) const;
+  // Its part of what Renew does. Recorded, and given once for each request; without charge. Errors
+  // as Renew's.
+  absl::StatusOr<std::vector<uint8_t>> RenewPart(std::span<const uint8_t> request,
+                                                 std::string_view what,
+                                                 const OwnerSet& owners) const;
   // Whose share this is; nullopt: a whole key. A share makes no public keys (EncryptionKey is
-  // empty) and does not encrypt, renew blocks or rekey: kFailedPrecondition.
+  // empty) and does not encrypt or rekey: kFailedPrecondition.
   std::optional<SharedKey> shared() const;
 
   // Server::Pending's bytes: opens the proofs of the norms of all templates that wait, and nothing
@@ -282,8 +287,13 @@ class HEFT_EXPORT KeyOwner {
   // whatever it sent. So nothing is published or charged. It takes a server's word for the removed
   // people. The server must delete them and keep the others; the signed state of its gallery shows
   // it. Errors as Admit's.
-  absl::StatusOr<RenewedBlocks> Renew(std::span<const uint8_t> request,
-                                      std::string_view what) const;
+  // `parts`: of a shared key, those of the other owners (RenewPart). Each owner masks the values,
+  // so the one that combines sees random values, whatever pads the server drew. A false part spoils
+  // the blocks.
+  absl::StatusOr<RenewedBlocks> Renew(std::span<const uint8_t> request, std::string_view what,
+                                      std::span<const ReplyFile> parts = {}) const;
+  absl::StatusOr<RenewedBlocks> Renew(std::span<const uint8_t> request, std::string_view what,
+                                      const PartSource& source) const;
 
   absl::StatusOr<BudgetUse> Budget() const;
   // The explicit way to raise or lower a budget, recorded. kFailedPrecondition if the key is
