@@ -10,6 +10,7 @@
 #include <chrono>
 #include <thread>
 
+#include "heft/gallery_admin.h"
 #include "service/decider/fellows_testing.h"
 
 namespace heft::service {
@@ -115,6 +116,40 @@ TEST_F(DeciderFellowsTest, TwoOfThreeDecide) {
   EXPECT_NE(logs.find("\"operation\":\"decision-part\""), logs.npos);
   EXPECT_NE(logs.find("\"operation\":\"admission-part\""), logs.npos);
   EXPECT_NE(logs.find("\"event\":\"part\""), logs.npos);
+}
+
+TEST_F(DeciderFellowsTest, TwoOfThreeRenewBlocks) {
+  const Server& server = *world_->server;
+  const std::string gallery = world_->folder / "store:fleeting";
+  const auto id = CreateGallery(server, gallery, {.seconds = 0});
+  ASSERT_TRUE(id.ok()) << id.status();
+  for (uint32_t owner = 1; owner <= FellowsWorld::kOwners; ++owner) {
+    Owner(owner).config.galleries[*id] = {"fleeting", 0.01, 0.001, true, false};
+    Restart(owner);
+  }
+  const Trust trust = *Trust::Load(world_->set.keys.trust);
+  for (const uint64_t person : {3, 4}) {
+    const auto samples =
+        world_->Files(person, person == 3 ? "leaver" : "stayer", SampleUse::kEnrolment);
+    ASSERT_TRUE(server.Enrol(gallery, samples).ok());
+    const Bytes pending = world_->Signed(gallery, *server.Pending(*Gallery::Open(gallery)));
+    const HttpResponse admitted = world_->Post("matcher", 1, "/v1/exchange/admissions", pending);
+    ASSERT_EQ(admitted.status, 200) << TextOf(admitted);
+    ASSERT_TRUE(server.Admit(gallery, admitted.body, "admission", trust).ok());
+    ASSERT_TRUE(server.Fold(gallery).ok());
+  }
+  ASSERT_EQ(Remove(server, gallery, {"leaver"})->leaving, 1u);
+  const Bytes request = world_->Signed(gallery, *AskRenewal(server, gallery));
+  const auto before = Openings();
+  const HttpResponse answer = world_->Post("matcher", 2, "/v1/exchange/renewals", request);
+  ASSERT_EQ(answer.status, 200) << TextOf(answer);
+  EXPECT_EQ(Openings(), before) << "a renewal is not charged";
+  const auto done = Renew(server, gallery, answer.body, "answer", trust);
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(done->erased, 1u);
+  EXPECT_EQ(Decided(world_->Search(4, gallery))["identity"], "stayer");
+  // Each owner gives its part of a request once.
+  EXPECT_EQ(world_->Post("matcher", 2, "/v1/exchange/renewals", request).status, 409);
 }
 
 TEST_F(DeciderFellowsTest, AStoppedOwnerDelaysNothing) {

@@ -13,11 +13,25 @@ namespace {
 
 constexpr uint64_t kMostRenewal = uint64_t{1} << 29;
 
+// RenewTogether renews, if the key is shared with the fellows.
+absl::StatusOr<RenewedBlocks> RenewTogether(const DeciderState& state, const HttpRequest& request) {
+  if (!state.fellows) return state.owner.Renew(request.bytes(), "the request");
+  const std::vector<uint8_t> file(request.bytes().begin(), request.bytes().end());
+  const PartSource source =
+      state.fellows->SourceFor({.terms = {{"question", "renewal"}},
+                                .files = {{"request", "", std::string(kHeftType), file}},
+                                .digest = HashBytes(file),
+                                .request_id = request.id,
+                                .errand = true,
+                                .deadline = request.deadline});
+  return state.owner.Renew(request.bytes(), "the request", source);
+}
+
 absl::StatusOr<std::vector<uint8_t>> Renew(DeciderService* service, const HttpRequest& request) {
   const std::shared_ptr<const DeciderState> state = service->state();
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(request.bytes(), "the request"));
   HEFT_RETURN_IF_ERROR(state->Rule(file.statement.gallery).status());
-  HEFT_ASSIGN_OR_RETURN(RenewedBlocks renewed, state->owner.Renew(request.bytes(), "the request"));
+  HEFT_ASSIGN_OR_RETURN(RenewedBlocks renewed, RenewTogether(*state, request));
   Json line = Recorded("renewal", request);
   line["gallery_id"] = HexString(file.statement.gallery);
   line["blocks"] = renewed.blocks;

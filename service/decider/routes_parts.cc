@@ -4,6 +4,7 @@
 // checks, charges and records here; and it gives a part for the rule of its own configuration
 // alone.
 #include <algorithm>
+#include <iterator>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
@@ -16,14 +17,17 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostPartFile = uint64_t{1} << 28;  // of one gallery, or one bucket
+constexpr uint64_t kMostPartFile = uint64_t{1} << 29;  // of one gallery, or one bucket
 constexpr uint64_t kMostFiles = uint64_t{1} << 30;     // of all buckets
 constexpr char kParts[] = "heft_decider_parts_total";
+
+enum class Question { kDecision, kAdmission, kRenewal };
+constexpr const char* kQuestions[] = {"decision", "admission", "renewal"};
 
 // AskedPart: a fellow's question.
 struct AskedPart {
   OwnerSet owners;
-  bool admission = false;
+  Question question = Question::kDecision;
   Json terms;
   std::vector<std::string> names;  // of `files`, for errors
   std::vector<ReplyFile> files;
@@ -56,7 +60,7 @@ absl::StatusOr<Json> ReadTerms(std::span<const uint8_t> bytes) {
 }
 
 absl::Status AddFile(const Part& part, AskedPart* asked) {
-  const std::string_view kind = asked->admission ? "request" : "reply";
+  const std::string_view kind = asked->question == Question::kDecision ? "reply" : "request";
   if (part.name != kind) {
     return absl::InvalidArgumentError(absl::StrCat("a part \"", part.name,
                                                    "\": of this question each is a \"",
@@ -85,10 +89,11 @@ absl::StatusOr<AskedPart> ReadAskedPart(const DeciderState& state, const HttpReq
       asked.terms.contains("question") && asked.terms["question"].is_string()
           ? asked.terms["question"].get<std::string>()
           : "";
-  if (question != "decision" && question != "admission") {
-    return absl::InvalidArgumentError("question: \"decision\" or \"admission\"");
+  const auto found = std::ranges::find(kQuestions, question);
+  if (found == std::end(kQuestions)) {
+    return absl::InvalidArgumentError("question: \"decision\", \"admission\" or \"renewal\"");
   }
-  asked.admission = question == "admission";
+  asked.question = static_cast<Question>(found - kQuestions);
   std::vector<Digest> digests;
   for (size_t i = 1; i < parts.size(); ++i) {
     HEFT_RETURN_IF_ERROR(AddFile(parts[i], &asked));
@@ -99,7 +104,7 @@ absl::StatusOr<AskedPart> ReadAskedPart(const DeciderState& state, const HttpReq
   HEFT_ASSIGN_OR_RETURN(const SignedFile first, ReadSigned(asked.files[0].bytes, asked.names[0]));
   asked.gallery = first.statement.gallery;
   HEFT_ASSIGN_OR_RETURN(asked.rule, state.Rule(asked.gallery));
-  if ((asked.admission || !asked.rule->shards) && asked.files.size() > 1) {
+  if ((asked.question != Question::kDecision || !asked.rule->shards) && asked.files.size() > 1) {
     return absl::FailedPreconditionError(
         "several files, which are replies of a gallery in buckets alone");
   }
@@ -127,7 +132,7 @@ absl::Status CheckAsker(const DeciderState& state, const HttpRequest& request,
 
 // CheckTerms: the owners must have the same rule, or one of them could decide by another.
 absl::Status CheckTerms(const DeciderState& state, const AskedPart& asked) {
-  if (asked.admission) return absl::OkStatus();
+  if (asked.question != Question::kDecision) return absl::OkStatus();
   Json own = RuleTerms(*asked.rule, state.config.likelihood), theirs = asked.terms;
   theirs.erase("owners");
   if (own == theirs) return absl::OkStatus();
@@ -140,7 +145,10 @@ absl::Status CheckTerms(const DeciderState& state, const AskedPart& asked) {
 
 absl::StatusOr<std::vector<uint8_t>> MakePart(const DeciderState& state, const AskedPart& asked) {
   const ShardList* const shards = asked.rule->shards ? &*asked.rule->shards : nullptr;
-  if (asked.admission) {
+  if (asked.question == Question::kRenewal) {
+    return state.owner.RenewPart(asked.files[0].bytes, asked.files[0].what, asked.owners);
+  }
+  if (asked.question == Question::kAdmission) {
     AdmissionPolicy policy;
     if (shards != nullptr) policy.shards = *shards;
     return state.owner.AdmitPart(asked.files[0].bytes, asked.files[0].what, asked.owners, policy);
@@ -155,7 +163,7 @@ absl::StatusOr<std::vector<uint8_t>> Give(DeciderService* service, const Decider
   HEFT_RETURN_IF_ERROR(CheckAsker(state, request, asked));
   HEFT_RETURN_IF_ERROR(CheckTerms(state, asked));
   Json line = Recorded("intent", request);
-  line["operation"] = asked.admission ? "admission-part" : "decision-part";
+  line["operation"] = absl::StrCat(kQuestions[static_cast<size_t>(asked.question)], "-part");
   line["files"] = HexString(std::span(asked.digest).first(16));
   line["gallery_id"] = HexString(asked.gallery);
   line["owners"] = asked.owners;
