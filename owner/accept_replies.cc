@@ -201,6 +201,7 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
   opening.claimed = first.scores.claimed;
   opening.client = ListedClient(first.client);
   opening.decision = purpose.decision;
+  opening.given = purpose.given;
   if (purpose.decision && !verification) opening.few = FewAsked(out.replies, purpose.besides);
   for (const ReadReply& reply : out.replies) {
     const ReplyOrigin& origin = reply.scores.origin;

@@ -126,6 +126,7 @@ class KeyOwner::Impl {
     bool likelihood = false;   // of the decision
     std::string besides = {};  // an identity that is no candidate; empty: all are
     GalleryId gallery{};       // that must be the key's own; zeros: it was named
+    bool given = false;        // this owner's part, which another one combines
   };
   absl::StatusOr<OpenedScores> Open(const Replies& replies, const std::optional<Flooding>& flooding,
                                     const Purpose& purpose) const;

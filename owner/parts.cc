@@ -146,6 +146,7 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::OpenPart(
   HEFT_RETURN_IF_ERROR(CheckOwnSet(set));
   const Purpose purpose = rule ? Purpose{/*decision=*/true, 1} : Purpose{false, publish};
   HEFT_ASSIGN_OR_RETURN(Question question, Ask(replies, purpose, rule));
+  question.purpose.given = true;
   HEFT_ASSIGN_OR_RETURN(const Accepted accepted, Accept(std::move(question.replies),
                                                         FloodingFor(flooding), question.purpose));
   std::vector<PartialOpening> openings;

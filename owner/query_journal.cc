@@ -276,7 +276,7 @@ absl::Status QueryJournal::Charge(const Opening& opening) {
       return absl::ResourceExhaustedError(opening.no_scores);
     }
     HEFT_RETURN_IF_ERROR(EnsureLimits(opening.model, opening.defaults));
-    Entry entry = EntryOf(opening, Entry::Act::kOpening);
+    Entry entry = EntryOf(opening, opening.given ? Entry::Act::kGiven : Entry::Act::kOpening);
     if (opening.verification) {
       entry.identities = {TagOf(tag_key_, NameHash(opening.claimed))};
     } else if (opening.decision) {

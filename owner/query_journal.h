@@ -42,6 +42,7 @@ struct Opening {
   std::string claimed;              // of a verification, known to the gallery or not
   std::vector<std::string> few;     // of a search: who are as good as claimed, all different
   bool decision = false;            // yes or no is published, and no score
+  bool given = false;               // of a shared key: this owner's part, which others combine
   uint64_t most = 0;                // openings under this key, this one among them; 0: any number
   uint64_t told = 0;                // of the key, in units of 1/kKeyUnits bit
   uint64_t most_told = 0;           // of the key, by all openings; 0: any number
@@ -78,9 +79,9 @@ class QueryJournal {
   absl::Status Restart(const std::string& reason);
 
   // Charge counts an opening before it is decrypted: what the client is told at most and, of who is
-  // claimed, a score, or a rejection of this client. Errors as QueryLedger::Check, and kDataLoss or
-  // kFailedPrecondition for a journal that is not the key's latest, kUnavailable if it cannot be
-  // written. Safe from several threads and processes.
+  // claimed, a score, or a rejection of this client; of a decision's part, a claim. Errors as
+  // QueryLedger::Check, and kDataLoss or kFailedPrecondition for a journal that is not the key's
+  // latest, kUnavailable if it cannot be written. Safe from several threads and processes.
   absl::Status Charge(const Opening& opening);
   // Publish counts the scores that an identification publishes, before the answer is out: `ranked`,
   // the best first. Returns which of them may be; kResourceExhausted if the best may not.

@@ -190,6 +190,38 @@ TEST_F(QueryJournalTest, AnAcceptanceBeyondTheLimitIsNotTold) {
   }
 }
 
+// An owner that gives its part of a claim does not learn the decision: it counts claims.
+TEST_F(QueryJournalTest, AGivenPartCountsAClaimAndNoRejection) {
+  ASSERT_TRUE(Open()->SetLimits(kModel, {.scores = 5, .decisions = 8, .rejections = 2}, 0).ok());
+  const auto given = [&](const std::string& who, ClientId client = {}) {
+    Opening opening = Of(who, true);
+    opening.given = true;
+    opening.client = client;
+    return Open()->Charge(opening);
+  };
+  for (int i = 0; i < 4; ++i) ASSERT_TRUE(given("ann").ok()) << i;
+  const absl::Status refused = given("ann");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("given its part of 4 claims of \"ann\""));
+  EXPECT_TRUE(given("ann", {7}).ok()) << "another client goes on";
+  EXPECT_TRUE(given("bob").ok());
+  now_ += kDay / 4;
+  EXPECT_TRUE(given("ann").ok());
+  EXPECT_FALSE(given("ann").ok());
+  // A person of few who answer a search counts as claimed.
+  Opening few = Of("", true);
+  few.given = true;
+  few.few = {"ann", "eve"};
+  EXPECT_EQ(Open()->Charge(few).code(), absl::StatusCode::kResourceExhausted);
+  few.few = {"eve"};
+  EXPECT_TRUE(Open()->Charge(few).ok());
+  // What this owner combines itself is judged by its own rejections.
+  EXPECT_TRUE(Open()->Charge(Of("eve", true)).ok());
+  EXPECT_TRUE(Open()->Charge(Of("eve", true)).ok());
+  EXPECT_FALSE(Open()->Charge(Of("eve", true)).ok());
+  EXPECT_EQ(Open()->Read()->ledger.models.at(kModel).verifications, 9u);
+}
+
 // A search of few people is a claim of each of them, so that conditions are no way round.
 TEST_F(QueryJournalTest, AFewWhoAnswerAreClaimed) {
   const auto search = [&](const std::string& best, bool accepted) {

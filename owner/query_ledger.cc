@@ -218,8 +218,26 @@ absl::Status QueryLedger::CheckIdentity(const Entry& entry, const IdentityTag& i
                Again(ready, now, entry.time));
 }
 
+// The owner who combines the parts learns whether the claim was accepted; this one does not. It
+// counts the claims, up to the number of acceptances that one client may get.
+absl::Status QueryLedger::CheckGivenClaim(const Entry& entry, const IdentityTag& identity,
+                                          std::string_view who) const {
+  const ModelUse& use = models.at(entry.model);
+  const ShareUse share = Find(use.shares, std::make_pair(identity, entry.client));
+  const uint64_t half = Share(use.limits->decisions), now = reckoning.At(entry.time).time;
+  const auto ready = share.bucket.ReadyAt(now, half, 1);
+  if (ready == now) return absl::OkStatus();
+  return Spent(absl::StrCat("this owner of the key has given its part of ", half, " claims of ",
+                            entry.verification ? Named(who) : std::string("one of few people"),
+                            " by ", ClientName(entry.client), ", as many as in a day"),
+               Again(ready, now, entry.time));
+}
+
 absl::Status QueryLedger::CheckClaim(const Entry& entry, const IdentityTag& identity,
                                      std::string_view who) const {
+  if (entry.act == Entry::Act::kGiven && entry.decision) {
+    return CheckGivenClaim(entry, identity, who);
+  }
   // One of the few who answer a search need not be the one that is published.
   if (entry.verification) HEFT_RETURN_IF_ERROR(CheckIdentity(entry, identity, who));
   if (!entry.decision) return absl::OkStatus();
@@ -250,7 +268,8 @@ uint64_t QueryLedger::ScoresLeft(const ModelId& model, const ClientId& client,
 
 absl::Status QueryLedger::Check(const Entry& entry, std::string_view who) const {
   HEFT_RETURN_IF_ERROR(CheckInUse());
-  if (entry.act != Entry::Act::kOpening && entry.act != Entry::Act::kPart) return absl::OkStatus();
+  const bool opens = entry.act == Entry::Act::kOpening || entry.act == Entry::Act::kGiven;
+  if (!opens && entry.act != Entry::Act::kPart) return absl::OkStatus();
   if (const auto it = opened_.find(entry.reply); it != opened_.end()) {
     return absl::FailedPreconditionError(
         absl::StrCat("this reply was opened before, at ", UtcText(it->second),
@@ -272,6 +291,10 @@ void QueryLedger::Publish(ModelUse* use, const Entry& entry) {
   const BudgetLimits limits = use->limits.value_or(BudgetLimits());
   for (const IdentityTag& identity : entry.identities) {
     ShareUse& share = use->shares[{identity, entry.client}];
+    if (entry.decision && entry.act == Entry::Act::kGiven) {
+      share.bucket.Take(reckoning.time, Share(limits.decisions), 1);
+      continue;
+    }
     if (entry.decision && entry.act == Entry::Act::kOpening) {
       share.rejections.Take(reckoning.time, limits.rejections, 1);
       continue;
@@ -321,7 +344,8 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
     case Entry::Act::kRestart:
       restarts.push_back({entry.time, entry.text});
       break;
-    case Entry::Act::kOpening: {
+    case Entry::Act::kOpening:
+    case Entry::Act::kGiven: {
       if (use == nullptr) break;
       ++(entry.verification ? use->verifications : use->identifications);
       ClientUse& client = use->clients[entry.client];

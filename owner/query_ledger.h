@@ -56,6 +56,7 @@ struct Entry {
     kState = 8,       // of a gallery, signed: `signed_state`
     kPart = 9,        // a further reply of the opening before, without further charge
     kGallery = 10,    // the key's own, from here on: `gallery`
+    kGiven = 11,      // of a shared key: as kOpening, of this owner's part, which others combine
   };
   uint64_t sequence = 0;
   uint64_t time = 0;  // Unix seconds, by the clock as it was
@@ -163,6 +164,8 @@ class QueryLedger {
                              std::string_view who) const;
   absl::Status CheckClaim(const Entry& entry, const IdentityTag& identity,
                           std::string_view who) const;
+  absl::Status CheckGivenClaim(const Entry& entry, const IdentityTag& identity,
+                               std::string_view who) const;
   // ScoresLeft: that it may still give to the client, ever.
   uint64_t ScoresLeft(const ModelId& model, const ClientId& client,
                       const IdentityTag& identity) const;

@@ -266,7 +266,7 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   entry.time = reader.U64();
   entry.nonce = Read<16>(reader);
   const uint8_t act = reader.U8();
-  if (act < 1 || act > static_cast<uint8_t>(Act::kGallery)) reader.Fail("an unknown act");
+  if (act < 1 || act > static_cast<uint8_t>(Act::kGiven)) reader.Fail("an unknown act");
   entry.act = static_cast<Act>(act);
   entry.client = Read<32>(reader);
   entry.model = Read<16>(reader);
