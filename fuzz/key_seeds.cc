@@ -29,9 +29,10 @@ absl::Status WriteJournal(const SeedWriter& seeds, const ckks::KeyId& key_id) {
   std::vector<uint8_t> bytes = head.Serialize(keys);
   Link link;
   QueryLedger ledger;
-  for (const Entry::Act act : {Entry::Act::kStart, Entry::Act::kLimits, Entry::Act::kOpening,
-                               Entry::Act::kPart, Entry::Act::kPublished, Entry::Act::kRestart,
-                               Entry::Act::kRevocation, Entry::Act::kCheckpoint}) {
+  for (const Entry::Act act :
+       {Entry::Act::kStart, Entry::Act::kLimits, Entry::Act::kOpening, Entry::Act::kPart,
+        Entry::Act::kGiven, Entry::Act::kPublished, Entry::Act::kRestart, Entry::Act::kRevocation,
+        Entry::Act::kCheckpoint}) {
     Entry entry;
     entry.sequence = link.sequence + 1;
     entry.time = 1000 * entry.sequence;

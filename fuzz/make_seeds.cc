@@ -30,6 +30,7 @@ absl::Status WriteAll(const std::string& root) {
   HEFT_ASSIGN_OR_RETURN(const auto secret, ckks::SecretKey::Generate(*SmallContext(), rng));
   HEFT_RETURN_IF_ERROR(WritePlainSeeds(seeds));
   HEFT_RETURN_IF_ERROR(WriteKeySeeds(seeds, secret, rng));
+  HEFT_RETURN_IF_ERROR(WriteSharedKeySeeds(seeds));
   HEFT_RETURN_IF_ERROR(WriteSampleSeeds(seeds, secret, rng));
   HEFT_RETURN_IF_ERROR(WriteGallerySeeds(seeds, secret, rng));
   for (const TextSeed& seed : ServiceSeeds()) {

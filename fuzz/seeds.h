@@ -36,6 +36,7 @@ absl::StatusOr<ckks::SeededCiphertext> Encrypt(const ckks::SecretKey& secret, si
 
 absl::Status WritePlainSeeds(const SeedWriter& seeds);
 absl::Status WriteKeySeeds(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng);
+absl::Status WriteSharedKeySeeds(const SeedWriter& seeds);
 absl::Status WriteSampleSeeds(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng);
 absl::Status WriteGallerySeeds(const SeedWriter& seeds, const ckks::SecretKey& secret, Csprng& rng);
 

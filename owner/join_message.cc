@@ -44,8 +44,16 @@ absl::StatusOr<JoinMessage> JoinMessage::Open(ByteSpan bytes, std::string_view w
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": not a message of heft keygen join"));
   }
+  HEFT_ASSIGN_OR_RETURN(JoinMessage out, Parse(file.file, Checksum::kKnown, what));
+  out.signer = file.signer;
+  out.digest = HashBytes(file.file);
+  return out;
+}
+
+absl::StatusOr<JoinMessage> JoinMessage::Parse(ByteSpan file, Checksum checksum,
+                                               std::string_view what) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(file.file, kJoinKind, kJoinVersion, what, Checksum::kKnown));
+                        OpenEnvelope(file, kJoinKind, kJoinVersion, what, checksum));
   ByteReader reader(payload, what);
   JoinMessage out;
   const uint32_t round = reader.U32();
@@ -59,8 +67,6 @@ absl::StatusOr<JoinMessage> JoinMessage::Open(ByteSpan bytes, std::string_view w
   ReadArray(reader, &out.transcript);
   out.body = reader.Raw(reader.remaining());
   HEFT_RETURN_IF_ERROR(reader.Finish());
-  out.signer = file.signer;
-  out.digest = HashBytes(file.file);
   return out;
 }
 

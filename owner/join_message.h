@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/envelope.h"
 #include "base/status.h"
 #include "ckks/params.h"
 #include "heft/model.h"
@@ -39,6 +40,8 @@ struct JoinMessage {
   absl::StatusOr<std::vector<uint8_t>> Sign(const SigningKey& key) const;
   // Open: checks the signature, of any signer. The body is a view. kDataLoss, kFailedPrecondition.
   static absl::StatusOr<JoinMessage> Open(ByteSpan bytes, std::string_view what);
+  // Parse: of the file in the signed one; checks no signature.
+  static absl::StatusOr<JoinMessage> Parse(ByteSpan file, Checksum checksum, std::string_view what);
 };
 
 // NextTranscript: after a round whose messages have these digests, in the order of the owners.

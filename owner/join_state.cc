@@ -16,7 +16,6 @@
 namespace heft {
 namespace {
 
-constexpr std::string_view kJoinStateKind = "JKEY";
 constexpr uint32_t kJoinStateVersion = 1;
 constexpr uint64_t kMostStateBytes = 1 << 22;
 constexpr size_t kMostRecordBytes = 1 << 13;
@@ -122,40 +121,53 @@ absl::StatusOr<JoinState> JoinState::Draw(const Rings& rings, const ModelId& mod
 absl::StatusOr<JoinState> JoinState::Load(const Rings& rings, const ModelId& model,
                                           const std::string& path, const std::string& passphrase) {
   HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, kMostStateBytes));
+  auto state = Parse(rings, model, file.bytes.span(), passphrase, path);
+  if (state.ok()) HEFT_RETURN_IF_ERROR(file.permissions);
+  return state;
+}
+
+absl::StatusOr<JoinState> JoinState::Parse(const Rings& rings, const ModelId& model, ByteSpan bytes,
+                                           const std::string& passphrase, const std::string& what) {
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(file.bytes.span(), kJoinStateKind, kJoinStateVersion, path));
-  HEFT_RETURN_IF_ERROR(file.permissions);
-  ByteReader reader(payload, path);
+                        OpenEnvelope(bytes, kJoinStateKind, kJoinStateVersion, what));
+  ByteReader reader(payload, what);
   const ckks::ParamsId params = ckks::ReadId(reader);
   JoinState state;
   state.model_id = ckks::ReadId(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
-  HEFT_RETURN_IF_ERROR(CheckParamsId(rings.enrolment.params(), params, path));
+  HEFT_RETURN_IF_ERROR(CheckParamsId(rings.enrolment.params(), params, what));
   if (state.model_id != model) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, ": the state of a ceremony for another model"));
+        absl::StrCat(what, ": the state of a ceremony for another model"));
   }
   ReadJoinState(reader, &state);
   const bool sealed = SecretIsSealed(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
   HEFT_ASSIGN_OR_RETURN(auto secret, SecureVector<uint8_t>::Create(StateSecretSize(rings)));
-  HEFT_RETURN_IF_ERROR(ReadSecret(reader, payload, sealed, passphrase, path, secret.span()));
+  HEFT_RETURN_IF_ERROR(ReadSecret(reader, payload, sealed, passphrase, what, secret.span()));
   HEFT_RETURN_IF_ERROR(SetSecret(rings, secret.span(), &state));
   return state;
 }
 
-absl::Status JoinState::Save(const Rings& rings, const std::string& path,
-                             const std::string& passphrase) const {
+absl::StatusOr<std::vector<uint8_t>> JoinState::Serialize(const Rings& rings,
+                                                          const std::string& passphrase) const {
   HEFT_ASSIGN_OR_RETURN(const auto secret, StateSecret(rings, *this));
   ByteWriter writer;
   writer.Reserve(secret.size() + record.size() + 2048);
   WriteJoinState(rings, *this, &writer);
-  absl::Status written = WriteSecret(&writer, secret.span(), passphrase);
+  const absl::Status written = WriteSecret(&writer, secret.span(), passphrase);
   std::vector<uint8_t> payload = writer.Take();
   std::vector<uint8_t> file;
   if (written.ok()) file = SealEnvelope(kJoinStateKind, kJoinStateVersion, payload);
-  if (written.ok()) written = WriteFileAtomic(path, file, 0600);
   SecureWipe(payload.data(), payload.size());
+  HEFT_RETURN_IF_ERROR(written);
+  return file;
+}
+
+absl::Status JoinState::Save(const Rings& rings, const std::string& path,
+                             const std::string& passphrase) const {
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> file, Serialize(rings, passphrase));
+  const absl::Status written = WriteFileAtomic(path, file, 0600);
   SecureWipe(file.data(), file.size());
   return written;
 }

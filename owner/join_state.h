@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/secure.h"
@@ -18,6 +19,8 @@
 #include "owner/join_message.h"
 
 namespace heft {
+
+inline constexpr std::string_view kJoinStateKind = "JKEY";
 
 struct JoinState {
   // Commitment: one owner's, to its parts and to its share.
@@ -46,6 +49,11 @@ struct JoinState {
                                         const std::string& path, const std::string& passphrase);
   absl::Status Save(const Rings& rings, const std::string& path,
                     const std::string& passphrase) const;
+  // Parse, Serialize: of the file's bytes. The caller wipes them.
+  static absl::StatusOr<JoinState> Parse(const Rings& rings, const ModelId& model, ByteSpan bytes,
+                                         const std::string& passphrase, const std::string& what);
+  absl::StatusOr<std::vector<uint8_t>> Serialize(const Rings& rings,
+                                                 const std::string& passphrase) const;
 };
 
 }  // namespace heft
