@@ -155,11 +155,16 @@ TEST_F(DeciderFellowsTest, TwoOfThreeRenewBlocks) {
 TEST_F(DeciderFellowsTest, AStoppedOwnerDelaysNothing) {
   for (const uint32_t stopped : {2u, 3u}) {
     Owner(stopped).Stop();
+    const auto fact = [] { return DeciderFacts(Owner(1).service.get())[2]; };
+    EXPECT_EQ(fact()["value"], "owner 1 of 3, 2 open");
     for (int i = 0; i < 3; ++i) {
       const auto began = std::chrono::steady_clock::now();
       EXPECT_EQ(Decided(world_->Search(1))["accepted"], true);
       EXPECT_LT(std::chrono::steady_clock::now() - began, milliseconds(2000));
     }
+    EXPECT_EQ(fact()["note"],
+              absl::StrCat("shares as they were made; no answer lately: owner ", stopped));
+    EXPECT_EQ(fact()["warning"], true);
     Owner(stopped).Start();
   }
   // One that takes connections and says nothing.

@@ -294,11 +294,16 @@ uint32_t Fellows::OwnerOf(const std::string& name) const {
   return 0;
 }
 
-size_t Fellows::away() const {
+OwnerSet Fellows::Away() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  return std::ranges::count_if(fellows_, [](const auto& fellow) {
-    return !fellow->last.ok() && fellow->failed > Clock::time_point();
-  });
+  OwnerSet away;
+  for (const auto& fellow : fellows_) {
+    if (!fellow->last.ok() && fellow->failed > Clock::time_point()) {
+      away.push_back(fellow->config.owner);
+    }
+  }
+  std::ranges::sort(away);
+  return away;
 }
 
 }  // namespace heft::service

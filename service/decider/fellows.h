@@ -56,8 +56,8 @@ class Fellows {
   void Doubt(const OwnerSet& owners);
   // The owner of the fellow with this name; 0: none.
   uint32_t OwnerOf(const std::string& name) const;
-  // How many did not answer when they were last asked.
-  size_t away() const;
+  // Away: the owners that did not answer when they were last asked.
+  OwnerSet Away() const;
 
  private:
   using Clock = std::chrono::steady_clock;

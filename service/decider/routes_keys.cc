@@ -2,6 +2,7 @@
 // POST /v1/exchange/renewals; GET /v1/budget; the decider's metrics.
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/bytes.h"
 #include "base/status.h"
 #include "service/access/relying.h"
@@ -62,6 +63,19 @@ Json Fact(const char* label, std::string value, std::string note, bool warning =
           {"warning", warning}};
 }
 
+// OwnersFact: of a shared key: who opens with this owner, and who did not answer.
+Json OwnersFact(const DeciderState& state, const SharedKey& key) {
+  const OwnerSet away = state.fellows ? state.fellows->Away() : OwnerSet();
+  const std::string renewed = key.renewal == 0
+                                  ? "shares as they were made"
+                                  : absl::StrCat("shares renewed ", key.renewal, " times");
+  const std::string answers =
+      away.empty() ? "" : absl::StrCat("; no answer lately: owner ", absl::StrJoin(away, ", "));
+  return Fact("Owners",
+              absl::StrCat("owner ", key.owner, " of ", key.owners, ", ", key.threshold, " open"),
+              renewed + answers, !away.empty());
+}
+
 }  // namespace
 
 std::optional<HttpResponse> RefuseOther(const HttpRequest& request) {
@@ -102,7 +116,8 @@ void RegisterDeciderMetrics(DeciderService* service) {
                 static_cast<double>(service->answers->size()));
     const std::shared_ptr<const DeciderState> state = service->state();
     if (state->fellows) {
-      metrics.Set("heft_decider_fellows_away", {}, static_cast<double>(state->fellows->away()));
+      metrics.Set("heft_decider_fellows_away", {},
+                  static_cast<double>(state->fellows->Away().size()));
     }
     const auto budget = state->owner.Budget();
     if (budget.ok()) {
@@ -124,6 +139,7 @@ Json DeciderFacts(DeciderService* service) {
                        budget.ok() ? absl::StrCat(budget->openings, " replies opened")
                                    : std::string(budget.status().message()),
                        !budget.ok() || budget->successor.has_value()));
+  if (const auto shared = state->owner.shared()) facts.push_back(OwnersFact(*state, *shared));
   facts.push_back(Fact("Galleries", std::to_string(state->config.RuledGalleries()),
                        "with a rule for decisions", state->config.galleries.empty()));
   return facts;
