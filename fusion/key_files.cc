@@ -41,6 +41,12 @@ uint32_t VersionOf(ByteSpan bytes) {
   return EnvelopeVersion(bytes) == kFullKeyFileVersion ? kFullKeyFileVersion : kKeyFileVersion;
 }
 
+// MostKeyBytes: of a switching key with its seed, under any prime.
+size_t MostKeyBytes(const ckks::Context& context) {
+  const size_t limbs = context.params().limbs();
+  return limbs * (limbs + 1) * context.n() * sizeof(uint32_t) + 1024;
+}
+
 // Removes the signature, if there is one. Unsigned checks the hash of the file inside.
 absl::Status Unsign(std::string_view what, ByteSpan* bytes, Checksum* checksum) {
   if (!IsSigned(*bytes)) return absl::OkStatus();
@@ -148,13 +154,15 @@ std::vector<uint8_t> SerializeEnrolmentKeys(const Rings& rings, const ckks::KeyI
                                             ByteSpan evaluation,
                                             const ckks::SeededSwitchKey& ring_switch) {
   ByteWriter writer;
-  writer.Reserve(evaluation.size() + (1 << 20));
+  writer.Reserve(evaluation.size() + MostKeyBytes(*rings.switching) + 1024);
+  const size_t start = BeginEnvelope(kEnrolmentKeysKind, kKeyFileVersion, &writer);
   ckks::WriteId(writer, rings.enrolment.params().id());
   ckks::WriteId(writer, key_id);
   ckks::WriteSwitchKey(writer, *rings.switching, ring_switch);
   writer.U64(evaluation.size());
   writer.Raw(evaluation);
-  return SealEnvelope(kEnrolmentKeysKind, kKeyFileVersion, writer.bytes());
+  EndEnvelope(start, &writer);
+  return writer.Take();
 }
 
 absl::Status ParseEnrolmentKeys(const Rings& rings, ByteSpan bytes, std::string_view what,
@@ -188,6 +196,9 @@ absl::Status ParseEnrolmentKeys(const Rings& rings, ByteSpan bytes, std::string_
 EvaluationKeysWriter::EvaluationKeysWriter(const ckks::Context& context, const ckks::KeyId& key_id,
                                            size_t keys)
     : context_(context) {
+  // Growth would copy all keys before. Room that is not written takes no memory.
+  writer_.Reserve(keys * MostKeyBytes(context) + 1024);
+  BeginEnvelope(kEvaluationKeysKind, kKeyFileVersion, &writer_);
   ckks::WriteId(writer_, context.params().id());
   ckks::WriteId(writer_, key_id);
   writer_.U64(keys);
@@ -199,7 +210,8 @@ void EvaluationKeysWriter::Add(uint32_t element, const ckks::SeededSwitchKey& ke
 }
 
 std::vector<uint8_t> EvaluationKeysWriter::Finish() {
-  return SealEnvelope(kEvaluationKeysKind, kKeyFileVersion, writer_.bytes());
+  EndEnvelope(0, &writer_);
+  return writer_.Take();
 }
 
 std::vector<uint8_t> SerializeFullEvaluationKeys(
