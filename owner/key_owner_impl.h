@@ -147,6 +147,16 @@ class KeyOwner::Impl {
                                                  const AdmissionPolicy& policy) const;
   absl::StatusOr<std::vector<uint8_t>> RenewPart(ByteSpan request, std::string_view what,
                                                  const OwnerSet& set) const;
+  // CheckOwnSet: that this owner has a share and is one of the set, which is of the right size.
+  absl::Status CheckOwnSet(const OwnerSet& set) const;
+  // SignPart: makes the file of this owner's part.
+  absl::StatusOr<std::vector<uint8_t>> SignPart(
+      PartSubject subject, const OwnerSet& set, std::vector<PartialOpening> openings,
+      RenewalPart renewal = {}, std::optional<ckks::SeededSwitchKey> rekeying = {}) const;
+  // ReadParts: of a share: the parts of all others of a set: signed, of this ceremony and this
+  // subject; one at least. kFailedPrecondition, kDataLoss, kInvalidArgument.
+  absl::StatusOr<std::vector<PartFile>> ReadParts(const PartSubject& subject,
+                                                  std::span<const ReplyFile> files) const;
   // Slots as they are decrypted, unrounded, those without an answer zero; one vector a reply.
   // **They carry the noise from which the secret key can be computed** (SECURITY.md): for
   // measurements by the key owner, never to be shown to anybody. Charged like Open, of one
@@ -180,11 +190,7 @@ class KeyOwner::Impl {
   absl::StatusOr<std::vector<ckks::Complex>> OpenProof(const Opener& opener, RingName ring,
                                                        const ckks::Ciphertext& proof,
                                                        double noise) const;
-  // ReadParts: of a share: the parts of all others of a set: signed, of this ceremony and this
-  // subject; one at least. kFailedPrecondition, kDataLoss, kInvalidArgument.
-  absl::StatusOr<std::vector<PartFile>> ReadParts(const PartSubject& subject,
-                                                  std::span<const ReplyFile> files) const;
-  // PartsOf: the same; a source is asked until its parts are taken.
+  // PartsOf: as ReadParts; a source is asked until its parts are taken.
   absl::StatusOr<std::vector<PartFile>> PartsOf(const PartSubject& subject,
                                                 const GivenParts& given) const;
   // CheckNoParts: of a whole key, which takes none.
@@ -192,12 +198,6 @@ class KeyOwner::Impl {
   absl::StatusOr<std::unique_ptr<Opener>> OpenerOf(const PartSubject& subject,
                                                    const GivenParts& given) const;
   absl::StatusOr<PartFile> ReadPart(const PartSubject& subject, const ReplyFile& file) const;
-  // SignPart: makes the file of this owner's openings.
-  absl::StatusOr<std::vector<uint8_t>> SignPart(PartSubject subject, const OwnerSet& set,
-                                                std::vector<PartialOpening> openings,
-                                                RenewalPart renewal = {}) const;
-  // CheckOwnSet: that this owner has a share and is one of the set, which is of the right size.
-  absl::Status CheckOwnSet(const OwnerSet& set) const;
   // Doubted: a refusal says that with a shared key it may be the fault of a partial opening.
   OpenedScores Doubted(OpenedScores scores) const;
   // Owners who open together: 1 of a whole key.

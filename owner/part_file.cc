@@ -125,6 +125,8 @@ std::vector<uint8_t> PartFile::Serialize(const Rings& rings) const {
   }
   WriteBlocks(writer, rings, renewal.opened, /*extended=*/true);
   WriteBlocks(writer, rings, renewal.hidden, /*extended=*/false);
+  writer.U8(rekeying ? 1 : 0);
+  if (rekeying) ckks::WriteSwitchKey(writer, *rings.matching.context, *rekeying);
   return SealEnvelope(kPartKind, kPartVersion, writer.bytes());
 }
 
@@ -145,6 +147,10 @@ absl::StatusOr<PartFile> PartFile::Parse(const Rings& rings, ByteSpan bytes,
   }
   out.renewal.opened = ReadBlocks(reader, rings, /*extended=*/true);
   out.renewal.hidden = ReadBlocks(reader, rings, /*extended=*/false);
+  const uint8_t rekeys = reader.U8();
+  if (rekeys > 1) reader.Fail("a re-keying key that is neither there nor not");
+  if (reader.ok() && rekeys == 1)
+    out.rekeying = ckks::ReadSwitchKey(reader, *rings.matching.context);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return out;
 }

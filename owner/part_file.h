@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // PartFile: one owner's partial openings of all ciphertexts of one answer, or its part of a renewal
-// of blocks (kind PART, docs/formats.md), and what they are bound to. The owner signs it.
+// of blocks or of a re-keying key (kind PART, docs/formats.md), and what they are bound to. The
+// owner signs it.
 #ifndef HEFT_OWNER_PART_FILE_H_
 #define HEFT_OWNER_PART_FILE_H_
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,7 +38,7 @@ inline constexpr uint64_t kMostPartBytes = uint64_t{1} << 32;
 struct PartSubject {
   std::vector<Digest> files;        // the replies' or the request's hashes, without signatures
   std::vector<SignedState> states;  // of the galleries that they are of
-  Digest question{};                // a decision by a rule, scores, an approval, a renewal
+  Digest question{};                // a rule, scores, an approval, ...
 };
 // Mismatch: how `other` differs: "of another reply"; empty: not at all.
 std::string Mismatch(const PartSubject& mine, const PartSubject& other);
@@ -49,6 +51,7 @@ struct PartFile {
   PartSubject subject;
   std::vector<PartialOpening> openings;
   RenewalPart renewal;
+  std::optional<ckks::SeededSwitchKey> rekeying;  // part of a re-keying key
 
   std::vector<uint8_t> Serialize(const Rings& rings) const;
   // Parse: kDataLoss. `bytes`: without the signature.

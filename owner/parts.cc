@@ -104,10 +104,9 @@ OpenedScores KeyOwner::Impl::Doubted(OpenedScores scores) const {
   return scores;
 }
 
-absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::SignPart(PartSubject subject,
-                                                              const OwnerSet& set,
-                                                              std::vector<PartialOpening> openings,
-                                                              RenewalPart renewal) const {
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::SignPart(
+    PartSubject subject, const OwnerSet& set, std::vector<PartialOpening> openings,
+    RenewalPart renewal, std::optional<ckks::SeededSwitchKey> rekeying) const {
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
   Statement statement;
   statement.role = Role::kKeyOwner;
@@ -124,6 +123,7 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::SignPart(PartSubject subjec
   file.subject = std::move(subject);
   file.openings = std::move(openings);
   file.renewal = std::move(renewal);
+  file.rekeying = std::move(rekeying);
   return signer.Sign(statement, file.Serialize(rings_));
 }
 

@@ -127,6 +127,9 @@ class QueryJournal {
   // PassOn hands everything counted to the journal of another key, `path`, and revokes this one:
   // the templates stay the same when a gallery is re-keyed. kAlreadyExists if `path` is there.
   absl::Status PassOn(const std::string& path, JournalKeys next);
+  // PassOnTo: the same to the journal of another share, which its ceremony has begun.
+  // kFailedPrecondition if that has counted anything.
+  absl::Status PassOnTo(QueryJournal& heir);
   // Discard removes journal and anchor of a key that is gone.
   void Discard();
 
@@ -155,6 +158,7 @@ class QueryJournal {
   absl::Status Take(const Entry& entry, const Link& link, const Anchor& anchor, bool* anchored);
   // Replaces the file by one that begins with `first`, behind `before`.
   absl::Status Replace(Entry first, const Link& before);
+  absl::Status TakeOver(QueryLedger ledger, const SecureVector<uint8_t>& tag_key);
   absl::Status StartWith(const std::string& how, QueryLedger ledger,
                          const SecureVector<uint8_t>& tag_key);
   // What can be read of a journal that may be damaged.

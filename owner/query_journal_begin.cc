@@ -123,6 +123,44 @@ absl::Status QueryJournal::PassOn(const std::string& path, JournalKeys next) {
   });
 }
 
+absl::Status QueryJournal::PassOnTo(QueryJournal& heir) {
+  if (path_.empty() || heir.path_.empty()) {
+    return absl::FailedPreconditionError("a journal in memory is not passed on to a share");
+  }
+  return Update([&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+    QueryLedger ledger = ledger_;
+    ledger.passed_on += ledger.Openings();
+    ledger.told = 0;
+    HEFT_RETURN_IF_ERROR(heir.TakeOver(std::move(ledger), tag_key_));
+    Entry entry;
+    entry.act = Entry::Act::kRevocation;
+    entry.time = Now();
+    entry.successor = heir.keys_->key_id();
+    return Add(std::move(entry));
+  });
+}
+
+absl::Status QueryJournal::TakeOver(QueryLedger ledger, const SecureVector<uint8_t>& tag_key) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  HEFT_ASSIGN_OR_RETURN(const Locks locks, Lock());
+  HEFT_RETURN_IF_ERROR(Refresh());
+  HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+  if (!ledger_.models.empty() || !ledger_.replies.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path_, ": this share was used before its key took the old one's place: make a new key"));
+  }
+  ledger.restarts = ledger_.restarts;
+  HEFT_ASSIGN_OR_RETURN(tag_key_, Copy(tag_key));
+  Entry sum;
+  sum.act = Entry::Act::kCheckpoint;
+  sum.time = Now();
+  sum.state = ledger.Serialize();
+  HEFT_RETURN_IF_ERROR(Replace(std::move(sum), link_));
+  link_ = anchor_.link;
+  return WriteHead();
+}
+
 void QueryJournal::Discard() {
   for (const std::string& file : {path_, anchor_path_}) {
     for (const char* suffix : {"", ".lock"}) unlink((file + suffix).c_str());

@@ -177,6 +177,88 @@ TEST_F(SharedKeyProgramsTest, TwoOfThreeRenewBlocks) {
   EXPECT_EQ(decided["identity"], LabelOfRow(0));
 }
 
+// A gallery moves from one key of two owners to another, which neither of them opens alone.
+TEST_F(SharedKeyProgramsTest, TwoOwnersRekey) {
+  const auto key = [&](const std::string& name) {
+    Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(name), "--owners", "2",
+                 "--threshold", "2", "--no-passphrase"});
+  };
+  const auto store = [&](const std::string& keys, const Args& command, const Args& more) {
+    return Must(kServer,
+                Join(Join(command, {"--model", W("model.heft"), "--keys",
+                                    W(keys + "/evaluation.keys"), "--gallery", W("moving")}),
+                     more));
+  };
+  const auto owner = [&](const std::string& command, const std::string& share, const Args& more) {
+    return Join({command, "--model", W("model.heft"), "--secret-key", W(share + "/share.key")},
+                more);
+  };
+  const auto encrypt = [&](const std::string& keys, const std::string& name, const Args& more) {
+    for (const std::string modality : {"face", "voice"}) {
+      Must(kHeft, Join({"encrypt", "--model", W("model.heft"), "--key", W(keys + "/encryption.key"),
+                        "--modality", modality, "--in", W("data/" + modality + ".npy"), "--labels",
+                        W("data/labels.txt"), "--out", W(name + "-" + modality + ".ct")},
+                       more));
+    }
+    return Args{"--in", W(name + "-face.ct"), "--in", W(name + "-voice.ct")};
+  };
+  const auto together = [&](const std::string& command, const std::string& keys,
+                            const std::string& in, const Args& more) {
+    const Args question = Join({"--in", W(in)}, more);
+    Must(kHeft, owner(command, keys + "/owner-1",
+                      Join(question, {"--owners", "1", "2", "--out", W(in + ".part")})));
+    const Args out = command == "answer" ? Args{"--out", W(in + ".heft")} : Args{};
+    return Must(kHeft, owner(command, keys + "/owner-2",
+                             Join(Join(question, {"--part", W(in + ".part")}), out)));
+  };
+  const auto believe = [&](const std::string& keys) {
+    for (const char* one : {"/owner-1", "/owner-2"}) {
+      Believe(W(keys + one + "/trust.heft"), W("moving"));
+    }
+  };
+  key("first");
+  const Args enrolment = {"--enrolment-keys", W("first/enrolment.keys")};
+  store("first", {"enrol"}, Join(enrolment, encrypt("first", "moved", {"--row", "0"})));
+  believe("first");
+  store("first", {"pending"}, {"--out", W("moving.ct")});
+  together("answer", "first", "moving.ct", {});
+  store("first", {"apply"}, Join(enrolment, {"--in", W("moving.ct.heft")}));
+  const Args probe = {"--row", "1", "--for", "identification"}, rule = {"--threshold", "0.5"};
+  store("first", {"identify"}, Join(encrypt("first", "asked", probe), {"--out", W("asked.ct")}));
+  EXPECT_EQ(together("decrypt", "first", "asked.ct", rule)["accepted"], true);
+  const auto opened = Must(kHeft, owner("budget", "first/owner-1", {}))["openings"];
+  EXPECT_EQ(opened, 1);
+
+  key("second");
+  const auto rekey = [&](const std::string& one, const Args& more) {
+    return owner("rekey", "first" + one, Join({"--to", W("second" + one + "/share.key")}, more));
+  };
+  Must(kHeft, rekey("/owner-1", {"--owners", "1", "2", "--out", W("rekey.part")}));
+  const Finished again =
+      RunProgram(kHeft, rekey("/owner-1", {"--owners", "1", "2", "--out", W("again.part")}));
+  EXPECT_EQ(again.exit_code, kInput);
+  EXPECT_THAT(again.err, HasSubstr("revoked"));
+  EXPECT_FALSE(std::filesystem::exists(W("again.part")));
+  const Finished other =
+      RunProgram(kHeft, rekey("/owner-2", {"--part", W("asked.ct.part"), "--out", W("none")}));
+  EXPECT_EQ(other.exit_code, kInput);
+  EXPECT_THAT(other.err, HasSubstr("of another"));
+  Must(kHeft, rekey("/owner-2", {"--part", W("rekey.part"), "--out", W("second/rekeying.key")}));
+  Must(kServer, {"apply", "--model", W("model.heft"), "--gallery", W("moving"), "--in",
+                 W("second/rekeying.key")});
+  believe("second");
+  store("second", {"identify"}, Join(encrypt("second", "later", probe), {"--out", W("later.ct")}));
+  const auto decided = together("decrypt", "second", "later.ct", rule);
+  EXPECT_EQ(decided["accepted"], true) << decided;
+  EXPECT_EQ(decided["identity"], LabelOfRow(0));
+  // What each owner has counted moved too.
+  for (const char* one : {"second/owner-1", "second/owner-2"}) {
+    const auto budget = Must(kHeft, owner("budget", one, {}));
+    EXPECT_EQ(budget["identifications"], 2) << budget;
+    EXPECT_EQ(budget["openings"], 1) << "under this key";
+  }
+}
+
 TEST_F(SharedKeyProgramsTest, ALostShareIsReplaced) {
   Spill(Passphrase("new"), "a new one\n");
   const std::string blank = Folder("2") + "/blank.key";

@@ -86,6 +86,18 @@ HEFT_EXPORT absl::StatusOr<SharedKeySet> MakeSharedKeySet(
     const Model& model, const std::string& folder, uint32_t owners, uint32_t threshold,
     const std::vector<PassphraseSource>& passphrases = {}, const Monitor& monitor = {});
 
+// Shared keys: a gallery moves from one to another. Both must be shared, for one model, with the
+// same threshold, and an owner has the same number in both. GiveRekeyingPart writes this owner's
+// signed part of the re-keying key, for one of the other `owners`, which passes it to
+// CombineRekeyingKey. Each also hands its record of queries on to its new share, unused until then,
+// and revokes its old share; so it does so once. kFailedPrecondition for other shares, a revoked
+// one, and parts of others; kDataLoss, kInvalidArgument, kAlreadyExists.
+HEFT_EXPORT absl::Status GiveRekeyingPart(const KeyOwner& old, const KeyOwner& next,
+                                          const OwnerSet& owners, const std::string& path);
+HEFT_EXPORT absl::Status CombineRekeyingKey(const KeyOwner& old, const KeyOwner& next,
+                                            std::span<const ReplyFile> parts,
+                                            const std::string& path);
+
 // JoinStep: what one call of JoinKeySet did.
 struct JoinStep {
   uint32_t round = 0;   // round of the message that was written, 1 to 5; 6: the set is complete
