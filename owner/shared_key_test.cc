@@ -261,11 +261,12 @@ TEST_F(SharedKeyTest, EveryOwnerRecordsBeforeItOpens) {
   EXPECT_EQ(openings(1), before[0] + 1);
 }
 
-// Each owner has the default limits: 16 rejections, and 128 claims that are given.
+// Each owner allows 4 rejections, and 128 claims of which it gives parts.
 TEST_F(SharedKeyTest, AnHonestPersonPassesOften) {
   EnrolPeople(1);
-  for (KeyOwner& owner : *owners_) ASSERT_TRUE(owner.SetBudget({.scores = 40}).ok());
-  for (int i = 0; i < 20; ++i) {
+  for (KeyOwner& owner : *owners_)
+    ASSERT_TRUE(owner.SetBudget({.scores = 40, .rejections = 4}).ok());
+  for (int i = 0; i < 6; ++i) {
     const auto decision = DecideBy({1, 2, 3}, Verify(0, 0));
     ASSERT_TRUE(decision.ok()) << i << ": " << decision.status();
     EXPECT_TRUE(decision->accepted);
@@ -273,13 +274,13 @@ TEST_F(SharedKeyTest, AnHonestPersonPassesOften) {
   // The owner that combines ends a stranger's guesses.
   int rejected = 0;
   absl::Status refused;
-  for (; rejected < 20; ++rejected) {
+  for (; rejected < 6; ++rejected) {
     const auto decision = DecideBy({1, 2, 3}, Verify(9, 0));
     refused = decision.status();
     if (!decision.ok()) break;
     EXPECT_FALSE(decision->accepted);
   }
-  EXPECT_EQ(rejected, 16);
+  EXPECT_EQ(rejected, 4);
   EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted) << refused;
   for (KeyOwner& owner : *owners_) {
     ASSERT_TRUE(owner.SetBudget({1000000, 1000000, 1000000000, 1000000}).ok());
