@@ -20,7 +20,7 @@ class Limiter {
   Limiter(const FeatureMatrix& projection, const FeatureMatrix& features);
 
   // A P, where A divides each eigenvector of M whose eigenvalue is above `limit` times their mean
-  // by the square root of what it is above. 0: no limit, P itself.
+  // by the square root of their ratio. 0: no limit, P itself.
   FeatureMatrix Projection(double limit) const;
 
  private:

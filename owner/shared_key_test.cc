@@ -261,7 +261,7 @@ TEST_F(SharedKeyTest, EveryOwnerRecordsBeforeItOpens) {
   EXPECT_EQ(openings(1), before[0] + 1);
 }
 
-// Each owner allows 4 rejections, and 128 claims of which it gives parts.
+// Each owner allows 4 rejections, and parts of 128 claims.
 TEST_F(SharedKeyTest, AnHonestPersonPassesOften) {
   EnrolPeople(1);
   for (KeyOwner& owner : *owners_)
