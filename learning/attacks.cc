@@ -67,9 +67,19 @@ absl::StatusOr<Found> AttackFold(const AttackedFold& fold, double threshold, uin
   out.targets = static_cast<double>(people.targets.rows());
   std::vector<int> answers(std::begin(kScores), std::end(kScores));
   std::erase_if(answers, [&](int k) { return k > people.known.cols(); });
-  HEFT_ASSIGN_OR_RETURN(const auto scores, RecoverFromScores(people, Probes::kChosen, answers,
-                                                             std::span(&threshold, 1), seed));
+  const auto attack = [&](Probes probes) {
+    return RecoverFromScores(people, probes, answers, std::span(&threshold, 1), seed);
+  };
+  HEFT_ASSIGN_OR_RETURN(const auto scores, attack(Probes::kChosen));
   for (const Recovery& row : scores) out.scores.push_back(row.accepted[0]);
+  // Random probes tell a little more where few people are known. That matters for a budget.
+  answers.resize(std::ranges::count_if(out.scores, [](double s) { return s <= kMostRecovered; }));
+  if (!answers.empty()) {
+    HEFT_ASSIGN_OR_RETURN(const auto random, attack(Probes::kStrangers));
+    for (size_t i = 0; i < random.size(); ++i) {
+      out.scores[i] = std::max(out.scores[i], random[i].accepted[0]);
+    }
+  }
   HEFT_ASSIGN_OR_RETURN(const auto decisions, RecoverFromDecisions(people, kDecisions, threshold,
                                                                    seed, GuessEffort::kQuick));
   for (const Recovery& row : decisions) out.decisions.push_back(row.accepted[0]);
