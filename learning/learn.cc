@@ -218,7 +218,8 @@ absl::StatusOr<Learned> LearnGenerally(const Dataset& dataset, const TrainOption
   HEFT_ASSIGN_OR_RETURN(const FeatureMatrix trained,
                         Concatenate(all, RowsOf(all.split, Split::kTrain)));
   Isotropy isotropy;  // The concatenation stays what it is.
-  if (same.method != Method::kNone) {
+  const bool enough = PeopleWithTwo(IdentityNumbers(people.labels)) >= recipe::kFewestLimited;
+  if (same.method != Method::kNone && enough) {
     HEFT_ASSIGN_OR_RETURN(isotropy, LimitFolds(fit));
     out.shipped.summary["isotropy"] = isotropy.ToJson();
   }

@@ -109,7 +109,8 @@ TEST(Learn, ChoosesGammaWhereNoneIsAskedFor) {
 TEST(Learn, TheLastLimitThatKeepsTheEstimateIsTaken) {
   LearnOptions options = QuickLearning();
   options.gamma = 32;
-  const auto model = Learn(TrainingPeople(), options);
+  const TrainingData data = TrainingPeople(130);
+  const auto model = Learn(data, options);
   ASSERT_TRUE(model.ok()) << model.status();
   const Json isotropy = Summary(*model)["isotropy"];
   ASSERT_EQ(isotropy["trials"].size(), std::size(recipe::kLimits));
@@ -124,7 +125,6 @@ TEST(Learn, TheLastLimitThatKeepsTheEstimateIsTaken) {
   // No direction of the training people's templates is above the limit in the model itself.
   const FeatureMatrix projection =
       Eigen::Map<const FeatureMatrix>(model->projection.data(), model->gamma, 40);
-  const TrainingData data = TrainingPeople();
   FeatureMatrix templates(data.size(), model->gamma);
   for (size_t row = 0; row < data.size(); ++row) {
     Eigen::VectorXd x(40);
@@ -143,6 +143,12 @@ TEST(Learn, TheLastLimitThatKeepsTheEstimateIsTaken) {
       Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(moment).eigenvalues();
   // Unit length comes after the limit, and six people did not train: the largest may be above it.
   EXPECT_LT(values.maxCoeff() / values.mean(), 2.3) << "2.7 without a limit";
+}
+
+TEST(Learn, FewPeopleSetNoLimit) {
+  const auto model = Learn(TrainingPeople(), QuickLearning());
+  ASSERT_TRUE(model.ok()) << model.status();
+  EXPECT_FALSE(Summary(*model).contains("isotropy"));
 }
 
 TEST(Learn, TheConcatenationNeedsNoTraining) {

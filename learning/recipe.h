@@ -78,6 +78,9 @@ inline constexpr double kLargestWeight = 256;
 // one is taken whose FNMR estimate is at most kLimitTolerance above the lowest.
 inline constexpr double kLimits[] = {0, 2, 1.7, 1.4, 1.2, 1, 0.85, 0.75};
 inline constexpr double kLimitTolerance = 0.05;
+// kFewestLimited: with fewer people there is no limit. They do not show which directions are
+// strong in other people, and templates of those would leave the interval.
+inline constexpr int kFewestLimited = 100;
 
 // ---- Training.
 inline constexpr double kLambda = 0.25, kMargin = 0.5, kWeightDecay = 1e-4;
