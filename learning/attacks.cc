@@ -55,7 +55,7 @@ Population AttackedPeople(const AttackedFold& fold) {
   return {fold.known, fold.targets(rows, Eigen::all)};
 }
 
-// What was found in one fold: the share of its targets after each number of answers.
+// Found: in one fold, the share of its targets after each number of answers.
 struct Found {
   std::vector<double> scores, decisions;
   double targets = 0;

@@ -76,7 +76,7 @@ std::string DirectionsText(const Json& training) {
   std::string text = absl::StrFormat(", effective dimension %.0f", Number(*dimension));
   const Json* isotropy = training.find("isotropy");
   if (isotropy == nullptr || Number((*isotropy)["limit"]) == 0) return text;
-  absl::StrAppendFormat(&text, " with every direction below %.3g times the mean energy",
+  absl::StrAppendFormat(&text, " with every direction at most %.3g times the mean energy",
                         Number((*isotropy)["limit"]));
   return text;
 }

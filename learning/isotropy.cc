@@ -3,8 +3,10 @@
 
 #include <Eigen/Eigenvalues>
 #include <algorithm>
+#include <string>
+#include <utility>
 
-#include "learning/baselines.h"
+#include "features/split.h"
 #include "learning/objective.h"
 #include "learning/projection.h"
 #include "learning/recipe.h"
@@ -34,18 +36,43 @@ Json Isotropy::ToJson() const {
   return json;
 }
 
+namespace {
+
+// LeftOutPeople: of a fold, with the limits of its projection.
+struct LeftOutPeople {
+  FeatureMatrix features;
+  std::vector<int> identities;
+  Limiter limiter;
+};
+
+absl::StatusOr<LeftOutPeople> LeftOut(const CrossFit& fit, size_t fold) {
+  const std::vector<Split>& split = fit.splits[fold];
+  const std::vector<int> rows = RowsOf(split, Split::kTest);
+  std::vector<std::string> labels;
+  for (const int row : rows) labels.push_back(fit.people.labels[static_cast<size_t>(row)]);
+  HEFT_ASSIGN_OR_RETURN(FeatureMatrix features, Concatenate(fit.people, rows));
+  HEFT_ASSIGN_OR_RETURN(const FeatureMatrix trained,
+                        Concatenate(fit.people, RowsOf(split, Split::kTrain)));
+  return LeftOutPeople{
+      std::move(features), IdentityNumbers(labels), {fit.results[fold].projection, trained}};
+}
+
+}  // namespace
+
 absl::StatusOr<Isotropy> LimitFolds(CrossFit& fit) {
-  std::vector<Limiter> limiters;
+  std::vector<LeftOutPeople> folds;
   for (size_t fold = 0; fold < fit.results.size(); ++fold) {
-    HEFT_ASSIGN_OR_RETURN(const FeatureMatrix features,
-                          Concatenate(fit.people, RowsOf(fit.splits[fold], Split::kTrain)));
-    limiters.emplace_back(fit.results[fold].projection, features);
+    HEFT_ASSIGN_OR_RETURN(LeftOutPeople left_out, LeftOut(fit, fold));
+    folds.push_back(std::move(left_out));
   }
   Isotropy out;
   for (const double limit : recipe::kLimits) {
-    HEFT_ASSIGN_OR_RETURN(const auto sets, fit.Collect([&](size_t fold) {
-      return LearnedScores(fit.Fold(fold), Split::kTest, limiters[fold].Projection(limit));
-    }));
+    const auto score = [&](size_t fold) -> absl::StatusOr<LabelledScores> {
+      const auto& [features, identities, limiter] = folds[fold];
+      return LabelledScores{CosineScores(ProjectAndNormalise(limiter.Projection(limit), features)),
+                            identities};
+    };
+    HEFT_ASSIGN_OR_RETURN(const auto sets, fit.Collect(score));
     out.trials.push_back({limit, EstimateFnmr(sets, recipe::kFmr).fnmr});
   }
   const double lowest = std::ranges::min(out.trials, {}, &Isotropy::Trial::fnmr).fnmr;
@@ -54,7 +81,7 @@ absl::StatusOr<Isotropy> LimitFolds(CrossFit& fit) {
     if (trial.fnmr + recipe::kLeastError <= most) out.limit = trial.limit;
   }
   for (size_t fold = 0; fold < fit.results.size(); ++fold) {
-    fit.results[fold].projection = limiters[fold].Projection(out.limit);
+    fit.results[fold].projection = folds[fold].limiter.Projection(out.limit);
   }
   return out;
 }

@@ -121,8 +121,8 @@ class QueryJournal {
   absl::StatusOr<std::optional<JournalHead>> Head();
   std::string HeadFile() const;
   // Sign records the state of a gallery that is about to be signed: kFailedPrecondition for an
-  // older one than before, unless `put_back`, and for another of the same generation. `whole`, of
-  // which it is, is the key's own gallery where it has none.
+  // older one than before, unless `put_back`, and for another of the same generation. The state is
+  // of the gallery `whole`, which becomes the key's own where it has none.
   absl::Status Sign(const SignedState& state, bool put_back, const GalleryId& whole);
   // PassOn hands everything counted to the journal of another key, `path`, and revokes this one:
   // the templates stay the same when a gallery is re-keyed. kAlreadyExists if `path` is there.

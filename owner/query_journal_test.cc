@@ -122,8 +122,8 @@ TEST_F(QueryJournalTest, AReplyIsOpenedOnce) {
 }
 
 // Unknown names are charged like any other, so a refusal does not show which names are known.
-// Replies of several galleries that answer one search are one opening, and each is opened once,
-// also by who reads the journal later, or its sum.
+// Replies of several galleries that answer one search are one opening. Each is opened once, also
+// when the journal is read later, or its sum.
 TEST_F(QueryJournalTest, RepliesToOneSearchAreOneOpening) {
   const Hash first = {1}, second = {2}, third = {3}, fourth = {4};
   Opening whole = Of("");

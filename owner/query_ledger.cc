@@ -366,7 +366,7 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
       if (use == nullptr) break;
       Publish(use, entry);
       if (entry.decision) break;  // that somebody is accepted is no more than the opening took
-      // What was reserved and not published is given back, but for the bit that an answer is.
+      // The reserved bits that were not published are given back, but for the bit of an answer.
       const uint64_t used = std::max<uint64_t>(entry.identities.size() * Bits(entry), 1);
       ClientUse& client = use->clients[entry.client];
       const uint64_t back = (Cost(entry) - std::min(Cost(entry), used)) * kMilli;

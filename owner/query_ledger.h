@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// QueryLedger: what has been published under a key, and what may be still. It is a pure function of
+// QueryLedger: the openings under a key, and the limits of further ones. It is a pure function of
 // the entries of the key's journal (owner/query_journal.h): Check says whether an entry may
 // be added, Apply adds it.
 //

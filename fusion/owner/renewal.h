@@ -31,15 +31,15 @@ absl::StatusOr<std::vector<ckks::SeededCiphertext>> RenewBlock(const Instance& i
 // With a shared key each owner of a set T gives a part, and the sums of all parts are the answer.
 // For source ciphertext (c0, c1) and each ciphertext of a target, owner i gives
 //
-//   o_i = lambda_i s_i c1 + P encode(M_i) + w_i     M_i uniform in [-R, R], w_i modulo P
-//   h_i = -(a lambda_i s_i + e_i) - encode(M_i at its new places)
+//   o_i = lambda_i s_i c1 + P encode(M_i) + w_i     M_i uniform in [-R, R], w_i modulo P.
+//   h_i = -(a lambda_i s_i + e_i) - encode(M_i at its new places).
 //
-// with fresh masks M_i, which are pads as the server's. c0 + sum o_i decodes to the padded values
-// plus all masks; encoded at their new places, and with sum h_i added, they are an encryption of
-// the padded values alone. So the owner who combines, and any t - 1 owners together with the server
-// and its pads, see values that the masks of one more owner hide as pads do. w_i hides what the
-// encryption of zero adds below P, and needs no flood. All owners derive the uniform a from
-// `reference`; a second part for one reference tells an error of encryption.
+// The masks M_i are fresh. They are pads, as the server's. c0 + sum o_i decodes to the padded
+// values plus all masks. Encoded at their new places, and with sum h_i added, they are an
+// encryption of the padded values alone. So the owner who combines, and any t - 1 owners together
+// with the server and its pads, see values that the masks of one more owner hide as pads do. w_i
+// hides the residue that the encryption of zero adds below P, and needs no flood. All owners derive
+// the uniform a from `reference`. A second part for one reference tells an error of encryption.
 //
 // The answer errs by t encryptions and 2 t + 3 encodings, and t divisions by P: for five owners a
 // fifth of the noise that an addition of a template makes.
