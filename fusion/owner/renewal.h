@@ -42,7 +42,7 @@ absl::StatusOr<std::vector<ckks::SeededCiphertext>> RenewBlock(const Instance& i
 // the uniform a from `reference`. A second part for one reference tells an error of encryption.
 //
 // The answer errs by t encryptions and 2 t + 3 encodings, and t divisions by P: for five owners a
-// fifth of the noise that an addition of a template makes.
+// quarter of the variance that an addition of a template makes.
 struct RenewalPart {
   // By source and ciphertext, in the extended basis; of a source that nothing moves from: none.
   std::vector<std::vector<ring::RnsPoly>> opened;
