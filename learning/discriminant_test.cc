@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "features/random.h"
+#include "learning/projection.h"
 
 namespace heft {
 namespace {
@@ -33,6 +34,16 @@ Samples Unequal(uint64_t seed) {
 Eigen::MatrixXd Covariance(const FeatureMatrix& rows) {
   const FeatureMatrix centred = rows.rowwise() - rows.colwise().mean();
   return centred.transpose() * centred / static_cast<double>(rows.rows());
+}
+
+// The sum is computed in chunks of rows, and some of them are empty.
+TEST(DiscriminantTest, FewRowsHaveAGramMatrix) {
+  Random random(3);
+  for (const Eigen::Index rows : {0, 1, 3, 9}) {
+    FeatureMatrix x(rows, 64);
+    for (double& value : x.reshaped()) value = random.Normal();
+    EXPECT_TRUE(GramMatrix(x).isApprox(x.transpose() * x)) << rows;
+  }
 }
 
 // By the definition of `blend`, from the samples themselves.

@@ -92,6 +92,7 @@ FeatureMatrix TransposedProduct(const FeatureMatrix& left, const FeatureMatrix& 
 FeatureMatrix GramMatrix(const FeatureMatrix& x) {
   const FeatureMatrix half = SumOverRows(x.rows(), [&](Eigen::Index begin, Eigen::Index count) {
     FeatureMatrix sum = FeatureMatrix::Zero(x.cols(), x.cols());
+    if (count == 0) return sum;  // Eigen's rankUpdate by no columns divides by zero
     sum.selfadjointView<Eigen::Lower>().rankUpdate(x.middleRows(begin, count).transpose());
     return sum;
   });
