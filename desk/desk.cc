@@ -90,6 +90,13 @@ std::string FirstAddress(const MatchRequest& request) {
                        request.claimed ? request.shards->BucketOf(*request.claimed) : 0);
 }
 
+// CheckAsked: the request is for all galleries that answer it. All buckets are one gallery.
+absl::Status CheckAsked(const MatchRequest& request, const Gallery& first) {
+  const bool one = request.others.empty();
+  const GalleryId served = request.shards ? request.shards->Id() : one ? first.id() : GalleryId{};
+  return CheckGalleryAsked(request.files, served);
+}
+
 // CheckComplete: of a gallery that was matched.
 absl::Status CheckComplete(const MatchRequest& request, const Gallery& gallery) {
   if (!request.complete) return absl::OkStatus();
@@ -150,6 +157,7 @@ absl::StatusOr<Desk::Work::Begun> Desk::Work::Begin(const Desk& desk, MatchReque
   HEFT_ASSIGN_OR_RETURN(accepted.asked_,
                         ReadRequest(request.files, desk.trust,
                                     accepted.key_ ? accepted.key_->public_key() : SignerKey{}));
+  HEFT_RETURN_IF_ERROR(CheckAsked(request, begun.opened.front()));
   if (accepted.asked_.client == SignerKey{}) accepted.asked_.client = request.client;
   if (accepted.key_ != nullptr) HEFT_RETURN_IF_ERROR(MakeAuditKey(address));
   if (request.room) HEFT_RETURN_IF_ERROR(request.room());

@@ -7,6 +7,7 @@
 #include "desk/file_keys.h"
 #include "heft/audit.h"
 #include "heft/desk.h"
+#include "heft/results.h"
 #include "heft/shards.h"
 
 namespace heft {
@@ -57,13 +58,20 @@ absl::StatusOr<EnrolResult> Desk::Enrol(EnrolRequest request, const Monitor& mon
     HEFT_ASSIGN_OR_RETURN(const auto before, server->EnrolledBefore(first, request.files, options));
     if (before) return *before;
   }
+  if (options.expires != 0 && options.expires <= UnixTime()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(UtcText(options.expires), " has passed: the template could never be matched"));
+  }
+  GalleryId served = request.shards ? request.shards->Id() : GalleryId{};
   if (!starts) {
     const auto gallery = Open(first);
     if (gallery.ok()) HEFT_RETURN_IF_ERROR(CheckGallery(*server, *gallery));
+    if (gallery.ok() && !request.shards) served = gallery->id();
     if (!absl::IsNotFound(gallery.status())) HEFT_RETURN_IF_ERROR(gallery.status());
     HEFT_RETURN_IF_ERROR(CheckFiles(*server, request.files, KeysOf(request.files)));
     HEFT_RETURN_IF_ERROR(MakeAuditKey(first));
   }
+  HEFT_RETURN_IF_ERROR(CheckGalleryAsked(request.files, served));
   if (!starts && !request.shards && !request.recorded) {
     HEFT_RETURN_IF_ERROR(RememberRequest(first, asked, kAllRows));
   }

@@ -4,7 +4,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/inside.h"
+#include "base/status.h"
 #include "gallery/gallery_impl.h"
+#include "heft/trust.h"
 #include "matcher/server_impl.h"
 
 namespace heft {
@@ -35,6 +37,19 @@ absl::Status CheckFiles(const Server& server, std::span<const SampleFile> files,
     return absl::FailedPreconditionError(
         absl::StrCat(files[i].name, ": made under another key (id ", HexString(key), ", ",
                      HexString(needed), " needed)"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckGalleryAsked(std::span<const SampleFile> files, const GalleryId& served) {
+  for (const SampleFile& file : files) {
+    if (!IsSigned(file.bytes)) continue;
+    HEFT_ASSIGN_OR_RETURN(const SignedFile read, ReadSigned(file.bytes, file.name));
+    const GalleryId& named = read.statement.gallery;
+    if (named == GalleryId{} || named == served) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(file.name, ": signed for another gallery (id ", HexString(named), ", ",
+                     HexString(served), " asked): sign a new request for this gallery or for any"));
   }
   return absl::OkStatus();
 }

@@ -31,6 +31,9 @@ absl::Status CheckGallery(const Server& server, const Gallery& gallery);
 // `files`.
 absl::Status CheckFiles(const Server& server, std::span<const SampleFile> files, const Keys& keys);
 
+// CheckGalleryAsked: a signature may name the only gallery that may answer; this is `served`.
+absl::Status CheckGalleryAsked(std::span<const SampleFile> files, const GalleryId& served);
+
 }  // namespace heft
 
 #endif  // HEFT_DESK_FILE_KEYS_H_

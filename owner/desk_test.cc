@@ -131,6 +131,36 @@ TEST_P(DeskTest, ARequestIsAnsweredOnce) {
   EXPECT_EQ(opened.statement.subject, camera_.public_key());
 }
 
+TEST_P(DeskTest, ARequestNamesItsGalleryAndAnEnrolmentItsEnd) {
+  const TrustedServer server = Serve();
+  const Desk desk(server);
+  ASSERT_TRUE(desk.Create(folder_).ok());
+  const auto named = [&](const GalleryId& id) {
+    std::vector<SampleFile> files = Files(1, "ann", SampleUse::kEnrolment);
+    for (SampleFile& file : files) {
+      const Statement statement = {
+          .role = Role::kClient, .gallery = id, .expires = UnixTime() + kLife};
+      file.bytes = *camera_.Sign(statement, file.bytes);
+    }
+    return files;
+  };
+  const GalleryId own = Gallery::Open(folder_)->id(), other = {1};
+  EXPECT_THAT(desk.Enrol({.gallery = folder_, .files = named(other)}).status().message(),
+              HasSubstr("signed for another gallery"));
+  EnrolRequest request = {.gallery = folder_, .files = named(own)};
+  request.options.expires = UnixTime();
+  EXPECT_THAT(desk.Enrol(request).status().message(), HasSubstr("has passed"));
+  request.options.expires += 1000;
+  EXPECT_TRUE(desk.Enrol(request).ok());
+  ASSERT_TRUE(Admit(folder_).ok());
+  const auto drop = [](const SignedReply&) { return absl::OkStatus(); };
+  const auto claim = [&](const GalleryId& id) {
+    return desk.Verify({.gallery = folder_, .files = named(id), .claimed = "ann"}, drop).status();
+  };
+  EXPECT_THAT(claim(other).message(), HasSubstr("signed for another gallery"));
+  EXPECT_TRUE(claim(own).ok());
+}
+
 // What `begin` refuses has not happened, and may happen later.
 TEST_P(DeskTest, NothingIsEnrolledUntilItHasBegun) {
   const TrustedServer server = Serve();

@@ -188,8 +188,9 @@ struct HEFT_EXPORT Desk {
   // Identify, Verify: pass the signed replies to `take`, whose error ends the call. All that can be
   // checked is checked before a signed request is recorded: kInvalidArgument for conditions of a
   // verification, for `all` together with a mean or with several galleries, and for a missing or
-  // wrong row; errors of CheckConditions, Gallery::Open, OpenBuckets, ReadRequest, GallerySigner,
-  // MakeAuditKey and `room`. Then come errors of RememberRequest, Server and `take`.
+  // wrong row; kFailedPrecondition for a request that is signed for another gallery; errors of
+  // CheckConditions, Gallery::Open, OpenBuckets, ReadRequest, GallerySigner, MakeAuditKey and
+  // `room`. Then come errors of RememberRequest, Server and `take`.
   absl::StatusOr<Answered> Identify(MatchRequest request, const TakeReply& take,
                                     const Monitor& monitor = {}) const;
   absl::StatusOr<Answered> Verify(MatchRequest request, const TakeReply& take,
@@ -208,7 +209,9 @@ struct HEFT_EXPORT Desk {
   // Enrol: Server::Enrol, or EnrolInShards. A repeated request with a known idempotency key returns
   // the stored answer and changes nothing. Otherwise a signed request is recorded first, but in
   // buckets, which recognise the files. A new gallery is equipped after its first enrolment: an
-  // error of that says so. Errors of ReadRequest, EquipGallery, RememberRequest and `begin`.
+  // error of that says so. kInvalidArgument if the time of expiry has passed, kFailedPrecondition
+  // for a request that is signed for another gallery. Errors of ReadRequest, EquipGallery,
+  // RememberRequest and `begin`.
   absl::StatusOr<EnrolResult> Enrol(EnrolRequest request, const Monitor& monitor = {}) const;
   // Pending, AskRenewal: requests that only the key owner `audience` may read and answer. Errors of
   // PendingUpTo and heft::AskRenewal.

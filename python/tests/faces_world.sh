@@ -23,7 +23,7 @@ umask 077
 work="$2" store="$3" keys="$4" model="$5" daemons=()
 trap end_daemons EXIT
 mkdir "$work/pki" "$work/owner"
-make_certificates matcher client operator
+make_certificates matcher client operator registrar
 port="$(free_port)"
 {
   common_configuration "$port" matcher "$work"
@@ -31,6 +31,9 @@ port="$(free_port)"
 [[certificate]]
 subject = "client"
 roles = ["client"]
+[[certificate]]
+subject = "registrar"
+roles = ["registrar"]
 [store]
 folder = "$store"
 [keys]
