@@ -5,6 +5,7 @@
 
 #include "c/handles.h"
 #include "c/options.h"
+#include "c/result.h"
 #include "c/samples.h"
 
 namespace heft::c {
@@ -64,7 +65,7 @@ heft_status heft_enrol_many(const heft_client* client, const heft_matcher* match
     HEFT_ASSIGN_OR_RETURN(const auto done,
                           heft::EnrolMany(client->client, matcher->server, gallery, samples.views(),
                                           many, AsMonitor(monitor, user)));
-    *result = new heft_result(heft::ToJson(done));
+    *result = new heft_result(heft::c::RecordJson(done));
     return absl::OkStatus();
   });
   if (admitter.refused == HEFT_OK || status == HEFT_OUT_OF_MEMORY) return status;

@@ -23,7 +23,7 @@ Json Describe(const Gallery& gallery) {
           {"blocks", gallery.blocks()},
           {"gamma", gallery.gamma()},
           {"revoked_keys", HexList(gallery.revoked_keys())},
-          {"damaged_blocks", ToJson(DamagedBlocks(gallery))}};
+          {"damaged_blocks", RecordJson(DamagedBlocks(gallery))}};
 }
 
 absl::StatusOr<Json> List(const char* name, const heft_options* options) {
@@ -37,7 +37,7 @@ absl::StatusOr<Json> List(const char* name, const heft_options* options) {
   Json templates = Json::array();
   HEFT_ASSIGN_OR_RETURN(const auto next,
                         ListTemplates(name, list, [&](const ListedTemplate& listed) {
-                          templates.push_back(ToJson(listed));
+                          templates.push_back(RecordJson(listed));
                           return absl::OkStatus();
                         }));
   return Json({{"templates", std::move(templates)}, {"next", next ? Json(*next) : Json(nullptr)}});
@@ -120,7 +120,7 @@ heft_status heft_gallery_stats(const char* name, const heft_model* model, heft_r
     HEFT_RETURN_IF_ERROR(Given(name, "name", result, "result"));
     HEFT_RETURN_IF_ERROR(Allowed(model, "model"));
     HEFT_ASSIGN_OR_RETURN(const auto info, heft::DescribeGallery(name, heft::c::OrNull(model)));
-    *result = new heft_result(heft::ToJson(info));
+    *result = new heft_result(heft::c::RecordJson(info));
     return absl::OkStatus();
   });
 }
@@ -149,7 +149,7 @@ heft_status heft_gallery_person(const char* name, const char* identity, heft_res
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(name, "name", identity, "identity", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto person, heft::DescribePerson(name, identity));
-    *result = new heft_result(heft::ToJson(person));
+    *result = new heft_result(heft::c::RecordJson(person));
     return absl::OkStatus();
   });
 }
@@ -158,7 +158,7 @@ heft_status heft_gallery_waiting(const char* name, heft_result** result, heft_er
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto waiting, heft::WaitingEnrolments(name));
-    *result = new heft_result(heft::ToJson(waiting));
+    *result = new heft_result(heft::c::RecordJson(waiting));
     return absl::OkStatus();
   });
 }
@@ -182,7 +182,7 @@ heft_status heft_gallery_snapshot(const char* folder, const char* out, int with_
     HEFT_RETURN_IF_ERROR(Given(folder, "folder", out, "out", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto copies,
                           heft::Snapshot(folder, out, with_keys != 0, AsMonitor(monitor, user)));
-    *result = new heft_result(Json::object({{"galleries", heft::ToJson(copies)}}));
+    *result = new heft_result(Json::object({{"galleries", heft::c::RecordJson(copies)}}));
     return absl::OkStatus();
   });
 }
@@ -215,7 +215,7 @@ heft_status heft_gallery_export(const char* name, const char* out, heft_monitor 
     HEFT_RETURN_IF_ERROR(Given(name, "name", out, "out", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto copied,
                           heft::ExportGallery(name, out, AsMonitor(monitor, user)));
-    *result = new heft_result(heft::ToJson(copied));
+    *result = new heft_result(heft::c::RecordJson(copied));
     return absl::OkStatus();
   });
 }
@@ -226,7 +226,7 @@ heft_status heft_gallery_import(const char* from, const char* name, heft_monitor
     HEFT_RETURN_IF_ERROR(Given(from, "from", name, "name", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto copied,
                           heft::ImportGallery(from, name, AsMonitor(monitor, user)));
-    *result = new heft_result(heft::ToJson(copied));
+    *result = new heft_result(heft::c::RecordJson(copied));
     return absl::OkStatus();
   });
 }

@@ -80,7 +80,7 @@ heft_status heft_model_threshold(const heft_model* model, double fmr, const heft
     HEFT_RETURN_IF_ERROR(Given(model, "model", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const uint32_t set, heft::c::SetOf(model->model, options));
     HEFT_ASSIGN_OR_RETURN(const auto threshold, model->model.ThresholdFor(fmr, set));
-    *result = new heft_result(heft::ToJson(threshold));
+    *result = new heft_result(heft::c::RecordJson(threshold));
     return absl::OkStatus();
   });
 }
@@ -93,7 +93,7 @@ heft_status heft_model_search_threshold(const heft_model* model, double fpir, ui
     HEFT_ASSIGN_OR_RETURN(const uint32_t set, heft::c::SetOf(model->model, options));
     HEFT_ASSIGN_OR_RETURN(const auto threshold,
                           model->model.ThresholdForSearch(fpir, people, templates, set));
-    *result = new heft_result(heft::ToJson(threshold));
+    *result = new heft_result(heft::c::RecordJson(threshold));
     return absl::OkStatus();
   });
 }

@@ -112,7 +112,7 @@ heft_status heft_receipt_read(heft_bytes receipt, heft_result** result, heft_err
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(receipt, "receipt", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto read, heft::ReadReceipt(Span(receipt), "receipt"));
-    *result = new heft_result(heft::ToJson(read));
+    *result = new heft_result(heft::c::RecordJson(read));
     return absl::OkStatus();
   });
 }

@@ -26,11 +26,17 @@ Json HexList(const std::vector<Bytes>& list) {
   return json;
 }
 
+// RecordJson: a record, or an array of records, with times as integers.
+template <typename Record>
+Json RecordJson(const Record& record) {
+  return ToJson(record, Times::kSeconds);
+}
+
 // WithReasons: a record, and why its `overwritten` or `recorded` is false, as text in the members
 // overwritten_error and recorded_error; empty if it is true.
 template <typename Record>
 Json WithReasons(const Record& record) {
-  Json json = ToJson(record);
+  Json json = RecordJson(record);
   if constexpr (requires { record.overwritten.message(); }) {
     json["overwritten_error"] = std::string(record.overwritten.message());
   }

@@ -124,7 +124,7 @@ heft_status heft_shards_enrol(const heft_shards* shards, const heft_matcher* mat
     HEFT_ASSIGN_OR_RETURN(
         const heft::EnrolResult done,
         heft::c::DeskOf(matcher, trust).Enrol(std::move(request), AsMonitor(monitor, user)));
-    *result = new heft_result(heft::ToJson(done));
+    *result = new heft_result(heft::c::RecordJson(done));
     return absl::OkStatus();
   });
 }

@@ -46,14 +46,30 @@ inline Json JsonOf(const std::vector<uint8_t>& file) {
   return absl::Base64Escape(
       absl::string_view(reinterpret_cast<const char*>(file.data()), file.size()));
 }
+
+// The same of a field; `times` is for the times in it.
 template <typename T>
-Json JsonOf(const std::optional<T>& value) {
-  return value ? JsonOf(*value) : Json(nullptr);
+Json JsonOf(const T& value, Times) {
+  return JsonOf(value);
+}
+inline Json JsonOf(const std::vector<uint8_t>& file, Times) { return JsonOf(file); }
+inline Json JsonOf(const Metadata& metadata, Times) { return JsonOf(metadata); }
+template <typename T>
+Json JsonOf(const std::optional<T>& value, Times times) {
+  return value ? JsonOf(*value, times) : Json(nullptr);
 }
 template <typename T>
-Json JsonOf(const std::vector<T>& values) {
+Json JsonOf(const std::vector<T>& values, Times times) {
   Json json = Json::array();
-  for (const T& value : values) json.push_back(JsonOf(value));
+  for (const T& value : values) json.push_back(JsonOf(value, times));
+  return json;
+}
+inline Json TimeJson(Timestamp time, Times times) {
+  return times == Times::kText ? UtcJson(time) : Json(time);
+}
+inline Json TimeJson(const std::vector<Timestamp>& values, Times times) {
+  Json json = Json::array();
+  for (const Timestamp time : values) json.push_back(TimeJson(time, times));
   return json;
 }
 

@@ -29,7 +29,7 @@ void AddWhereTo(Json* json, std::span<const Condition> where) {
   if (!where.empty()) (*json)["where"] = WhereJson(where);
 }
 
-std::string UtcText(uint64_t time) {
+std::string UtcText(Timestamp time) {
   const auto seconds = static_cast<std::time_t>(time);
   std::tm utc = {};
   char text[32] = {};
@@ -37,6 +37,8 @@ std::string UtcText(uint64_t time) {
   std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
   return text;
 }
+
+Json UtcJson(Timestamp time) { return time == 0 ? Json(nullptr) : Json(UtcText(time)); }
 
 std::string_view ScoreKindName(ScoreKind kind) {
   return kind == ScoreKind::kVerification ? "verification" : "identification";
@@ -106,8 +108,12 @@ Described DescribeSigned(const SignedFile& file, bool believed) {
   const Statement& s = file.statement;
   const std::string role(RoleName(s.role)), signer = HexString(file.signer);
   Described said;
-  said.json = {{"kind", s.kind},     {"role", role},         {"signer", signer},
-               {"issued", s.issued}, {"expires", s.expires}, {"believed", believed}};
+  said.json = {{"kind", s.kind},
+               {"role", role},
+               {"signer", signer},
+               {"issued", UtcJson(s.issued)},
+               {"expires", UtcJson(s.expires)},
+               {"believed", believed}};
   said.text = absl::StrCat(s.kind, " signed as ", role, " with key ", signer, "\n");
   if (!file.signer_name.empty()) {
     said.json["name"] = file.signer_name;

@@ -4,338 +4,382 @@
 #include "heft/results.h"
 
 namespace heft {
-Json JsonOf(const DecisionThreshold& record) {
-  return Json::object({{"fmr", JsonOf(record.fmr)},
-                       {"score", JsonOf(record.score)},
-                       {"fnmr", JsonOf(record.fnmr)},
-                       {"impostor_pairs", JsonOf(record.impostor_pairs)},
-                       {"interval", JsonOf(record.interval)}});
+Json JsonOf(const DecisionThreshold& record, Times times) {
+  return Json::object({{"fmr", JsonOf(record.fmr, times)},
+                       {"score", JsonOf(record.score, times)},
+                       {"fnmr", JsonOf(record.fnmr, times)},
+                       {"impostor_pairs", JsonOf(record.impostor_pairs, times)},
+                       {"interval", JsonOf(record.interval, times)}});
 }
-Json JsonOf(const ScoreCalibration& record) {
-  return Json::object({{"slope", JsonOf(record.slope)}, {"intercept", JsonOf(record.intercept)}});
-}
-Json JsonOf(const ImpostorTail& record) {
-  return Json::object({{"start", JsonOf(record.start)},
-                       {"rate", JsonOf(record.rate)},
-                       {"scale", JsonOf(record.scale)},
-                       {"shape", JsonOf(record.shape)},
-                       {"evenness", JsonOf(record.evenness)}});
-}
-Json JsonOf(const SearchCalibration& record) {
-  return Json::object({{"templates", JsonOf(record.templates)},
-                       {"people", JsonOf(record.people)},
-                       {"comparisons", JsonOf(record.comparisons)},
-                       {"tail", JsonOf(record.tail)},
-                       {"replicates", JsonOf(record.replicates)}});
-}
-Json JsonOf(const DecisionTable& record) {
-  return Json::object({{"modalities", JsonOf(record.modalities)},
-                       {"thresholds", JsonOf(record.thresholds)},
-                       {"searches", JsonOf(record.searches)},
-                       {"calibration", JsonOf(record.calibration)}});
-}
-Json JsonOf(const ChosenThreshold& record) {
-  return Json::object({{"score", JsonOf(record.score)},
-                       {"of", JsonOf(record.of)},
-                       {"rate", JsonOf(record.rate)},
-                       {"interval", JsonOf(record.interval)},
-                       {"warning", JsonOf(record.warning)}});
-}
-Json JsonOf(const GalleryInfo& record) {
-  return Json::object({{"name", JsonOf(record.name)},
-                       {"gallery_id", JsonOf(record.gallery_id)},
-                       {"model_id", JsonOf(record.model_id)},
-                       {"key_id", JsonOf(record.key_id)},
-                       {"gamma", JsonOf(record.gamma)},
-                       {"generation", JsonOf(record.generation)},
-                       {"root", JsonOf(record.root)},
-                       {"templates", JsonOf(record.templates)},
-                       {"leaving", JsonOf(record.leaving)},
-                       {"waiting", JsonOf(record.waiting)},
-                       {"places", JsonOf(record.places)},
-                       {"freed", JsonOf(record.freed)},
-                       {"blocks", JsonOf(record.blocks)},
-                       {"started", JsonOf(record.started)},
-                       {"key_since", JsonOf(record.key_since)},
-                       {"verified", JsonOf(record.verified)},
-                       {"intact", JsonOf(record.intact)},
-                       {"retention_seconds", JsonOf(record.retention_seconds)},
-                       {"retention_bytes", JsonOf(record.retention_bytes)},
-                       {"journal_entries", JsonOf(record.journal_entries)},
-                       {"journal_bytes", JsonOf(record.journal_bytes)},
-                       {"unfolded", JsonOf(record.unfolded)},
-                       {"revoked_keys", JsonOf(record.revoked_keys)},
-                       {"owner_journal_entry", JsonOf(record.owner_journal_entry)},
-                       {"owner_journal_fork", JsonOf(record.owner_journal_fork)},
-                       {"noise_margin", JsonOf(record.noise_margin)},
-                       {"galleries", JsonOf(record.galleries)},
-                       {"store_bytes", JsonOf(record.store_bytes)},
-                       {"store_live_bytes", JsonOf(record.store_live_bytes)},
-                       {"readers", JsonOf(record.readers)}});
-}
-Json JsonOf(const ListedTemplate& record) {
-  return Json::object({{"position", JsonOf(record.position)},
-                       {"identity", JsonOf(record.identity)},
-                       {"person", JsonOf(record.person)},
-                       {"generation", JsonOf(record.generation)},
-                       {"enrolled", JsonOf(record.enrolled)},
-                       {"expires", JsonOf(record.expires)},
-                       {"metadata", JsonOf(record.metadata)},
-                       {"state", JsonOf(record.state)}});
-}
-Json JsonOf(const PersonInfo& record) {
+Json JsonOf(const ScoreCalibration& record, Times times) {
   return Json::object(
-      {{"templates", JsonOf(record.templates)}, {"waiting", JsonOf(record.waiting)}});
+      {{"slope", JsonOf(record.slope, times)}, {"intercept", JsonOf(record.intercept, times)}});
 }
-Json JsonOf(const PendingEnrolment& record) {
-  return Json::object({{"entry", JsonOf(record.entry)},
-                       {"client", JsonOf(record.client)},
-                       {"bytes", JsonOf(record.bytes)},
-                       {"identities", JsonOf(record.identities)}});
+Json JsonOf(const ImpostorTail& record, Times times) {
+  return Json::object({{"start", JsonOf(record.start, times)},
+                       {"rate", JsonOf(record.rate, times)},
+                       {"scale", JsonOf(record.scale, times)},
+                       {"shape", JsonOf(record.shape, times)},
+                       {"evenness", JsonOf(record.evenness, times)}});
 }
-Json JsonOf(const CopiedGallery& record) {
-  return Json::object({{"name", JsonOf(record.name)},
-                       {"gallery_id", JsonOf(record.gallery_id)},
-                       {"generation", JsonOf(record.generation)}});
+Json JsonOf(const SearchCalibration& record, Times times) {
+  return Json::object({{"templates", JsonOf(record.templates, times)},
+                       {"people", JsonOf(record.people, times)},
+                       {"comparisons", JsonOf(record.comparisons, times)},
+                       {"tail", JsonOf(record.tail, times)},
+                       {"replicates", JsonOf(record.replicates, times)}});
 }
-Json JsonOf(const DamagedBlock& record) {
-  return Json::object({{"block", JsonOf(record.block)}, {"why", JsonOf(record.why)}});
+Json JsonOf(const DecisionTable& record, Times times) {
+  return Json::object({{"modalities", JsonOf(record.modalities, times)},
+                       {"thresholds", JsonOf(record.thresholds, times)},
+                       {"searches", JsonOf(record.searches, times)},
+                       {"calibration", JsonOf(record.calibration, times)}});
 }
-Json JsonOf(const VerifyResult& record) {
-  return Json::object({{"intact", JsonOf(record.intact)},
-                       {"generation", JsonOf(record.generation)},
-                       {"blocks", JsonOf(record.blocks)},
-                       {"damaged", JsonOf(record.damaged)},
-                       {"complaints", JsonOf(record.complaints)},
-                       {"recorded", JsonOf(record.recorded)}});
+Json JsonOf(const ChosenThreshold& record, Times times) {
+  return Json::object({{"score", JsonOf(record.score, times)},
+                       {"of", JsonOf(record.of, times)},
+                       {"rate", JsonOf(record.rate, times)},
+                       {"interval", JsonOf(record.interval, times)},
+                       {"warning", JsonOf(record.warning, times)}});
 }
-Json JsonOf(const EnrolResult& record) {
-  return Json::object({{"brought", JsonOf(record.brought)},
-                       {"waiting", JsonOf(record.waiting)},
-                       {"templates", JsonOf(record.templates)},
-                       {"blocks", JsonOf(record.blocks)},
-                       {"repeated", JsonOf(record.repeated)},
-                       {"missing", JsonOf(record.missing)}});
+Json JsonOf(const GalleryInfo& record, Times times) {
+  return Json::object({{"name", JsonOf(record.name, times)},
+                       {"gallery_id", JsonOf(record.gallery_id, times)},
+                       {"model_id", JsonOf(record.model_id, times)},
+                       {"key_id", JsonOf(record.key_id, times)},
+                       {"gamma", JsonOf(record.gamma, times)},
+                       {"generation", JsonOf(record.generation, times)},
+                       {"root", JsonOf(record.root, times)},
+                       {"templates", JsonOf(record.templates, times)},
+                       {"leaving", JsonOf(record.leaving, times)},
+                       {"waiting", JsonOf(record.waiting, times)},
+                       {"places", JsonOf(record.places, times)},
+                       {"freed", JsonOf(record.freed, times)},
+                       {"blocks", JsonOf(record.blocks, times)},
+                       {"started", TimeJson(record.started, times)},
+                       {"key_since", TimeJson(record.key_since, times)},
+                       {"verified", TimeJson(record.verified, times)},
+                       {"intact", JsonOf(record.intact, times)},
+                       {"retention_seconds", JsonOf(record.retention_seconds, times)},
+                       {"retention_bytes", JsonOf(record.retention_bytes, times)},
+                       {"journal_entries", JsonOf(record.journal_entries, times)},
+                       {"journal_bytes", JsonOf(record.journal_bytes, times)},
+                       {"unfolded", JsonOf(record.unfolded, times)},
+                       {"revoked_keys", JsonOf(record.revoked_keys, times)},
+                       {"owner_journal_entry", JsonOf(record.owner_journal_entry, times)},
+                       {"owner_journal_fork", JsonOf(record.owner_journal_fork, times)},
+                       {"noise_margin", JsonOf(record.noise_margin, times)},
+                       {"galleries", JsonOf(record.galleries, times)},
+                       {"store_bytes", JsonOf(record.store_bytes, times)},
+                       {"store_live_bytes", JsonOf(record.store_live_bytes, times)},
+                       {"readers", JsonOf(record.readers, times)}});
 }
-Json JsonOf(const EnrolManyResult& record) {
-  return Json::object({{"brought", JsonOf(record.brought)},
-                       {"admitted", JsonOf(record.admitted)},
-                       {"rejected", JsonOf(record.rejected)},
-                       {"waiting", JsonOf(record.waiting)},
-                       {"templates", JsonOf(record.templates)},
-                       {"blocks", JsonOf(record.blocks)}});
+Json JsonOf(const ListedTemplate& record, Times times) {
+  return Json::object({{"position", JsonOf(record.position, times)},
+                       {"identity", JsonOf(record.identity, times)},
+                       {"person", JsonOf(record.person, times)},
+                       {"generation", JsonOf(record.generation, times)},
+                       {"enrolled", TimeJson(record.enrolled, times)},
+                       {"expires", TimeJson(record.expires, times)},
+                       {"metadata", JsonOf(record.metadata, times)},
+                       {"state", JsonOf(record.state, times)}});
 }
-Json JsonOf(const AdmitResult& record) {
-  return Json::object({{"admitted", JsonOf(record.admitted)},
-                       {"rejected", JsonOf(record.rejected)},
-                       {"waiting", JsonOf(record.waiting)},
-                       {"templates", JsonOf(record.templates)},
-                       {"blocks", JsonOf(record.blocks)},
-                       {"damaged", JsonOf(record.damaged)},
-                       {"overwritten", JsonOf(record.overwritten)},
-                       {"kept", JsonOf(record.kept)}});
+Json JsonOf(const PersonInfo& record, Times times) {
+  return Json::object(
+      {{"templates", JsonOf(record.templates, times)}, {"waiting", JsonOf(record.waiting, times)}});
 }
-Json JsonOf(const RemoveResult& record) {
-  return Json::object({{"removed", JsonOf(record.removed)},
-                       {"erased", JsonOf(record.erased)},
-                       {"leaving", JsonOf(record.leaving)},
-                       {"rejected", JsonOf(record.rejected)},
-                       {"generation", JsonOf(record.generation)},
-                       {"persons", JsonOf(record.persons)},
-                       {"receipts", JsonOf(record.receipts)},
-                       {"overwritten", JsonOf(record.overwritten)}});
+Json JsonOf(const PendingEnrolment& record, Times times) {
+  return Json::object({{"entry", JsonOf(record.entry, times)},
+                       {"client", JsonOf(record.client, times)},
+                       {"bytes", JsonOf(record.bytes, times)},
+                       {"identities", JsonOf(record.identities, times)}});
 }
-Json JsonOf(const RenewResult& record) {
-  return Json::object({{"blocks", JsonOf(record.blocks)},
-                       {"freed", JsonOf(record.freed)},
-                       {"moved", JsonOf(record.moved)},
-                       {"erased", JsonOf(record.erased)},
-                       {"leaving", JsonOf(record.leaving)},
-                       {"generation", JsonOf(record.generation)},
-                       {"receipts", JsonOf(record.receipts)},
-                       {"overwritten", JsonOf(record.overwritten)}});
+Json JsonOf(const CopiedGallery& record, Times times) {
+  return Json::object({{"name", JsonOf(record.name, times)},
+                       {"gallery_id", JsonOf(record.gallery_id, times)},
+                       {"generation", JsonOf(record.generation, times)}});
 }
-Json JsonOf(const CompactResult& record) {
-  return Json::object({{"mended", JsonOf(record.mended)},
-                       {"records", JsonOf(record.records)},
-                       {"damaged", JsonOf(record.damaged)},
-                       {"receipts", JsonOf(record.receipts)},
-                       {"overwritten", JsonOf(record.overwritten)},
-                       {"blocks", JsonOf(record.blocks)},
-                       {"sparse", JsonOf(record.sparse)},
-                       {"leaving", JsonOf(record.leaving)}});
+Json JsonOf(const DamagedBlock& record, Times times) {
+  return Json::object({{"block", JsonOf(record.block, times)}, {"why", JsonOf(record.why, times)}});
 }
-Json JsonOf(const RestoreResult& record) {
-  return Json::object({{"galleries", JsonOf(record.galleries)},
-                       {"older", JsonOf(record.older)},
-                       {"erased", JsonOf(record.erased)},
-                       {"leaving", JsonOf(record.leaving)},
-                       {"rejected", JsonOf(record.rejected)}});
+Json JsonOf(const VerifyResult& record, Times times) {
+  return Json::object({{"intact", JsonOf(record.intact, times)},
+                       {"generation", JsonOf(record.generation, times)},
+                       {"blocks", JsonOf(record.blocks, times)},
+                       {"damaged", JsonOf(record.damaged, times)},
+                       {"complaints", JsonOf(record.complaints, times)},
+                       {"recorded", JsonOf(record.recorded, times)}});
 }
-Json JsonOf(const ErasureReceipt& record) {
-  return Json::object({{"gallery_id", JsonOf(record.gallery_id)},
-                       {"generation", JsonOf(record.generation)},
-                       {"erased", JsonOf(record.erased)},
-                       {"persons", JsonOf(record.persons)},
-                       {"removed", JsonOf(record.removed)}});
+Json JsonOf(const EnrolResult& record, Times times) {
+  return Json::object({{"brought", JsonOf(record.brought, times)},
+                       {"waiting", JsonOf(record.waiting, times)},
+                       {"templates", JsonOf(record.templates, times)},
+                       {"blocks", JsonOf(record.blocks, times)},
+                       {"repeated", JsonOf(record.repeated, times)},
+                       {"missing", JsonOf(record.missing, times)}});
 }
-Json JsonOf(const Candidate& record) {
-  return Json::object({{"identity", JsonOf(record.identity)},
-                       {"score", JsonOf(record.score)},
-                       {"templates", JsonOf(record.templates)},
-                       {"log_likelihood_ratio", JsonOf(record.log_likelihood_ratio)},
-                       {"scores_left", JsonOf(record.scores_left)}});
+Json JsonOf(const EnrolManyResult& record, Times times) {
+  return Json::object({{"brought", JsonOf(record.brought, times)},
+                       {"admitted", JsonOf(record.admitted, times)},
+                       {"rejected", JsonOf(record.rejected, times)},
+                       {"waiting", JsonOf(record.waiting, times)},
+                       {"templates", JsonOf(record.templates, times)},
+                       {"blocks", JsonOf(record.blocks, times)}});
 }
-Json JsonOf(const Decision& record) {
-  return Json::object({{"kind", JsonOf(record.kind)},
-                       {"gallery_id", JsonOf(record.gallery_id)},
-                       {"probe", JsonOf(record.probe)},
-                       {"modalities", JsonOf(record.modalities)},
-                       {"accepted", JsonOf(record.accepted)},
-                       {"identity", JsonOf(record.identity)},
-                       {"claimed", JsonOf(record.claimed)},
-                       {"refusal", JsonOf(record.refusal)},
-                       {"threshold", JsonOf(record.threshold)},
-                       {"where", JsonOf(record.where)},
-                       {"likelihood", JsonOf(record.likelihood)},
-                       {"key_warning", JsonOf(record.key_warning)}});
+Json JsonOf(const AdmitResult& record, Times times) {
+  return Json::object({{"admitted", JsonOf(record.admitted, times)},
+                       {"rejected", JsonOf(record.rejected, times)},
+                       {"waiting", JsonOf(record.waiting, times)},
+                       {"templates", JsonOf(record.templates, times)},
+                       {"blocks", JsonOf(record.blocks, times)},
+                       {"damaged", JsonOf(record.damaged, times)},
+                       {"overwritten", JsonOf(record.overwritten, times)},
+                       {"kept", JsonOf(record.kept, times)}});
 }
-Json JsonOf(const OpenedScores& record) {
-  return Json::object({{"kind", JsonOf(record.kind)},
-                       {"gallery_id", JsonOf(record.gallery_id)},
-                       {"probe", JsonOf(record.probe)},
-                       {"modalities", JsonOf(record.modalities)},
-                       {"claimed", JsonOf(record.claimed)},
-                       {"candidates", JsonOf(record.candidates)},
-                       {"withheld", JsonOf(record.withheld)},
-                       {"refusal", JsonOf(record.refusal)},
-                       {"where", JsonOf(record.where)},
-                       {"searched", JsonOf(record.searched)},
-                       {"key_warning", JsonOf(record.key_warning)}});
+Json JsonOf(const RemoveResult& record, Times times) {
+  return Json::object({{"removed", JsonOf(record.removed, times)},
+                       {"erased", JsonOf(record.erased, times)},
+                       {"leaving", JsonOf(record.leaving, times)},
+                       {"rejected", JsonOf(record.rejected, times)},
+                       {"generation", JsonOf(record.generation, times)},
+                       {"persons", JsonOf(record.persons, times)},
+                       {"receipts", JsonOf(record.receipts, times)},
+                       {"overwritten", JsonOf(record.overwritten, times)}});
 }
-Json JsonOf(const BudgetLimits& record) {
-  return Json::object({{"scores", JsonOf(record.scores)},
-                       {"decisions", JsonOf(record.decisions)},
-                       {"client_bits", JsonOf(record.client_bits)},
-                       {"rejections", JsonOf(record.rejections)}});
+Json JsonOf(const RenewResult& record, Times times) {
+  return Json::object({{"blocks", JsonOf(record.blocks, times)},
+                       {"freed", JsonOf(record.freed, times)},
+                       {"moved", JsonOf(record.moved, times)},
+                       {"erased", JsonOf(record.erased, times)},
+                       {"leaving", JsonOf(record.leaving, times)},
+                       {"generation", JsonOf(record.generation, times)},
+                       {"receipts", JsonOf(record.receipts, times)},
+                       {"overwritten", JsonOf(record.overwritten, times)}});
 }
-Json JsonOf(const BudgetUse::Client& record) {
-  return Json::object({{"client", JsonOf(record.client)},
-                       {"openings", JsonOf(record.openings)},
-                       {"slots", JsonOf(record.slots)},
-                       {"bits_left", JsonOf(record.bits_left)},
-                       {"full_at", JsonOf(record.full_at)},
-                       {"rejections_left", JsonOf(record.rejections_left)}});
+Json JsonOf(const CompactResult& record, Times times) {
+  return Json::object({{"mended", JsonOf(record.mended, times)},
+                       {"records", JsonOf(record.records, times)},
+                       {"damaged", JsonOf(record.damaged, times)},
+                       {"receipts", JsonOf(record.receipts, times)},
+                       {"overwritten", JsonOf(record.overwritten, times)},
+                       {"blocks", JsonOf(record.blocks, times)},
+                       {"sparse", JsonOf(record.sparse, times)},
+                       {"leaving", JsonOf(record.leaving, times)}});
 }
-Json JsonOf(const BudgetUse::Restart& record) {
-  return Json::object({{"time", JsonOf(record.time)}, {"reason", JsonOf(record.reason)}});
+Json JsonOf(const RestoreResult& record, Times times) {
+  return Json::object({{"galleries", JsonOf(record.galleries, times)},
+                       {"older", JsonOf(record.older, times)},
+                       {"erased", JsonOf(record.erased, times)},
+                       {"leaving", JsonOf(record.leaving, times)},
+                       {"rejected", JsonOf(record.rejected, times)}});
 }
-Json JsonOf(const BudgetUse& record) {
-  return Json::object({{"limits", JsonOf(record.limits)},
-                       {"scores", JsonOf(record.scores)},
-                       {"decisions", JsonOf(record.decisions)},
-                       {"identifications", JsonOf(record.identifications)},
-                       {"verifications", JsonOf(record.verifications)},
-                       {"openings", JsonOf(record.openings)},
-                       {"key_bits", JsonOf(record.key_bits)},
-                       {"most_key_bits", JsonOf(record.most_key_bits)},
-                       {"identities", JsonOf(record.identities)},
-                       {"gallery_id", JsonOf(record.gallery_id)},
-                       {"reconstruction_cosine", JsonOf(record.reconstruction_cosine)},
-                       {"clients", JsonOf(record.clients)},
-                       {"restarts", JsonOf(record.restarts)},
-                       {"restart_count", JsonOf(record.restart_count)},
-                       {"entries", JsonOf(record.entries)},
-                       {"last_entry", JsonOf(record.last_entry)},
-                       {"successor", JsonOf(record.successor)}});
+Json JsonOf(const ErasureReceipt& record, Times times) {
+  return Json::object({{"gallery_id", JsonOf(record.gallery_id, times)},
+                       {"generation", JsonOf(record.generation, times)},
+                       {"erased", TimeJson(record.erased, times)},
+                       {"persons", JsonOf(record.persons, times)},
+                       {"removed", TimeJson(record.removed, times)}});
 }
-Json JsonOf(const AdmissionInquiry::Person& record) {
-  return Json::object({{"identity", JsonOf(record.identity)},
-                       {"known", JsonOf(record.known)},
-                       {"others", JsonOf(record.others)}});
+Json JsonOf(const Candidate& record, Times times) {
+  return Json::object({{"identity", JsonOf(record.identity, times)},
+                       {"score", JsonOf(record.score, times)},
+                       {"templates", JsonOf(record.templates, times)},
+                       {"log_likelihood_ratio", JsonOf(record.log_likelihood_ratio, times)},
+                       {"scores_left", JsonOf(record.scores_left, times)}});
 }
-Json JsonOf(const AdmissionInquiry::Enrolment& record) {
-  return Json::object({{"entry", JsonOf(record.entry)},
-                       {"people", JsonOf(record.people)},
-                       {"authorised", JsonOf(record.authorised)},
-                       {"client", JsonOf(record.client)}});
+Json JsonOf(const Decision& record, Times times) {
+  return Json::object({{"kind", JsonOf(record.kind, times)},
+                       {"gallery_id", JsonOf(record.gallery_id, times)},
+                       {"probe", JsonOf(record.probe, times)},
+                       {"modalities", JsonOf(record.modalities, times)},
+                       {"accepted", JsonOf(record.accepted, times)},
+                       {"identity", JsonOf(record.identity, times)},
+                       {"claimed", JsonOf(record.claimed, times)},
+                       {"refusal", JsonOf(record.refusal, times)},
+                       {"threshold", JsonOf(record.threshold, times)},
+                       {"where", JsonOf(record.where, times)},
+                       {"likelihood", JsonOf(record.likelihood, times)},
+                       {"key_warning", JsonOf(record.key_warning, times)}});
 }
-Json JsonOf(const AdmissionInquiry& record) {
-  return Json::object({{"gallery_id", JsonOf(record.gallery_id)},
-                       {"generation", JsonOf(record.generation)},
-                       {"enrolments", JsonOf(record.enrolments)},
-                       {"more", JsonOf(record.more)}});
+Json JsonOf(const OpenedScores& record, Times times) {
+  return Json::object({{"kind", JsonOf(record.kind, times)},
+                       {"gallery_id", JsonOf(record.gallery_id, times)},
+                       {"probe", JsonOf(record.probe, times)},
+                       {"modalities", JsonOf(record.modalities, times)},
+                       {"claimed", JsonOf(record.claimed, times)},
+                       {"candidates", JsonOf(record.candidates, times)},
+                       {"withheld", JsonOf(record.withheld, times)},
+                       {"refusal", JsonOf(record.refusal, times)},
+                       {"where", JsonOf(record.where, times)},
+                       {"searched", JsonOf(record.searched, times)},
+                       {"key_warning", JsonOf(record.key_warning, times)}});
 }
-Json JsonOf(const Admissions::Verdict& record) {
-  return Json::object({{"identity", JsonOf(record.identity)},
-                       {"admitted", JsonOf(record.admitted)},
-                       {"rejection", JsonOf(record.rejection)},
-                       {"reason", JsonOf(record.reason)}});
+Json JsonOf(const BudgetLimits& record, Times times) {
+  return Json::object({{"scores", JsonOf(record.scores, times)},
+                       {"decisions", JsonOf(record.decisions, times)},
+                       {"client_bits", JsonOf(record.client_bits, times)},
+                       {"rejections", JsonOf(record.rejections, times)}});
 }
-Json JsonOf(const Admissions::Group& record) {
-  return Json::object({{"rejection", JsonOf(record.rejection)},
-                       {"cause", JsonOf(record.cause)},
-                       {"remedy", JsonOf(record.remedy)},
-                       {"identities", JsonOf(record.identities)}});
+Json JsonOf(const BudgetUse::Client& record, Times times) {
+  return Json::object({{"client", JsonOf(record.client, times)},
+                       {"openings", JsonOf(record.openings, times)},
+                       {"slots", JsonOf(record.slots, times)},
+                       {"bits_left", JsonOf(record.bits_left, times)},
+                       {"full_at", TimeJson(record.full_at, times)},
+                       {"rejections_left", JsonOf(record.rejections_left, times)}});
 }
-Json JsonOf(const Admissions::Claim& record) {
-  return Json::object({{"entry", JsonOf(record.entry)}, {"client", JsonOf(record.client)}});
+Json JsonOf(const BudgetUse::Restart& record, Times times) {
+  return Json::object(
+      {{"time", TimeJson(record.time, times)}, {"reason", JsonOf(record.reason, times)}});
 }
-Json JsonOf(const Admissions::Contested& record) {
-  return Json::object({{"identity", JsonOf(record.identity)},
-                       {"claims", JsonOf(record.claims)},
-                       {"elsewhere", JsonOf(record.elsewhere)}});
+Json JsonOf(const BudgetUse& record, Times times) {
+  return Json::object({{"limits", JsonOf(record.limits, times)},
+                       {"scores", JsonOf(record.scores, times)},
+                       {"decisions", JsonOf(record.decisions, times)},
+                       {"identifications", JsonOf(record.identifications, times)},
+                       {"verifications", JsonOf(record.verifications, times)},
+                       {"openings", JsonOf(record.openings, times)},
+                       {"key_bits", JsonOf(record.key_bits, times)},
+                       {"most_key_bits", JsonOf(record.most_key_bits, times)},
+                       {"identities", JsonOf(record.identities, times)},
+                       {"gallery_id", JsonOf(record.gallery_id, times)},
+                       {"reconstruction_cosine", JsonOf(record.reconstruction_cosine, times)},
+                       {"clients", JsonOf(record.clients, times)},
+                       {"restarts", JsonOf(record.restarts, times)},
+                       {"restart_count", JsonOf(record.restart_count, times)},
+                       {"entries", JsonOf(record.entries, times)},
+                       {"last_entry", TimeJson(record.last_entry, times)},
+                       {"successor", JsonOf(record.successor, times)}});
 }
-Json JsonOf(const Admissions& record) {
-  return Json::object({{"verdicts", JsonOf(record.verdicts)},
-                       {"contested", JsonOf(record.contested)},
-                       {"groups", JsonOf(record.groups)},
-                       {"signed_admission", JsonOf(record.signed_admission)}});
+Json JsonOf(const AdmissionInquiry::Person& record, Times times) {
+  return Json::object({{"identity", JsonOf(record.identity, times)},
+                       {"known", JsonOf(record.known, times)},
+                       {"others", JsonOf(record.others, times)}});
 }
-Json JsonOf(const RenewedBlocks& record) {
-  return Json::object({{"blocks", JsonOf(record.blocks)},
-                       {"templates", JsonOf(record.templates)},
-                       {"signed_renewal", JsonOf(record.signed_renewal)}});
+Json JsonOf(const AdmissionInquiry::Enrolment& record, Times times) {
+  return Json::object({{"entry", JsonOf(record.entry, times)},
+                       {"people", JsonOf(record.people, times)},
+                       {"authorised", JsonOf(record.authorised, times)},
+                       {"client", JsonOf(record.client, times)}});
+}
+Json JsonOf(const AdmissionInquiry& record, Times times) {
+  return Json::object({{"gallery_id", JsonOf(record.gallery_id, times)},
+                       {"generation", JsonOf(record.generation, times)},
+                       {"enrolments", JsonOf(record.enrolments, times)},
+                       {"more", JsonOf(record.more, times)}});
+}
+Json JsonOf(const Admissions::Verdict& record, Times times) {
+  return Json::object({{"identity", JsonOf(record.identity, times)},
+                       {"admitted", JsonOf(record.admitted, times)},
+                       {"rejection", JsonOf(record.rejection, times)},
+                       {"reason", JsonOf(record.reason, times)}});
+}
+Json JsonOf(const Admissions::Group& record, Times times) {
+  return Json::object({{"rejection", JsonOf(record.rejection, times)},
+                       {"cause", JsonOf(record.cause, times)},
+                       {"remedy", JsonOf(record.remedy, times)},
+                       {"identities", JsonOf(record.identities, times)}});
+}
+Json JsonOf(const Admissions::Claim& record, Times times) {
+  return Json::object(
+      {{"entry", JsonOf(record.entry, times)}, {"client", JsonOf(record.client, times)}});
+}
+Json JsonOf(const Admissions::Contested& record, Times times) {
+  return Json::object({{"identity", JsonOf(record.identity, times)},
+                       {"claims", JsonOf(record.claims, times)},
+                       {"elsewhere", JsonOf(record.elsewhere, times)}});
+}
+Json JsonOf(const Admissions& record, Times times) {
+  return Json::object({{"verdicts", JsonOf(record.verdicts, times)},
+                       {"contested", JsonOf(record.contested, times)},
+                       {"groups", JsonOf(record.groups, times)},
+                       {"signed_admission", JsonOf(record.signed_admission, times)}});
+}
+Json JsonOf(const RenewedBlocks& record, Times times) {
+  return Json::object({{"blocks", JsonOf(record.blocks, times)},
+                       {"templates", JsonOf(record.templates, times)},
+                       {"signed_renewal", JsonOf(record.signed_renewal, times)}});
+}
+template <typename Record>
+Json ToJson(const Record& record, Times times) {
+  return JsonOf(record, times);
 }
 template <typename Record>
 Json ToJson(const Record& record) {
-  return JsonOf(record);
+  return JsonOf(record, Times::kText);
 }
+template HEFT_EXPORT Json ToJson(const DecisionThreshold& record, Times times);
 template HEFT_EXPORT Json ToJson(const DecisionThreshold& record);
+template HEFT_EXPORT Json ToJson(const ScoreCalibration& record, Times times);
 template HEFT_EXPORT Json ToJson(const ScoreCalibration& record);
+template HEFT_EXPORT Json ToJson(const ImpostorTail& record, Times times);
 template HEFT_EXPORT Json ToJson(const ImpostorTail& record);
+template HEFT_EXPORT Json ToJson(const SearchCalibration& record, Times times);
 template HEFT_EXPORT Json ToJson(const SearchCalibration& record);
+template HEFT_EXPORT Json ToJson(const DecisionTable& record, Times times);
 template HEFT_EXPORT Json ToJson(const DecisionTable& record);
+template HEFT_EXPORT Json ToJson(const ChosenThreshold& record, Times times);
 template HEFT_EXPORT Json ToJson(const ChosenThreshold& record);
+template HEFT_EXPORT Json ToJson(const GalleryInfo& record, Times times);
 template HEFT_EXPORT Json ToJson(const GalleryInfo& record);
+template HEFT_EXPORT Json ToJson(const ListedTemplate& record, Times times);
 template HEFT_EXPORT Json ToJson(const ListedTemplate& record);
+template HEFT_EXPORT Json ToJson(const PersonInfo& record, Times times);
 template HEFT_EXPORT Json ToJson(const PersonInfo& record);
+template HEFT_EXPORT Json ToJson(const PendingEnrolment& record, Times times);
 template HEFT_EXPORT Json ToJson(const PendingEnrolment& record);
+template HEFT_EXPORT Json ToJson(const CopiedGallery& record, Times times);
 template HEFT_EXPORT Json ToJson(const CopiedGallery& record);
+template HEFT_EXPORT Json ToJson(const DamagedBlock& record, Times times);
 template HEFT_EXPORT Json ToJson(const DamagedBlock& record);
+template HEFT_EXPORT Json ToJson(const VerifyResult& record, Times times);
 template HEFT_EXPORT Json ToJson(const VerifyResult& record);
+template HEFT_EXPORT Json ToJson(const EnrolResult& record, Times times);
 template HEFT_EXPORT Json ToJson(const EnrolResult& record);
+template HEFT_EXPORT Json ToJson(const EnrolManyResult& record, Times times);
 template HEFT_EXPORT Json ToJson(const EnrolManyResult& record);
+template HEFT_EXPORT Json ToJson(const AdmitResult& record, Times times);
 template HEFT_EXPORT Json ToJson(const AdmitResult& record);
+template HEFT_EXPORT Json ToJson(const RemoveResult& record, Times times);
 template HEFT_EXPORT Json ToJson(const RemoveResult& record);
+template HEFT_EXPORT Json ToJson(const RenewResult& record, Times times);
 template HEFT_EXPORT Json ToJson(const RenewResult& record);
+template HEFT_EXPORT Json ToJson(const CompactResult& record, Times times);
 template HEFT_EXPORT Json ToJson(const CompactResult& record);
+template HEFT_EXPORT Json ToJson(const RestoreResult& record, Times times);
 template HEFT_EXPORT Json ToJson(const RestoreResult& record);
+template HEFT_EXPORT Json ToJson(const ErasureReceipt& record, Times times);
 template HEFT_EXPORT Json ToJson(const ErasureReceipt& record);
+template HEFT_EXPORT Json ToJson(const Candidate& record, Times times);
 template HEFT_EXPORT Json ToJson(const Candidate& record);
+template HEFT_EXPORT Json ToJson(const Decision& record, Times times);
 template HEFT_EXPORT Json ToJson(const Decision& record);
+template HEFT_EXPORT Json ToJson(const OpenedScores& record, Times times);
 template HEFT_EXPORT Json ToJson(const OpenedScores& record);
+template HEFT_EXPORT Json ToJson(const BudgetLimits& record, Times times);
 template HEFT_EXPORT Json ToJson(const BudgetLimits& record);
+template HEFT_EXPORT Json ToJson(const BudgetUse::Client& record, Times times);
 template HEFT_EXPORT Json ToJson(const BudgetUse::Client& record);
+template HEFT_EXPORT Json ToJson(const BudgetUse::Restart& record, Times times);
 template HEFT_EXPORT Json ToJson(const BudgetUse::Restart& record);
+template HEFT_EXPORT Json ToJson(const BudgetUse& record, Times times);
 template HEFT_EXPORT Json ToJson(const BudgetUse& record);
+template HEFT_EXPORT Json ToJson(const AdmissionInquiry::Person& record, Times times);
 template HEFT_EXPORT Json ToJson(const AdmissionInquiry::Person& record);
+template HEFT_EXPORT Json ToJson(const AdmissionInquiry::Enrolment& record, Times times);
 template HEFT_EXPORT Json ToJson(const AdmissionInquiry::Enrolment& record);
+template HEFT_EXPORT Json ToJson(const AdmissionInquiry& record, Times times);
 template HEFT_EXPORT Json ToJson(const AdmissionInquiry& record);
+template HEFT_EXPORT Json ToJson(const Admissions::Verdict& record, Times times);
 template HEFT_EXPORT Json ToJson(const Admissions::Verdict& record);
+template HEFT_EXPORT Json ToJson(const Admissions::Group& record, Times times);
 template HEFT_EXPORT Json ToJson(const Admissions::Group& record);
+template HEFT_EXPORT Json ToJson(const Admissions::Claim& record, Times times);
 template HEFT_EXPORT Json ToJson(const Admissions::Claim& record);
+template HEFT_EXPORT Json ToJson(const Admissions::Contested& record, Times times);
 template HEFT_EXPORT Json ToJson(const Admissions::Contested& record);
+template HEFT_EXPORT Json ToJson(const Admissions& record, Times times);
 template HEFT_EXPORT Json ToJson(const Admissions& record);
+template HEFT_EXPORT Json ToJson(const RenewedBlocks& record, Times times);
 template HEFT_EXPORT Json ToJson(const RenewedBlocks& record);
 }  // namespace heft

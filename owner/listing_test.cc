@@ -52,9 +52,10 @@ TEST_F(ListingTest, EachTemplateHasAState) {
   ListedTemplate pending;
   pending.identity = "cyd";
   pending.state = TemplateState::kPending;
-  EXPECT_EQ(ToJson(pending).dump(),
-            R"({"position":0,"identity":"cyd","person":"","generation":0,"enrolled":0,"expires":0,)"
-            R"("metadata":{},"state":"pending"})");
+  EXPECT_EQ(
+      ToJson(pending).dump(),
+      R"({"position":0,"identity":"cyd","person":"","generation":0,"enrolled":null,"expires":null,)"
+      R"("metadata":{},"state":"pending"})");
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ TEST_P(AnswersTest, ABudgetHasKeyModelAndTimes) {
   use.restart_count = 2;
   use.successor = KeyId{1};
   const Described out = DescribeBudget(*owner_, use);
-  EXPECT_EQ(out.json["last_entry"], 1800000000);
+  EXPECT_EQ(out.json["last_entry"], "2027-01-15T08:00:00Z");
   EXPECT_EQ(out.json["clients"][0]["client"].get<std::string>(), "");
   EXPECT_EQ(out.json["clients"][0]["rejections_left"], 7);
   EXPECT_EQ(out.json["limits"]["rejections"], 16);

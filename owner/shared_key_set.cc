@@ -216,7 +216,7 @@ Json CeremonyCheckJson(const CeremonyCheck& check) {
                {"owners", check.shared.owners},
                {"threshold", check.shared.threshold},
                {"renewal", check.shared.renewal},
-               {"time", check.time},
+               {"time", UtcJson(check.time)},
                {"dealer", HexString(check.dealer)},
                {"ceremony", HexString(check.digest)},
                {"joint", check.joint}};

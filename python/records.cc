@@ -98,11 +98,12 @@ void DefineRecords(py::module_& m) {
       .Field("places", Shown(&GalleryInfo::places), "Positions that are or were filled.")
       .Field("freed", Shown(&GalleryInfo::freed), "Positions that can be filled again.")
       .Field("blocks", Shown(&GalleryInfo::blocks), "Blocks that hold the templates.")
-      .Field("started", Shown(&GalleryInfo::started), "Unix seconds at which the gallery was made.")
+      .Field("started", Shown(&GalleryInfo::started),
+             "Time at which the gallery was made, in Unix seconds.")
       .Field("key_since", Shown(&GalleryInfo::key_since),
-             "Unix seconds since which it has this key.")
+             "Time since which it has this key, in Unix seconds.")
       .Field("verified", Shown(&GalleryInfo::verified),
-             "Unix seconds at which Gallery.verify last checked everything; 0: never.")
+             "Time at which Gallery.verify last checked everything, in Unix seconds.")
       .Field("intact", Shown(&GalleryInfo::intact), "The result of that check.")
       .Field("retention_seconds", Shown(&GalleryInfo::retention_seconds),
              "Seconds for which templates stay in the journal.")
@@ -138,9 +139,9 @@ void DefineRecords(py::module_& m) {
              "Its name in receipts of erasure, 32 hexadecimal digits.")
       .Field("generation", Shown(&ListedTemplate::generation), "Generation in which it was added.")
       .Field("enrolled", Shown(&ListedTemplate::enrolled),
-             "Unix seconds of the enrolment; 0: unknown.")
+             "Time of the enrolment, in Unix seconds.")
       .Field("expires", Shown(&ListedTemplate::expires),
-             "Unix seconds from which it is no longer matched; 0: never.")
+             "Time from which it is no longer matched, in Unix seconds.")
       .Field("metadata", Shown(&ListedTemplate::metadata), "Lists of values by key.")
       .Field("state", Shown(&ListedTemplate::state), "Active, expired or pending.");
   Record<PersonInfo>(m, "PersonInfo", "The templates of an identity.")
@@ -264,12 +265,12 @@ void DefineRecords(py::module_& m) {
       .Field("gallery_id", Shown(&ErasureReceipt::gallery_id), "Id of the gallery.")
       .Field("generation", Shown(&ErasureReceipt::generation), "The first generation without them.")
       .Field("erased", Shown(&ErasureReceipt::erased),
-             "Unix seconds at which the store held nothing more of them.")
+             "Time at which the store held nothing more of them, in Unix seconds.")
       .Field("persons", Shown(&ErasureReceipt::persons),
              "Names of the erased people, without those who have other templates in the gallery, "
              "matched or waiting for a renewal.")
       .Field("removed", Shown(&ErasureReceipt::removed),
-             "Unix seconds at which each of them was no longer matched.");
+             "Times at which each of them was no longer matched, in Unix seconds.");
   Record<Candidate>(m, "Candidate", "An identity with its best score over its templates.")
       .Field("identity", Shown(&Candidate::identity),
              "The identity; \"#\" and the position if the reply has no names.")
@@ -347,11 +348,11 @@ void DefineRecords(py::module_& m) {
       .Field("slots", Shown(&BudgetUse::Client::slots), "Scores that were published to it.")
       .Field("bits_left", Shown(&BudgetUse::Client::bits_left), "Bits that it may get now.")
       .Field("full_at", Shown(&BudgetUse::Client::full_at),
-             "Unix seconds from which it may get all its bits again.")
+             "Time from which it may get all its bits again, in Unix seconds.")
       .Field("rejections_left", Shown(&BudgetUse::Client::rejections_left),
              "Rejections that it may have now: the fewest about any identity.");
   Record<BudgetUse::Restart>(m, "BudgetRestart", "A new start of the journal by hand.")
-      .Field("time", Shown(&BudgetUse::Restart::time), "Unix seconds of the restart.")
+      .Field("time", Shown(&BudgetUse::Restart::time), "Time of the restart, in Unix seconds.")
       .Field("reason", Shown(&BudgetUse::Restart::reason), "The given reason.");
   Record<BudgetUse>(m, "BudgetUse",
                     "The use of the query budget, from the journal of a key's openings.")
@@ -378,7 +379,8 @@ void DefineRecords(py::module_& m) {
       .Field("restart_count", Shown(&BudgetUse::restart_count),
              "New starts; more than the listed ones if a journal was lost.")
       .Field("entries", Shown(&BudgetUse::entries), "Entries of the journal, ever.")
-      .Field("last_entry", Shown(&BudgetUse::last_entry), "Unix seconds of the last entry.")
+      .Field("last_entry", Shown(&BudgetUse::last_entry),
+             "Time of the last entry, in Unix seconds.")
       .Field("successor", Shown(&BudgetUse::successor),
              "Id of the key that has replaced this one, which is revoked then.");
   Record<AdmissionInquiry::Person>(m, "WaitingPerson", "A person in a pending enrolment.")

@@ -35,6 +35,9 @@ Json RecordJson(const Record& record) {
   return Json::parse(ToJson(record).dump());
 }
 
+// TimeJson: RFC 3339 text; null for 0.
+inline Json TimeJson(Timestamp time) { return time == 0 ? Json(nullptr) : Json(UtcText(time)); }
+
 }  // namespace heft::service
 
 #endif  // HEFT_SERVICE_JSON_H_

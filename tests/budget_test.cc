@@ -248,7 +248,8 @@ TEST_F(BudgetTest, AClockThatIsWrongOnceStopsNothingForLong) {
   unsetenv("HEFT_TEST_AHEAD");
   unsetenv("LD_PRELOAD");
   const auto after = Must(kHeft, Budget());
-  EXPECT_GT(ahead["last_entry"].get<uint64_t>(), after["clients"][0]["full_at"].get<uint64_t>())
+  EXPECT_GT(ahead["last_entry"].get<std::string>(),
+            after["clients"][0]["full_at"].get<std::string>())
       << "the clock was ahead, and when limits are gone does not follow it";
   // A day's decisions came back, and then none for a day.
   for (int i = 0; i < 2; ++i) Must(kHeft, Decrypt(Verify("1"), rule));

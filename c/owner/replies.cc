@@ -60,7 +60,7 @@ absl::StatusOr<Json> Open(const KeyOwner& owner, const Replies& replies,
   HEFT_RETURN_IF_ERROR(read.Read(OptionReader(options)));
   HEFT_ASSIGN_OR_RETURN(const OpenedScores opened,
                         owner.Open(replies, read.flooding.Get(), read.publish));
-  return ToJson(opened);
+  return RecordJson(opened);
 }
 
 absl::StatusOr<Json> Decide(const KeyOwner& owner, const Replies& replies,
@@ -69,7 +69,7 @@ absl::StatusOr<Json> Decide(const KeyOwner& owner, const Replies& replies,
   HEFT_RETURN_IF_ERROR(read.Read(OptionReader(options)));
   HEFT_ASSIGN_OR_RETURN(const Decision decision,
                         owner.Decide(replies, read.rule, read.flooding.Get()));
-  return ToJson(decision);
+  return RecordJson(decision);
 }
 
 absl::StatusOr<Json> Threshold(const KeyOwner& owner, const Replies& replies,
@@ -79,7 +79,7 @@ absl::StatusOr<Json> Threshold(const KeyOwner& owner, const Replies& replies,
   ReadRule(read, &rule);
   HEFT_RETURN_IF_ERROR(read.Finish());
   HEFT_ASSIGN_OR_RETURN(const ChosenThreshold at, owner.ThresholdFor(replies, rule));
-  return ToJson(at);
+  return RecordJson(at);
 }
 
 absl::StatusOr<std::vector<uint8_t>> OpenPart(const KeyOwner& owner, const Replies& replies,
@@ -217,7 +217,7 @@ heft_status heft_key_owner_budget(const heft_key_owner* owner, heft_result** res
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const heft::BudgetUse use, owner->owner.Budget());
-    *result = new heft_result(heft::ToJson(use));
+    *result = new heft_result(heft::c::RecordJson(use));
     return absl::OkStatus();
   });
 }

@@ -132,7 +132,7 @@ heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_bytes reque
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const auto inquiry, owner->owner.ReadInquiry(Span(request), "request"));
-    *result = new heft_result(heft::ToJson(inquiry));
+    *result = new heft_result(heft::c::RecordJson(inquiry));
     return absl::OkStatus();
   });
 }

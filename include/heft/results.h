@@ -7,7 +7,7 @@
 //
 //    type                  JSON, HTTP, C       Python              SQL
 //    ids, keys, digests    hexadecimal text    the same            text
-//    times                 Unix seconds        the same            timestamptz
+//    times                 RFC 3339 text (C: integer)  Unix seconds  timestamptz
 //    files                 base64 text         bytes               bytea
 //    conditions, kinds     text                the same            text
 //    absl::Status          true if it is OK    the same            boolean
@@ -38,16 +38,26 @@ namespace heft {
 
 struct PlanInfo;  // heft/inspect.h
 
+// Timestamp: Unix seconds; 0: unknown, or never.
+using Timestamp = uint64_t;
+// Times: how JSON holds times.
+enum class Times { kText, kSeconds };
 // ToJson: all fields of a record by name, in their order, for each record that Python has
 // (python/heft/_records.pyi).
 template <typename Record>
-HEFT_EXPORT Json ToJson(const Record& record);
+HEFT_EXPORT Json ToJson(const Record& record, Times times);
+template <typename Record>
+HEFT_EXPORT Json ToJson(const Record& record);  // with times as text
 // ToJson: an array of records.
 template <typename Record>
-Json ToJson(const std::vector<Record>& records) {
+Json ToJson(const std::vector<Record>& records, Times times) {
   Json json = Json::array();
-  for (const Record& record : records) json.push_back(ToJson(record));
+  for (const Record& record : records) json.push_back(ToJson(record, times));
   return json;
+}
+template <typename Record>
+Json ToJson(const std::vector<Record>& records) {
+  return ToJson(records, Times::kText);
 }
 
 // Names of kinds. ScoreKindName: "identification", "verification". RateOfName: "comparisons",
@@ -72,9 +82,9 @@ struct GalleryInfo {
   uint64_t places = 0;      // positions that are or were filled
   uint64_t freed = 0;       // positions that can be filled again
   uint64_t blocks = 0;      // blocks that hold the templates
-  uint64_t started = 0;     // Unix seconds at which the gallery was made
-  uint64_t key_since = 0;   // Unix seconds since which it has this key
-  uint64_t verified = 0;    // Unix seconds at which VerifyGallery last checked everything; 0: never
+  Timestamp started = 0;    // time at which the gallery was made
+  Timestamp key_since = 0;  // time since which it has this key
+  Timestamp verified = 0;   // time at which VerifyGallery last checked everything
   std::optional<bool> intact;        // the result of that check
   uint64_t retention_seconds = 0;    // seconds for which templates stay in the journal
   uint64_t retention_bytes = 0;      // bytes of the journal, at most
@@ -107,8 +117,8 @@ struct ListedTemplate {
   std::string identity;     // the identity under which it was enrolled
   std::string person;       // its name in receipts of erasure, 32 hexadecimal digits
   uint64_t generation = 0;  // generation in which it was added
-  uint64_t enrolled = 0;    // Unix seconds of the enrolment; 0: unknown
-  uint64_t expires = 0;     // Unix seconds from which it is no longer matched; 0: never
+  Timestamp enrolled = 0;   // time of the enrolment
+  Timestamp expires = 0;    // time from which it is no longer matched
   Metadata metadata;        // lists of values by key
   TemplateState state = TemplateState::kActive;  // active, expired or pending
 };
@@ -245,11 +255,11 @@ struct RestoreResult {
 struct ErasureReceipt {
   GalleryId gallery_id{};   // id of the gallery
   uint64_t generation = 0;  // the first generation without them
-  uint64_t erased = 0;      // Unix seconds at which the store held nothing more of them
+  Timestamp erased = 0;     // time at which the store held nothing more of them
   // Names of the erased people, without those who have other templates in the gallery, matched or
   // waiting for a renewal.
   std::vector<std::string> persons;
-  std::vector<uint64_t> removed;  // Unix seconds at which each of them was no longer matched
+  std::vector<Timestamp> removed;  // times at which each of them was no longer matched
 };
 
 // --- Answers of the key owner (heft/key_owner.h).
@@ -345,12 +355,12 @@ struct BudgetUse {
     uint64_t openings = 0;         // replies that were opened for it
     uint64_t slots = 0;            // scores that were published to it
     uint64_t bits_left = 0;        // bits that it may get now
-    uint64_t full_at = 0;          // Unix seconds from which it may get all its bits again
+    Timestamp full_at = 0;         // time from which it may get all its bits again
     uint64_t rejections_left = 0;  // rejections that it may have now: the fewest about any identity
   };
   // Restart: a new start of the journal by hand.
   struct Restart {
-    uint64_t time = 0;   // Unix seconds of the restart
+    Timestamp time = 0;  // time of the restart
     std::string reason;  // the given reason
   };
   BudgetLimits limits;           // the limits that apply
@@ -369,7 +379,7 @@ struct BudgetUse {
   std::vector<Restart> restarts;     // new starts of the journal by hand
   uint64_t restart_count = 0;        // new starts; more than the listed ones if a journal was lost
   uint64_t entries = 0;              // entries of the journal, ever
-  uint64_t last_entry = 0;           // Unix seconds of the last entry
+  Timestamp last_entry = 0;          // time of the last entry
   // Id of the key that has replaced this one, which is revoked then.
   std::optional<KeyId> successor;
 };
@@ -460,8 +470,9 @@ HEFT_EXPORT Json WhereJson(std::span<const Condition> where);
 // with site=berlin, age=18..30", or nothing.
 HEFT_EXPORT void AddWhereTo(Json* json, std::span<const Condition> where);
 HEFT_EXPORT std::string RestrictionText(std::span<const Condition> where);
-// UtcText: Unix seconds as "2027-01-31T12:30:00Z".
-HEFT_EXPORT std::string UtcText(uint64_t time);
+// UtcText: "2027-01-31T12:30:00Z". UtcJson: the same as a value; null for 0.
+HEFT_EXPORT std::string UtcText(Timestamp time);
+HEFT_EXPORT Json UtcJson(Timestamp time);
 // ModelJson: a model without its coefficients; "sample_agreement" only if it has one. Null values:
 // "calibration" of a table without one, "parameters" and "security" of an unknown profile. Errors
 // of Json::Parse for the training summary.

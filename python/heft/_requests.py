@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import time
 import urllib.parse
 from typing import Any, Iterable, Mapping, Optional, Sequence, Union, cast
 
@@ -27,6 +28,11 @@ def query_of(**parameters: str) -> str:
     """The query string of the parameters that are not empty."""
     given = {name: value for name, value in parameters.items() if value}
     return "?" + urllib.parse.urlencode(given) if given else ""
+
+
+def utc_text(seconds: float) -> str:
+    """Unix seconds as RFC 3339."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
 
 
 def object_of(text: bytes) -> dict[str, Any]:

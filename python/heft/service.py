@@ -32,7 +32,7 @@ import numpy as np
 
 from heft import errors
 from heft._heft import Client, Model, Trust, open_signed
-from heft._requests import HEFT_TYPE, Files, Path, form, object_of, query_of, quoted, refusal
+from heft._requests import HEFT_TYPE, Files, Path, form, object_of, query_of, quoted, refusal, utc_text
 from heft._tables import split
 
 _MOST = 1 << 30  # bytes of an answer
@@ -172,7 +172,7 @@ class Service:
         if metadata is not None:
             request["metadata"] = dict(metadata)
         if expires:
-            request["expires"] = expires
+            request["expires"] = utc_text(expires)
         if average:
             request["average"] = True
         body, kind = form(files, request, authorisation)

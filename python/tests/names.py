@@ -283,6 +283,7 @@ ABSENT = {
     "Trust::PinnedGallery": "Trust.galleries is a dict from ids to generations",
     "KeyOwner::SignedHead": "Workspace hands it over; between roles the file journal.head does",
     "UnixTime": "time.time",
+    "UtcJson": "datetime",
     "UtcText": "datetime",
     "WriteFile": _FILES,
 }

@@ -21,8 +21,9 @@ function svg(tag, attributes = {}, ...children) {
 
 export const number = (value) => Number(value).toLocaleString('en', {maximumFractionDigits: value < 10 ? 1 : 0});
 export const milliseconds = (value) => (value >= 1000 ? `${number(value / 1000)} s` : `${number(value)} ms`);
-export const time = (seconds) => (seconds ? new Date(seconds * 1000).toISOString().slice(0, 19).replace('T', ' ') : '–');
-export const day = (seconds) => (seconds ? new Date(seconds * 1000).toISOString().slice(0, 10) : '–');
+// Times are RFC 3339 texts, or null.
+export const time = (text) => (text ? text.slice(0, 19).replace('T', ' ') : '–');
+export const day = (text) => (text ? text.slice(0, 10) : '–');
 export const short = (hex) => h('code', {title: hex}, hex.length > 12 ? `${hex.slice(0, 12)}…` : hex);
 
 // figure: a card with one number.

@@ -149,7 +149,7 @@ Json Describe(const DeciderState& state, const Waiting& waiting) {
   return {{"entry", HexString(waiting.enrolment.entry)},
           {"gallery", HexString(waiting.gallery)},
           {"gallery_name", rule.ok() ? (*rule)->FullName() : ""},
-          {"received", waiting.received},
+          {"received", TimeJson(waiting.received)},
           {"authorised", waiting.enrolment.authorised},
           {"client", waiting.enrolment.client},
           {"size", waiting.enrolment.people.size()},

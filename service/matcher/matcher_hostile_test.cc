@@ -142,6 +142,8 @@ TEST_F(HostileTest, BodiesThatMakeNoSenseAreRefused) {
   with([](Json* b) { (*b)["galleries"] = "main"; });
   with([](Json* b) { (*b)["surprise"] = 1; });
   with([](Json* b) { (*b)["expires"] = -1; });
+  with([](Json* b) { (*b)["expires"] = "2001-09-09T01:46:40Z"; });
+  with([](Json* b) { (*b)["expires"] = "soon"; });
   with([](Json* b) { (*b)["average"] = "yes"; });
   with([](Json* b) { (*b)["metadata"] = {{"Upper", "case"}}; });
   with([](Json* b) { (*b)["metadata"] = {{"heft.encounter", "mine"}}; });

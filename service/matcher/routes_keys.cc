@@ -30,7 +30,7 @@ absl::StatusOr<HttpResponse> ReadParameters(MatcherState* state, const HttpReque
                {"key_owner", HexString(engine->key_owner)},
                {"template_format", std::string(kTemplateFormat)},
                {"enrols", engine->enrols},
-               {"loaded", engine->loaded}};
+               {"loaded", TimeJson(engine->loaded)}};
   // The server that signed samples name.
   if (const auto signer = state->galleries.Signer(); signer.ok()) {
     json["server"] = HexString((*signer)->public_key());

@@ -83,7 +83,8 @@ absl::StatusOr<Enrolling> ReadEnrolling(MatcherState* state, const HttpRequest& 
           absl::StrCat("metadata: ", kEncounterKey, " is the service's own"));
     }
   }
-  HEFT_ASSIGN_OR_RETURN(in.options.expires, NumberOf(more, "expires", 0));
+  HEFT_ASSIGN_OR_RETURN(const std::string expires, TextOf(more, "expires"));
+  HEFT_ASSIGN_OR_RETURN(in.options.expires, ParseExpiry(expires, UnixTime()));
   HEFT_ASSIGN_OR_RETURN(in.options.average, FlagOf(more, "average", false));
   HEFT_ASSIGN_OR_RETURN(in.options.all_pairs, FlagOf(more, "all_pairs", false));
   HEFT_ASSIGN_OR_RETURN(const std::string key, IdempotencyKeyOf(request));
@@ -251,7 +252,7 @@ Json TemplateJson(const ListedTemplate& t) {
     }
   }
   Json json = {{"personId", t.identity},         {"position", t.position}, {"receipt_id", t.person},
-               {"generation", t.generation},     {"enrolled", t.enrolled}, {"expires", t.expires},
+               {"generation", t.generation},     {"enrolled", TimeJson(t.enrolled)}, {"expires", TimeJson(t.expires)},
                {"metadata", PairsJson(metadata)}};
   if (!encounter.empty()) json["encounterId"] = encounter;
   return json;

@@ -75,8 +75,8 @@ Json Tasks::Says(const Task& task) {
   Json json = {{"taskId", task.id},
                {"operation", task.operation},
                {"status", kStates[static_cast<size_t>(task.state)]},
-               {"began", task.began}};
-  if (task.finished != 0) json["finished"] = task.finished;
+               {"began", TimeJson(task.began)}};
+  if (task.finished != 0) json["finished"] = TimeJson(task.finished);
   if (task.state == State::kRunning && task.total > 0) {
     json["progress"] = {{"doing", task.doing}, {"done", task.done}, {"total", task.total}};
   }

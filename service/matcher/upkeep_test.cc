@@ -141,10 +141,10 @@ TEST_F(UpkeepTest, WhoHasExpiredGoesWithAReceipt) {
   world_->config.upkeep.sweep = std::chrono::milliseconds(200);
   world_->Start();
   ASSERT_EQ(world_->Enrol("ann", 1).status, 201);
-  const HttpResponse guest = world_->Send(
-      "registrar",
-      MatcherWorld::Form("POST", "/v1/persons/guest/encounters?wait=60", keys_->Sample(2),
-                         {{"galleries", {"main"}}, {"expires", UnixTime() + 3}}));
+  const HttpResponse guest =
+      world_->Send("registrar", MatcherWorld::Form("POST", "/v1/persons/guest/encounters?wait=60",
+                                                   keys_->Sample(2),
+                                                   {{"galleries", {"main"}}, {"expires", "3s"}}));
   ASSERT_EQ(guest.status, 201) << Text(guest);
   EXPECT_TRUE(Wait([&] { return ReceiptsOf("main") == 1; }));
   EXPECT_EQ(world_->Get("registrar", "/v1/persons/guest").status, 404);

@@ -44,7 +44,7 @@ HEFT_C_FREE_AT(matcher)
 // heft_matcher_enrol: fuses all samples of the files and adds them as pending templates, all or
 // none. Creates the gallery if it does not exist. Options: "identity" (instead of the samples'
 // labels), "all_pairs", "average" (flags), "authorisation" (bytes; heft_authorise), "metadata"
-// (texts "key=value", added), "expires" (Unix seconds), "idempotency_key" (text), "client" (text:
+// (texts "key=value", added), "expires" (an integer), "idempotency_key" (text), "client" (text:
 // the key, 64 digits, of who sent files that are not signed; the key owner is shown it, and pending
 // enrolments are limited by it). If `trust` (may be NULL) lists clients or registrars, one of them
 // must have signed each file, and a signed request is answered once; it also lists the registrars
