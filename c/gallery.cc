@@ -154,10 +154,10 @@ heft_status heft_gallery_person(const char* name, const char* identity, heft_res
   });
 }
 
-heft_status heft_gallery_waiting(const char* name, heft_result** result, heft_error** error) {
+heft_status heft_gallery_pending(const char* name, heft_result** result, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(name, "name", result, "result"));
-    HEFT_ASSIGN_OR_RETURN(const auto waiting, heft::WaitingEnrolments(name));
+    HEFT_ASSIGN_OR_RETURN(const auto waiting, heft::PendingEnrolments(name));
     *result = new heft_result(heft::c::RecordJson(waiting));
     return absl::OkStatus();
   });

@@ -59,7 +59,7 @@ absl::Status Admit(const Common& common, const TrustedServer& loaded, const Appl
                                                                       options.in, common.monitor));
   Print(common, ToJson(done),
         absl::StrCat("admitted ", done.admitted, " templates, rejected ", done.rejected,
-                     "; the gallery holds ", done.templates, ", ", done.waiting, " wait"));
+                     "; the gallery holds ", done.templates, ", ", done.pending, " are pending"));
   SayNevertheless("the admission itself is complete");
   TellLeft(common, done);
   Remember(common, options.gallery);

@@ -37,10 +37,11 @@ std::string Nevertheless(const EnrolOptions& options, const EnrolResult& done) {
 
 void Tell(const Common& common, const EnrolResult& done) {
   Described told = {ToJson(done)};
-  told.text = absl::StrCat(done.repeated ? "this request was already answered: " : "", "brought ",
-                           done.brought, " templates; ", done.waiting,
-                           " wait for the key owner (heft-server pending), the gallery holds ",
-                           done.templates);
+  told.text = absl::StrCat(
+      done.repeated ? "this request was already answered: " : "", "brought ", done.brought,
+      " templates; ", done.pending,
+      " are pending until the key owner approves them (heft-server pending), the gallery holds ",
+      done.templates);
   if (!done.missing.empty()) {
     told.warnings.push_back(
         absl::StrCat("the templates lack ", absl::StrJoin(done.missing, ", "),

@@ -68,7 +68,7 @@ std::string HeadText(const GalleryInfo& info) {
       "\nmodel ", HexString(info.model_id), ", key ", HexString(info.key_id), ", ", info.gamma,
       " dimensions\ngeneration ", info.generation, ", root ", HexString(info.root), "\n",
       info.templates, " templates in ", info.places, " places of ", info.blocks, " blocks; ",
-      info.waiting, " wait, ", info.leaving,
+      info.pending, " are pending, ", info.leaving,
       " are leaving\ngalleries of the store: ", absl::StrJoin(info.galleries, ", "));
 }
 

@@ -56,7 +56,7 @@ absl::Status RunPending(const Common& common, const PendingOptions& options) {
   TakeHeadBeside(common, loaded, options);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
                         Desk(loaded).Pending(options.gallery, kAllPending, {.life = options.life}));
-  HEFT_ASSIGN_OR_RETURN(const auto pending, WaitingEnrolments(options.gallery));
+  HEFT_ASSIGN_OR_RETURN(const auto pending, PendingEnrolments(options.gallery));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, bytes));
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(options.gallery));
   const std::vector<std::string> damaged = DamagedRecords(gallery);

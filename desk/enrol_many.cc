@@ -88,7 +88,7 @@ absl::StatusOr<std::vector<SampleFile>> Encrypt(const Client& client, const Rows
 absl::Status Admit(const Server& server, const std::string& gallery,
                    const EnrolManyOptions& options, const Monitor& monitor,
                    EnrolManyResult* total) {
-  for (size_t decided = 1; decided > 0 && total->waiting > 0;) {
+  for (size_t decided = 1; decided > 0 && total->pending > 0;) {
     Desk desk(server, options.trust, SignerKey{});
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request,
                           desk.Pending(gallery, PendingLimit{}));
@@ -104,7 +104,7 @@ absl::Status Admit(const Server& server, const std::string& gallery,
     decided = done.admitted + done.rejected;
     total->admitted += done.admitted;
     total->rejected += done.rejected;
-    total->waiting = done.waiting;
+    total->pending = done.pending;
     total->templates = done.templates;
     total->blocks = done.blocks;
   }
@@ -117,8 +117,8 @@ absl::Status AdmitRest(const Server& server, const std::string& gallery,
                        EnrolManyResult* total) {
   HEFT_ASSIGN_OR_RETURN(const Gallery newest, Gallery::Open(gallery));
   total->templates = newest.size();
-  HEFT_ASSIGN_OR_RETURN(const auto waiting, WaitingEnrolments(gallery));
-  for (const auto& enrolment : waiting) total->waiting += enrolment.identities.size();
+  HEFT_ASSIGN_OR_RETURN(const auto waiting, PendingEnrolments(gallery));
+  for (const auto& enrolment : waiting) total->pending += enrolment.identities.size();
   return Admit(server, gallery, options, monitor, total);
 }
 
@@ -133,7 +133,7 @@ absl::Status EnrolBatch(const Client& client, const Server& server, const std::s
   HEFT_ASSIGN_OR_RETURN(const EnrolResult done,
                         server.Enrol(gallery, std::move(files), enrol, monitor));
   total->brought += done.brought;
-  total->waiting = done.waiting;
+  total->pending = done.pending;
   total->templates = done.templates;
   total->blocks = done.blocks;
   return absl::OkStatus();

@@ -39,8 +39,8 @@ int main() {
   for (size_t i = 0; i < 180; i += 6) Check(server.Enrol(work.path, encrypt(i, Use::kEnrolment)));
 
   // Key owner: approves the pending templates if their norms are right. -> back to the server
-  const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(work.path))));
-  const auto word = Check(owner.Admit(waiting, "waiting")).signed_admission;
+  const auto pending = Check(server.Pending(Check(heft::Gallery::Open(work.path))));
+  const auto word = Check(owner.Admit(pending, "pending")).signed_admission;
   Check(server.Admit(work.path, word, "admission", Check(owner.Signer()).public_key()));
 
   // Server: matches person 7. -> reply to the key owner

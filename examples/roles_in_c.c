@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   HEFT_AUTO(trust)* trust = NULL;
   HEFT_AUTO(client)* client = NULL;
   HEFT_AUTO(matcher)* matcher = NULL;
-  HEFT_AUTO(gallery)* waiting = NULL, *gallery = NULL;
+  HEFT_AUTO(gallery)* pending = NULL, *gallery = NULL;
   HEFT_AUTO(options)* as = NULL, *rule = NULL;
   HEFT_AUTO(files)* in = NULL, *one = NULL;
   HEFT_AUTO(result)* keys = NULL, *enrolled = NULL, *admitted = NULL, *decision = NULL;
@@ -37,8 +37,8 @@ int main(int argc, char** argv) {
       heft_matcher_open(model, "keys/evaluation.keys", "keys/enrolment.keys", &matcher, &error) ||
       heft_files_new(&in, &error) || heft_files_add(in, heft_buffer_bytes(file), "file", &error) ||
       heft_matcher_enrol(matcher, "gallery", in, NULL, NULL, NULL, NULL, &enrolled, &error) ||
-      heft_gallery_open("gallery", &waiting, &error) ||
-      heft_matcher_pending(matcher, waiting, 0, 0, &asked, &error) ||
+      heft_gallery_open("gallery", &pending, &error) ||
+      heft_matcher_pending(matcher, pending, 0, 0, &asked, &error) ||
       // Key owner: approves the pending templates if their norms are right. -> back to the server
       heft_key_owner_admit(owner, heft_buffer_bytes(asked), NULL, &admission, NULL, &error) ||
       // Server: checks the key owner's signature, and matches the probe. -> reply to the key owner

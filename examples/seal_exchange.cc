@@ -41,8 +41,8 @@ int main() {
   };
   const TemporaryFolder work;
   for (size_t row : {0, 8, 16, 24}) Check(server.Enrol(work.path, import(row, Use::kEnrolment)));
-  const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(work.path))));
-  const auto admission = Check(owner.Admit(waiting, "waiting")).signed_admission;
+  const auto pending = Check(server.Pending(Check(heft::Gallery::Open(work.path))));
+  const auto admission = Check(owner.Admit(pending, "pending")).signed_admission;
   const heft::SignerKey owner_key = Check(owner.Signer()).public_key();
   Check(server.Admit(work.path, admission, "admission", owner_key));
   const auto gallery = Check(heft::Gallery::Open(work.path));

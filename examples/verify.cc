@@ -37,8 +37,8 @@ int main() {
   for (size_t row : {0, 8, 16}) Check(server.Enrol(work / "gallery", sample(row)));
   // Key owner: approves them. Server: checks the signature, and adds them to the gallery.
   const auto owner = Check(heft::KeyOwner::Load(model, keys.secret_key, passphrase));
-  const auto waiting = Check(server.Pending(Check(heft::Gallery::Open(work / "gallery"))));
-  const auto admission = Check(owner.Admit(waiting, "waiting")).signed_admission;
+  const auto pending = Check(server.Pending(Check(heft::Gallery::Open(work / "gallery"))));
+  const auto admission = Check(owner.Admit(pending, "pending")).signed_admission;
   Check(
       server.Admit(work / "gallery", admission, "admission", Check(heft::Trust::Load(keys.trust))));
   const auto gallery = Check(heft::Gallery::Open(work / "gallery"));

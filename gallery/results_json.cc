@@ -52,7 +52,7 @@ Json JsonOf(const GalleryInfo& record, Times times) {
                        {"root", JsonOf(record.root, times)},
                        {"templates", JsonOf(record.templates, times)},
                        {"leaving", JsonOf(record.leaving, times)},
-                       {"waiting", JsonOf(record.waiting, times)},
+                       {"pending", JsonOf(record.pending, times)},
                        {"places", JsonOf(record.places, times)},
                        {"freed", JsonOf(record.freed, times)},
                        {"blocks", JsonOf(record.blocks, times)},
@@ -86,7 +86,7 @@ Json JsonOf(const ListedTemplate& record, Times times) {
 }
 Json JsonOf(const PersonInfo& record, Times times) {
   return Json::object(
-      {{"templates", JsonOf(record.templates, times)}, {"waiting", JsonOf(record.waiting, times)}});
+      {{"templates", JsonOf(record.templates, times)}, {"pending", JsonOf(record.pending, times)}});
 }
 Json JsonOf(const PendingEnrolment& record, Times times) {
   return Json::object({{"entry", JsonOf(record.entry, times)},
@@ -112,7 +112,7 @@ Json JsonOf(const VerifyResult& record, Times times) {
 }
 Json JsonOf(const EnrolResult& record, Times times) {
   return Json::object({{"brought", JsonOf(record.brought, times)},
-                       {"waiting", JsonOf(record.waiting, times)},
+                       {"pending", JsonOf(record.pending, times)},
                        {"templates", JsonOf(record.templates, times)},
                        {"blocks", JsonOf(record.blocks, times)},
                        {"repeated", JsonOf(record.repeated, times)},
@@ -122,14 +122,14 @@ Json JsonOf(const EnrolManyResult& record, Times times) {
   return Json::object({{"brought", JsonOf(record.brought, times)},
                        {"admitted", JsonOf(record.admitted, times)},
                        {"rejected", JsonOf(record.rejected, times)},
-                       {"waiting", JsonOf(record.waiting, times)},
+                       {"pending", JsonOf(record.pending, times)},
                        {"templates", JsonOf(record.templates, times)},
                        {"blocks", JsonOf(record.blocks, times)}});
 }
 Json JsonOf(const AdmitResult& record, Times times) {
   return Json::object({{"admitted", JsonOf(record.admitted, times)},
                        {"rejected", JsonOf(record.rejected, times)},
-                       {"waiting", JsonOf(record.waiting, times)},
+                       {"pending", JsonOf(record.pending, times)},
                        {"templates", JsonOf(record.templates, times)},
                        {"blocks", JsonOf(record.blocks, times)},
                        {"damaged", JsonOf(record.damaged, times)},

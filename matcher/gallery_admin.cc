@@ -110,7 +110,7 @@ absl::StatusOr<GalleryInfo> DescribeGallery(const std::string& gallery, const Mo
   info.owner_journal_fork = DescribeFork(kept);
   HEFT_ASSIGN_OR_RETURN(info.freed, CountOf(impl, Table::kFree));
   HEFT_ASSIGN_OR_RETURN(const auto waiting, impl.Waiting());
-  for (const auto& entry : waiting) info.waiting += entry.record.identities.size();
+  for (const auto& entry : waiting) info.pending += entry.record.identities.size();
   HEFT_RETURN_IF_ERROR(CountJournal(impl, &info));
   if (model != nullptr) {
     HEFT_ASSIGN_OR_RETURN(const Rings rings, RingsFor(impl, *model));
@@ -158,7 +158,7 @@ absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery, const std:
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
   HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, impl.Find(identity));
   PersonInfo info;
-  info.waiting = named.waiting;
+  info.pending = named.waiting;
   for (const uint64_t position : named.places) {
     HEFT_ASSIGN_OR_RETURN(const Resident resident, impl.At(position));
     if (resident.state == PlaceState::kLive) {
@@ -168,7 +168,7 @@ absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery, const std:
   return info;
 }
 
-absl::StatusOr<std::vector<PendingEnrolment>> WaitingEnrolments(const std::string& gallery) {
+absl::StatusOr<std::vector<PendingEnrolment>> PendingEnrolments(const std::string& gallery) {
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
   HEFT_ASSIGN_OR_RETURN(auto entries, impl.Waiting());
   std::vector<PendingEnrolment> out;

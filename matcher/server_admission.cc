@@ -116,7 +116,7 @@ namespace {
 
 std::vector<uint8_t> SerializeResult(const EnrolResult& result) {
   ByteWriter writer;
-  for (const size_t n : {result.brought, result.waiting, result.templates, result.blocks}) {
+  for (const size_t n : {result.brought, result.pending, result.templates, result.blocks}) {
     writer.U64(n);
   }
   return writer.Take();
@@ -125,7 +125,7 @@ std::vector<uint8_t> SerializeResult(const EnrolResult& result) {
 absl::StatusOr<EnrolResult> ParseResult(ByteSpan bytes) {
   ByteReader reader(bytes, "the gallery's idempotency keys");
   EnrolResult result;
-  for (size_t* n : {&result.brought, &result.waiting, &result.templates, &result.blocks}) {
+  for (size_t* n : {&result.brought, &result.pending, &result.templates, &result.blocks}) {
     *n = reader.U64();
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());
@@ -200,8 +200,8 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(
   HEFT_RETURN_IF_ERROR(change.PutQuarantined(bytes, templates, options.client));
   EnrolResult result;
   result.brought = enrolment.templates.size();
-  for (const auto& entry : before) result.waiting += entry.record.identities.size();
-  result.waiting += result.brought;
+  for (const auto& entry : before) result.pending += entry.record.identities.size();
+  result.pending += result.brought;
   result.templates = change.head().live;
   result.blocks = change.infos().size();
   result.missing = model_.NamesOf(model_.AllModalities() & ~samples.present());

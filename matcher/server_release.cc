@@ -240,7 +240,7 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
   AdmitResult result;
   HEFT_ASSIGN_OR_RETURN(const auto before, change.before().Waiting());
-  for (const auto& entry : before) result.waiting += entry.record.identities.size();
+  for (const auto& entry : before) result.pending += entry.record.identities.size();
   Admitting so_far = {&change, trust, {}, {}};
   for (const Admission::Enrolment& verdict : admission.enrolments) {
     const auto waits = [&](const Gallery::Impl::WaitingEntry& entry) {
@@ -265,7 +265,7 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
     }
     HEFT_RETURN_IF_ERROR(change.DropQuarantined(verdict.entry).status());
     result.rejected += templates - admitted;
-    result.waiting -= templates;
+    result.pending -= templates;
     if (!e) continue;
     HEFT_RETURN_IF_ERROR(Join(*std::move(e), verdict.admitted, &so_far));
     result.admitted += admitted;

@@ -16,7 +16,7 @@ absl::StatusOr<GalleryId> TakeEmpty(const Server& server, const std::string& buc
   HEFT_RETURN_IF_ERROR(
       Inside::Of(server).OpenGallery(bucket, /*create=*/false).status());  // that it fits
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, DescribeGallery(bucket));
-  if (info.places == 0 && info.waiting == 0) return info.gallery_id;
+  if (info.places == 0 && info.pending == 0) return info.gallery_id;
   return absl::AlreadyExistsError(absl::StrCat(
       "there is a gallery ", bucket, " already, and it is not empty: choose another name"));
 }
@@ -92,7 +92,7 @@ absl::StatusOr<EnrolResult> EnrolInShards(const Server& server, const std::strin
     }
     HEFT_RETURN_IF_ERROR(done.status());
     all.brought += done->brought;
-    all.waiting += done->waiting;
+    all.pending += done->pending;
     all.templates += done->templates;
     all.blocks += done->blocks;
     all.repeated = all.repeated && done->repeated;

@@ -89,7 +89,7 @@ TEST_P(AdmissionTest, WhatWaitsMatchesNobody) {
   const auto brought = Bring(Files(1, "ann"));
   ASSERT_TRUE(brought.ok()) << brought.status();
   EXPECT_EQ(brought->brought, 1u);
-  EXPECT_EQ(brought->waiting, 1u);
+  EXPECT_EQ(brought->pending, 1u);
   EXPECT_EQ(brought->templates, 0u);
   EXPECT_EQ(Open().size(), 0u);
   ASSERT_TRUE(Bring(Files(2, "bob")).ok());
@@ -114,7 +114,7 @@ TEST_P(AdmissionTest, WhatWaitsMatchesNobody) {
   const auto admitted = Admit(folder_);
   ASSERT_TRUE(admitted.ok()) << admitted.status();
   EXPECT_EQ(admitted->admitted, 2u);
-  EXPECT_EQ(admitted->waiting, 0u);
+  EXPECT_EQ(admitted->pending, 0u);
   EXPECT_EQ(Open().size(), 2u);
   EXPECT_EQ(First(1), "ann");
   EXPECT_EQ(First(2), "bob");
@@ -171,7 +171,7 @@ TEST_P(AdmissionTest, LongTemplatesAreRejectedAndGone) {
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->admitted, 2u);
   EXPECT_EQ(done->rejected, 4u);
-  EXPECT_EQ(done->waiting, 0u);
+  EXPECT_EQ(done->pending, 0u);
   EXPECT_TRUE(Inside::Of(Open()).Waiting()->empty());
   // The same admission again: nothing happens.
   const auto again = server_->Admit(folder_, admissions->signed_admission, "admission", trust_);
@@ -260,7 +260,7 @@ TEST_P(AdmissionTest, APendingEnrolmentReservesNoName) {
   EXPECT_NE(persons, Digest{});
   EXPECT_NE(strangers, Digest{});
   EXPECT_THAT(DescribeAdmissions(*done).text, HasSubstr(HexString(strangers)));
-  EXPECT_EQ(server_->Admit(folder_, done->signed_admission, "admission", trust_)->waiting, 2u);
+  EXPECT_EQ(server_->Admit(folder_, done->signed_admission, "admission", trust_)->pending, 2u);
   // A request that shows one of them only.
   const auto part = PendingUpTo(*server_, Open(), {.templates = 1});
   ASSERT_TRUE(part.ok()) << part.status();
@@ -288,14 +288,14 @@ TEST_P(AdmissionTest, APendingEnrolmentReservesNoName) {
   EXPECT_TRUE(chosen->contested.empty());
   const auto admitted = server_->Admit(folder_, chosen->signed_admission, "admission", trust_);
   ASSERT_TRUE(admitted.ok()) << admitted.status();
-  EXPECT_EQ(admitted->waiting, 1u);
+  EXPECT_EQ(admitted->pending, 1u);
   EXPECT_EQ(First(1), "ann");
   EXPECT_EQ(First(7), "");
   // The one that is left is another template of an enrolled person.
   const auto rest = owner_->Admit(Pending(), "pending");
   ASSERT_EQ(rest->verdicts.size(), 1u);
   EXPECT_EQ(rest->verdicts[0].rejection, Rejection::kEnrolled);
-  EXPECT_EQ(Admit(folder_)->waiting, 0u);
+  EXPECT_EQ(Admit(folder_)->pending, 0u);
 }
 
 // An enrolment is decided as a whole, so its other people wait for the choice too.
@@ -476,7 +476,7 @@ TEST_P(AdmissionTest, OnlyTheKeyOwnersWordCounts) {
   only.only = {"cyd"};
   const auto nobody = *owner_->Admit(pending, "pending", only);
   EXPECT_TRUE(nobody.verdicts.empty());
-  EXPECT_EQ(server_->Admit(folder_, nobody.signed_admission, "admission", trust_)->waiting, 1u);
+  EXPECT_EQ(server_->Admit(folder_, nobody.signed_admission, "admission", trust_)->pending, 1u);
 }
 
 TEST(AuthorisedActTest, HasAName) {

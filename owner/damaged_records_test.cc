@@ -152,7 +152,7 @@ TEST_P(DamagedRecordsTest, ADamagedPendingEnrolmentIsNamedAndRejected) {
   for (const auto& [name, person] : {std::pair("bob", 2), {"cat", 3}}) {
     ASSERT_TRUE(Bring(name, person).ok());
   }
-  const auto waiting = *WaitingEnrolments(folder_);
+  const auto waiting = *PendingEnrolments(folder_);
   const auto bob = *std::ranges::find_if(
       waiting, [](const PendingEnrolment& e) { return e.identities[0] == "bob"; });
   // Before the request, and between it and its answer.
@@ -176,7 +176,7 @@ TEST_P(DamagedRecordsTest, ADamagedPendingEnrolmentIsNamedAndRejected) {
   ASSERT_TRUE(admitted.ok()) << admitted.status();
   EXPECT_EQ(admitted->admitted, 1u);
   EXPECT_THAT(admitted->damaged, ElementsAre(bob.entry));
-  EXPECT_EQ(admitted->waiting, 1u);
+  EXPECT_EQ(admitted->pending, 1u);
 
   EXPECT_EQ(RejectPending(*server_, folder_, std::vector<Digest>{{9}}).status().code(),
             StatusCode::kNotFound);
@@ -192,7 +192,7 @@ TEST_P(DamagedRecordsTest, ADamagedPendingEnrolmentIsNamedAndRejected) {
 // A rival that is damaged delays no enrolment.
 TEST_P(DamagedRecordsTest, ADamagedPendingEnrolmentContestsNoName) {
   ASSERT_TRUE(Bring("bob", 2).ok());
-  const Digest entry = (*WaitingEnrolments(folder_))[0].entry;
+  const Digest entry = (*PendingEnrolments(folder_))[0].entry;
   Flip(Table::kQuarantine, DigestKey(Newest().number(), entry));
   ASSERT_TRUE(Bring("bob", 3).ok());
   const auto admitted = Admit(folder_);

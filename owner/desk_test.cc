@@ -103,8 +103,8 @@ TEST_P(DeskTest, ARequestIsAnsweredOnce) {
 
   EnrolRequest second = {.gallery = folder_, .files = Asking(2, "bob", SampleUse::kEnrolment)};
   second.options.idempotency_key = "once";
-  EXPECT_EQ(desk.Enrol(second)->waiting, 2u);
-  EXPECT_EQ(WaitingEnrolments(folder_)->back().client, camera_.public_key());
+  EXPECT_EQ(desk.Enrol(second)->pending, 2u);
+  EXPECT_EQ(PendingEnrolments(folder_)->back().client, camera_.public_key());
   // Told again to who has the key; to everybody else the request is spent.
   const auto again = desk.Enrol(second);
   ASSERT_TRUE(again.ok()) << again.status();
@@ -169,7 +169,7 @@ TEST_P(DeskTest, NothingIsEnrolledUntilItHasBegun) {
   EnrolRequest request = {.gallery = folder_, .files = Asking(1, "ann", SampleUse::kEnrolment)};
   request.begin = [] { return absl::UnavailableError("not now"); };
   EXPECT_EQ(desk.Enrol(request).status().code(), StatusCode::kUnavailable);
-  EXPECT_EQ(DescribeGallery(folder_)->waiting, 0u);
+  EXPECT_EQ(DescribeGallery(folder_)->pending, 0u);
   request.begin = {};
   EXPECT_EQ(desk.Enrol(request).status().code(), StatusCode::kFailedPrecondition);
   request.recorded = true;

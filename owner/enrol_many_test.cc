@@ -66,7 +66,7 @@ TEST_P(EnrolManyTest, AllAreFound) {
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->brought, 50u);
   EXPECT_EQ(done->admitted, 50u);
-  EXPECT_EQ(done->waiting, 0u);
+  EXPECT_EQ(done->pending, 0u);
   EXPECT_EQ(done->templates, 50u);
   for (uint64_t person : {0, 17, 49}) EXPECT_EQ(First(person), "person " + std::to_string(person));
 }
@@ -76,7 +76,7 @@ TEST_P(EnrolManyTest, WithoutAKeyOwnerAllWait) {
   const auto done = Enrol();
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->brought, 3u);
-  EXPECT_EQ(done->waiting, 3u);
+  EXPECT_EQ(done->pending, 3u);
   EXPECT_EQ(done->templates, 0u);
 }
 

@@ -151,7 +151,7 @@ TEST_P(WholeTest, EnrolsIntoBuckets) {
   EXPECT_TRUE(again->repeated);
   size_t waiting = 0;
   for (uint32_t b = 0; b < 3; ++b) {
-    const auto entries = WaitingEnrolments(BucketAddress(gallery, b));
+    const auto entries = PendingEnrolments(BucketAddress(gallery, b));
     ASSERT_TRUE(entries.ok()) << entries.status();
     for (const auto& entry : *entries) {
       for (const std::string& name : entry.identities) {

@@ -388,7 +388,7 @@ absl::Status Workspace::Impl::AdmitWaiting(const TrustedServer& served, Workspac
                                            const Monitor& monitor) {
   for (bool more = true; more;) {
     HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, DescribeGallery(gallery_));
-    if (info.waiting == 0) break;
+    if (info.pending == 0) break;
     HEFT_ASSIGN_OR_RETURN(const AdmitResult done, AdmitSome(served, added, monitor));
     more = done.admitted + done.rejected > 0;
   }

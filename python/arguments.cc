@@ -128,7 +128,7 @@ std::vector<Digest> EntriesOf(const py::object& entries) {
   std::vector<Digest> out;
   for (const std::string& text : LabelsOf(entries)) {
     const auto digest = ParseSignerKey(text);  // of the same form
-    if (!digest.ok()) Wrong("an entry is 64 hexadecimal digits: use WaitingEnrolment.entry");
+    if (!digest.ok()) Wrong("an entry is 64 hexadecimal digits: use PendingEnrolment.entry");
     out.push_back(*digest);
   }
   return out;

@@ -67,7 +67,7 @@ std::string TextOf(py::handle text, const std::string& what);
 
 // LabelsOf: None, one label, or a sequence of str or int. TypeError for anything else.
 std::vector<std::string> LabelsOf(py::handle labels);
-// EntriesOf: WaitingEnrolment.entry, one or several.
+// EntriesOf: PendingEnrolment.entry, one or several.
 std::vector<Digest> EntriesOf(const py::object& entries);
 
 // SampleFilesOf: one source, several, or a mapping from names in errors to sources.

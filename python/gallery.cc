@@ -92,10 +92,10 @@ void DefineLook(GalleryClass& c) {
       },
       "The templates of an identity, and the number of pending ones.", py::arg("identity"));
   Method(
-      c, "waiting",
+      c, "pending",
       [](const GalleryHandle& self) {
         self.Check();
-        return Call([&] { return WaitingEnrolments(self.name()); });
+        return Call([&] { return PendingEnrolments(self.name()); });
       },
       "Pending enrolments.");
 }
@@ -145,7 +145,7 @@ void DefineRemoval(GalleryClass& c) {
         const std::vector<Digest> which = EntriesOf(entries);
         return Call([&] { return RejectPending(*server, self.name(), which); });
       },
-      "Deletes pending enrolments by WaitingEnrolment.entry, one or several: those that are\n"
+      "Deletes pending enrolments by PendingEnrolment.entry, one or several: those that are\n"
       "damaged, which the key owner cannot decide. NotFound.",
       py::arg("matcher"), py::arg("entries"));
   Method(

@@ -80,7 +80,7 @@ auto AdmitOf(const py::object& owner) -> decltype(EnrolManyOptions::admit) {
     const auto state = owner.cast<const OwnerHandle&>().Get();
     return [state](std::span<const uint8_t> request) -> Answer {
       const Reading reading(state);
-      auto answer = state->owner.Admit(request, "waiting");
+      auto answer = state->owner.Admit(request, "pending");
       if (!answer.ok()) return answer.status();
       return std::move(answer->signed_admission);
     };

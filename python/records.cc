@@ -94,7 +94,7 @@ void DefineRecords(py::module_& m) {
              "Templates that are matched, or have expired.")
       .Field("leaving", Shown(&GalleryInfo::leaving),
              "Templates that are no longer matched and wait for a renewal.")
-      .Field("waiting", Shown(&GalleryInfo::waiting), "Pending templates.")
+      .Field("pending", Shown(&GalleryInfo::pending), "Pending templates.")
       .Field("places", Shown(&GalleryInfo::places), "Positions that are or were filled.")
       .Field("freed", Shown(&GalleryInfo::freed), "Positions that can be filled again.")
       .Field("blocks", Shown(&GalleryInfo::blocks), "Blocks that hold the templates.")
@@ -147,7 +147,7 @@ void DefineRecords(py::module_& m) {
   Record<PersonInfo>(m, "PersonInfo", "The templates of an identity.")
       .Field("templates", Shown(&PersonInfo::templates),
              "Those that are matched or have expired, by position.")
-      .Field("waiting", Shown(&PersonInfo::waiting), "Number of pending templates.");
+      .Field("pending", Shown(&PersonInfo::pending), "Number of pending templates.");
   Record<PendingEnrolment>(m, "PendingEnrolment",
                            "Templates that were enrolled together and are decided together.")
       .Field("entry", Shown(&PendingEnrolment::entry), "Id of the enrolment, for KeyOwner.admit.")
@@ -174,7 +174,7 @@ void DefineRecords(py::module_& m) {
              "Whether the result is stored in the gallery.");
   Record<EnrolResult>(m, "EnrolResult", "The result of an enrolment, and the gallery's size.")
       .Field("brought", Shown(&EnrolResult::brought), "Templates that were enrolled by this call.")
-      .Field("waiting", Shown(&EnrolResult::waiting), "Pending templates of the gallery.")
+      .Field("pending", Shown(&EnrolResult::pending), "Pending templates of the gallery.")
       .Field("templates", Shown(&EnrolResult::templates), "Templates of the gallery.")
       .Field("blocks", Shown(&EnrolResult::blocks), "Blocks of the gallery.")
       .Field("repeated", Shown(&EnrolResult::repeated),
@@ -188,7 +188,7 @@ void DefineRecords(py::module_& m) {
       .Field("brought", Shown(&EnrolManyResult::brought), "Templates that were enrolled.")
       .Field("admitted", Shown(&EnrolManyResult::admitted), "Templates that were approved.")
       .Field("rejected", Shown(&EnrolManyResult::rejected), "Templates that were rejected.")
-      .Field("waiting", Shown(&EnrolManyResult::waiting), "Pending templates of the gallery.")
+      .Field("pending", Shown(&EnrolManyResult::pending), "Pending templates of the gallery.")
       .Field("templates", Shown(&EnrolManyResult::templates), "Templates of the gallery.")
       .Field("blocks", Shown(&EnrolManyResult::blocks), "Blocks of the gallery.");
   Record<AdmitResult>(m, "AdmitResult",
@@ -196,7 +196,7 @@ void DefineRecords(py::module_& m) {
                       "deleted. All of that is committed, also if a later step failed.")
       .Field("admitted", Shown(&AdmitResult::admitted), "Templates that were added to the gallery.")
       .Field("rejected", Shown(&AdmitResult::rejected), "Pending templates that were deleted.")
-      .Field("waiting", Shown(&AdmitResult::waiting), "Pending templates of the gallery.")
+      .Field("pending", Shown(&AdmitResult::pending), "Pending templates of the gallery.")
       .Field("templates", Shown(&AdmitResult::templates), "Templates of the gallery.")
       .Field("blocks", Shown(&AdmitResult::blocks), "Blocks of the gallery.")
       .Field("damaged", Shown(&AdmitResult::damaged),
@@ -383,14 +383,14 @@ void DefineRecords(py::module_& m) {
              "Time of the last entry, in Unix seconds.")
       .Field("successor", Shown(&BudgetUse::successor),
              "Id of the key that has replaced this one, which is revoked then.");
-  Record<AdmissionInquiry::Person>(m, "WaitingPerson", "A person in a pending enrolment.")
+  Record<AdmissionInquiry::Person>(m, "InquiredPerson", "A person in a pending enrolment.")
       .Field("identity", Shown(&AdmissionInquiry::Person::identity), "The identity.")
       .Field("known", Shown(&AdmissionInquiry::Person::known),
              "Whether the gallery has this identity already.")
       .Field("others", Shown(&AdmissionInquiry::Person::others),
              "Its templates in other pending enrolments.");
   Record<AdmissionInquiry::Enrolment>(
-      m, "WaitingEnrolment",
+      m, "InquiredEnrolment",
       "Templates that came together and are decided together. If one is chosen, all others that "
       "are not chosen too are rejected.")
       .Field("entry", Shown(&AdmissionInquiry::Enrolment::entry),
@@ -425,7 +425,7 @@ void DefineRecords(py::module_& m) {
   Record<Admissions::Claim>(m, "Claim", "A pending enrolment of a new identity.")
       .Field("entry", Shown(&Admissions::Claim::entry), "Id of the enrolment, for KeyOwner.admit.")
       .Field("client", Shown(&Admissions::Claim::client),
-             "The client that sent it, as WaitingEnrolment.client.");
+             "The client that sent it, as InquiredEnrolment.client.");
   Record<Admissions::Contested>(
       m, "Contested",
       "A new identity that several pending enrolments have. They wait, because only a choice "

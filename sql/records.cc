@@ -4,11 +4,11 @@
 
 namespace heft::sql {
 Record RowOf(const EnrolResult& record) {
-  return {ValueOf(record.brought), ValueOf(record.waiting), ValueOf(record.templates),
+  return {ValueOf(record.brought), ValueOf(record.pending), ValueOf(record.templates),
           ValueOf(record.blocks), ValueOf(record.repeated)};
 }
 Record RowOf(const AdmitResult& record) {
-  return {ValueOf(record.admitted),  ValueOf(record.rejected), ValueOf(record.waiting),
+  return {ValueOf(record.admitted),  ValueOf(record.rejected), ValueOf(record.pending),
           ValueOf(record.templates), ValueOf(record.blocks),   ValueOf(record.overwritten),
           ValueOf(record.kept)};
 }
@@ -26,7 +26,7 @@ Record RowOf(const GalleryInfo& record) {
           ValueOf(record.root),
           ValueOf(record.templates),
           ValueOf(record.leaving),
-          ValueOf(record.waiting),
+          ValueOf(record.pending),
           ValueOf(record.places),
           ValueOf(record.freed),
           ValueOf(record.blocks),

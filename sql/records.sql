@@ -2,14 +2,14 @@
 -- --- Results. Written by scripts/make-records from include/heft: do not edit.
 CREATE TYPE heft.heft_enrol_result AS (
   brought bigint,
-  waiting bigint,
+  pending bigint,
   templates bigint,
   blocks bigint,
   repeated boolean);
 CREATE TYPE heft.heft_admit_result AS (
   admitted bigint,
   rejected bigint,
-  waiting bigint,
+  pending bigint,
   templates bigint,
   blocks bigint,
   overwritten boolean,
@@ -31,7 +31,7 @@ CREATE TYPE heft.heft_gallery_info AS (
   root text,
   templates bigint,
   leaving bigint,
-  waiting bigint,
+  pending bigint,
   places bigint,
   freed bigint,
   blocks bigint,

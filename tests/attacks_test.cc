@@ -38,7 +38,7 @@ class AttacksTest : public ::testing::Test {
   }
   static bool NobodyWaits() {
     const auto [answer, released] = world_->Admit();
-    return answer["admitted"] == 0 && answer["rejected"].empty() && released["waiting"] == 0;
+    return answer["admitted"] == 0 && answer["rejected"].empty() && released["pending"] == 0;
   }
 
   inline static World* world_ = nullptr;
@@ -69,7 +69,7 @@ TEST_F(AttacksTest, APendingEnrolmentReservesNoName) {
   ASSERT_EQ(world_->Bring(Samples(8), {"--identity", "carol"}).exit_code, 0);
   const auto [undecided, both] = world_->Admit();
   EXPECT_EQ(undecided["admitted"], 0);
-  EXPECT_EQ(both["waiting"], 2);
+  EXPECT_EQ(both["pending"], 2);
   ASSERT_EQ(undecided["contested"].size(), 1u) << undecided;
   EXPECT_EQ(undecided["contested"][0]["identity"], "carol");
   std::string carols;
@@ -80,14 +80,14 @@ TEST_F(AttacksTest, APendingEnrolmentReservesNoName) {
   EXPECT_NE(Verify(Samples(8), "carol"), Outcome::kAccepted);
   const auto [admitted, released] = world_->Admit({"--entry", carols});
   EXPECT_EQ(admitted["admitted"], 1);
-  EXPECT_EQ(released["waiting"], 1);
+  EXPECT_EQ(released["pending"], 1);
   EXPECT_EQ(Verify(Samples(8), "carol"), Outcome::kAccepted);
   EXPECT_NE(Verify(Samples(5), "carol"), Outcome::kAccepted);
   // The squatter's is now another template of an enrolled person.
   const auto [rest, none] = world_->Admit();
   ASSERT_EQ(rest["rejected"].size(), 1u);
   EXPECT_EQ(rest["rejected"][0]["rejection"], "ENROLLED");
-  EXPECT_EQ(none["waiting"], 0);
+  EXPECT_EQ(none["pending"], 0);
 }
 
 // In 0.1, this template came first for four of eight other people's probes, with scores up to

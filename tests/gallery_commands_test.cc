@@ -200,7 +200,7 @@ TEST_F(GalleryCommandsTest, WhatIsCommittedIsNoError) {
   EXPECT_EQ(receipts.exit_code, kInput);
   EXPECT_THAT(receipts.err, HasSubstr("told.admission: admission: leave out --receipts"));
   EXPECT_FALSE(fs::exists(W("told.receipts")));
-  EXPECT_EQ(Must(kServer, Plain("stats", "told"))["waiting"], 1) << "nothing is admitted";
+  EXPECT_EQ(Must(kServer, Plain("stats", "told"))["pending"], 1) << "nothing is admitted";
   fs::create_directories(W("told/state.heft/in the way"));
   const Finished done = RunProgram(kServer, release);
   EXPECT_EQ(done.exit_code, 0) << done.err;
@@ -229,7 +229,7 @@ TEST_F(GalleryCommandsTest, PendingEnrolmentsAreRejectedByEntry) {
   EXPECT_EQ(gone["overwritten"], true);
   EXPECT_EQ(RunProgram(kServer, Command("remove", "entries", {"--entry", entry})).exit_code,
             kInput);
-  EXPECT_EQ(Must(kServer, Plain("stats", "entries"))["waiting"], 1);
+  EXPECT_EQ(Must(kServer, Plain("stats", "entries"))["pending"], 1);
 }
 
 // A key that was used is not replaced by another one that has no trust.

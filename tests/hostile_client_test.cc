@@ -332,7 +332,7 @@ TEST_F(HostileClientTest, GarbageIsNotAdmitted) {
       "garbage", [](const Instance&, Ciphertext* c) { std::swap(c->parts[0], c->parts[1]); },
       "mallory");
   const Args enrol = Serve("enrol", {garbage}, {}, "server/spoilt");
-  EXPECT_EQ(Must(kServer, enrol)["waiting"], 1);
+  EXPECT_EQ(Must(kServer, enrol)["pending"], 1);
   const auto admitted = AdmitWaiting(enrol, W("owner/keys/secret.key"), {}, /*rejected=*/1);
   EXPECT_EQ(admitted["templates"], 3);
   EXPECT_EQ(admitted["rejected"], 1);

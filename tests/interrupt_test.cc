@@ -174,11 +174,11 @@ class KillTest : public InterruptTest {
       EXPECT_EQ(before, 0u) << inspected.err;
     }
     const auto next = Must(kServer, Enrol(gallery, Name(2)));
-    const size_t waiting = next["waiting"];
+    const size_t waiting = next["pending"];
     EXPECT_TRUE(waiting == 1 || waiting == 2) << waiting;
     const auto released = AdmitWaiting(Enrol(gallery, Name(2)), SecretKey());
     EXPECT_EQ(released["templates"], before + waiting);
-    EXPECT_EQ(released["waiting"], 0);
+    EXPECT_EQ(released["pending"], 0);
     ExpectTidy(gallery);
   }
 };
@@ -243,7 +243,7 @@ TEST_F(KillTest, WhileTheAdmittedComeIn) {
     EXPECT_TRUE(now == 1 || now == 2) << now;
     const auto again = Must(kServer, Release(gallery));
     EXPECT_EQ(again["templates"], 2);
-    EXPECT_EQ(again["waiting"], 0);
+    EXPECT_EQ(again["pending"], 0);
     ExpectTidy(gallery);
   }
 }

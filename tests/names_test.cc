@@ -84,7 +84,7 @@ Workplace* NamesTest::work_;
 
 TEST_F(NamesTest, TwoSpellingsAreOnePerson) {
   Encrypt(0, kDecomposed);
-  EXPECT_EQ(Must(kServer, Serve("enrol", {}))["waiting"], 1);
+  EXPECT_EQ(Must(kServer, Serve("enrol", {}))["pending"], 1);
   Admit();
   RaiseBudget(W("model.heft"), W("secret.key"));
   // An unknown identity would be answered, too, but with a score of a quarter at most.

@@ -478,7 +478,7 @@ TEST_F(SignaturesTest, EnrolmentsWaitForTheKeyOwner) {
   const auto brought = Must(kServer, enrol);
   const Args again = Join(enrol, {"--quiet"});
   EXPECT_EQ(brought["templates"], 0);
-  EXPECT_EQ(brought["waiting"], brought["brought"]);
+  EXPECT_EQ(brought["pending"], brought["brought"]);
   Refused(kServer, again, "enrolled before");
   Believe(Trusted(), gallery);
   const auto at_server = [&](const std::string& subcommand, const Args& more) {
@@ -500,7 +500,7 @@ TEST_F(SignaturesTest, EnrolmentsWaitForTheKeyOwner) {
           "not signed");
   const auto done = Must(kServer, at_server("apply", {"--in", W("admission.heft")}));
   EXPECT_EQ(done["templates"], admitted["admitted"]);
-  EXPECT_EQ(done["waiting"], 0);
+  EXPECT_EQ(done["pending"], 0);
   Refused(kServer, again, "enrolled before");
 }
 

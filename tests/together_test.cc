@@ -123,11 +123,11 @@ TEST_F(TogetherTest, AnEnrolmentThatIsAskedForAgainHappensOnce) {
   const Args key = {"--idempotency-key", "the first"};
   const auto once = Must(kServer, Serve("enrol", gallery, 0, key));
   EXPECT_EQ(once["repeated"], false);
-  EXPECT_EQ(once["waiting"], 1);
+  EXPECT_EQ(once["pending"], 1);
   const auto store = SlurpStore(gallery);
   const auto twice = Must(kServer, Serve("enrol", gallery, 0, key));
   EXPECT_EQ(twice["repeated"], true);
-  for (const char* field : {"brought", "waiting", "templates", "blocks"}) {
+  for (const char* field : {"brought", "pending", "templates", "blocks"}) {
     EXPECT_EQ(twice[field], once[field]) << field;
   }
   EXPECT_EQ(SlurpStore(gallery), store);

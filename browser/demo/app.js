@@ -76,7 +76,7 @@ async function enrol() {
   const files = await Promise.all(Object.entries(chosen()).map(([modality, vector]) => client.encrypt(modality, vector)));
   say(`encrypted ${files.length} samples for an enrolment in ${Math.round(performance.now() - begin)} ms: ${kilobytes(files)}`);
   const {others} = await service.enrol(person, files, {galleries: [gallery], wait: 20});
-  say(`${person} is ${others.status === 'admitted' ? 'enrolled: the key owner has admitted the template' : `in quarantine: ${others.status}`}`);
+  say(`${person} is ${others.status === 'active' ? 'enrolled: the key owner has approved the template' : `not matched: ${others.status}`}`);
 }
 
 async function identify() {

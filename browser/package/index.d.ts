@@ -142,9 +142,9 @@ export interface Enrolment {
   readonly personId: string;
   readonly encounterId: string;
   readonly others: {
-    readonly status: 'waiting' | 'admitted' | 'rejected';
+    readonly status: 'pending' | 'active' | 'rejected';
     readonly galleries: ReadonlyArray<{
-      readonly gallery: string; readonly brought: number; readonly waiting: number; readonly templates: number; readonly blocks: number;
+      readonly gallery: string; readonly brought: number; readonly pending: number; readonly templates: number; readonly blocks: number;
       readonly repeated: boolean; readonly missing: readonly string[];
     }>;
   };

@@ -80,8 +80,8 @@ HEFT_EXPORT absl::StatusOr<std::optional<uint64_t>> ListTemplates(
 // pending ones. Empty for an unknown identity. Reads only that identity's records.
 HEFT_EXPORT absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery,
                                                       const std::string& identity);
-// WaitingEnrolments: the pending ones, oldest first. Errors of Gallery::Open.
-HEFT_EXPORT absl::StatusOr<std::vector<PendingEnrolment>> WaitingEnrolments(
+// PendingEnrolments: the pending ones, oldest first. Errors of Gallery::Open.
+HEFT_EXPORT absl::StatusOr<std::vector<PendingEnrolment>> PendingEnrolments(
     const std::string& gallery);
 
 // VerifyGallery: checks everything: each block against its checksum and hash, its residues against

@@ -78,7 +78,7 @@ struct GalleryInfo {
   Digest root{};            // hash of all data that determine replies of this generation
   uint64_t templates = 0;   // templates that are matched, or have expired
   uint64_t leaving = 0;     // templates that are no longer matched and wait for a renewal
-  uint64_t waiting = 0;     // pending templates
+  uint64_t pending = 0;     // pending templates
   uint64_t places = 0;      // positions that are or were filled
   uint64_t freed = 0;       // positions that can be filled again
   uint64_t blocks = 0;      // blocks that hold the templates
@@ -126,7 +126,7 @@ struct ListedTemplate {
 // PersonInfo: the templates of an identity.
 struct PersonInfo {
   std::vector<ListedTemplate> templates;  // those that are matched or have expired, by position
-  uint64_t waiting = 0;                   // number of pending templates
+  uint64_t pending = 0;                   // number of pending templates
 };
 
 // PendingEnrolment: templates that were enrolled together and are decided together.
@@ -165,7 +165,7 @@ struct VerifyResult {
 // EnrolResult: the result of an enrolment, and the gallery's size.
 struct EnrolResult {
   size_t brought = 0;     // templates that were enrolled by this call
-  size_t waiting = 0;     // pending templates of the gallery
+  size_t pending = 0;     // pending templates of the gallery
   size_t templates = 0;   // templates of the gallery
   size_t blocks = 0;      // blocks of the gallery
   bool repeated = false;  // whether it is the answer to an earlier request with the same key
@@ -179,7 +179,7 @@ struct EnrolManyResult {
   size_t brought = 0;    // templates that were enrolled
   size_t admitted = 0;   // templates that were approved
   size_t rejected = 0;   // templates that were rejected
-  size_t waiting = 0;    // pending templates of the gallery
+  size_t pending = 0;    // pending templates of the gallery
   size_t templates = 0;  // templates of the gallery
   size_t blocks = 0;     // blocks of the gallery
 };
@@ -189,7 +189,7 @@ struct EnrolManyResult {
 struct AdmitResult {
   size_t admitted = 0;   // templates that were added to the gallery
   size_t rejected = 0;   // pending templates that were deleted
-  size_t waiting = 0;    // pending templates of the gallery
+  size_t pending = 0;    // pending templates of the gallery
   size_t templates = 0;  // templates of the gallery
   size_t blocks = 0;     // blocks of the gallery
   // Pending enrolments that are damaged, by their entries. They were not admitted and stay pending

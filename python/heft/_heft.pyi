@@ -36,6 +36,8 @@ from heft._records import (
     GalleryInfo as GalleryInfo,
     ImportedEvaluationKeys as ImportedEvaluationKeys,
     ImpostorTail as ImpostorTail,
+    InquiredEnrolment as InquiredEnrolment,
+    InquiredPerson as InquiredPerson,
     JoinStep as JoinStep,
     KeySet as KeySet,
     LearnEpoch as LearnEpoch,
@@ -58,8 +60,6 @@ from heft._records import (
     Template as Template,
     Verdict as Verdict,
     VerifyResult as VerifyResult,
-    WaitingEnrolment as WaitingEnrolment,
-    WaitingPerson as WaitingPerson,
     WorkspaceAdded as WorkspaceAdded,
     WorkspaceRemoved as WorkspaceRemoved,
 )
@@ -720,7 +720,7 @@ class Gallery:
     ) -> Tuple[list[Template], Optional[int]]: ...
     def to_dataframe(self, where: Optional[_Where] = None) -> Any: ...
     def person(self, identity: str) -> PersonInfo: ...
-    def waiting(self) -> list[PendingEnrolment]: ...
+    def pending(self) -> list[PendingEnrolment]: ...
     def info(self, model: Optional[Model] = None) -> GalleryInfo: ...
     def verify(self, model: Optional[Model] = None, *, progress: _Progress = None) -> VerifyResult: ...
     def remove(

@@ -334,11 +334,11 @@ class Service:
 
 @dataclass(frozen=True)
 class Added:
-    """What became of the people who were added: how many can be found now, wait for the key owner,
-    and were rejected."""
+    """What became of the people who were added: how many can be found now, are pending, and were
+    rejected."""
 
     added: int = 0
-    waiting: int = 0
+    pending: int = 0
     rejected: int = 0
 
 
@@ -394,7 +394,7 @@ class Workspace:
         if len(set(names)) < len(names):
             again = next(name for i, name in enumerate(names) if name in names[:i])
             raise errors.InvalidArgument(f"labels: \"{again}\" is on two rows; give one row a person")
-        counts = {"admitted": 0, "waiting": 0, "rejected": 0}
+        counts = {"active": 0, "pending": 0, "rejected": 0}
         for row, name in zip(rows, names):
             try:
                 said = self._service.enrol(name, self._gallery,
@@ -474,7 +474,7 @@ class Workspace:
 
 
 def _added(counts: Mapping[str, int]) -> Added:
-    return Added(counts["admitted"], counts["waiting"], counts["rejected"])
+    return Added(counts["active"], counts["pending"], counts["rejected"])
 
 
 def _probe(where: Optional[Mapping[str, Any]]) -> Optional[dict[str, Any]]:

@@ -7,8 +7,8 @@ What is not named here goes by its own name: `KeyOwner::ThresholdFor` is `KeyOwn
 
 # Classes of other names.
 CLASSES = {
-    "AdmissionInquiry::Enrolment": "WaitingEnrolment",
-    "AdmissionInquiry::Person": "WaitingPerson",
+    "AdmissionInquiry::Enrolment": "InquiredEnrolment",
+    "AdmissionInquiry::Person": "InquiredPerson",
     "Admissions::Claim": "Claim",
     "Admissions::Contested": "Contested",
     "Admissions::Group": "RejectedGroup",
@@ -179,7 +179,7 @@ NAMES = {
     "TrainingData::size": "TrainingData.__len__",
     "Trust::Serialize": "Trust.__str__",
     "VerifyGallery": "Gallery.verify",
-    "WaitingEnrolments": "Gallery.waiting",
+    "PendingEnrolments": "Gallery.pending",
     "Fit": "Approximation.fit",
     "FitLeastSquares": "Approximation.fit",
     "FitMinimax": "Approximation.fit",
@@ -238,7 +238,7 @@ ABSENT = {
     "NewFolder": _FILES,
     "OwnerPart": "parts= takes bytes or paths",
     "ParseAuditHead": _TEXTS,
-    "ListOptions::pending": "Gallery.waiting has them",
+    "ListOptions::pending": "Gallery.pending has them",
     "ParseAuthorisedAct": _TEXTS,
     "ParseConditions": "where= takes a list of texts",
     "ParseFitKind": _TEXTS,

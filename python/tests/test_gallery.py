@@ -12,12 +12,12 @@ from conftest import World
 
 def test_looks(world: World, gallery: str) -> None:
     made = heft.Gallery.create(gallery, world.matcher)
-    assert len(made) == 0 and made.waiting() == []
+    assert len(made) == 0 and made.pending() == []
     with pytest.raises(heft.AlreadyExists):
         heft.Gallery.create(gallery, world.matcher)
     world.enrol(gallery, metadata={"site": "berlin", "list": ["a", "b"]})
     info = made.info(world.model)
-    assert (info.templates, info.waiting, info.gamma, info.name) == (8, 0, 16, "main")
+    assert (info.templates, info.pending, info.gamma, info.name) == (8, 0, 16, "main")
     assert info.gallery_id == made.gallery_id and info.key_id == world.owner.key_id == made.key_id
     assert info.noise_margin is not None and 0 < info.noise_margin <= 1
     assert made.info().noise_margin is None and info.to_dict()["templates"] == 8
@@ -139,7 +139,7 @@ def test_enrol_many_says_where_to_go_on(world: World, gallery: str) -> None:
             enrol(start, owner)
         assert cast(Any, caught.value).start == 3
     done = enrol(3, world.owner)
-    assert (done.brought, done.admitted, done.waiting, done.templates) == (0, 3, 0, 3)
+    assert (done.brought, done.admitted, done.pending, done.templates) == (0, 3, 0, 3)
     assert enrol(3, world.owner).admitted == 0
     for start, owner in ((3, None), (4, world.owner)):
         with pytest.raises(heft.InvalidArgument, match="there is none"):

@@ -91,7 +91,7 @@ def test_many_are_enrolled_in_one_call(world: World, gallery: str) -> None:
         gallery, vectors, labels, client=world.client, owner=world.owner,
         metadata={"site": "berlin"},
         progress=lambda what, count, total, note: steps.append((count, total)))
-    assert done.brought == done.admitted == done.templates == 600 and done.waiting == 0
+    assert done.brought == done.admitted == done.templates == 600 and done.pending == 0
     assert steps[0] == (0, 600) and steps[-1] == (600, 600)
     reply = world.matcher.identify(gallery, world.probe(11), where="site=berlin")
     opened = world.owner.open(reply)
@@ -145,7 +145,7 @@ def test_who_waits_is_named_before_anything_is_decided(world: World, gallery: st
 def test_a_new_name_of_two_enrolments_waits_for_a_choice(world: World, gallery: str) -> None:
     for row in range(2):
         world.matcher.enrol(gallery, world.client.encrypt_each(world.rows(range(row, row + 1)), ["ann"]))
-    assert [e.identities for e in heft.Gallery(gallery).waiting()] == [["ann"], ["ann"]]
+    assert [e.identities for e in heft.Gallery(gallery).pending()] == [["ann"], ["ann"]]
     done = world.owner.admit(world.matcher.pending(gallery))
     (contested,) = done.contested
     assert not done.verdicts and contested.identity == "ann" and contested.elsewhere == 0

@@ -56,7 +56,7 @@ def start_daemons(work: pathlib.Path, *options: str, people: int = PEOPLE) -> It
                 files = client.encrypt_each(world.rows(person * SAMPLES))
                 said = registrar.enrol(f"person {person}", "visitors", files, wait=20,
                                        metadata={"site": "berlin" if person % 2 else "paris"})
-                assert said["others"]["status"] == "admitted"
+                assert said["others"]["status"] == "active"
         yield world
     finally:
         program.stdin.close()
@@ -114,7 +114,7 @@ def test_a_workspace_over_https(daemons: Daemons) -> None:
     new = [PEOPLE, PEOPLE + 1]
     with workspace("registrar") as people:
         added = people.add(rows(*(person * SAMPLES for person in new)), ["new 0", "new 1"])
-        assert (added.added, added.waiting, added.rejected) == (2, 0, 0)
+        assert (added.added, added.pending, added.rejected) == (2, 0, 0)
         with pytest.raises(heft.InvalidArgument, match="two rows"):
             people.add(rows(0, 1), ["twice", "twice"])
         with pytest.raises(heft.InvalidArgument, match="1 for 2 rows"):

@@ -20,7 +20,7 @@ class Answer:
     status = 200
 
     def read(self, most: int) -> bytes:
-        return b'{"others": {"status": "waiting"}}'
+        return b'{"others": {"status": "pending"}}'
 
     def getheader(self, name: str) -> None:
         return None
@@ -73,7 +73,7 @@ def test_files_are_bytes_or_paths(tmp_path: pathlib.Path) -> None:
 
 def test_an_enrolment_is_asked_again_under_its_key() -> None:
     line = Line(breaks=2)
-    assert service_on(line, 30).enrol("ann", "visitors", b"x")["others"]["status"] == "waiting"
+    assert service_on(line, 30).enrol("ann", "visitors", b"x")["others"]["status"] == "pending"
     assert len(line.keys) == 3 and len(set(line.keys)) == 1
 
 

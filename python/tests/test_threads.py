@@ -107,7 +107,7 @@ def test_ctrl_c_ends_a_long_call(world: World, tmp_path: pathlib.Path) -> None:
     assert out.endswith("interrupted\n") and time.monotonic() - began < 60
     gallery = heft.Gallery(tmp_path / "gallery")
     assert gallery.verify(world.model).intact
-    waiting = gallery.waiting()
+    waiting = gallery.pending()
     assert waiting and all(len(batch.identities) == 4096 for batch in waiting), "each whole or not at all"
 
 
@@ -177,7 +177,7 @@ def test_ctrl_c_ends_a_wait_for_another_writer(world: World, tmp_path: pathlib.P
         go_on.set()
         writer.join()
     assert heft.Gallery(gallery).identities() == ["ann", "bob"]
-    assert heft.Gallery(gallery).waiting() == []
+    assert heft.Gallery(gallery).pending() == []
 
 
 HELD_UP = """

@@ -38,7 +38,7 @@ async function galleries() {
   return h('section', {class: 'card'}, table([
     {label: 'Gallery', cell: (g) => h('a', {href: `#persons?gallery=${encodeURIComponent(g.name)}`}, g.name)},
     {label: 'Templates', number: true, cell: (g) => number(g.templates)},
-    {label: 'Pending', number: true, cell: (g) => number(g.waiting)},
+    {label: 'Pending', number: true, cell: (g) => number(g.pending)},
     {label: 'Leaving', number: true, cell: (g) => number(g.leaving)},
     {label: 'Generation', number: true, cell: (g) => number(g.generation)},
     {label: 'Key since', cell: (g) => day(g.key_since)},

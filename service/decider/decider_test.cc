@@ -229,7 +229,7 @@ TEST_F(DeciderTest, APersonDecidesWhereTheConfigurationSaysSo) {
   const Json said =
       world.AskJson(ServiceRole::kOperator, "POST", path, {{"admit", {sam}}, {"reject", {tina}}});
   EXPECT_EQ(said["admitted"], 1);
-  EXPECT_EQ(said["waiting"], 0);
+  EXPECT_EQ(said["pending"], 0);
   const HttpResponse answer = ask();
   ASSERT_EQ(answer.status, 200);
   const auto done = world.server->Admit(world.staff, answer.body, "admission", world.owner_key);
@@ -265,8 +265,8 @@ TEST_F(DeciderTest, APersonChoosesBetweenEnrolmentsOfOneName) {
   };
   const AdmitResult first = exchange();
   EXPECT_EQ(first.admitted, 1u);
-  EXPECT_EQ(first.waiting, 2u);
-  EXPECT_EQ(exchange().waiting, 2u) << "the new state is signed";
+  EXPECT_EQ(first.pending, 2u);
+  EXPECT_EQ(exchange().pending, 2u) << "the new state is signed";
   EXPECT_EQ(world
                 .Ask(ServiceRole::kMachine, "POST", "/v1/exchange/admissions",
                      world.Pending(world.visitors))
@@ -292,7 +292,7 @@ TEST_F(DeciderTest, APersonChoosesBetweenEnrolmentsOfOneName) {
   EXPECT_EQ(exchange().admitted, 1u);
   const AdmitResult last = exchange();
   EXPECT_EQ(last.rejected, 1u) << "it is enrolled now, so the other needs a registrar";
-  EXPECT_EQ(last.waiting, 0u);
+  EXPECT_EQ(last.pending, 0u);
 }
 
 TEST_F(DeciderTest, TheMatchersRequestIdIsInTheAuditLog) {
@@ -366,7 +366,7 @@ TEST_F(DeciderTest, EverythingIsWrittenDown) {
   EXPECT_TRUE(world.service.Ready().ok());
   const std::string metrics = world.base->metrics().Text();
   EXPECT_THAT(metrics, HasSubstr("heft_decider_decisions_total{"));
-  EXPECT_THAT(metrics, HasSubstr("heft_decider_waiting 0"));
+  EXPECT_THAT(metrics, HasSubstr("heft_decider_pending 0"));
 }
 
 TEST_F(DeciderTest, TheConsoleIsClosedToOthersScripts) {

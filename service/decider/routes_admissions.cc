@@ -121,7 +121,7 @@ absl::StatusOr<HttpResponse> Exchange(DeciderService* service, const HttpRequest
       (!rule->automatic || (policy.hold.size() == inquiry.enrolments.size() &&
                             service->HasSigned(inquiry.gallery_id, inquiry.generation)));
   if (nothing_to_decide && !inquiry.enrolments.empty()) {
-    return JsonResponse({{"status", "waiting"},
+    return JsonResponse({{"status", "pending"},
                          {"gallery", HexString(inquiry.gallery_id)},
                          {"enrolments", inquiry.enrolments.size()}},
                         202);
@@ -211,7 +211,7 @@ absl::StatusOr<HttpResponse> DecideAdmissions(DeciderService* service, const Htt
   HEFT_RETURN_IF_ERROR(service->queue->Decide(gallery, admit, reject, request.who.name));
   return JsonResponse({{"admitted", admit.size()},
                        {"rejected", reject.size()},
-                       {"waiting", service->queue->size()}});
+                       {"pending", service->queue->size()}});
 }
 
 }  // namespace

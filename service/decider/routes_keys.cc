@@ -101,16 +101,16 @@ void RegisterDeciderMetrics(DeciderService* service) {
   metrics.Counter("heft_decider_renewed_blocks_total", "Renewed blocks");
   metrics.Counter("heft_decider_parts_total", "Partial openings for other owners, by result");
   metrics.Gauge("heft_decider_fellows_away", "Other owners that did not answer lately");
-  metrics.Gauge("heft_decider_waiting", "Enrolments that wait for a manual decision");
-  metrics.Gauge("heft_decider_oldest_waiting_seconds", "Age of the oldest of them in seconds");
+  metrics.Gauge("heft_decider_pending", "Enrolments that wait for a manual decision");
+  metrics.Gauge("heft_decider_oldest_pending_seconds", "Age of the oldest of them in seconds");
   metrics.Gauge("heft_decider_remembered_answers", "Stored answers that can be repeated");
   metrics.Gauge("heft_decider_openings", "Replies ever opened under the key");
   metrics.BeforeReading([service, &metrics] {
     const std::vector<Waiting> waiting = service->queue->List();
     uint64_t oldest = UnixTime();
     for (const Waiting& w : waiting) oldest = std::min(oldest, w.received);
-    metrics.Set("heft_decider_waiting", {}, static_cast<double>(waiting.size()));
-    metrics.Set("heft_decider_oldest_waiting_seconds", {},
+    metrics.Set("heft_decider_pending", {}, static_cast<double>(waiting.size()));
+    metrics.Set("heft_decider_oldest_pending_seconds", {},
                 static_cast<double>(UnixTime() - oldest));
     metrics.Set("heft_decider_remembered_answers", {},
                 static_cast<double>(service->answers->size()));
@@ -130,7 +130,7 @@ Json DeciderFacts(DeciderService* service) {
   const std::shared_ptr<const DeciderState> state = service->state();
   Json facts = Json::array();
   const size_t waiting = service->queue->size();
-  facts.push_back(Fact("Waiting", std::to_string(waiting),
+  facts.push_back(Fact("Pending", std::to_string(waiting),
                        waiting == 0 ? "no enrolment is pending" : "enrolments to decide",
                        waiting > 0));
   const std::string key = HexString(state->owner.key_id()).substr(0, 8);

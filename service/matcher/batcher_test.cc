@@ -139,15 +139,15 @@ TEST_F(BatcherTest, WhatWaitedForTheDeciderIsDoneWhenItIsBack) {
       world_->Send("registrar", MatcherWorld::Form("POST", "/v1/persons/p1/encounters?wait=1",
                                                    keys_->Sample(1), {{"galleries", {"main"}}}));
   EXPECT_EQ(enrolled.status, 201);
-  EXPECT_EQ(MatcherWorld::JsonOf(enrolled)["others"]["status"], "waiting");
+  EXPECT_EQ(MatcherWorld::JsonOf(enrolled)["others"]["status"], "pending");
   world_->decider().away = false;
   const auto end = steady_clock::now() + std::chrono::seconds(60);
   std::string status;
-  while (status != "admitted" && steady_clock::now() < end) {
+  while (status != "active" && steady_clock::now() < end) {
     status =
         MatcherWorld::JsonOf(world_->Get("registrar", "/v1/persons/p1"))["galleries"][0]["status"];
   }
-  EXPECT_EQ(status, "admitted");
+  EXPECT_EQ(status, "active");
 }
 
 // Engines are replaced and galleries changed while probes are matched.

@@ -41,12 +41,12 @@ Json Fact(const char* label, std::string value, std::string note, bool warning) 
 }  // namespace
 
 Json MatcherFacts(MatcherState* state, bool decider_away) {
-  uint64_t templates = 0, waiting = 0, leaving = 0, bytes = 0, since = 0;
+  uint64_t templates = 0, pending = 0, leaving = 0, bytes = 0, since = 0;
   bool damaged = false;
   const std::vector<GalleryInfo> galleries = DescribeAll(state);
   for (const GalleryInfo& info : galleries) {
     templates += info.templates;
-    waiting += info.waiting;
+    pending += info.pending;
     leaving += info.leaving;
     bytes = info.store_bytes;
     since = since == 0 ? info.key_since : std::min(since, info.key_since);
@@ -60,7 +60,7 @@ Json MatcherFacts(MatcherState* state, bool decider_away) {
            absl::StrCat(galleries.size(), galleries.size() == 1 ? " gallery" : " galleries",
                         damaged ? ", one is damaged" : ""),
            damaged));
-  facts.push_back(Fact("Waiting", absl::StrCat(waiting),
+  facts.push_back(Fact("Pending", absl::StrCat(pending),
                        absl::StrCat(leaving, leaving == 1 ? " is leaving" : " are leaving"),
                        false));
   facts.push_back(Fact("Store", HumanBytes(static_cast<double>(bytes)), "on disk", false));
@@ -79,7 +79,7 @@ void DescribeGalleriesIn(MatcherState* state) {
   Metrics* const metrics = state->metrics;
   metrics->Gauge("heft_gallery_templates",
                  "Templates of a gallery that are active or have expired");
-  metrics->Gauge("heft_gallery_waiting", "Pending templates of a gallery");
+  metrics->Gauge("heft_gallery_pending", "Pending templates of a gallery");
   metrics->Gauge("heft_gallery_leaving", "Templates of a gallery that wait for a renewal");
   metrics->Gauge("heft_gallery_generation", "Changes of a gallery");
   metrics->Gauge("heft_gallery_key_since_seconds", "Unix time since which a gallery has its key");
@@ -88,7 +88,7 @@ void DescribeGalleriesIn(MatcherState* state) {
     for (const GalleryInfo& info : DescribeAll(state)) {
       const MetricLabels labels = {{"gallery", info.name}};
       metrics->Set("heft_gallery_templates", labels, static_cast<double>(info.templates));
-      metrics->Set("heft_gallery_waiting", labels, static_cast<double>(info.waiting));
+      metrics->Set("heft_gallery_pending", labels, static_cast<double>(info.pending));
       metrics->Set("heft_gallery_leaving", labels, static_cast<double>(info.leaving));
       metrics->Set("heft_gallery_generation", labels, static_cast<double>(info.generation));
       metrics->Set("heft_gallery_key_since_seconds", labels, static_cast<double>(info.key_since));

@@ -145,7 +145,7 @@ bool Exchange::TakeOwed(const std::string& gallery) {
 
 absl::StatusOr<bool> Exchange::Admit(const std::string& gallery) {
   HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
-  HEFT_ASSIGN_OR_RETURN(const auto waiting, WaitingEnrolments(address));
+  HEFT_ASSIGN_OR_RETURN(const auto waiting, PendingEnrolments(address));
   uint64_t generation = 0;
   {
     HEFT_ASSIGN_OR_RETURN(const Gallery newest, galleries_->Newest(gallery));

@@ -122,7 +122,7 @@ TEST_F(ForwardTest, TheJournalsHeadComesWithADecision) {
 }
 
 TEST_F(ForwardTest, AnAdmissionMayTakeItsTime) {
-  answer_ = [](const HttpRequest&) { return JsonResponse({{"status", "waiting"}}, 202); };
+  answer_ = [](const HttpRequest&) { return JsonResponse({{"status", "pending"}}, 202); };
   const auto waiting = Link()->Admit(file_, Of());
   ASSERT_TRUE(waiting.ok()) << waiting.status();
   EXPECT_FALSE(waiting->has_value());

@@ -158,7 +158,7 @@ TEST_F(HostileTest, BodiesThatMakeNoSenseAreRefused) {
     const HttpResponse refused = Enrol(body);
     EXPECT_EQ(refused.status, 400) << body.substr(0, 100) << ": " << Text(refused);
   }
-  EXPECT_EQ(JsonOf(world_->Get("operator", "/v1/galleries/main"))["waiting"], 0);
+  EXPECT_EQ(JsonOf(world_->Get("operator", "/v1/galleries/main"))["pending"], 0);
   // The same as forms.
   for (const auto& [type, text] : std::map<std::string, std::string>{
            {"multipart/form-data", "x"},
@@ -268,7 +268,7 @@ TEST_F(HostileTest, ASignedEnrolmentThatFailedMayBeAskedForAgain) {
             409);
   const HttpResponse enrolled = world_->Send("registrar", request);
   ASSERT_EQ(enrolled.status, 201) << Text(enrolled);
-  EXPECT_EQ(JsonOf(enrolled)["others"]["status"], "admitted");
+  EXPECT_EQ(JsonOf(enrolled)["others"]["status"], "active");
   EXPECT_EQ(JsonOf(world_->Send("registrar", request))["others"]["galleries"][0]["repeated"], true);
   EXPECT_TRUE(std::filesystem::is_empty(world_->config.state + "/begun"));
 }
@@ -298,7 +298,7 @@ TEST_F(HostileTest, OnlyRegistrarsTouchWhoIsThere) {
   const HttpResponse replaced =
       bring("PUT", 2, *Authorise(registrar_, gallery, AuthorisedAct::kReplace, "ann"));
   ASSERT_EQ(replaced.status, 200) << Text(replaced);
-  EXPECT_EQ(JsonOf(replaced)["others"]["status"], "admitted");
+  EXPECT_EQ(JsonOf(replaced)["others"]["status"], "active");
   const auto decided = [&](uint64_t person) {
     return JsonOf(world_->Send("client", MatcherWorld::Form("POST", "/v1/identify/main",
                                                             Signed(client_, person))))["accepted"];

@@ -46,7 +46,7 @@ TEST_F(MatcherTest, WhoeverIsEnrolledIsFound) {
     const HttpResponse enrolled = world_->Enrol(name, person);
     ASSERT_EQ(enrolled.status, 201) << Text(enrolled);
     EXPECT_EQ(JsonOf(enrolled)["personId"], name);
-    EXPECT_EQ(JsonOf(enrolled)["others"]["status"], "admitted");
+    EXPECT_EQ(JsonOf(enrolled)["others"]["status"], "active");
     EXPECT_EQ(JsonOf(enrolled)["others"]["galleries"][0]["brought"], 1);
   }
   const Json found = JsonOf(world_->Identify(2));
@@ -125,7 +125,7 @@ TEST_F(MatcherTest, AReplyGoesBackAsItIs) {
                                              {{"galleries", {"main"}}});
   EXPECT_EQ(world_->Send("registrar", brought).status, 201);
   EXPECT_EQ(JsonOf(world_->Get("registrar", "/v1/persons/ann"))["galleries"][0]["status"],
-            "waiting");
+            "pending");
   // By hand: the request for pending enrolments goes to the key owner, and the answer comes back.
   const KeyOwner owner = world_->Owner();
   const HttpResponse request = world_->Get("machine", "/v1/galleries/main/admission");
@@ -264,7 +264,7 @@ TEST_F(MatcherTest, AnEnrolmentThatIsAskedForAgainHappensOnce) {
   EXPECT_EQ(once["others"]["galleries"][0]["repeated"], false);
   EXPECT_EQ(twice["others"]["galleries"][0]["repeated"], true) << twice;
   EXPECT_EQ(once["encounterId"], twice["encounterId"]);
-  EXPECT_EQ(twice["others"]["status"], "admitted");
+  EXPECT_EQ(twice["others"]["status"], "active");
   // The same samples without the key, and the key with other samples.
   request.headers.clear();
   EXPECT_EQ(world_->Send("registrar", request).status, 409);
@@ -284,7 +284,7 @@ TEST_F(MatcherTest, WhoWaitsIsListedUntilSomebodyDecides) {
       world_->Send("registrar", MatcherWorld::Form("POST", "/v1/persons/ann/encounters",
                                                    keys_->Sample(1), {{"galleries", {"main"}}}));
   ASSERT_EQ(enrolled.status, 201);
-  EXPECT_EQ(JsonOf(enrolled)["others"]["status"], "waiting");
+  EXPECT_EQ(JsonOf(enrolled)["others"]["status"], "pending");
   const Json waiting = JsonOf(world_->Get("operator", "/v1/admissions"));
   EXPECT_EQ(waiting["total"], 1);
   EXPECT_EQ(waiting["admissions"][0]["people"][0]["identity"], "ann");

@@ -25,7 +25,7 @@ absl::StatusOr<HttpResponse> ReadAdmissions(MatcherState* state, const HttpReque
   uint64_t at = 0;
   for (const std::string& gallery : names) {
     HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
-    HEFT_ASSIGN_OR_RETURN(const auto waiting, WaitingEnrolments(address));
+    HEFT_ASSIGN_OR_RETURN(const auto waiting, PendingEnrolments(address));
     for (const PendingEnrolment& enrolment : waiting) {
       if (at++ < from || admissions.size() == std::max<uint64_t>(count, 1)) continue;
       Json people = Json::array();

@@ -179,18 +179,18 @@ bool HasEncounter(const PersonInfo& info, const std::string& encounter) {
   });
 }
 
-// StatusOf: the status of an encounter: "admitted" if it is in all these galleries, "waiting" while
+// StatusOf: the status of an encounter: "active" if it is in all these galleries, "pending" while
 // it is pending in one, otherwise "rejected".
 absl::StatusOr<std::string> StatusOf(MatcherState* state, const Enrolling& in) {
-  bool admitted = true, waiting = false;
+  bool active = true, pending = false;
   for (const std::string& gallery : in.galleries) {
     HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
     HEFT_ASSIGN_OR_RETURN(const PersonInfo info, DescribePerson(address, in.person));
     const bool there = HasEncounter(info, in.encounter);
-    admitted = admitted && there;
-    waiting = waiting || (!there && info.waiting > 0);
+    active = active && there;
+    pending = pending || (!there && info.pending > 0);
   }
-  return admitted ? "admitted" : waiting ? "waiting" : "rejected";
+  return active ? "active" : pending ? "pending" : "rejected";
 }
 
 // CheckReplaces: the authorisation must be for replacing. With one for adding, the person's old
@@ -225,9 +225,9 @@ absl::StatusOr<HttpResponse> Enrol(MatcherState* state, const HttpRequest& reque
   state->exchange.Wake();
   HEFT_ASSIGN_OR_RETURN(std::string status, StatusOf(state, in));
   // A wait holds a worker: if many wait already, answer with the current status.
-  const bool may_wait = status == "waiting" && wait > 0 && state->waits.TryTake();
+  const bool may_wait = status == "pending" && wait > 0 && state->waits.TryTake();
   const Leave leave{may_wait ? &state->waits : nullptr};
-  while (may_wait && status == "waiting" && std::chrono::steady_clock::now() < until) {
+  while (may_wait && status == "pending" && std::chrono::steady_clock::now() < until) {
     state->exchange.WaitForChange(seen, until);
     seen = state->exchange.Changes();
     HEFT_ASSIGN_OR_RETURN(status, StatusOf(state, in));
@@ -274,12 +274,12 @@ absl::StatusOr<HttpResponse> ReadPerson(MatcherState* state, const HttpRequest& 
   for (const std::string& gallery : names) {
     HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
     HEFT_ASSIGN_OR_RETURN(const PersonInfo info, DescribePerson(address, person));
-    if (info.templates.empty() && info.waiting == 0) continue;
+    if (info.templates.empty() && info.pending == 0) continue;
     Json templates = Json::array();
     for (const ListedTemplate& t : info.templates) templates.push_back(TemplateJson(t));
     galleries.push_back({{"gallery", gallery},
-                         {"status", info.templates.empty() ? "waiting" : "admitted"},
-                         {"waiting", info.waiting},
+                         {"status", info.templates.empty() ? "pending" : "active"},
+                         {"pending", info.pending},
                          {"templates", std::move(templates)}});
   }
   if (galleries.empty()) return absl::NotFoundError("no person of that name is enrolled");

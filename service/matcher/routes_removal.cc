@@ -44,7 +44,7 @@ absl::StatusOr<std::vector<std::string>> WhereIs(MatcherState* state, const Http
   for (const std::string& gallery : names) {
     HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
     HEFT_ASSIGN_OR_RETURN(const PersonInfo info, DescribePerson(address, person));
-    if (!info.templates.empty() || info.waiting > 0) out.push_back(gallery);
+    if (!info.templates.empty() || info.pending > 0) out.push_back(gallery);
   }
   if (out.empty()) return absl::NotFoundError("no person of that name is enrolled");
   return out;

@@ -113,7 +113,7 @@ CREATE FUNCTION heft_router.heft_enrol(
     gallery text, samples bytea[], identity text, metadata text[] DEFAULT '{}',
     expires timestamptz DEFAULT NULL, authorisation bytea DEFAULT NULL,
     idempotency_key text DEFAULT NULL,
-    OUT bucket integer, OUT brought bigint, OUT waiting bigint, OUT templates bigint,
+    OUT bucket integer, OUT brought bigint, OUT pending bigint, OUT templates bigint,
     OUT blocks bigint, OUT repeated boolean)
   LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -125,8 +125,8 @@ BEGIN
   END IF;
   its := heft_router.places_of(gallery);
   bucket := heft.heft_bucket(identity, cardinality(its.buckets));
-  SELECT e.brought, e.waiting, e.templates, e.blocks, e.repeated
-    INTO brought, waiting, templates, blocks, repeated
+  SELECT e.brought, e.pending, e.templates, e.blocks, e.repeated
+    INTO brought, pending, templates, blocks, repeated
     FROM heft_router.on_node_enrol(gallery, bucket, its.nodes[1 + bucket], samples, identity,
       metadata, expires, authorisation, idempotency_key) e;
 EXCEPTION WHEN OTHERS THEN
@@ -153,7 +153,7 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 
 CREATE FUNCTION heft_router.heft_admit(gallery text, bucket integer, admission bytea,
-    OUT admitted bigint, OUT rejected bigint, OUT waiting bigint, OUT templates bigint,
+    OUT admitted bigint, OUT rejected bigint, OUT pending bigint, OUT templates bigint,
     OUT blocks bigint)
   LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -164,7 +164,7 @@ BEGIN
     RAISE EXCEPTION '"%" has buckets 0 to %', gallery, cardinality(its.buckets) - 1
       USING ERRCODE = '22023';
   END IF;
-  SELECT a.* INTO admitted, rejected, waiting, templates, blocks
+  SELECT a.* INTO admitted, rejected, pending, templates, blocks
     FROM heft_router.on_node_admit(gallery, bucket, its.nodes[1 + bucket], admission) a;
 EXCEPTION WHEN OTHERS THEN
   PERFORM heft_router.raise_again(SQLSTATE, SQLERRM);
@@ -190,7 +190,7 @@ END $$;
 -- One row per bucket: its place, its contents, and the public half of the key that signs there.
 CREATE FUNCTION heft_router.heft_stats(gallery text,
     OUT bucket integer, OUT node text, OUT gallery_id text, OUT generation bigint,
-    OUT templates bigint, OUT leaving bigint, OUT waiting bigint, OUT blocks bigint,
+    OUT templates bigint, OUT leaving bigint, OUT pending bigint, OUT blocks bigint,
     OUT root text, OUT server_key text)
   RETURNS SETOF record LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -199,7 +199,7 @@ DECLARE
 BEGIN
   its := heft_router.places_of(heft_stats.gallery);
   RETURN QUERY SELECT w.bucket, n.name, s.gallery_id, s.generation, s.templates, s.leaving,
-      s.waiting, s.blocks, s.root, s.server_key
+      s.pending, s.blocks, s.root, s.server_key
     FROM unnest(its.buckets, its.nodes) w (bucket, node)
     JOIN heft_router.nodes n ON n.number = w.node
     JOIN heft_router.on_nodes_stats(heft_stats.gallery, its.buckets, its.nodes) s

@@ -125,12 +125,12 @@ $$;
 CREATE FUNCTION heft_router.on_nodes_stats(
     i_gallery text, i_buckets integer[], i_nodes integer[],
     OUT gallery text, OUT gallery_id text, OUT generation bigint, OUT templates bigint,
-    OUT leaving bigint, OUT waiting bigint, OUT blocks bigint, OUT root text, OUT server_key text)
+    OUT leaving bigint, OUT pending bigint, OUT blocks bigint, OUT root text, OUT server_key text)
   RETURNS SETOF record LANGUAGE plproxy SET search_path = pg_catalog, pg_temp AS $$
   CLUSTER heft_router.cluster_of(i_gallery);
   SPLIT i_buckets, i_nodes;
   RUN ON i_nodes;
-  SELECT n.name AS gallery, s.gallery_id, s.generation, s.templates, s.leaving, s.waiting, s.blocks, s.root,
+  SELECT n.name AS gallery, s.gallery_id, s.generation, s.templates, s.leaving, s.pending, s.blocks, s.root,
     heft.heft_server_key(n.name) AS server_key
     FROM unnest(heft.heft_bucket_names(i_gallery, i_buckets)) n (name), heft.heft_stats(n.name) s;
 $$;
@@ -148,24 +148,24 @@ $$;
 CREATE FUNCTION heft_router.on_node_enrol(
     i_gallery text, i_bucket integer, i_node integer, i_samples bytea[], i_identity text,
     i_metadata text[], i_expires timestamptz, i_authorisation bytea, i_key text,
-    OUT brought bigint, OUT waiting bigint, OUT templates bigint, OUT blocks bigint,
+    OUT brought bigint, OUT pending bigint, OUT templates bigint, OUT blocks bigint,
     OUT repeated boolean)
   LANGUAGE plproxy SET search_path = pg_catalog, pg_temp AS $$
   CLUSTER heft_router.cluster_of(i_gallery);
   RUN ON i_node;
-  SELECT e.brought, e.waiting, e.templates, e.blocks, e.repeated FROM heft.heft_enrol(
+  SELECT e.brought, e.pending, e.templates, e.blocks, e.repeated FROM heft.heft_enrol(
     heft.heft_bucket_for(i_gallery, i_bucket, i_identity), i_samples, i_identity, i_metadata,
     i_expires, i_authorisation, i_key) e;
 $$;
 
 CREATE FUNCTION heft_router.on_node_admit(
     i_gallery text, i_bucket integer, i_node integer, i_admission bytea,
-    OUT admitted bigint, OUT rejected bigint, OUT waiting bigint, OUT templates bigint,
+    OUT admitted bigint, OUT rejected bigint, OUT pending bigint, OUT templates bigint,
     OUT blocks bigint)
   LANGUAGE plproxy SET search_path = pg_catalog, pg_temp AS $$
   CLUSTER heft_router.cluster_of(i_gallery);
   RUN ON i_node;
-  SELECT a.admitted, a.rejected, a.waiting, a.templates, a.blocks FROM heft.heft_admit(
+  SELECT a.admitted, a.rejected, a.pending, a.templates, a.blocks FROM heft.heft_admit(
     (heft.heft_bucket_names(i_gallery, ARRAY[i_bucket]))[1], i_admission) a;
 $$;
 

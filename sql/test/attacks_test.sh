@@ -78,7 +78,7 @@ for row in 12 16 20; do
     die "$(cat "$work/error")"
   [[ "$(cat "$work/out")" == 1 ]] || die "not enrolled once: $(cat "$work/out" "$work/error")"
 done
-[[ "$(number waiting)" == 3 ]] || die "$(number waiting) wait, not 3"
+[[ "$(number pending)" == 3 ]] || die "$(number pending) wait, not 3"
 server_lives timeouts
 answers timeouts
 
@@ -131,7 +131,7 @@ server_lives starved
 kills=0
 readonly lock=1212499540  # "HEFT"
 for row in 32 36 40 44 48 52; do
-  before="$(number waiting)"
+  before="$(number pending)"
   # The first waits for the store's lock when it is killed, the others are anywhere.
   blocker=""
   if ((row == 32)); then
@@ -153,10 +153,10 @@ for row in 32 36 40 44 48 52; do
   wait "$client" || true
   [[ -z "$blocker" ]] || wait "$blocker" || true
   wait_for_server
-  after="$(number waiting)"
-  ((after == before || after == before + 1)) || die "waiting: $before, then $after"
+  after="$(number pending)"
+  ((after == before || after == before + 1)) || die "pending: $before, then $after"
   if ((after == before)); then enrol main "$row"; fi
-  [[ "$(number waiting)" == $((before + 1)) ]] || die "enrolled after the kill, and it does not wait"
+  [[ "$(number pending)" == $((before + 1)) ]] || die "enrolled after the kill, and it does not wait"
 done
 ((kills > 0)) || die "nobody was killed"
 answers killed
@@ -173,15 +173,15 @@ sql -c "SET heft.writer_wait = 1" -c "SELECT heft.heft_enrol('main', $(pair enro
 grep -q "lock timeout" "$work/error" || die "$(cat "$work/error")"
 wait "$first"
 # A query sees one state: a repeatable read does not overwrite changes that it has not seen.
-waiting="$(number waiting)"
+pending="$(number pending)"
 {
   echo "BEGIN ISOLATION LEVEL REPEATABLE READ;"
-  echo "SELECT waiting FROM heft.heft_stats('main');"
+  echo "SELECT pending FROM heft.heft_stats('main');"
   echo "\\! PGAPPNAME=other psql --no-psqlrc -qAtc \"SELECT heft.heft_enrol('main', $(pair enrolment 76))\" >/dev/null"
-  echo "SELECT waiting FROM heft.heft_stats('main');"
+  echo "SELECT pending FROM heft.heft_stats('main');"
   echo "SELECT heft.heft_enrol('main', $(pair enrolment 80));"
 } | psql --no-psqlrc -qAt >"$work/out" 2>"$work/error"
-[[ "$(tr '\n' ' ' <"$work/out")" == "$waiting $waiting " ]] || die "not one state: $(cat "$work/out")"
+[[ "$(tr '\n' ' ' <"$work/out")" == "$pending $pending " ]] || die "not one state: $(cat "$work/out")"
 grep -q "could not serialize" "$work/error" || die "written over what was not seen: $(cat "$work/error")"
 answers "all of it"
 echo "attacks_test: held; $ends calls ended by their timeouts, $kills backends killed"

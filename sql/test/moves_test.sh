@@ -31,7 +31,7 @@ copy() {
     --gallery "postgres:$3:main.00$1" >/dev/null 2>"$work/copy.log"
 }
 content() {  # of the whole: what is in it, wherever it is
-  sql -c "SELECT string_agg(root || templates || waiting, ' ' ORDER BY bucket) FROM heft_router.heft_stats('main')"
+  sql -c "SELECT string_agg(root || templates || pending, ' ' ORDER BY bucket) FROM heft_router.heft_stats('main')"
   for node in node-a node-b; do
     on "$node" -c "SELECT name, heft.heft_digest(name) FROM heft.buckets WHERE state IN ('serving', 'leaving')"
   done | sort

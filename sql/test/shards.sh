@@ -58,7 +58,7 @@ admit_sharded() {
     "$heft" trust add --quiet --trust "$work/owner/keys/trust.heft" --role server \
       --key "$work/server.pub" --name "node-${key:0:8}" >/dev/null
   done
-  for bucket in $(sql -c "SELECT bucket FROM heft_router.heft_stats('$1') WHERE waiting > 0"); do
+  for bucket in $(sql -c "SELECT bucket FROM heft_router.heft_stats('$1') WHERE pending > 0"); do
     value_of "$work/pending" "SELECT request FROM heft_router.heft_pending('$1') WHERE bucket = $bucket"
     "$heft" answer --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
       --shards "$work/$1.shards" --in "$work/pending" --out "$work/admission" >/dev/null

@@ -31,7 +31,7 @@ done
 # shellcheck disable=SC2086
 enrol_sharded main $rows
 refused 22004 "heft_router.heft_enrol('main', $(pair enrolment 0), NULL)"
-[[ "$(sql -c "SELECT sum(waiting) FROM heft_router.heft_stats('main')")" == 6 ]] || die "not all wait"
+[[ "$(sql -c "SELECT sum(pending) FROM heft_router.heft_stats('main')")" == 6 ]] || die "not all wait"
 admit_sharded main
 [[ "$(sql -c "SELECT sum(templates) FROM heft_router.heft_stats('main')")" == 6 ]] || die "not all were admitted"
 

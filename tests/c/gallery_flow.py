@@ -12,8 +12,8 @@ class Administration(Case):
         self.assertEqual(len(created["gallery_id"]), 32)
         self.refused("ALREADY_EXISTS", ".", "heft_gallery_create", world.matcher, "desk", None)
         self.assertEqual(world.enrol("desk", [0, SAMPLES], metadata=["site=bonn"], expires=1 << 40)
-                         ["waiting"], 2)
-        (waiting,) = ask("heft_gallery_waiting", "desk")
+                         ["pending"], 2)
+        (waiting,) = ask("heft_gallery_pending", "desk")
         self.assertEqual((waiting["identities"], waiting["client"]), (["person 0", "person 1"], ""))
         self.assertGreater(waiting["bytes"], 0)
         inquiry = ask("heft_key_owner_inquiry", world.owner, world.pending("desk"))
@@ -33,14 +33,14 @@ class Administration(Case):
         self.assertEqual(len(ask("heft_gallery_person", "desk", "person 0")["templates"]), 1)
         self.assertEqual(ask("heft_gallery_names", "desk"), ["main"])
         stats = ask("heft_gallery_stats", "desk", world.model)
-        self.assertEqual((stats["templates"], stats["waiting"]), (1, 0))
+        self.assertEqual((stats["templates"], stats["pending"]), (1, 0))
         self.assertGreater(stats["noise_margin"], 0.5)
 
     def test_two_enrolments_of_one_name(self):
         world.enrol("rivals", [0], identity="carol", client="ab" * 32)
         world.enrol("rivals", [SAMPLES], identity="carol")
         done, answer = world.admit("rivals")
-        self.assertEqual((done["admitted"], done["waiting"]), (0, 2))
+        self.assertEqual((done["admitted"], done["pending"]), (0, 2))
         (contested,) = answer["contested"]
         self.assertEqual((contested["identity"], contested["elsewhere"]), ("carol", 0))
         entries = {claim["client"]: claim["entry"] for claim in contested["claims"]}
@@ -48,7 +48,7 @@ class Administration(Case):
         _, answer = world.admit("rivals", hold=[entries[""]])
         self.assertEqual(answer["contested"][0]["elsewhere"], 1)
         done, answer = world.admit("rivals", entries=[entries[""]])
-        self.assertEqual((done["admitted"], done["waiting"], answer["contested"]), (1, 1, []))
+        self.assertEqual((done["admitted"], done["pending"], answer["contested"]), (1, 1, []))
         self.refused("INVALID_ARGUMENT", "64", "heft_matcher_enrol", world.matcher, "rivals",
                      world.encrypt([1]), heft.options(client="ann"), None, None, None)
 
@@ -67,7 +67,7 @@ class Administration(Case):
                      world.encrypt([1]), allowed, trust, None, None)
         signed = world.encrypt([1], signing=(registrar, {"role": "registrar"}))
         done = ask("heft_matcher_enrol", world.matcher, "known", signed, allowed, trust, None, None)
-        self.assertEqual(done["waiting"], 1)
+        self.assertEqual(done["pending"], 1)
         self.refused("INVALID_ARGUMENT", "add", "heft_authorise", registrar, gallery, "hug", "p", 0)
 
     def test_a_whole_gallery(self):
@@ -90,7 +90,7 @@ class Administration(Case):
         self.assertTrue(asked)
         best = world.scores(world.identify("many", 20 * SAMPLES + 1))["candidates"][0]["identity"]
         self.assertEqual(best, "person 20")
-        self.assertEqual(enrol("waits", None)["waiting"], PEOPLE)
+        self.assertEqual(enrol("waits", None)["pending"], PEOPLE)
         with self.assertRaises(h.HeftError) as caught:
             enrol("refused", h.ANSWER(lambda *_: 8))
         self.assertEqual(caught.exception.status, "RESOURCE_EXHAUSTED")

@@ -102,7 +102,7 @@ old="$(entries)"
 start_owner
 identify 409 "put back to an older state"
 enrol 4 bob 2
-(("$(fact templates)" == 1 && "$(fact waiting)" == 1)) || die "a key owner that was put back admits people"
+(("$(fact templates)" == 1 && "$(fact pending)" == 1)) || die "a key owner that was put back admits people"
 stop_owner
 (("$(entries)" == old)) || die "something was charged"
 

@@ -58,8 +58,8 @@ HEFT_C_API heft_status heft_gallery_list(const char* name, const heft_options* o
 // DescribePerson: the record PersonInfo.
 HEFT_C_API heft_status heft_gallery_person(const char* name, const char* identity,
                                            heft_result** result, heft_error** error);
-// WaitingEnrolments: an array of records PendingEnrolment.
-HEFT_C_API heft_status heft_gallery_waiting(const char* name, heft_result** result,
+// PendingEnrolments: an array of records PendingEnrolment.
+HEFT_C_API heft_status heft_gallery_pending(const char* name, heft_result** result,
                                             heft_error** error);
 // VerifyGallery: the record VerifyResult, with recorded_error (text: why `recorded` is false).
 // `model` may be NULL.

@@ -9,8 +9,8 @@ CREATE FUNCTION pg_temp.pair(text) RETURNS heft.heft_sample[] LANGUAGE sql
 CREATE FUNCTION pg_temp.probe(text) RETURNS heft.heft_probe[] LANGUAGE sql
   AS $$SELECT ARRAY(SELECT bytes::heft.heft_probe FROM world.files
                     WHERE name IN ($1 || '-face', $1 || '-voice') ORDER BY name)$$;
-CREATE FUNCTION pg_temp.waiting() RETURNS bigint LANGUAGE sql
-  AS $$SELECT waiting FROM heft.heft_stats('main')$$;
+CREATE FUNCTION pg_temp.pending() RETURNS bigint LANGUAGE sql
+  AS $$SELECT pending FROM heft.heft_stats('main')$$;
 
 SELECT lives_ok($$SELECT heft.heft_identify('main', pg_temp.probe('identification-5'))$$, 'it answers');
 SELECT is((SELECT count(DISTINCT length(r)) FROM (SELECT heft.heft_identify('main',
@@ -19,14 +19,14 @@ SELECT is((SELECT count(DISTINCT length(r)) FROM (SELECT heft.heft_identify('mai
 
 SAVEPOINT before;
 SELECT is((SELECT brought FROM heft.heft_enrol('main', pg_temp.pair('enrolment-20'))), 1::bigint, 'one comes');
-SELECT is(pg_temp.waiting(), 1::bigint, 'and is seen to wait');
+SELECT is(pg_temp.pending(), 1::bigint, 'and is seen to wait');
 SELECT throws_ok($$SELECT heft.heft_enrol('main', pg_temp.pair('enrolment-20'))$$, '23505', NULL,
   'the same is not taken twice');
-SELECT is(pg_temp.waiting(), 1::bigint, 'an error inside has changed nothing');
+SELECT is(pg_temp.pending(), 1::bigint, 'an error inside has changed nothing');
 SELECT throws_ok($$SELECT heft.heft_identify('main', pg_temp.probe('identification-5'))$$, '25001', NULL,
   'of a state that nobody else sees, nothing is signed');
 ROLLBACK TO before;
-SELECT is(pg_temp.waiting(), 0::bigint, 'rolled back, it is gone');
+SELECT is(pg_temp.pending(), 0::bigint, 'rolled back, it is gone');
 
 -- Inside a block with a handler, the block's changes are undone; earlier ones stay.
 DO $$
@@ -44,7 +44,7 @@ BEGIN
     NULL;
   END;
 END $$;
-SELECT is(pg_temp.waiting(), 1::bigint, 'one of two');
+SELECT is(pg_temp.pending(), 1::bigint, 'one of two');
 SELECT throws_ok($$SELECT heft.heft_enrol(NULL, pg_temp.pair('enrolment-24'))$$, '22004', NULL, 'no gallery');
 SELECT throws_ok($$SELECT heft.heft_verify('main', NULL, pg_temp.pair('enrolment-24'))$$, '22004', NULL,
   'no identity');
