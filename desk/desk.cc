@@ -16,8 +16,8 @@ namespace heft {
 
 // Work: the parts of a call that need an AcceptedMatch's inside.
 struct Desk::Work {
-  // Begun: an accepted request, and its galleries: all buckets, or the first gallery.
-  struct Begun {
+  // Started: an accepted request, and its galleries: all buckets, or the first gallery.
+  struct Started {
     AcceptedMatch accepted;
     std::vector<Gallery> opened;
   };
@@ -27,7 +27,7 @@ struct Desk::Work {
   static absl::StatusOr<std::shared_ptr<const SigningKey>> Key(const Desk& desk,
                                                                const MatchRequest& request,
                                                                const std::string& address);
-  static absl::StatusOr<Begun> Begin(const Desk& desk, MatchRequest request);
+  static absl::StatusOr<Started> Begin(const Desk& desk, MatchRequest request);
 
   static absl::Status IdentifyEach(const Desk& desk, const AcceptedMatch& accepted,
                                    std::vector<SampleFile> files, std::vector<Gallery> opened,
@@ -142,22 +142,22 @@ absl::StatusOr<std::shared_ptr<const SigningKey>> Desk::Work::Key(const Desk& de
   return desk.Signer(address);
 }
 
-absl::StatusOr<Desk::Work::Begun> Desk::Work::Begin(const Desk& desk, MatchRequest request) {
+absl::StatusOr<Desk::Work::Started> Desk::Work::Begin(const Desk& desk, MatchRequest request) {
   HEFT_RETURN_IF_ERROR(CheckMatch(request));
   HEFT_ASSIGN_OR_RETURN(const Keys keys, LookAtFiles(request));
-  Begun begun;
-  HEFT_ASSIGN_OR_RETURN(begun.opened, OpenFirst(desk, request));
-  HEFT_RETURN_IF_ERROR(CheckGallery(*desk.server, begun.opened.front()));
+  Started started;
+  HEFT_ASSIGN_OR_RETURN(started.opened, OpenFirst(desk, request));
+  HEFT_RETURN_IF_ERROR(CheckGallery(*desk.server, started.opened.front()));
   HEFT_RETURN_IF_ERROR(CheckFiles(*desk.server, request.files, keys));
   if (!request.row) request.row = 0;
   request.probe.row = *request.row;
   const std::string address = FirstAddress(request);
-  AcceptedMatch& accepted = begun.accepted;
+  AcceptedMatch& accepted = started.accepted;
   HEFT_ASSIGN_OR_RETURN(accepted.key_, Key(desk, request, address));
   HEFT_ASSIGN_OR_RETURN(accepted.asked_,
                         ReadRequest(request.files, desk.trust,
                                     accepted.key_ ? accepted.key_->public_key() : SignerKey{}));
-  HEFT_RETURN_IF_ERROR(CheckAsked(request, begun.opened.front()));
+  HEFT_RETURN_IF_ERROR(CheckAsked(request, started.opened.front()));
   if (accepted.asked_.client == SignerKey{}) accepted.asked_.client = request.client;
   if (accepted.key_ != nullptr) HEFT_RETURN_IF_ERROR(MakeAuditKey(address));
   if (request.room) HEFT_RETURN_IF_ERROR(request.room());
@@ -166,7 +166,7 @@ absl::StatusOr<Desk::Work::Begun> Desk::Work::Begin(const Desk& desk, MatchReque
   accepted.request_ = std::move(request);
   HEFT_RETURN_IF_ERROR(RememberRequest(address, accepted.asked_, accepted.row()));
   if (!accepted.request_.sign) accepted.key_ = nullptr;
-  return begun;
+  return started;
 }
 
 absl::StatusOr<SignedReply> AcceptedMatch::SignRow(uint64_t row, size_t number,
@@ -263,9 +263,9 @@ absl::StatusOr<Answered> Desk::Work::Finish(const Desk& desk, const AcceptedMatc
 
 absl::StatusOr<Answered> Desk::Work::Serve(const Desk& desk, MatchRequest request,
                                            const TakeReply& take, const Monitor& monitor) {
-  HEFT_ASSIGN_OR_RETURN(Begun begun, Begin(desk, std::move(request)));
-  std::vector<SampleFile> files = std::move(begun.accepted.request_.files);
-  return Finish(desk, begun.accepted, std::move(files), std::move(begun.opened), take, monitor);
+  HEFT_ASSIGN_OR_RETURN(Started started, Begin(desk, std::move(request)));
+  std::vector<SampleFile> files = std::move(started.accepted.request_.files);
+  return Finish(desk, started.accepted, std::move(files), std::move(started.opened), take, monitor);
 }
 
 absl::StatusOr<Answered> Desk::Identify(MatchRequest request, const TakeReply& take,
@@ -281,8 +281,8 @@ absl::StatusOr<Answered> Desk::Verify(MatchRequest request, const TakeReply& tak
 }
 
 absl::StatusOr<AcceptedMatch> Desk::Accept(MatchRequest request) const {
-  HEFT_ASSIGN_OR_RETURN(Work::Begun begun, Work::Begin(*this, std::move(request)));
-  return std::move(begun.accepted);
+  HEFT_ASSIGN_OR_RETURN(Work::Started started, Work::Begin(*this, std::move(request)));
+  return std::move(started.accepted);
 }
 
 absl::StatusOr<Answered> Desk::Answer(const AcceptedMatch& accepted, const TakeReply& take,

@@ -19,14 +19,14 @@ absl::Status NoTrust(std::string_view what) {
 }
 
 // Done: an error after an enrolment that took place.
-absl::Status Done(const absl::Status& status, const EnrolResult& done, bool keyed) {
+absl::Status Done(const absl::Status& status, const EnrolResult& done, bool has_key) {
   if (status.ok()) return status;
   return absl::Status(
       status.code(),
       absl::StrCat(status.message(), "; the enrolment succeeded (", done.brought,
                    " templates pending): ",
-                   keyed ? "repeat it with the same idempotency key to get this answer"
-                         : "do not repeat it, because the same samples are refused"));
+                   has_key ? "repeat it with the same idempotency key to get this answer"
+                           : "do not repeat it, because the same samples are refused"));
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ absl::StatusOr<EnrolResult> Desk::Enrol(EnrolRequest request, const Monitor& mon
       const Request asked,
       ReadRequest(request.files, trust, starts ? SignerKey{} : (*key)->public_key()));
   EnrolOptions& options = request.options;
-  const bool keyed = !options.idempotency_key.empty();
+  const bool has_key = !options.idempotency_key.empty();
   options.trust = trust;
   if (asked.client != SignerKey{}) options.client = asked.client;
   if (!request.shards) {
@@ -83,8 +83,8 @@ absl::StatusOr<EnrolResult> Desk::Enrol(EnrolRequest request, const Monitor& mon
                                             request.files, options, monitor)
                             : server->Enrol(first, std::move(request.files), options, monitor));
   if (!starts) return done;
-  HEFT_RETURN_IF_ERROR(Done(EquipGallery(first).status(), done, keyed));
-  HEFT_RETURN_IF_ERROR(Done(RememberRequest(first, asked, kAllRows), done, keyed));
+  HEFT_RETURN_IF_ERROR(Done(EquipGallery(first).status(), done, has_key));
+  HEFT_RETURN_IF_ERROR(Done(RememberRequest(first, asked, kAllRows), done, has_key));
   return done;
 }
 

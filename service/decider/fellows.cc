@@ -23,7 +23,7 @@ constexpr milliseconds kFresh{500};   // an answer says for so long that a fello
 constexpr milliseconds kAgain{200};   // between questions to one that is not
 // From here on others, who are there, are taken instead of one that has not answered.
 constexpr milliseconds kGrace{50};
-constexpr int kErrandWaits = 10;
+constexpr int kLongWaits = 10;
 constexpr uint64_t kMostPart = uint64_t{1} << 30;
 
 std::string PartName(uint32_t owner) {
@@ -248,7 +248,8 @@ absl::StatusOr<OwnerPart> Fellows::Ask(Fellow* fellow, const PartQuestion& quest
   ClientRequest request = {.method = "POST", .target = kPartsPath, .most_bytes = kMostPart};
   std::tie(request.content_type, request.body) = FormBody(parts);
   const auto left = std::chrono::duration_cast<milliseconds>(question.deadline - Clock::now());
-  request.deadline = std::min(left, fellow->config.wait * (question.errand ? kErrandWaits : 1));
+  request.deadline =
+      std::min(left, fellow->config.wait * (question.may_take_long ? kLongWaits : 1));
   request.headers = {
       {"X-Request-Id", question.request_id},
       {"X-Deadline-Ms", std::to_string(std::max<int64_t>(request.deadline.count(), 1))}};

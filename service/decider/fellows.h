@@ -32,7 +32,7 @@ struct PartQuestion {
   std::vector<FormPart> files = {};
   Digest digest{};  // of the files: it chooses who is asked first
   std::string request_id = {};
-  bool errand = false;  // its time depends on its size, and no client waits
+  bool may_take_long = false;  // its time depends on its size, and no client waits
   std::chrono::steady_clock::time_point deadline = {};
   OwnerSet* owners = nullptr;  // who opened, unless null
 };

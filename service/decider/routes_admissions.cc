@@ -64,7 +64,7 @@ absl::StatusOr<Admissions> AdmitTogether(const DeciderState& state, const HttpRe
                                 .files = {{"request", "", std::string(kHeftType), file}},
                                 .digest = HashBytes(file),
                                 .request_id = request.id,
-                                .errand = true,
+                                .may_take_long = true,
                                 .deadline = request.deadline});
   return state.owner.Admit(request.bytes(), "the request", policy, source);
 }

@@ -23,7 +23,7 @@ absl::StatusOr<RenewedBlocks> RenewTogether(const DeciderState& state, const Htt
                                 .files = {{"request", "", std::string(kHeftType), file}},
                                 .digest = HashBytes(file),
                                 .request_id = request.id,
-                                .errand = true,
+                                .may_take_long = true,
                                 .deadline = request.deadline});
   return state.owner.Renew(request.bytes(), "the request", source);
 }

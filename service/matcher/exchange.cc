@@ -68,7 +68,7 @@ void Exchange::WaitForChange(uint64_t seen, std::chrono::steady_clock::time_poin
   changed_.wait_until(lock, deadline, [&] { return stopping_ || changes_ > seen; });
 }
 
-Forwarded Exchange::Errand(const std::string& gallery) const {
+Forwarded Exchange::ForwardedFor(const std::string& gallery) const {
   return {gallery, NewRequestId(), {}, std::chrono::steady_clock::now() + options_.patience};
 }
 
@@ -156,12 +156,12 @@ absl::StatusOr<bool> Exchange::Admit(const std::string& gallery) {
     const auto known = signed_.find(gallery);
     if (waiting.empty() && known != signed_.end() && known->second == generation) return false;
   }
-  const Forwarded errand = Errand(gallery);
-  asked_as_ = errand.request_id;
+  const Forwarded forwarded = ForwardedFor(gallery);
+  asked_as_ = forwarded.request_id;
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, Request(gallery));
-  HEFT_ASSIGN_OR_RETURN(const auto admission, decider_->Admit(request, errand));
+  HEFT_ASSIGN_OR_RETURN(const auto admission, decider_->Admit(request, forwarded));
   if (!admission) return false;
-  HEFT_ASSIGN_OR_RETURN(const AdmitResult done, Apply(gallery, *admission, errand.request_id));
+  HEFT_ASSIGN_OR_RETURN(const AdmitResult done, Apply(gallery, *admission, forwarded.request_id));
   HEFT_ASSIGN_OR_RETURN(const Gallery newest, galleries_->Newest(gallery));
   const std::lock_guard lock(mutex_);
   // The admission changed the gallery, so its new state has yet to be signed.
@@ -294,11 +294,11 @@ absl::StatusOr<RenewResult> Exchange::RenewAll(const std::string& gallery, bool 
     const auto request = AskRenewal(gallery, compact, monitor);
     if (absl::IsNotFound(request.status())) break;  // nothing is left to renew
     HEFT_RETURN_IF_ERROR(request.status());
-    const Forwarded errand = Errand(gallery);
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer, decider_->Renew(*request, errand));
+    const Forwarded forwarded = ForwardedFor(gallery);
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer, decider_->Renew(*request, forwarded));
     HEFT_ASSIGN_OR_RETURN(RenewResult done, FinishRenewal(gallery, answer));
     LogLine(LogLevel::kInfo, "blocks were renewed",
-            {{"request", errand.request_id}, {"gallery", gallery}, {"blocks", done.blocks}});
+            {{"request", forwarded.request_id}, {"gallery", gallery}, {"blocks", done.blocks}});
     all.blocks += done.blocks;
     all.freed += done.freed;
     all.moved += done.moved;

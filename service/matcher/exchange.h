@@ -86,8 +86,8 @@ class Exchange {
   void AdmitAll();
   void KeepHeads();
   void KeepHead(const std::string& gallery, const std::vector<uint8_t>& head);
-  // Errand: a message with its own request id, which both daemons record.
-  Forwarded Errand(const std::string& gallery) const;
+  // ForwardedFor: a message with its own request id, which both daemons record.
+  Forwarded ForwardedFor(const std::string& gallery) const;
   void Remember(const std::string& gallery);
 
   const CurrentEngine* const engine_;
@@ -105,7 +105,7 @@ class Exchange {
   std::map<std::string, std::vector<std::vector<uint8_t>>> heads_;  // by gallery, to be kept
   std::set<std::string> owed_;
   std::map<std::string, uint64_t> signed_;     // generation whose state the key owner has signed
-  std::map<std::string, std::string> failed_;  // why the last errand did; logged once
+  std::map<std::string, std::string> failed_;  // why the last exchange did; logged once
   std::thread thread_;
 };
 

@@ -88,7 +88,7 @@ HttpDecider::HttpDecider(std::unique_ptr<HttpClient> client, ForwardOptions opti
       options_(options),
       tls_(std::move(tls)),
       decisions_{options.attempt, Circuit(options.circuit)},
-      errands_{options.errand, Circuit(options.circuit)} {}
+      exchanges_{options.exchange, Circuit(options.circuit)} {}
 
 absl::StatusOr<HttpResponse> HttpDecider::Try(Way* way, const ClientRequest& request) {
   HEFT_RETURN_IF_ERROR(way->circuit.Enter());
@@ -161,7 +161,7 @@ absl::StatusOr<SignedDecision> HttpDecider::Decide(std::span<const uint8_t> sign
 absl::StatusOr<std::optional<std::vector<uint8_t>>> HttpDecider::Admit(
     std::span<const uint8_t> signed_request, const Forwarded& of) {
   HEFT_ASSIGN_OR_RETURN(HttpResponse response,
-                        Post(&errands_, "/v1/exchange/admissions", signed_request, of));
+                        Post(&exchanges_, "/v1/exchange/admissions", signed_request, of));
   if (response.status == 202) return std::nullopt;
   if (response.status != 200) return StatusOfError(response, "decider");
   return std::move(response.body);
@@ -170,7 +170,7 @@ absl::StatusOr<std::optional<std::vector<uint8_t>>> HttpDecider::Admit(
 absl::StatusOr<std::vector<uint8_t>> HttpDecider::Renew(std::span<const uint8_t> signed_request,
                                                         const Forwarded& of) {
   HEFT_ASSIGN_OR_RETURN(HttpResponse response,
-                        Post(&errands_, "/v1/exchange/renewals", signed_request, of));
+                        Post(&exchanges_, "/v1/exchange/renewals", signed_request, of));
   if (response.status != 200) return StatusOfError(response, "decider");
   return std::move(response.body);
 }

@@ -55,7 +55,7 @@ struct ForwardOptions {
   int attempts = 3;
   std::chrono::milliseconds attempt{10000};  // for one of them, of a decision
   // Of admissions and renewals, for which no client waits, and whose time depends on their size.
-  std::chrono::milliseconds errand{30000};
+  std::chrono::milliseconds exchange{30000};
   Circuit::Options circuit = {};
 };
 
@@ -77,7 +77,7 @@ class HttpDecider : public Decider {
     return tls_->Prepare(files);
   }
   // Whether the decider has not answered lately, for the console and metrics.
-  bool away() const { return decisions_.circuit.open() || errands_.circuit.open(); }
+  bool away() const { return decisions_.circuit.open() || exchanges_.circuit.open(); }
 
  private:
   // Way: failures of decisions and of other messages are counted separately.
@@ -92,7 +92,7 @@ class HttpDecider : public Decider {
   const std::unique_ptr<HttpClient> client_;
   const ForwardOptions options_;
   const std::shared_ptr<TlsContext> tls_;
-  Way decisions_, errands_;
+  Way decisions_, exchanges_;
 };
 
 }  // namespace heft::service

@@ -228,12 +228,12 @@ TEST_F(ForwardTest, ErrandsHaveTheirOwnTimeAndDoNotCloseTheWayOfDecisions) {
   };
   const ForwardOptions options = {.attempts = 1,
                                   .attempt = milliseconds(200),
-                                  .errand = milliseconds(5000),
+                                  .exchange = milliseconds(5000),
                                   .circuit = {.failures = 1, .pause = milliseconds(60000)}};
   const auto patient = Link(options);
   EXPECT_TRUE(patient->Renew(file_, Of()).ok()) << "longer than an attempt at a decision";
   ForwardOptions hasty = options;
-  hasty.errand = milliseconds(200);
+  hasty.exchange = milliseconds(200);
   const auto link = Link(hasty);
   EXPECT_EQ(link->Renew(file_, Of()).status().code(), StatusCode::kDeadlineExceeded);
   EXPECT_TRUE(link->away());

@@ -34,7 +34,7 @@ absl::StatusOr<std::shared_ptr<HttpDecider>> ConnectDecider(const MatcherConfig&
   HEFT_ASSIGN_OR_RETURN(auto tls, TlsContext::ForClient(config.decider_tls));
   HEFT_ASSIGN_OR_RETURN(auto client, HttpClient::Create(config.decider_url, tls));
   ForwardOptions options;
-  options.errand = config.exchange.patience;
+  options.exchange = config.exchange.patience;
   return std::make_shared<HttpDecider>(std::move(client), options, std::move(tls));
 }
 

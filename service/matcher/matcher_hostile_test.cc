@@ -270,7 +270,7 @@ TEST_F(HostileTest, ASignedEnrolmentThatFailedMayBeAskedForAgain) {
   ASSERT_EQ(enrolled.status, 201) << Text(enrolled);
   EXPECT_EQ(JsonOf(enrolled)["others"]["status"], "active");
   EXPECT_EQ(JsonOf(world_->Send("registrar", request))["others"]["galleries"][0]["repeated"], true);
-  EXPECT_TRUE(std::filesystem::is_empty(world_->config.state + "/begun"));
+  EXPECT_TRUE(std::filesystem::is_empty(world_->config.state + "/started"));
 }
 
 TEST_F(HostileTest, OnlyRegistrarsTouchWhoIsThere) {

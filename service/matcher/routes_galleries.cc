@@ -9,8 +9,8 @@
 #include "base/status.h"
 #include "heft/gallery_admin.h"
 #include "service/json.h"
-#include "service/matcher/begun.h"
 #include "service/matcher/samples.h"
+#include "service/matcher/started_requests.h"
 #include "service/matcher/state.h"
 
 namespace heft::service {
@@ -68,14 +68,14 @@ absl::StatusOr<HttpResponse> MakeGallery(MatcherState* state, const HttpRequest&
   HEFT_ASSIGN_OR_RETURN(retained.bytes, NumberOf(body, "retention_bytes", retained.bytes));
   HEFT_ASSIGN_OR_RETURN(const std::string key, IdempotencyKeyOf(request));
   const Hash what = WhatIsMade(request, key);
-  const Begun begun(state->config.state, "galleries");
-  const bool again = !key.empty() && begun.Has(what);
+  const StartedRequests started(state->config.state, "galleries");
+  const bool again = !key.empty() && started.Has(what);
   HEFT_RETURN_IF_ERROR(Intend(state, request, {{"operation", "createGallery"}, {"gallery", name}}));
-  if (!key.empty()) HEFT_RETURN_IF_ERROR(begun.Begin(what));
+  if (!key.empty()) HEFT_RETURN_IF_ERROR(started.Begin(what));
   const absl::Status made = state->galleries.Create(*state->engine.Get(), name, retained).status();
   // An existing gallery is no error if this request made it before and the answer was lost.
   if (!made.ok() && !(again && absl::IsAlreadyExists(made))) {
-    if (!key.empty() && !again) begun.End(what);  // another request made it, or none
+    if (!key.empty() && !again) started.End(what);  // another request made it, or none
     return made;
   }
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, Describe(state, name, nullptr));

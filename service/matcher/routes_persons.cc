@@ -19,11 +19,11 @@
 #include "heft/gallery_admin.h"
 #include "heft/server.h"
 #include "service/json.h"
-#include "service/matcher/begun.h"
 #include "service/matcher/decider_link.h"
-#include "service/matcher/keyed.h"
 #include "service/matcher/samples.h"
+#include "service/matcher/started_requests.h"
 #include "service/matcher/state.h"
+#include "service/matcher/stored_answers.h"
 #include "service/run/log.h"
 
 namespace heft::service {
@@ -123,18 +123,18 @@ absl::StatusOr<Json> EnrolEach(MatcherState* state, const HttpRequest& request,
         "this service has no keys for enrolment ([keys] enrolment)");
   }
   const Hash what = WhatIsEnrolled(in);
-  const Begun begun(state->config.state);
+  const StartedRequests started(state->config.state);
   // A signed request is recorded once. After a failure it may be repeated.
   const bool may_repeat = !in.options.idempotency_key.empty() &&
                           std::ranges::any_of(in.samples.files, [](const SampleFile& file) {
                             return IsSigned(file.bytes);
                           });
-  const bool again = may_repeat && begun.Has(what);
+  const bool again = may_repeat && started.Has(what);
   bool taken = false;
   const auto begin = [&]() -> absl::Status {
     if (taken) return absl::OkStatus();
     if (may_repeat && !again) {
-      if (const absl::Status kept = begun.Begin(what); !kept.ok()) {
+      if (const absl::Status kept = started.Begin(what); !kept.ok()) {
         LogLine(LogLevel::kWarning, "if this enrolment fails, it cannot be repeated",
                 {{"person", in.person}, {"why", std::string(kept.message())}});
       }
@@ -169,7 +169,7 @@ absl::StatusOr<Json> EnrolEach(MatcherState* state, const HttpRequest& request,
     }
     outcomes.push_back(Outcome(gallery, *done));
   }
-  begun.End(what);
+  started.End(what);
   return outcomes;
 }
 
@@ -251,8 +251,9 @@ Json TemplateJson(const ListedTemplate& t) {
       metadata.push_back(pair);
     }
   }
-  Json json = {{"personId", t.identity},         {"position", t.position}, {"receipt_id", t.person},
-               {"generation", t.generation},     {"enrolled", TimeJson(t.enrolled)}, {"expires", TimeJson(t.expires)},
+  Json json = {{"personId", t.identity},           {"position", t.position},
+               {"receipt_id", t.person},           {"generation", t.generation},
+               {"enrolled", TimeJson(t.enrolled)}, {"expires", TimeJson(t.expires)},
                {"metadata", PairsJson(metadata)}};
   if (!encounter.empty()) json["encounterId"] = encounter;
   return json;

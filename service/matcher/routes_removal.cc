@@ -12,8 +12,8 @@
 #include "heft/trust.h"
 #include "service/access/jwt.h"
 #include "service/json.h"
-#include "service/matcher/begun.h"
 #include "service/matcher/samples.h"
+#include "service/matcher/started_requests.h"
 #include "service/matcher/state.h"
 #include "service/run/log.h"
 
@@ -130,9 +130,9 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
   if (!state->changes.TryTake()) return absl::ResourceExhaustedError(kManyChanges);
   const Leave leave{&state->changes};
   HEFT_ASSIGN_OR_RETURN(const std::string key, IdempotencyKeyOf(request));
-  const Begun begun(state->config.state, "removals");
+  const StartedRequests started(state->config.state, "removals");
   const Hash what = WhatIsRemoved(request, key);
-  const bool again = !key.empty() && begun.Has(what);
+  const bool again = !key.empty() && started.Has(what);
   const auto where = WhereIs(state, request, person);
   if (absl::IsNotFound(where.status()) && again) {
     // An earlier request removed the person, and its answer was lost.
@@ -150,13 +150,13 @@ absl::StatusOr<HttpResponse> RemovePerson(MatcherState* state, const HttpRequest
   }
   HEFT_RETURN_IF_ERROR(Intend(
       state, request, {{"operation", "remove"}, {"person", person}, {"galleries", galleries}}));
-  if (!key.empty()) HEFT_RETURN_IF_ERROR(begun.Begin(what));
+  if (!key.empty()) HEFT_RETURN_IF_ERROR(started.Begin(what));
   std::vector<Left> left;
   auto outcomes = RemoveEach(state, person, galleries, *engine, authorisation, &left);
   state->exchange.Wake();
   // The person is still there, so this request did not remove them.
   if (!outcomes.ok() && !key.empty() && !again && WhereIs(state, request, person).ok()) {
-    begun.End(what);
+    started.End(what);
   }
   HEFT_RETURN_IF_ERROR(outcomes.status());
   if (!left.empty() && state->exchange.has_decider()) {
@@ -190,18 +190,18 @@ absl::StatusOr<HttpResponse> RejectEntry(MatcherState* state, const HttpRequest&
   if (!state->changes.TryTake()) return absl::ResourceExhaustedError(kManyChanges);
   const Leave leave{&state->changes};
   HEFT_ASSIGN_OR_RETURN(const std::string key, IdempotencyKeyOf(request));
-  const Begun begun(state->config.state, "removals");
+  const StartedRequests started(state->config.state, "removals");
   const Hash what = WhatIsRejected(request, key);
-  const bool again = !key.empty() && begun.Has(what);
+  const bool again = !key.empty() && started.Has(what);
   HEFT_RETURN_IF_ERROR(
       Intend(state, request,
              {{"operation", "rejectPending"}, {"gallery", gallery}, {"entry", HexString(*entry)}}));
-  if (!key.empty()) HEFT_RETURN_IF_ERROR(begun.Begin(what));
+  if (!key.empty()) HEFT_RETURN_IF_ERROR(started.Begin(what));
   const std::vector<Digest> entries = {*entry};
   auto done = RejectPending(state->engine.Get()->server, address, entries);
   // An earlier request has removed it, and its answer was lost.
   if (absl::IsNotFound(done.status()) && again) done = RemoveResult();
-  if (!done.ok() && !key.empty()) begun.End(what);
+  if (!done.ok() && !key.empty()) started.End(what);
   HEFT_RETURN_IF_ERROR(done.status());
   if (!done->overwritten.ok()) state->upkeep.Owe(gallery);
   state->exchange.Wake();

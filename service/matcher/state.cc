@@ -69,7 +69,7 @@ Handler Answers(MatcherState* state, Answering answering) {
 
 Handler AnswersOnce(MatcherState* state, Answering answering) {
   return Answers(state, [state, answering = std::move(answering)](const HttpRequest& request) {
-    return state->keyed.Once(request, [&] { return answering(request); });
+    return state->stored_answers.Once(request, [&] { return answering(request); });
   });
 }
 

@@ -22,7 +22,7 @@
 #include "service/matcher/engine.h"
 #include "service/matcher/exchange.h"
 #include "service/matcher/galleries.h"
-#include "service/matcher/keyed.h"
+#include "service/matcher/stored_answers.h"
 #include "service/matcher/tasks.h"
 #include "service/matcher/upkeep.h"
 #include "service/matcher/uploads.h"
@@ -93,7 +93,7 @@ struct MatcherState {
   Places verifications;
   Places changes;  // enrolments and removals; half of the workers, so that others have theirs
   Places waits;    // waits for an admission; a quarter of the workers
-  KeyedAnswers keyed;
+  StoredAnswers stored_answers;
   Batcher batcher;
   Tasks tasks;  // last: its work uses all the others
 };

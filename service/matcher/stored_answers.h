@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// KeyedAnswers: the answers to requests with an Idempotency-Key. If an answer was lost, a
+// StoredAnswers: the answers to requests with an Idempotency-Key. If an answer was lost, a
 // repetition gets the same answer and nothing happens twice. Only in memory, so a restart forgets
-// them; begun.h remembers in files the requests that must not be repeated then. Any thread.
-#ifndef HEFT_SERVICE_MATCHER_KEYED_H_
-#define HEFT_SERVICE_MATCHER_KEYED_H_
+// them; started_requests.h remembers in files the requests that must not be repeated then. Any
+// thread.
+#ifndef HEFT_SERVICE_MATCHER_STORED_ANSWERS_H_
+#define HEFT_SERVICE_MATCHER_STORED_ANSWERS_H_
 
 #include <chrono>
 #include <condition_variable>
@@ -22,7 +23,7 @@ namespace heft::service {
 // IdempotencyKeyOf: the header; empty if missing. kInvalidArgument above 255 bytes.
 absl::StatusOr<std::string> IdempotencyKeyOf(const HttpRequest& request);
 
-class KeyedAnswers {
+class StoredAnswers {
  public:
   static constexpr size_t kMost = 4096;           // answers; then the oldest go
   static constexpr size_t kMostBytes = 64 << 20;  // of all answers' bodies; likewise
@@ -54,4 +55,4 @@ class KeyedAnswers {
 
 }  // namespace heft::service
 
-#endif  // HEFT_SERVICE_MATCHER_KEYED_H_
+#endif  // HEFT_SERVICE_MATCHER_STORED_ANSWERS_H_

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/matcher/begun.h"
+#include "service/matcher/started_requests.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -16,17 +16,17 @@ void MakeOld(const std::string& path) {
   ASSERT_EQ(utimes(path.c_str(), old), 0) << path;
 }
 
-TEST(BegunTest, WhatIsOldIsForgottenAndWhatIsOthersStays) {
+TEST(StartedRequestsTest, WhatIsOldIsForgottenAndWhatIsOthersStays) {
   const heft::testing::TemporaryFolder state;
-  const Begun begun(state.path(), "galleries");
+  const StartedRequests started(state.path(), "galleries");
   const Hash first = HashBytes(AsBytes("first")), second = HashBytes(AsBytes("second"));
-  EXPECT_FALSE(begun.Has(first));
-  ASSERT_TRUE(begun.Begin(first).ok());
-  EXPECT_TRUE(begun.Has(first));
-  EXPECT_FALSE(Begun(state.path(), "removals").Has(first));
-  EXPECT_FALSE(Begun(state.path()).Has(first));
+  EXPECT_FALSE(started.Has(first));
+  ASSERT_TRUE(started.Begin(first).ok());
+  EXPECT_TRUE(started.Has(first));
+  EXPECT_FALSE(StartedRequests(state.path(), "removals").Has(first));
+  EXPECT_FALSE(StartedRequests(state.path()).Has(first));
   // The library keeps its generations of galleries in the same folder (HEFT_STATE_DIR).
-  const std::string folder = state.path() + "/begun-galleries/";
+  const std::string folder = state.path() + "/started-galleries/";
   const std::vector<std::string> others = {state.path() + "/galleries/0a0b.generation",
                                            folder + "lock", folder + "0a0b.generation"};
   ASSERT_TRUE(MakeDirectories(state.path() + "/galleries").ok());
@@ -35,12 +35,12 @@ TEST(BegunTest, WhatIsOldIsForgottenAndWhatIsOthersStays) {
     MakeOld(other);
   }
   MakeOld(folder + HexString(first));
-  ASSERT_TRUE(begun.Begin(second).ok());
-  EXPECT_FALSE(begun.Has(first));
-  EXPECT_TRUE(begun.Has(second));
+  ASSERT_TRUE(started.Begin(second).ok());
+  EXPECT_FALSE(started.Has(first));
+  EXPECT_TRUE(started.Has(second));
   for (const std::string& other : others) EXPECT_TRUE(FileExists(other)) << other;
-  begun.End(second);
-  EXPECT_FALSE(begun.Has(second));
+  started.End(second);
+  EXPECT_FALSE(started.Has(second));
 }
 
 }  // namespace

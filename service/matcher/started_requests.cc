@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/matcher/begun.h"
+#include "service/matcher/started_requests.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@
 namespace heft::service {
 namespace {
 
-// IsOurs: whether Begun made the file, judged by its name.
+// IsOurs: whether StartedRequests made the file, judged by its name.
 bool IsOurs(const std::filesystem::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   return name.size() == 2 * sizeof(Hash) &&
@@ -42,18 +42,18 @@ size_t Sweep(const std::string& folder) {
 
 }  // namespace
 
-std::string Begun::Path(const Hash& what) const {
+std::string StartedRequests::Path(const Hash& what) const {
   return absl::StrCat(folder_, "/", HexString(what));
 }
 
-bool Begun::Has(const Hash& what) const { return FileExists(Path(what)); }
+bool StartedRequests::Has(const Hash& what) const { return FileExists(Path(what)); }
 
-absl::Status Begun::Begin(const Hash& what) const {
+absl::Status StartedRequests::Begin(const Hash& what) const {
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder_));
   if (Sweep(folder_) >= kMost) return absl::OkStatus();
   return WriteFileAtomic(Path(what), "", 0600);
 }
 
-void Begun::End(const Hash& what) const { unlink(Path(what).c_str()); }
+void StartedRequests::End(const Hash& what) const { unlink(Path(what).c_str()); }
 
 }  // namespace heft::service

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/matcher/keyed.h"
+#include "service/matcher/stored_answers.h"
 
 #include <utility>
 
@@ -31,7 +31,7 @@ absl::StatusOr<std::string> IdempotencyKeyOf(const HttpRequest& request) {
       absl::StrCat("Idempotency-Key: at most ", kLongestKey, " bytes"));
 }
 
-void KeyedAnswers::Forget() {
+void StoredAnswers::Forget() {
   const auto now = std::chrono::steady_clock::now();
   while (!order_.empty()) {
     const auto oldest = entries_.find(order_.front());
@@ -43,7 +43,7 @@ void KeyedAnswers::Forget() {
   }
 }
 
-absl::StatusOr<HttpResponse> KeyedAnswers::Once(const HttpRequest& request, const Asking& ask) {
+absl::StatusOr<HttpResponse> StoredAnswers::Once(const HttpRequest& request, const Asking& ask) {
   HEFT_ASSIGN_OR_RETURN(const std::string key, IdempotencyKeyOf(request));
   if (key.empty()) return ask();
   const std::string name = absl::StrCat(request.who.name, "\n", key);
@@ -79,7 +79,7 @@ absl::StatusOr<HttpResponse> KeyedAnswers::Once(const HttpRequest& request, cons
   return answer;
 }
 
-void KeyedAnswers::Keep(const std::string& name, const HttpResponse& answer) {
+void StoredAnswers::Keep(const std::string& name, const HttpResponse& answer) {
   const std::lock_guard lock(mutex_);
   Entry& entry = entries_[name];
   entry.answer = answer;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "service/matcher/keyed.h"
+#include "service/matcher/stored_answers.h"
 
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ class KeyedTest : public ::testing::Test {
       return Body(bytes);
     });
   }
-  KeyedAnswers answers_;
+  StoredAnswers answers_;
   std::atomic<int> asked_{0};
 };
 
@@ -78,9 +78,9 @@ TEST_F(KeyedTest, OfSeveralAtOnceOneAsks) {
 }
 
 TEST_F(KeyedTest, MemoryIsBounded) {
-  const size_t kept = KeyedAnswers::kMostBytes / KeyedAnswers::kLongest;
+  const size_t kept = StoredAnswers::kMostBytes / StoredAnswers::kLongest;
   for (size_t i = 0; i <= kept + 1; ++i) {
-    ASSERT_TRUE(Ask(Asked("ann", std::to_string(i)), KeyedAnswers::kLongest).ok());
+    ASSERT_TRUE(Ask(Asked("ann", std::to_string(i)), StoredAnswers::kLongest).ok());
   }
   const int before = asked_;
   ASSERT_TRUE(Ask(Asked("ann", std::to_string(kept + 1))).ok());
