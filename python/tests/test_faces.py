@@ -553,9 +553,11 @@ def test_a_gallery_is_the_same_record_everywhere(desk: Desk) -> None:
 
 def test_a_decision_is_the_same_record_everywhere(desk: Desk) -> None:
     request = Request("a search")
-    said = []
+    said: list[bytes] = []
     for _ in range(3):
-        said.append(desk.python(request, desk.files(request)))
+        answer = desk.python(request, desk.files(request))
+        assert isinstance(answer, bytes)
+        said.append(answer)
     mine = desk.owner.decide(said[0], score=0.5).to_dict()
     model = desk.c.call("heft_model_load", str(desk.place / "model.heft"))
     owner = desk.c.call("heft_key_owner_load", model, str(desk.place / "keys/secret.key"), b"")
