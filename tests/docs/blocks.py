@@ -6,7 +6,8 @@ the public headers stands on the site as well; header_examples.cc and .c compile
 
     blocks.py check REPOSITORY [--run PAGE]... [--cpp PAGE]... [--javascript PAGE]...
         refuses blocks that say nothing of what they are, and code on pages that no test runs: those of --run are
-        run by run_page.py, C++ and JavaScript by tests of their own; and pages of docs/ that README.md does not link
+        run by run_page.py, C++ and JavaScript by tests of their own; and pages of docs/ that README.md does not link,
+        and links to pages and files that do not exist
     blocks.py html REPOSITORY FOLDER
         refuses code of a built site that stands on none of those pages
     blocks.py extract LANGUAGE PAGE FILE
@@ -103,12 +104,35 @@ def unlinked(root):
             if (page := str(path.relative_to(root))) not in linked]
 
 
+def links(text):
+    """The targets of a page's links: of {doc}`TARGET`, and of [text](TARGET) in this repository."""
+    text = re.sub(r"^ *(`{3,}).*?^ *\1", "", text, flags=re.MULTILINE | re.DOTALL)  # code has none
+    named = re.findall(r"\{doc}`(?:[^`<]*<)?([^`>]+)>?`", text)
+    return named, [file for file in re.findall(r"\]\(([^)#\s]+)", text) if ":" not in file]
+
+
+def lost(root):
+    """Links to nothing. A page of docs/site stands at the site's root; those of calls and the notebook are generated."""
+    site = "docs/site/"
+    known = {page.removeprefix(site).removesuffix(".md") for page in pages(root)}
+    for page in pages(root):
+        named, files = links((root / page).read_text(encoding="utf-8"))
+        here = pathlib.PurePosixPath(page.removeprefix(site)).parent
+        for target in named:
+            name = target[1:] if target.startswith("/") else str(here / target)
+            if name not in known and name != "tutorials/python" and not name.startswith("api/"):
+                yield f"{page}: no page {target}"
+        for file in files:
+            if not any((folder / file).exists() for folder in ((root / page).parent, root / here)):
+                yield f"{page}: no file {file}"
+
+
 def check(root, given):
     found = [block for page in pages(root) for block in read(root, page)]
     wrong = [f"{block.at()}: {why}" for block in found if (why := wrong_with(block, given))]
     held = {block.page for block in found if block.language in CODE}
     wrong += [f"{page}: has no code" for listed in given.values() for page in listed if page not in held]
-    wrong += uncompiled(root) + unlinked(root)
+    wrong += uncompiled(root) + unlinked(root) + list(lost(root))
     code = sum(block.language in CODE for block in found)
     text = sum(block.language == "text" for block in found)
     print("\n".join(wrong) if wrong else
@@ -235,6 +259,7 @@ def self_test():
     wrong = [bool(wrong_with(Block("page", 1, language, ""), given)) for language in ("shell", "text", "", "bash", "cpp", "{code-block}")]
     assert wrong == [False, False, True, True, True, True], wrong
     assert wrong_with(Block("other", 1, "shell", ""), given)
+    assert links("{doc}`/a/b` {doc}`text <c>` [d](e.md#f) ![g](h.svg) [i](https://j)") == (["/a/b", "c"], ["e.md", "h.svg"])
     site = Site('<div class="highlight-cpp x"><div class="highlight"><pre><span></span>int <b>a</b> &lt; 1;\n</pre></div></div><pre>b</pre>')
     assert site.found == [["cpp", "int a < 1;\n"], ["", "b"]], site.found
     print("blocks.py: the self-test passed")
