@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // heft inspect for data: a data folder, vectors, labels.
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -51,6 +52,21 @@ absl::StatusOr<Described> DescribeVectors(const std::string& path) {
       absl::StrCat("vectors: ", rows.size(), " rows of ", rows.dimension, " numbers\n")};
 }
 
+// Of a file that says which part of a data set each row belongs to.
+absl::StatusOr<Described> DescribeSplit(const std::string& path) {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> rows, ReadLabels(path));
+  std::map<std::string, size_t> parts;
+  for (const std::string& part : rows) ++parts[part];
+  Described told{{{"kind", "split"}, {"rows", rows.size()}},
+                 absl::StrCat("split: ", rows.size(), " rows")};
+  for (const auto& [part, count] : parts) {
+    told.json["parts"][part] = count;
+    absl::StrAppend(&told.text, ", ", count, " ", part);
+  }
+  told.text += "\n";
+  return told;
+}
+
 absl::StatusOr<Described> DescribeLabels(const std::string& path) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> labels, ReadLabels(path));
   const std::set<std::string> different(labels.begin(), labels.end());
@@ -67,9 +83,11 @@ absl::StatusOr<Described> DescribeAnything(const std::string& path, bool with_pl
   auto described = DescribeFile(path, with_plan, trust);
   if (trust != nullptr || described.ok() || !absl::IsDataLoss(described.status())) return described;
   if (path.ends_with(".npy") || path.ends_with(".npz")) return DescribeVectors(path);
-  if (!path.ends_with(".txt")) return described;
+  const std::string name = std::filesystem::path(path).filename();
+  if (!path.ends_with(".txt") || name == "workspace.txt") return described;
+  if (name == "split.txt") return DescribeSplit(path);
   // Labels may be numbers. A data folder has them under this name.
-  if (std::filesystem::path(path).filename() == "labels.txt") return DescribeLabels(path);
+  if (name == "labels.txt") return DescribeLabels(path);
   if (auto vectors = DescribeVectors(path); vectors.ok()) return vectors;
   return DescribeLabels(path);
 }

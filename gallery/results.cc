@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/bytes.h"
+#include "base/kinds.h"
 
 namespace heft {
 
@@ -114,7 +115,7 @@ Described DescribeSigned(const SignedFile& file, bool believed) {
                {"issued", UtcJson(s.issued)},
                {"expires", UtcJson(s.expires)},
                {"believed", believed}};
-  said.text = absl::StrCat(s.kind, " signed as ", role, " with key ", signer, "\n");
+  said.text = absl::StrCat(KindName(s.kind), " signed as ", role, " with key ", signer, "\n");
   if (!file.signer_name.empty()) {
     said.json["name"] = file.signer_name;
     absl::StrAppend(&said.text, "  name in the trust file: \"", file.signer_name, "\"\n");

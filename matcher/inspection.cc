@@ -304,6 +304,37 @@ bool IsWorkspace(const std::string& path) {
   return std::filesystem::is_regular_file(path + "/workspace.txt", ignored);
 }
 
+// RoleOf: the role whose files a folder holds, in a workspace or moved out of one (docs/roles.md);
+// empty for another folder.
+std::string RoleOf(const std::string& path) {
+  std::error_code ignored;
+  const auto holds = [&](const char* name) {
+    return std::filesystem::is_regular_file(absl::StrCat(path, "/", name), ignored);
+  };
+  if (!holds("model.heft") || !holds("trust.heft")) return "";
+  if (holds("secret.key")) return "owner";
+  if (holds("evaluation.keys")) return "server";
+  return holds("encryption.key") ? "device" : "";
+}
+
+// Adds the gallery that a server's folder holds, if it is there.
+absl::Status AddGallery(const std::string& server, Described* told) {
+  const std::string gallery = server + "/gallery";
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(gallery, ignored)) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(Described stored, DescribeStored(gallery));
+  told->json["gallery"] = std::move(stored.json);
+  told->text += stored.text;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Described> DescribeRole(const std::string& path, const std::string& role) {
+  Described told{{{"kind", "folder of a role"}, {"role", role}},
+                 absl::StrCat("folder of the ", role, ": inspect its files\n")};
+  HEFT_RETURN_IF_ERROR(AddGallery(path, &told));
+  return told;
+}
+
 // Its roles, and the server's gallery where that is still there.
 absl::StatusOr<Described> DescribeWorkspace(const std::string& path) {
   Described told{{{"kind", "workspace"}, {"roles", Json::array()}}, "workspace:"};
@@ -314,11 +345,7 @@ absl::StatusOr<Described> DescribeWorkspace(const std::string& path) {
     absl::StrAppend(&told.text, " ", role, here ? "" : " (moved away)");
   }
   told.text += "\n";
-  const std::string gallery = path + "/server/gallery";
-  if (!std::filesystem::is_directory(gallery, ignored)) return told;
-  HEFT_ASSIGN_OR_RETURN(Described stored, DescribeStored(gallery));
-  told.json["gallery"] = std::move(stored.json);
-  told.text += stored.text;
+  HEFT_RETURN_IF_ERROR(AddGallery(path + "/server", &told));
   return told;
 }
 
@@ -368,6 +395,9 @@ absl::StatusOr<Json> ModelJson(const Model& model) {
 absl::StatusOr<Described> DescribeFile(const std::string& path, bool with_plan,
                                        const Trust* trust) {
   if (trust == nullptr && IsWorkspace(path)) return DescribeWorkspace(path);
+  if (const std::string role = RoleOf(path); trust == nullptr && !role.empty()) {
+    return DescribeRole(path, role);
+  }
   if (trust == nullptr && IsGallery(path)) return DescribeStored(path);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(path));
   HEFT_ASSIGN_OR_RETURN(std::optional<Described> text, DescribeText(bytes, path));

@@ -232,6 +232,11 @@ TEST_F(WorkspaceTest, RefusesWhatCannotBe) {
   EXPECT_EQ(told["kind"], "workspace");
   EXPECT_EQ(told["roles"].size(), 3u);
   EXPECT_EQ(told["gallery"]["templates"], kPeopleInAll);
+  for (const std::string role : {"device", "server", "owner"}) {
+    EXPECT_EQ(Must(kHeft, {"inspect", W("refusing/" + role)})["role"], role);
+  }
+  EXPECT_EQ(Must(kHeft, {"inspect", W("refusing/server")})["gallery"]["templates"], kPeopleInAll);
+  EXPECT_EQ(Must(kHeft, {"inspect", W("refusing/workspace.txt")})["kind"], "mark of a workspace");
   Refused({"init", W("refusing"), "--data", W("data")}, {"is a workspace already"});
   Refused({"init", W("data"), "--data", W("data")}, {"exists already"});
   Refused({"init", W("no/where"), "--data", W("data")}, {"there is no folder", W("no")});

@@ -172,6 +172,11 @@ TEST_F(WrongFilesTest, InspectKnowsWhatPeopleHave) {
   EXPECT_EQ(kind(W("owner/keys/trust.heft")), "trust file");
   EXPECT_EQ(kind(W("server/gallery/server.pub")), "public key");
   EXPECT_EQ(kind(W("client/labels.txt")), "labels");
+  Spill(W("split.txt"), "train\ntest\ntrain\n");
+  const nlohmann::json split = Must(kHeft, {"inspect", W("split.txt")});
+  EXPECT_EQ(split["kind"], "split");
+  EXPECT_EQ(split["parts"]["train"], 2);
+  std::filesystem::remove(W("split.txt"));
   const nlohmann::json samples = Must(kHeft, {"inspect", W("client/face.ct")});
   EXPECT_EQ(samples["kind"], "encrypted samples");
   EXPECT_EQ(samples["samples"], 3);
