@@ -359,11 +359,27 @@ Program::~Program() = default;
 
 namespace {
 
-// The program that a word names: "seal" is heft-seal; empty if there is none.
+// Commands that one program has alone. packaging/manual/count_test.py compares them with the
+// programs.
+constexpr std::pair<const char*, const char*> kCommands[] = {
+    {"heft",
+     "init add search remove export-role synth train calibrate keygen share encrypt authorise "
+     "answer decrypt canary budget rekey evaluate study bench"},
+    {"heft-server", "enrol pending apply prepare-keys identify reveal gallery"},
+    {"heft-seal", "import export"},
+};
+
+// The program that a word names, or that has it as a command: "seal" is heft-seal, "enrol" is
+// heft-server enrol; empty if there is none.
 std::string ProgramOf(const std::string& word) {
   const std::string name = absl::StrCat("heft-", word);
   const std::vector<std::string> programs = absl::StrSplit(HEFT_PROGRAMS, ' ');
-  return std::ranges::find(programs, name) == programs.end() ? "" : name;
+  if (std::ranges::find(programs, name) != programs.end()) return name;
+  for (const auto& [program, commands] : kCommands) {
+    const std::vector<std::string> words = absl::StrSplit(commands, ' ');
+    if (std::ranges::find(words, word) != words.end()) return absl::StrCat(program, " ", word);
+  }
+  return "";
 }
 
 // Unknown: the error for a word that no command takes, with the most similar one, or with the

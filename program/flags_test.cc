@@ -195,6 +195,9 @@ TEST(Flags, AWordThatNamesAProgramIsNamedWithIt) {
   ExpectRefused({"seal", "export"},
                 "\"seal\" is no command: did you mean heft-seal?"
                 "\n");
+  ExpectRefused({"enrol"},
+                "\"enrol\" is no command: did you mean heft-server enrol?"
+                "\n");
   ExpectRefused({"group", "seal"},
                 "\"seal\" is no command of group"
                 "\n");
