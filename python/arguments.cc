@@ -117,7 +117,8 @@ std::string TextOf(py::handle text, const std::string& what) {
 
 py::dict MappingOf(py::handle mapping, const std::string& what) {
   if (!py::isinstance<py::dict>(mapping)) {
-    throw py::type_error(absl::StrCat(what, ": give a dict"));
+    throw py::type_error(
+        absl::StrCat(what, ": give a dict, not ", Py_TYPE(mapping.ptr())->tp_name));
   }
   PyObject* copy = PyDict_Copy(mapping.ptr());
   if (copy == nullptr) throw py::error_already_set();

@@ -39,6 +39,23 @@ _COMMANDS = [
     (r"`?heft-server gallery renew`?", "Gallery.ask_renewal"),
     (r"`?heft-server gallery remove`?", "Gallery.remove"),
     (r"`?heft-seal export parameters`?", "heft.export_seal_parameters"),
+    (r"`?heft-server gallery (restore|snapshot)`?", r"Gallery.\1"),
+    (r"`?heft-server gallery import`?", "Gallery.import_gallery"),
+    (r"`?heft-server pending and gallery stats --verify`?", "Matcher.pending and Gallery.verify"),
+    (r"`?heft-server pending`?", "Matcher.pending"),
+    (r"`?heft-server apply`?", "Gallery.rekey"),
+    (r"`?heft answer --entry ENTRY`?", "KeyOwner.admit(entries=[ENTRY])"),
+    (r"`?heft audit LOG`?", "heft.verify_audit_logs"),
+    (r"`?heft audit --request`?", "Matcher.audit_reply"),
+    (r"`?heft authorise`?", "SigningKey.authorise"),
+    (r"`?heft (budget|rekey)\b`?", r"KeyOwner.\1"),
+    (r"`?heft calibrate\b`?", "Model.calibrate"),
+    (r"`?heft init\b`?", "Workspace.create"),
+    (r"`?heft inspect\b`?", "heft.inspect"),
+    (r"`?heft keygen (?:--)?join`?", "heft.join_key_set"),
+    (r"`?heft train --folds`?", "Model.train_folds"),
+    (r"`?heft train\b`?", "Model.train"),
+    (r"`?heft trust (add|revoke)`?", r"Trust.\1"),
 ]
 
 # Options of other names.
