@@ -80,7 +80,8 @@ absl::StatusOr<KeyOwner::Impl::Proof> KeyOwner::Impl::PreparedProof(RingName rin
   // Of a sound template, whatever the file says: another one may wrap around, and is refused.
   out.ciphertext.noise.message = 2 * TemplateNormInterval(model_).hi;
   out.ciphertext.noise.error = std::max(proof.noise.error, least);
-  const uint64_t proofs = kFloodedProofs / (Parts() * Secrets());
+  const uint64_t counts = ring == RingName::kMatching ? 1 : kProofsOfABatch;
+  const uint64_t proofs = kFloodedProofs / (counts * Parts() * Secrets());
   out.flooding = {Flooding().security_bits, 2 * proofs, noise, Parts(), Secrets()};
   return out;
 }

@@ -55,6 +55,8 @@ uint64_t MostKeyUnits(uint32_t degree);
 // of a profile that floods; of a shared key one t-th of these, as t floods add up, and of a joint
 // one of n secrets one n-th of that, as its errors are larger.
 inline constexpr uint64_t kFloodedProofs = 1'000'000;
+// kProofsOfABatch: a proof in bulk, of up to thousands of templates, counts as so many.
+inline constexpr uint64_t kProofsOfABatch = 10;
 // kProofNoise: that a slot of one template's proof can live with: a part has 0.7 of it, ReadNorm
 // takes the mean of thousands of slots, and each may be off by 9 times a part's. kBatchNoise: of a
 // proof in bulk, where a template has one slot, and the difference of its two parts grows
