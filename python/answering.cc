@@ -145,15 +145,17 @@ void DefineRequests(OwnerClass& c) {
       "The pending people of such a request. Opens nothing and signs nothing.", py::arg("request"));
   Method(
       c, "renew",
-      [](const OwnerHandle& self, const py::object& request) {
+      [](const OwnerHandle& self, const py::object& request, const py::object& parts) {
         const Source source(request, "request");
+        const ReplyFiles given(parts, "part");
         return Read(self, [&](const KeyOwner& owner) {
-          return owner.Renew(source.bytes(), source.what());
+          return owner.Renew(source.bytes(), source.what(), given.files());
         });
       },
       "Answers the request of Gallery.ask_renewal: rebuilds blocks without the removed\n"
-      "templates. The key owner sees only values that are masked by random pads.",
-      py::arg("request"));
+      "templates. The key owner sees only values that are masked by random pads. parts: of a\n"
+      "shared key, the parts of the other owners (renew_part).",
+      py::arg("request"), py::kw_only(), py::arg("parts") = py::none());
 }
 
 }  // namespace

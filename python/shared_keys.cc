@@ -146,6 +146,60 @@ void DefineShares(OwnerClass& c) {
       py::arg("new_identities_only") = false, py::arg("put_back") = false,
       py::arg("entries") = py::none(), py::arg("reject_entries") = py::none(),
       py::arg("hold") = py::none(), py::arg("shards") = py::none());
+  Method(
+      c, "renew_part",
+      [](const OwnerHandle& self, const py::object& request, const OwnerSet& owners) {
+        const Source source(request, "request");
+        return BytesOf(Read(self, [&](const KeyOwner& owner) {
+          return owner.RenewPart(source.bytes(), source.what(), owners);
+        }));
+      },
+      "The same for renew(request, parts=...). Given once for each request, without charge.",
+      py::arg("request"), py::arg("owners"));
+}
+
+// WithBoth: f(old, next), beside readers of both.
+template <typename F>
+void WithBoth(const OwnerHandle& self, const OwnerHandle& next, F&& f) {
+  const auto to = next.Get();
+  Read(self, [&](const KeyOwner& old) -> absl::StatusOr<bool> {
+    const Reading reading(to);
+    const absl::Status done = f(old, static_cast<const KeyOwner&>(to->owner));
+    return done.ok() ? absl::StatusOr<bool>(true) : done;
+  });
+}
+
+void DefineRekeying(OwnerClass& c) {
+  Method(
+      c, "give_rekeying_part",
+      [](const OwnerHandle& self, const OwnerHandle& next, const OwnerSet& owners,
+         const py::object& path) {
+        const std::string out = PathOf(path);
+        WithBoth(self, next, [&](const KeyOwner& old, const KeyOwner& to) {
+          return GiveRekeyingPart(old, to, owners, out);
+        });
+      },
+      "A gallery moves to another shared key: writes this owner's part of the re-keying key, for\n"
+      "one of the other owners, who calls combine_rekeying_key. next: this owner's share of the\n"
+      "new key. owners: all that make the key together. This owner's record of queries goes to\n"
+      "the new share, and the old share is revoked: an owner gives one part.\n\n"
+      "FailedPrecondition for shares that do not belong together, or a revoked one;\n"
+      "InvalidArgument, AlreadyExists, DataLoss.",
+      py::arg("next"), py::arg("owners"), py::arg("path"));
+  Method(
+      c, "combine_rekeying_key",
+      [](const OwnerHandle& self, const OwnerHandle& next, const py::object& parts,
+         const py::object& path) {
+        const ReplyFiles given(parts, "part");
+        const std::string out = PathOf(path);
+        WithBoth(self, next, [&](const KeyOwner& old, const KeyOwner& to) {
+          return CombineRekeyingKey(old, to, given.files(), out);
+        });
+      },
+      "Writes the re-keying key for the server, made of the parts of the other owners and this\n"
+      "one's. Revokes this owner's old share too. Errors as give_rekeying_part's;\n"
+      "FailedPrecondition for parts of others.",
+      py::arg("next"), py::arg("parts"), py::arg("path"));
 }
 
 Replacement ReplacementOf(std::optional<uint32_t> replace,
@@ -213,6 +267,7 @@ void DefineNewShares(py::module_& m, OwnerClass& c) {
 void DefineSharedKeys(py::module_& m, OwnerClass& c) {
   DefineCeremony(m, c);
   DefineShares(c);
+  DefineRekeying(c);
   DefineNewShares(m, c);
 }
 

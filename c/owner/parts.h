@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "c/options.h"
 #include "c/owner/handles.h"
 
@@ -15,6 +16,8 @@ OptionReader OwnersAnd(const heft_options* options, OwnerSet* owners);
 
 // ReplyFilesOf: views of the files.
 std::vector<ReplyFile> ReplyFilesOf(const heft_files* files);
+// GivenParts: views of the other owners' parts; none if `parts` is NULL.
+absl::StatusOr<std::vector<ReplyFile>> GivenParts(const heft_files* parts);
 
 }  // namespace heft::c
 

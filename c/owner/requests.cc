@@ -165,11 +165,7 @@ heft_status heft_key_owner_admit_parts(const heft_key_owner* owner, heft_bytes r
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", admission, "admission"));
     HEFT_ASSIGN_OR_RETURN(const auto policy, heft::c::ReadPolicy(heft::c::OptionReader(options)));
-    std::vector<heft::ReplyFile> files;
-    if (parts != nullptr) {
-      HEFT_RETURN_IF_ERROR(Given(parts, "parts"));
-      files = heft::c::ReplyFilesOf(parts);
-    }
+    HEFT_ASSIGN_OR_RETURN(const auto files, heft::c::GivenParts(parts));
     HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Admit(Span(request), "request", policy, files));
     Json json = heft::DescribeAdmissions(done).json;
     Hand(std::move(done.signed_admission), std::move(json), admission, result);
@@ -179,9 +175,29 @@ heft_status heft_key_owner_admit_parts(const heft_key_owner* owner, heft_bytes r
 
 heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_bytes request,
                                  heft_buffer** renewal, heft_result** result, heft_error** error) {
+  return heft_key_owner_renew_parts(owner, request, nullptr, renewal, result, error);
+}
+
+heft_status heft_key_owner_renew_part(const heft_key_owner* owner, heft_bytes request,
+                                      const heft_options* options, heft_buffer** part,
+                                      heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", part, "part"));
+    heft::OwnerSet owners;
+    HEFT_RETURN_IF_ERROR(heft::c::OwnersAnd(options, &owners).Finish());
+    HEFT_ASSIGN_OR_RETURN(auto bytes, owner->owner.RenewPart(Span(request), "request", owners));
+    *part = new heft_buffer(std::move(bytes));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_key_owner_renew_parts(const heft_key_owner* owner, heft_bytes request,
+                                       const heft_files* parts, heft_buffer** renewal,
+                                       heft_result** result, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", renewal, "renewal"));
-    HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Renew(Span(request), "request"));
+    HEFT_ASSIGN_OR_RETURN(const auto files, heft::c::GivenParts(parts));
+    HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Renew(Span(request), "request", files));
     Hand(std::move(done.signed_renewal),
          Json({{"blocks", done.blocks}, {"templates", done.templates}}), renewal, result);
     return absl::OkStatus();

@@ -42,6 +42,12 @@ std::vector<ReplyFile> ReplyFilesOf(const heft_files* files) {
   return out;
 }
 
+absl::StatusOr<std::vector<ReplyFile>> GivenParts(const heft_files* parts) {
+  if (parts == nullptr) return std::vector<ReplyFile>();
+  HEFT_RETURN_IF_ERROR(Given(parts, "parts"));
+  return ReplyFilesOf(parts);
+}
+
 }  // namespace heft::c
 
 using heft::c::AsMonitor;
@@ -67,6 +73,27 @@ heft_status heft_shared_key_set_make(const heft_model* model, const char* folder
                           heft::MakeSharedKeySet(model->model, folder, owners, threshold, sources,
                                                  AsMonitor(monitor, user)));
     *result = new heft_result(SharedKeySetJson(set));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_key_set_join(const heft_model* model, const char* folder, uint32_t owners,
+                              const char* const* messages, size_t count, heft_bytes passphrase,
+                              heft_monitor monitor, void* user, heft_result** result,
+                              heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(
+        Given(model, "model", folder, "folder", passphrase, "passphrase", result, "result"));
+    if (count > 0) HEFT_RETURN_IF_ERROR(Given(messages, "messages"));
+    std::vector<std::string> paths;
+    for (size_t i = 0; i < count; ++i) {
+      HEFT_RETURN_IF_ERROR(Given(messages[i], "messages"));
+      paths.emplace_back(messages[i]);
+    }
+    HEFT_ASSIGN_OR_RETURN(const heft::JoinStep step,
+                          heft::JoinKeySet(model->model, folder, owners, paths,
+                                           AsSource(passphrase), AsMonitor(monitor, user)));
+    *result = new heft_result(JoinStepJson(step));
     return absl::OkStatus();
   });
 }
@@ -121,5 +148,25 @@ heft_status heft_blank_share_make(const heft_model* model, heft_bytes record, ui
         heft::MakeBlankShare(model->model, Span(record), owner, path, AsSource(passphrase)));
     *result = new heft_result(heft::Json({{"signer", heft::c::Hex(signer)}}));
     return absl::OkStatus();
+  });
+}
+
+heft_status heft_key_owner_give_rekeying_part(const heft_key_owner* old, const heft_key_owner* next,
+                                              const heft_options* options, const char* path,
+                                              heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(old, "old", next, "next", path, "path"));
+    heft::OwnerSet owners;
+    HEFT_RETURN_IF_ERROR(heft::c::OwnersAnd(options, &owners).Finish());
+    return heft::GiveRekeyingPart(old->owner, next->owner, owners, path);
+  });
+}
+
+heft_status heft_key_owner_combine_rekeying_key(const heft_key_owner* old,
+                                                const heft_key_owner* next, const heft_files* parts,
+                                                const char* path, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(old, "old", next, "next", parts, "parts", path, "path"));
+    return heft::CombineRekeyingKey(old->owner, next->owner, heft::c::ReplyFilesOf(parts), path);
   });
 }

@@ -194,6 +194,60 @@ def test_a_part_is_for_one_reply_question_and_set(shared: SharedWorld, people: s
     assert two.decide(reply, score=ACCEPT, parts=[part]).accepted
 
 
+def test_two_of_three_renew_blocks(shared: SharedWorld, gallery: str) -> None:
+    """A person who was enrolled in bulk leaves with the parts of two owners."""
+    one, two, _ = shared.owners
+    labels = [f"person {i}" for i in range(25)]
+    shared.matcher.enrol_many(gallery, shared.rows(range(25)), labels, client=shared.client)
+    assert shared.admit(gallery).admitted == 25
+    held = heft.Gallery(gallery)
+    held.fold(shared.matcher)
+    assert held.remove(shared.matcher, ["person 7"]).leaving == 1
+    request = held.ask_renewal(shared.matcher)
+    with pytest.raises(heft.FailedPrecondition, match="2 of 3 owners"):
+        one.renew(request)
+    part = two.renew_part(request, [1, 2])
+    with pytest.raises(heft.FailedPrecondition):
+        two.renew_part(request, [1, 2])
+    done = held.renew(shared.matcher, one.renew(request, parts=part).signed_renewal,
+                      heft.Trust.load(shared.keys.keys.trust))
+    assert done.erased == 1 and held.info().leaving == 0
+    reply = shared.matcher.identify(held, shared.probe(8))
+    part = two.decide_part(reply, [1, 2], score=ACCEPT)
+    assert one.decide(reply, score=ACCEPT, parts=part).identity == "person 8"
+
+
+def test_a_gallery_moves_to_another_shared_key(
+        shared: SharedWorld, gallery: str, tmp_path: pathlib.Path) -> None:
+    keys = [heft.make_shared_key_set(shared.model, tmp_path / name, 2, 2) for name in ("old", "new")]
+    old, new = ([heft.KeyOwner.load(shared.model, share) for share in one.shares] for one in keys)
+    files = keys[0].keys
+    client = heft.Client(shared.model, files.encryption_key)
+    matcher = heft.Matcher(shared.model, files.evaluation_keys, files.enrolment_keys)
+    matcher.enrol(gallery, client.encrypt_each(shared.rows(range(2)), ["ann", "bob"]))
+    request = matcher.pending(gallery)
+    word = old[0].admit(request, parts=old[1].admit_part(request, [1, 2])).signed_admission
+    matcher.admit(gallery, word, heft.Trust.load(files.trust))
+    heft.Gallery(gallery).compact(matcher)
+    with pytest.raises(heft.InvalidArgument):
+        old[1].give_rekeying_part(new[1], [2], tmp_path / "part")
+    old[1].give_rekeying_part(new[1], [1, 2], tmp_path / "part")
+    with pytest.raises(heft.FailedPrecondition, match="revoked"):
+        old[1].give_rekeying_part(new[1], [1, 2], tmp_path / "again")
+    old[0].combine_rekeying_key(new[0], tmp_path / "part", tmp_path / "rekeying.key")
+    ids = heft.Gallery(gallery).rekey(shared.model, tmp_path / "rekeying.key")
+    assert ids == (files.key_id, keys[1].keys.key_id)
+    files = keys[1].keys
+    client = heft.Client(shared.model, files.encryption_key)
+    matcher = heft.Matcher(shared.model, files.evaluation_keys, files.enrolment_keys)
+    reply = matcher.identify(
+        gallery, client.encrypt_each(shared.rows(range(1, 2), 1), use="identification"))
+    part = new[1].decide_part(reply, [1, 2], score=ACCEPT)
+    assert new[0].decide(reply, score=ACCEPT, parts=part).identity == "bob"
+    for owner in [*old, *new]:
+        owner.close()
+
+
 def test_new_shares_take_the_old_ones_places(
         shared: SharedWorld, people: str, tmp_path: pathlib.Path) -> None:
     one, two, three = shared.owners

@@ -22,12 +22,13 @@ class Arguments(Case):
                    ("heft_matcher_verify", "trust"), ("heft_matcher_verify_all", "trust"),
                    ("heft_shards_identify", "trust"),
                    ("heft_gallery_stats", "model"), ("heft_gallery_verify", "model"),
-                   ("heft_key_owner_renew", "result"),
+                   ("heft_key_owner_renew", "result"), ("heft_key_owner_renew_parts", "result"),
                    ("heft_matcher_identify_together", "options")}
     NEEDED_THERE = {("heft_dataset_from_rows", "labels"), ("heft_enrol_many", "labels"),
                     ("heft_key_owner_admit", "request"), ("heft_key_owner_renew", "request"),
                     ("heft_key_owner_admit_part", "request"), ("heft_key_owner_admit_parts", "request"),
                     ("heft_key_owner_inquiry", "request"), ("heft_matcher_pending", "request"),
+                    ("heft_key_owner_renew_part", "request"), ("heft_key_owner_renew_parts", "request"),
                     ("heft_gallery_ask_renewal", "request")}
     SETTERS = ("heft_options_set_", "heft_options_add_")
 

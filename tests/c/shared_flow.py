@@ -28,9 +28,8 @@ class Shared(Case):
                                 cls.set["enrolment_keys"])
         cls.trust = heft.call("heft_trust_load", cls.set["trust"])
         for person in range(3):
-            ask("heft_matcher_enrol", cls.matcher, "secret", cls.encrypt(person * SAMPLES, "enrolment"),
-                None, None, None, None)
-        cls.approve()
+            cls.enrol("secret", person)
+        cls.approve("secret")
 
     @classmethod
     def load(cls, path, word=None):
@@ -51,16 +50,21 @@ class Shared(Case):
         return files
 
     @classmethod
-    def approve(cls):
+    def enrol(cls, gallery, person):
+        ask("heft_matcher_enrol", cls.matcher, gallery, cls.encrypt(person * SAMPLES, "enrolment"), None, None,
+            None, None)
+
+    @classmethod
+    def approve(cls, gallery):
         one, _, three = cls.owners
-        request = heft.call("heft_matcher_pending", cls.matcher, heft.call("heft_gallery_open", "secret"), 0, 0)
+        request = heft.call("heft_matcher_pending", cls.matcher, heft.call("heft_gallery_open", gallery), 0, 0)
         part = heft.call("heft_key_owner_admit_part", three, request, heft.options(owners=[1.0, 3.0]))
         admission, result = heft.call("heft_key_owner_admit_parts", one, request, cls.files(part), None)
-        ask("heft_matcher_admit", cls.matcher, "secret", admission, cls.trust, None, None)
+        ask("heft_matcher_admit", cls.matcher, gallery, admission, cls.trust, None, None)
         return text(result)
 
-    def search(self, row):
-        return self.files(heft.call("heft_matcher_identify", self.matcher, heft.call("heft_gallery_open", "secret"),
+    def search(self, row, gallery="secret"):
+        return self.files(heft.call("heft_matcher_identify", self.matcher, heft.call("heft_gallery_open", gallery),
                                     self.encrypt(row, "identification"), None, None, None, None))
 
     def decide(self, owner, replies, part, score=0.6):
@@ -107,6 +111,59 @@ class Shared(Case):
         opened = ask("heft_key_owner_open_replies", one, replies, None, self.files(part),
                      heft.options(publish=2))
         self.assertEqual(opened["candidates"][0]["identity"], "person 0")
+
+    def test_two_of_three_renew_blocks(self):
+        one, two, _ = self.owners
+        heft.call("heft_gallery_create", self.matcher, "renewed", heft.options(retention_seconds=0, retention_bytes=0))
+        for person in range(3):
+            self.enrol("renewed", person)
+        self.approve("renewed")
+        heft.call("heft_matcher_fold", self.matcher, "renewed")
+        self.enrol("renewed", 3)
+        self.approve("renewed")
+        heft.call("heft_matcher_fold", self.matcher, "renewed")
+        ask("heft_gallery_remove", self.matcher, "renewed", ["person 1"], 1, None, None)
+        request = heft.call("heft_gallery_ask_renewal", self.matcher, "renewed", 0, None, None)
+        self.refused("FAILED_PRECONDITION", "2 of 3 owners", "heft_key_owner_renew", one, request)
+        self.refused("INVALID_ARGUMENT", ".", "heft_key_owner_renew_part", two, request, heft.options(owners=[2.0]))
+        part = heft.call("heft_key_owner_renew_part", two, request, heft.options(owners=[1.0, 2.0]))
+        answer, result = heft.call("heft_key_owner_renew_parts", one, request, self.files(part))
+        self.assertGreater(text(result)["blocks"], 0)
+        self.assertEqual(ask("heft_gallery_renew", self.matcher, "renewed", answer, self.trust)["leaving"], 0)
+        replies = self.search(2 * SAMPLES + 1, "renewed")
+        part = heft.call("heft_key_owner_decide_part", two, replies, None, heft.options(score=0.6, owners=[1.0, 2.0]))
+        self.assertEqual(self.decide(one, replies, part)["identity"], "person 2")
+
+    def joined(self, name):
+        """Two owners make a key in the folders NAME-1 and NAME-2: the last steps, and the shares."""
+        folders = [f"{name}-1", f"{name}-2"]
+        steps = [ask("heft_key_set_join", self.model, folder, 2, None, 0, None, None, None) for folder in folders]
+        while steps[0]["round"] < 6:
+            messages = [step["message"] for step in steps]
+            self.refused("INVALID_ARGUMENT", ".", "heft_key_set_join", self.model, folders[0], 0, messages[1:], 1,
+                         None, None, None)
+            steps = [ask("heft_key_set_join", self.model, folder, 0, messages, 2, None, None, None)
+                     for folder in folders]
+        steps.sort(key=lambda step: step["owner"])
+        return steps, [self.load(step["share"]) for step in steps]
+
+    def test_without_a_dealer_and_on_to_another_key(self):
+        steps, old = self.joined("joined")
+        self.assertEqual(steps[0]["key_id"], steps[1]["key_id"])
+        checks = [ask("heft_key_owner_check_ceremony", owner, "joined-1") for owner in old]
+        self.assertEqual([check["joint"] for check in checks], [True, True])
+        self.assertEqual(checks[0]["ceremony"], checks[1]["ceremony"])
+        dealt = ask("heft_shared_key_set_make", self.model, "dealt", 2, 2, None, None, None)
+        new = [self.load(path) for path in dealt["shares"]]
+        both = heft.options(owners=[1.0, 2.0])
+        self.refused("FAILED_PRECONDITION", ".", "heft_key_owner_give_rekeying_part", old[1], self.owners[1], both,
+                     "part")
+        heft.call("heft_key_owner_give_rekeying_part", old[1], new[1], both, "part")
+        self.refused("FAILED_PRECONDITION", "revoked", "heft_key_owner_give_rekeying_part", old[1], new[1], both,
+                     "again")
+        part = self.files(heft.call("heft_file_read", "part", 0))
+        heft.call("heft_key_owner_combine_rekeying_key", old[0], new[0], part, "rekeying.key")
+        self.assertGreater(len(bytes(heft.call("heft_file_read", "rekeying.key", 0))), 1000)
 
     def test_with_new_shares(self):  # the last: old shares open nothing afterwards
         one, two, _ = self.owners

@@ -161,6 +161,14 @@ HEFT_C_API heft_status heft_shared_key_set_make(const heft_model* model, const c
                                                 const heft_bytes* passphrases, heft_monitor monitor,
                                                 void* user, heft_result** result,
                                                 heft_error** error);
+// heft_key_set_join: one step of a ceremony without a dealer, for a key that all 2 or 3 `owners`
+// open together (JoinKeySet). Begin without messages in a folder without keys; later `owners` may
+// be 0. `messages`: `count` paths of all owners' messages of one round, until round 6. Result: the
+// record JoinStep.
+HEFT_C_API heft_status heft_key_set_join(const heft_model* model, const char* folder,
+                                         uint32_t owners, const char* const* messages, size_t count,
+                                         heft_bytes passphrase, heft_monitor monitor, void* user,
+                                         heft_result** result, heft_error** error);
 // Checks this share, and the public keys in a folder, against the ceremony's record
 // (CheckCeremony). Result: key_id, owner, owners, threshold, renewal, time, dealer (public key),
 // ceremony (digest of the record), signers [public key of each owner], joint (made without a
@@ -191,6 +199,15 @@ HEFT_C_API heft_status heft_key_owner_admit_parts(const heft_key_owner* owner, h
                                                   const heft_options* options,
                                                   heft_buffer** admission, heft_result** result,
                                                   heft_error** error);
+// The same for a server's request to renew blocks (RenewPart): given once for each request. Options:
+// "owners" (numbers, added). The part is for heft_key_owner_renew_parts of one other owner.
+HEFT_C_API heft_status heft_key_owner_renew_part(const heft_key_owner* owner, heft_bytes request,
+                                                 const heft_options* options, heft_buffer** part,
+                                                 heft_error** error);
+// heft_key_owner_renew with the other owners' parts.
+HEFT_C_API heft_status heft_key_owner_renew_parts(const heft_key_owner* owner, heft_bytes request,
+                                                  const heft_files* parts, heft_buffer** renewal,
+                                                  heft_result** result, heft_error** error);
 // heft_key_owner_give_shares: this owner's message for new shares of the same key (GiveNewShares).
 // Options: "owners" (numbers, added): those who give one; "replace" (the number of an owner) and
 // "newcomer" (the public key of its successor), both or neither.
@@ -209,6 +226,19 @@ HEFT_C_API heft_status heft_blank_share_make(const heft_model* model, heft_bytes
                                              uint32_t owner, const char* path,
                                              heft_bytes passphrase, heft_result** result,
                                              heft_error** error);
+// A gallery moves to another shared key of the same model and threshold, in which every owner has
+// its old number. heft_key_owner_give_rekeying_part writes the part of the owner of both shares, for
+// the one other owner that calls heft_key_owner_combine_rekeying_key with all parts. It hands this
+// owner's record of queries to the new share and revokes the old one (GiveRekeyingPart,
+// CombineRekeyingKey). Options: "owners" (numbers, added). `path`: the file to write.
+HEFT_C_API heft_status heft_key_owner_give_rekeying_part(const heft_key_owner* old,
+                                                         const heft_key_owner* next,
+                                                         const heft_options* options,
+                                                         const char* path, heft_error** error);
+HEFT_C_API heft_status heft_key_owner_combine_rekeying_key(const heft_key_owner* old,
+                                                           const heft_key_owner* next,
+                                                           const heft_files* parts,
+                                                           const char* path, heft_error** error);
 
 // ---- The budget (BudgetUse).
 
