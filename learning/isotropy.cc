@@ -76,7 +76,8 @@ absl::StatusOr<Isotropy> LimitFolds(CrossFit& fit) {
     out.trials.push_back({limit, EstimateFnmr(sets, recipe::kFmr).fnmr});
   }
   const double lowest = std::ranges::min(out.trials, {}, &Isotropy::Trial::fnmr).fnmr;
-  const double most = (1 + recipe::kLimitTolerance) * (lowest + recipe::kLeastError);
+  const double share = recipe::kLimitTolerance * (lowest + recipe::kLeastError);
+  const double most = lowest + recipe::kLeastError + std::min(share, recipe::kLimitCost);
   for (const Isotropy::Trial& trial : out.trials) {
     if (trial.fnmr + recipe::kLeastError <= most) out.limit = trial.limit;
   }

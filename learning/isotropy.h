@@ -41,8 +41,9 @@ struct Isotropy {
 };
 
 // LimitFolds: finds the last of recipe::kLimits whose estimate, on the people that the folds leave
-// out, is at most recipe::kLimitTolerance above the lowest, and gives it to the result of each
-// fold. Every fold has its own M, of the samples that trained it. Concatenate's errors.
+// out, exceeds the lowest by at most recipe::kLimitTolerance of it and recipe::kLimitCost, and
+// gives it to the result of each fold. Every fold has its own M, of the samples that trained it.
+// Concatenate's errors.
 absl::StatusOr<Isotropy> LimitFolds(CrossFit& fit);
 
 }  // namespace heft

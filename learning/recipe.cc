@@ -51,6 +51,7 @@ Json Choices() {
           {"least_share_dropped", kLeastShareDropped},
           {"limits", List(kLimits)},
           {"limit_tolerance", kLimitTolerance},
+          {"limit_cost", kLimitCost},
           {"fewest_limited", kFewestLimited},
           {"lambda", kLambda},
           {"margin", kMargin},

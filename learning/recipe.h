@@ -13,8 +13,8 @@
 
 namespace heft::recipe {
 
-inline constexpr int kVersion = 7;
-inline constexpr char kDate[] = "2026-11-27";
+inline constexpr int kVersion = 8;
+inline constexpr char kDate[] = "2026-11-28";
 
 // ---- The objective: an estimate of FNMR at kFmr (learning/objective.h).
 inline constexpr double kFmr = 1e-3;
@@ -75,9 +75,10 @@ inline constexpr double kLargestWeight = 256;
 
 // ---- Isotropy of templates (learning/isotropy.h).
 // kLimits: of the energy of a direction over the mean, the weakest first; 0 is no limit. The last
-// one is taken whose FNMR estimate is at most kLimitTolerance above the lowest.
+// one is taken whose FNMR estimate exceeds the lowest one by at most kLimitTolerance of it, and by
+// at most kLimitCost.
 inline constexpr double kLimits[] = {0, 2, 1.7, 1.4, 1.2, 1, 0.85, 0.75};
-inline constexpr double kLimitTolerance = 0.05;
+inline constexpr double kLimitTolerance = 0.05, kLimitCost = 0.01;
 // kFewestLimited: with fewer people there is no limit. They do not show which directions are
 // strong in other people, and templates of those would leave the interval.
 inline constexpr int kFewestLimited = 100;
