@@ -4,7 +4,8 @@
 An attacker forges probes that are so long that their norms wrap around (tests/forge_probes.cc), and
 asks again with any probe whose proof the key owner has taken. The suite tries a few; the long run is
 
-  HEFT_WRAPPED_TRIES=10000 ctest -R python_wrapped_test --timeout 7200
+  export HEFT_WRAPPED_TRIES=10000
+  cmake build/release && ctest --test-dir build/release -R python_wrapped_test -V
 """
 
 from __future__ import annotations
