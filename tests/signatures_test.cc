@@ -12,6 +12,7 @@
 
 #include "base/envelope.h"
 #include "base/files.h"
+#include "heft/gallery.h"
 #include "heft/trust.h"
 #include "tests/workplace.h"
 
