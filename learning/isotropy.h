@@ -40,10 +40,10 @@ struct Isotropy {
   Json ToJson() const;
 };
 
-// LimitFolds: finds the last of recipe::kLimits whose estimate, on the people that the folds leave
-// out, exceeds the lowest by at most recipe::kLimitTolerance of it and recipe::kLimitCost, and
-// gives it to the result of each fold. Every fold has its own M, of the samples that trained it.
-// Concatenate's errors.
+// LimitFolds: chooses one of recipe::kLimits by estimates on the people that the folds leave out,
+// and gives it to the result of each fold. It takes the last one whose estimate exceeds the lowest
+// by at most recipe::kLimitTolerance of it, and by at most recipe::kLimitCost. Every fold has its
+// own M, of the samples that trained it. Concatenate's errors.
 absl::StatusOr<Isotropy> LimitFolds(CrossFit& fit);
 
 }  // namespace heft
