@@ -2,6 +2,7 @@
 // Shared keys: the ceremony, and new shares.
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "c/owner/parts.h"
@@ -104,7 +105,9 @@ heft_status heft_key_owner_check_ceremony(const heft_key_owner* owner, const cha
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", folder, "folder", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const heft::CeremonyCheck check,
                           heft::CheckCeremony(owner->owner, folder));
-    *result = new heft_result(CeremonyCheckJson(check));
+    heft::Json json = CeremonyCheckJson(check);
+    json["time"] = check.time;  // Unix seconds here, as all times in C
+    *result = new heft_result(std::move(json));
     return absl::OkStatus();
   });
 }
