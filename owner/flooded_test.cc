@@ -30,7 +30,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What is promised of the worst score, and half of the step to which scores are rounded.
+// The promised error of the worst score, and half of the step to which scores are rounded.
 constexpr double kTolerance = 2e-3 + kScoreStep / 2;
 constexpr uint32_t kFused = 64;  // templates that clients have fused
 
@@ -236,7 +236,7 @@ TEST_F(FloodedTest, TakesWhatTheClientHasProjected) {
   expect(server_->Verify(gallery, Partial(1, SampleUse::kEnrolment), Name(1)), 1);
 }
 
-// Noise does not hide from the key owner what it must see: a template that is too long.
+// A template that is too long is rejected in spite of the noise.
 TEST_F(FloodedTest, LongTemplatesAreRejected) {
   const Rings& rings = Inside::Of(*owner_).rings();
   const Instance& ring = rings.matching;
