@@ -5,7 +5,6 @@
 #include <cmath>
 #include <utility>
 
-#include "base/aligned.h"
 #include "base/threads.h"
 #include "ckks/arithmetic.h"
 #include "ckks/digits.h"
@@ -47,20 +46,7 @@ std::vector<double> CoefficientsOf(const ckks::Context& context, ckks::Plaintext
   return out;
 }
 
-// Round: `a` times `factor`, rounded to integers. This loop and the next use vector instructions.
-void Round(std::span<const float> a, float factor, std::span<int32_t> out) {
-  for (size_t i = 0; i < a.size(); ++i) {
-    const float x = a[i] * factor;
-    out[i] = static_cast<int32_t>(x + std::copysign(0.5F, x));
-  }
-}
-
-// Lifted: signed integers of absolute value below q, plus q, for the input of transforms.
-void Lifted(std::span<const int32_t> a, const ring::Modulus& q, std::span<uint32_t> out) {
-  for (size_t i = 0; i < a.size(); ++i) out[i] = static_cast<uint32_t>(a[i]) + q.value();
-}
-
-// RoundLarge: both, for integers of any size.
+// RoundLarge: `a` times `factor`, rounded to integers of any size, modulo q.
 void RoundLarge(std::span<const double> a, double factor, const ring::Modulus& q,
                 std::span<uint32_t> out) {
   for (size_t i = 0; i < a.size(); ++i) out[i] = q.ReduceSigned(std::llround(a[i] * factor));
@@ -108,7 +94,7 @@ absl::Status ThinFuser::MakeImaginary() {
       double largest = 0;
       for (double v : exact) largest = std::max(largest, std::abs(v));
       if (largest * kLargestNormFactor / kFiner < least - 1.0) {
-        kept.push_back({std::vector<float>(exact.begin(), exact.end()), {}});
+        kept.push_back({AlignedVector<float>(exact.begin(), exact.end()), {}});
       } else {
         kept.push_back({{}, std::move(exact)});
       }
@@ -121,8 +107,6 @@ void ThinFuser::Turn(double sigma, const ckks::Plaintext& factor, const Coeffici
                      ckks::Plaintext* out) const {
   const ckks::Context& context = *matching_.context;
   const double times = sigma / kFiner;
-  AlignedVector<int32_t> rounded(imaginary.small.size());
-  Round(imaginary.small, static_cast<float>(times), rounded);
   if (out->poly.limbs() == 0) out->poly = ring::RnsPoly(context.n(), factor.poly.limbs());
   out->scale = factor.scale;
   out->noise = {sigma * factor.noise.message, factor.noise.error};
@@ -134,7 +118,8 @@ void ThinFuser::Turn(double sigma, const ckks::Plaintext& factor, const Coeffici
     if (imaginary.small.empty()) {
       RoundLarge(imaginary.large, times, q, limb);
     } else {
-      Lifted(rounded, q, limb);
+      ring::ActiveKernels().round_scaled(limb.data(), imaginary.small.data(),
+                                         static_cast<float>(times), limb.size(), q);
     }
     context.ntt(prime).Forward(limb);
   }

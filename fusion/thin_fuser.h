@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/aligned.h"
 #include "base/csprng.h"
 #include "base/status.h"
 #include "ckks/extended_ciphertext.h"
@@ -46,7 +47,7 @@ class ThinFuser {
   // Coefficients: as floats, which is fast, if the resulting integers are below each prime;
   // otherwise as doubles (profile flooded). One of both is empty.
   struct Coefficients {
-    std::vector<float> small;
+    AlignedVector<float> small;
     std::vector<double> large;
   };
   // Spare: used factors. The next probe's factors take their memory, 64 kB for each rotation.

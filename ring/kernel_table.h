@@ -10,7 +10,7 @@
     .ntt_inverse = NttInverse, .add = Add, .subtract = Subtract, .negate = Negate,                 \
     .multiply = Multiply, .multiply_scalar = MultiplyScalar,                                       \
     .subtract_multiply_scalar = SubtractMultiplyScalar, .add_multiply_scalar = AddMultiplyScalar,  \
-    .inner_product = InnerProduct, .lift = Lift, .lift_sum = LiftSum,                              \
+    .inner_product = InnerProduct, .lift = Lift, .lift_sum = LiftSum, .round_scaled = RoundScaled, \
     .switch_products = SwitchProducts, .permute = Permute, .quotient_tiled = QuotientTiled,        \
     .permute_add = PermuteAdd, .match = Match, .match_tile = MatchTile, .scalar_sums = ScalarSums, \
   }

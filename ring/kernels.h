@@ -80,6 +80,9 @@ struct Kernels {
   void (*lift_sum)(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants,
                    const uint32_t* b, const LiftConstants& b_constants, ShoupFactor w, size_t n,
                    const Modulus& to);
+  // round_scaled: a[i] * factor in single precision, rounded to an integer, a half to even, modulo
+  // q. The integers lie in (-q, q), so out [0, q).
+  void (*round_scaled)(uint32_t* out, const float* a, float factor, size_t n, const Modulus& q);
   // switch_products: the sums of a key switch, out_p = 2^-32 sum over j < count of digit_j *
   // key_(j, p), for both parts p. The key's values contain the factor 2^32, and the sums are
   // reduced as Montgomery does (Math. Comp. 44, 1985), in fewer than half the instructions of the

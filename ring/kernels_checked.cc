@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <initializer_list>
 
 #include "base/check.h"
@@ -176,6 +177,17 @@ void LiftSum(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants,
   Factor(w, to);
   Inner().lift_sum(out, a, a_constants, b, b_constants, w, n, to);
   Output(out, n, to);
+}
+
+void RoundScaled(uint32_t* out, const float* a, float factor, size_t n, const Modulus& q) {
+  Length(n);
+  HEFT_DCHECK(n % kTile != 0 || reinterpret_cast<uintptr_t>(a) % kCacheLine == 0,
+              "kernels take aligned arrays");
+  bool below = true;
+  for (size_t i = 0; i < n; ++i) below &= std::abs(a[i] * factor) < static_cast<float>(q.value());
+  HEFT_DCHECK(below, "integers are below the prime");
+  Inner().round_scaled(out, a, factor, n, q);
+  Output(out, n, q);
 }
 
 void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, const uint32_t* key,

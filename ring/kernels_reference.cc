@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ReferenceKernels: simple loops that define the result of every other instruction set.
+#include <cmath>
+
 #include "ring/kernel_table.h"
 #include "ring/kernels.h"
 #include "ring/ntt.h"
@@ -118,6 +120,13 @@ void LiftSum(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants,
   Lift(lifted.data(), b, b_constants, n, to);
   Lift(out, a, a_constants, n, to);
   for (size_t i = 0; i < n; ++i) out[i] = to.Add(out[i], to.Multiply(lifted[i], w));
+}
+
+void RoundScaled(uint32_t* out, const float* a, float factor, size_t n, const Modulus& q) {
+  for (size_t i = 0; i < n; ++i) {
+    const auto integer = static_cast<int32_t>(std::nearbyint(a[i] * factor));
+    out[i] = static_cast<uint32_t>(integer) + (integer < 0 ? q.value() : 0);
+  }
 }
 
 void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, const uint32_t* key,

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <random>
 
 #include "base/aligned.h"
@@ -138,6 +139,27 @@ TEST_P(KernelsTest, Lifts) {
     for (uint32_t i = 0; i < n(); ++i) {
       ASSERT_EQ(sum[i], q().Add(y[i], q().Multiply(lifted[i], w.value)));
     }
+  }
+}
+
+TEST_P(KernelsTest, RoundsScaledFloats) {
+  const auto bound = static_cast<float>(q().value() - 1);
+  const float factor = GetParam().fill == Fill::kRandom ? 0.31F : 0.5F;
+  std::mt19937 rng(7);
+  AlignedVector<float> a(n());
+  for (float& v : a) {  // kLargest: halves, which are rounded to even
+    const float unit = static_cast<float>(rng() % 2'000'001) / 1e6F - 1;
+    v = GetParam().fill == Fill::kZero ? 0
+        : GetParam().fill == Fill::kLargest
+            ? static_cast<float>(static_cast<int>(rng() % 999) - 499)
+            : unit * bound;
+  }
+  AlignedVector<uint32_t> x(n()), y(n());
+  fast().round_scaled(x.data(), a.data(), factor, n(), q());
+  reference().round_scaled(y.data(), a.data(), factor, n(), q());
+  EXPECT_EQ(x, y);
+  for (uint32_t i = 0; i < n(); ++i) {  // the definition
+    ASSERT_EQ(y[i], q().ReduceSigned(std::llrint(a[i] * factor)));
   }
 }
 

@@ -157,6 +157,17 @@ void LiftSum(uint32_t* out, const uint32_t* a, const LiftConstants& a_constants,
   }
 }
 
+void RoundScaled(uint32_t* out, const float* a, float factor, size_t n, const Modulus& q) {
+  if (n < kSmallestVectorLoop) return ReferenceKernels().round_scaled(out, a, factor, n, q);
+  const hn::Repartition<float, D32> floats;
+  const auto scale = hn::Set(floats, factor);
+  const V32 vq = hn::Set(d32, q.value());
+  for (size_t i = 0; i < n; i += Lanes()) {
+    const auto integers = hn::NearestInt(hn::Mul(hn::Load(floats, a + i), scale));
+    hn::Store(ReduceOnce(hn::Add(hn::BitCast(d32, integers), vq), vq), d32, out + i);
+  }
+}
+
 // Source: the aligned vector, at `at`, that holds a vector of permuted values, and its shuffle.
 struct Source {
   static constexpr uint32_t kLow = static_cast<uint32_t>(Lanes() - 1);
