@@ -69,9 +69,9 @@ absl::StatusOr<EnrolResult> Desk::Enrol(EnrolRequest request, const Monitor& mon
     if (gallery.ok() && !request.shards) served = gallery->id();
     if (!absl::IsNotFound(gallery.status())) HEFT_RETURN_IF_ERROR(gallery.status());
     HEFT_RETURN_IF_ERROR(CheckFiles(*server, request.files, KeysOf(request.files)));
-    HEFT_RETURN_IF_ERROR(MakeAuditKey(first));
   }
   HEFT_RETURN_IF_ERROR(CheckGalleryAsked(request.files, served));
+  if (!starts) HEFT_RETURN_IF_ERROR(MakeAuditKey(first));
   if (!starts && !request.shards && !request.recorded) {
     HEFT_RETURN_IF_ERROR(RememberRequest(first, asked, kAllRows));
   }
