@@ -107,7 +107,7 @@ absl::StatusOr<Chain> ReadChain(const std::string& path, const AuditHead* expect
       chain.last = line;
       break;
     }
-    const absl::Status good = line.size() > kMostLine
+    const absl::Status good = line.size() > kMaxLine
                                   ? absl::DataLossError("is longer than the lines of an audit log")
                                   : CheckLine(line, chain.head);
     if (!good.ok()) {
@@ -134,10 +134,10 @@ absl::StatusOr<Chain> ReadChain(const std::string& path, const AuditHead* expect
   return chain;
 }
 
-Aside FindAside(const std::string& path) {
+RotatedFiles FindRotated(const std::string& path) {
   const std::filesystem::path whole(path);
   const std::string prefix = whole.filename().string() + ".";
-  Aside out;
+  RotatedFiles out;
   std::error_code ignored;
   const auto folder = whole.has_parent_path() ? whole.parent_path() : std::filesystem::path(".");
   for (const auto& file : std::filesystem::directory_iterator(folder, ignored)) {
@@ -169,11 +169,11 @@ AuditHead FirstFollows(const std::string& path) {
 
 // HeadBefore: the head that the first line of a file must follow: the end of the youngest rotated
 // file.
-absl::StatusOr<AuditHead> HeadBefore(const Aside& aside) {
-  if (aside.empty()) return AuditHead{0, NoHash()};
-  const auto& [last, old] = *aside.rbegin();
+absl::StatusOr<AuditHead> HeadBefore(const RotatedFiles& rotated) {
+  if (rotated.empty()) return AuditHead{0, NoHash()};
+  const auto& [last, old] = *rotated.rbegin();
   HEFT_ASSIGN_OR_RETURN(const Chain chain,
-                        ReadChain(old, nullptr, {}, FirstFollows(old), 4 * kMostLine));
+                        ReadChain(old, nullptr, {}, FirstFollows(old), 4 * kMaxLine));
   if (chain.head.lines == last && !chain.torn) return chain.head;
   return absl::DataLossError(absl::StrCat(old, " does not end with line ", last,
                                           ": check the logs with `heft audit LOG`"));
@@ -181,22 +181,22 @@ absl::StatusOr<AuditHead> HeadBefore(const Aside& aside) {
 
 }  // namespace
 
-absl::StatusOr<AuditHead> HeadBeforeOf(const std::string& path, const Aside& aside) {
+absl::StatusOr<AuditHead> HeadBeforeOf(const std::string& path, const RotatedFiles& rotated) {
   const AuditHead follows = FirstFollows(path);
-  if (follows.lines > 0 && !aside.contains(follows.lines)) {
+  if (follows.lines > 0 && !rotated.contains(follows.lines)) {
     return absl::DataLossError(
         absl::StrCat(path, " begins after line ", follows.lines,
                      ", but the file that ends there is missing: put ", path, ".", follows.lines,
-                     " back beside it (the youngest of those put aside must stay, as it is), or ",
+                     " back beside it (the youngest of those put rotated must stay, as it is), or ",
                      "move ", path, " away as well, which begins a new chain"));
   }
-  return HeadBefore(aside);
+  return HeadBefore(rotated);
 }
 
 void Seek(std::ifstream* file, uint64_t bytes, uint64_t from) {
   uint64_t low = 0, high = bytes;  // a line begins at low; its number is at most `from`
   std::string line;
-  while (high - low > 2 * kMostLine) {
+  while (high - low > 2 * kMaxLine) {
     const uint64_t middle = low + (high - low) / 2;
     file->seekg(static_cast<std::streamoff>(middle));
     std::getline(*file, line);  // the rest of one

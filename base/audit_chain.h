@@ -17,8 +17,8 @@
 
 namespace heft::audit {
 
-// kMostLine: maximum bytes of a written line, without its end.
-inline constexpr size_t kMostLine = 64 << 10;
+// kMaxLine: maximum bytes of a written line, without its end.
+inline constexpr size_t kMaxLine = 64 << 10;
 
 // NoHash: the hash that the first line of a chain follows.
 std::string NoHash();
@@ -43,13 +43,13 @@ absl::StatusOr<Chain> ReadChain(const std::string& path, const AuditHead* expect
                                 const UseLine& use, const AuditHead& after,
                                 uint64_t last = UINT64_MAX);
 
-// Aside: rotated files by the numbers of their last lines.
-using Aside = std::map<uint64_t, std::string>;
-Aside FindAside(const std::string& path);
+// RotatedFiles: rotated files by the numbers of their last lines.
+using RotatedFiles = std::map<uint64_t, std::string>;
+RotatedFiles FindRotated(const std::string& path);
 
 // HeadBeforeOf: the head that the first line of the file at `path` must follow: the end of the
 // youngest rotated file. kDataLoss, with the remedy, if that file is missing.
-absl::StatusOr<AuditHead> HeadBeforeOf(const std::string& path, const Aside& aside);
+absl::StatusOr<AuditHead> HeadBeforeOf(const std::string& path, const RotatedFiles& rotated);
 
 // Seek: to a line at most two of the longest lines before number `from` in a file of `bytes` with
 // ascending numbers.

@@ -47,15 +47,15 @@ std::align_val_t Alignment(size_t rounded) {
   return std::align_val_t(rounded >= kHugePage ? kHugePage : kCacheLine);
 }
 
-// WholePages: a rest of more than half a huge page gets a whole one; hundreds of page faults take
-// longer than clearing it.
-size_t WholePages(size_t rounded) {
+// RoundToHugePages: a rest of more than half a huge page gets a whole one; hundreds of page faults
+// take longer than clearing it.
+size_t RoundToHugePages(size_t rounded) {
   const size_t rest = rounded % kHugePage;
   return rounded > kHugePage && rest > kHugePage / 2 ? rounded - rest + kHugePage : rounded;
 }
 
 void* SystemAllocate(size_t rounded) {
-  rounded = WholePages(rounded);
+  rounded = RoundToHugePages(rounded);
   void* p = ::operator new(rounded, Alignment(rounded));
 #ifdef MADV_HUGEPAGE
   if (rounded >= kHugePage) madvise(p, rounded, MADV_HUGEPAGE);  // failing costs speed only

@@ -173,7 +173,7 @@ void AdviseHugePages([[maybe_unused]] void* memory, [[maybe_unused]] size_t size
 }
 
 template <typename Container>
-absl::StatusOr<Container> ReadWhole(const std::string& path, uint64_t max_size) {
+absl::StatusOr<Container> ReadAll(const std::string& path, uint64_t max_size) {
   struct stat info;
   HEFT_ASSIGN_OR_RETURN(const FileDescriptor fd, OpenToRead(path, max_size, &info));
   Container content;
@@ -210,11 +210,11 @@ absl::Status internal::SystemError(std::string_view action, const std::string& p
 }
 
 absl::StatusOr<std::vector<uint8_t>> ReadFile(const std::string& path, uint64_t max_size) {
-  return ReadWhole<std::vector<uint8_t>>(path, max_size);
+  return ReadAll<std::vector<uint8_t>>(path, max_size);
 }
 
 absl::StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t max_size) {
-  return ReadWhole<std::string>(path, max_size);
+  return ReadAll<std::string>(path, max_size);
 }
 
 absl::StatusOr<SecretFile> ReadSecretFile(const std::string& path, uint64_t max_size) {

@@ -19,11 +19,11 @@ double ScoreAt(double depth) {
 
 // Standard deviation of the logarithm of strangers' rates if the mean rate is `share`. It grows in
 // proportion to the logarithm of `share`, as it does if each stranger's own tail is exponential. It
-// is at most kMostDeviations, which errs towards more false positives.
-constexpr double kMostDeviations = 3;
+// is at most kMaxDeviations, which errs towards more false positives.
+constexpr double kMaxDeviations = 3;
 double DeviationsAt(const ImpostorTail& tail, double share) {
   const double at_start = std::sqrt(std::log1p(1 / tail.evenness));
-  return std::min(at_start * std::log(share) / std::log(std::min(tail.rate, 0.5)), kMostDeviations);
+  return std::min(at_start * std::log(share) / std::log(std::min(tail.rate, 0.5)), kMaxDeviations);
 }
 
 // FpirAt: the mean of 1 - exp(-people * rate) over strangers' rates, which are log-normal with the

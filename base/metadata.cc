@@ -25,16 +25,16 @@ bool IsKeyCharacter(char c) {
 }
 
 absl::Status CheckKey(std::string_view key) {
-  const bool sized = !key.empty() && key.size() <= kMostMetadataKey;
+  const bool sized = !key.empty() && key.size() <= kMaxMetadataKey;
   if (sized && std::ranges::all_of(key, IsKeyCharacter)) return absl::OkStatus();
-  return Invalid("a key of metadata is 1 to ", kMostMetadataKey,
+  return Invalid("a key of metadata is 1 to ", kMaxMetadataKey,
                  " bytes of a to z, 0 to 9, '.', '_' and '-'");
 }
 
 absl::Status CheckValue(std::string_view key, std::string_view value) {
-  if (value.empty() || value.size() > kMostMetadataValue) {
+  if (value.empty() || value.size() > kMaxMetadataValue) {
     return Invalid("a value of ", std::string(key), " has ", value.size(),
-                   " bytes; it must be 1 to ", kMostMetadataValue);
+                   " bytes; it must be 1 to ", kMaxMetadataValue);
   }
   const std::string flaw = TextFlaw(value);
   if (flaw.empty()) return absl::OkStatus();
@@ -93,9 +93,9 @@ absl::Status CheckCondition(const Condition& condition) {
   if (condition.at_least || condition.at_most) {
     return Invalid("a condition on ", condition.key, " has values and bounds: give two conditions");
   }
-  if (condition.values.size() > kMostConditionValues) {
+  if (condition.values.size() > kMaxConditionValues) {
     return Invalid("a condition on ", condition.key, " names ", condition.values.size(),
-                   " values; at most ", kMostConditionValues, " may be named");
+                   " values; at most ", kMaxConditionValues, " may be named");
   }
   for (const std::string& value : condition.values) {
     HEFT_RETURN_IF_ERROR(CheckValue(condition.key, value));
@@ -129,8 +129,8 @@ bool Holds(const Condition& condition, std::string_view value) {
 }  // namespace
 
 absl::Status CheckMetadata(const Metadata& metadata) {
-  if (metadata.size() > kMostMetadataPairs) {
-    return Invalid(metadata.size(), " pairs of metadata; at most ", kMostMetadataPairs,
+  if (metadata.size() > kMaxMetadataPairs) {
+    return Invalid(metadata.size(), " pairs of metadata; at most ", kMaxMetadataPairs,
                    " are kept beside a template");
   }
   for (const MetadataPair& pair : metadata) {
@@ -160,8 +160,8 @@ absl::StatusOr<Metadata> ParseMetadata(std::span<const std::string> pairs) {
 }
 
 absl::Status CheckConditions(std::span<const Condition> conditions) {
-  if (conditions.size() > kMostConditions) {
-    return Invalid(conditions.size(), " conditions; at most ", kMostConditions,
+  if (conditions.size() > kMaxConditions) {
+    return Invalid(conditions.size(), " conditions; at most ", kMaxConditions,
                    " may be asked for together");
   }
   for (const Condition& condition : conditions) HEFT_RETURN_IF_ERROR(CheckCondition(condition));

@@ -40,9 +40,9 @@ std::string BucketAddress(std::string_view gallery, uint32_t bucket) {
 
 absl::StatusOr<ShardList> ShardList::Make(std::string gallery, std::vector<GalleryId> buckets) {
   HEFT_RETURN_IF_ERROR(CheckIdentity(gallery));
-  if (buckets.empty() || buckets.size() > kMostBuckets) {
+  if (buckets.empty() || buckets.size() > kMaxBuckets) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a gallery has 1 to ", kMostBuckets, " buckets, not ", buckets.size()));
+        absl::StrCat("a gallery has 1 to ", kMaxBuckets, " buckets, not ", buckets.size()));
   }
   std::set<GalleryId> seen;
   for (size_t i = 0; i < buckets.size(); ++i) {

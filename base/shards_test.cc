@@ -64,7 +64,7 @@ TEST(ShardsTest, RefusesWhatIsNoDivision) {
   EXPECT_THAT(ShardList::Make("people", {{1}, {2}, {1}}).status().message(), HasSubstr("twice"));
   EXPECT_THAT(ShardList::Make("people", {{1}, {}}).status().message(), HasSubstr("zeros"));
   EXPECT_FALSE(ShardList::Make("", {{1}}).ok());
-  EXPECT_FALSE(ShardList::Make("people", std::vector<GalleryId>(kMostBuckets + 1)).ok());
+  EXPECT_FALSE(ShardList::Make("people", std::vector<GalleryId>(kMaxBuckets + 1)).ok());
 }
 
 TEST(ShardsTest, RefusesOtherText) {

@@ -119,17 +119,17 @@ absl::Status CompareMemory(const World& world, json* out) {
   return absl::OkStatus();
 }
 
-absl::Status AdmitAll(const World& world) {
+absl::Status ActivateAll(const World& world) {
   HEFT_ASSIGN_OR_RETURN(const Gallery gallery, Gallery::Open(world.gallery));
   HEFT_ASSIGN_OR_RETURN(const auto request, world.server.Pending(gallery));
-  HEFT_ASSIGN_OR_RETURN(const Admissions admissions, world.owner.Admit(request, "pending"));
+  HEFT_ASSIGN_OR_RETURN(const Admissions admissions, world.owner.Approve(request, "pending"));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, world.owner.Signer());
   return world.server
-      .Admit(world.gallery, admissions.signed_admission, "admission", signer.public_key())
+      .Activate(world.gallery, admissions.signed_admission, "admission", signer.public_key())
       .status();
 }
 
-// One at a time, durable and admitted: samples as clients send them, on one thread.
+// One at a time, durable and activated: samples as clients send them, on one thread.
 absl::Status EnrolOnline(const World& world, size_t people, bool fused, const std::string& name,
                          json* out) {
   SetThreadCount(1);
@@ -140,7 +140,7 @@ absl::Status EnrolOnline(const World& world, size_t people, bool fused, const st
                           Encrypt(world, 1'000'000 + i, who, SampleUse::kEnrolment, fused));
     const Stopwatch watch;
     HEFT_RETURN_IF_ERROR(world.server.Enrol(world.gallery, std::move(files)).status());
-    HEFT_RETURN_IF_ERROR(AdmitAll(world));
+    HEFT_RETURN_IF_ERROR(ActivateAll(world));
     times.push_back(watch.Milliseconds());
   }
   SetThreadCount(0);
@@ -233,7 +233,7 @@ absl::Status Concurrent(const World& world, json* out) {
           for (auto& files : arrived) {
             if (stop || !written.ok()) break;
             written = world.server.Enrol(world.gallery, std::move(files)).status();
-            if (written.ok()) written = AdmitAll(world);
+            if (written.ok()) written = ActivateAll(world);
             ++enrolled;
           }
         });

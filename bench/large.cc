@@ -145,11 +145,11 @@ absl::Status MatchBatch(Bench& bench, std::span<const TiledCiphertexts> gallery,
 }  // namespace
 
 absl::Status RunLarge(Bench& bench) {
-  constexpr size_t kMostBytes = size_t{2} << 30;
+  constexpr size_t kMaxBytes = size_t{2} << 30;
   const Instance& instance = bench.roles->instance();
   const size_t block = TiledSize(*instance.context, instance.plan.gamma) * sizeof(uint32_t);
-  const size_t templates = std::min(bench.options.large_templates,
-                                    kMostBytes / block * bench.roles->TemplatesPerBlock());
+  const size_t templates =
+      std::min(bench.options.large_templates, kMaxBytes / block * bench.roles->TemplatesPerBlock());
   HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> gallery,
                         RandomGallery(instance, templates, bench.progress));
   HEFT_ASSIGN_OR_RETURN(const std::vector<TiledCiphertexts> probes, PrepareProbes(bench));

@@ -24,7 +24,7 @@
 #include "heft/key_owner.h"
 #include "heft/server.h"
 #include "heft/trust.h"
-#include "owner/admit_all.h"
+#include "owner/activate_all.h"
 
 extern char** environ;
 

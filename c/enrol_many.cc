@@ -11,15 +11,15 @@
 namespace heft::c {
 namespace {
 
-// Admitter: calls a C callback for the library, and keeps the callback's result.
-struct Admitter {
-  heft_answer_request admit;
+// Approver: calls a C callback for the library, and keeps the callback's result.
+struct Approver {
+  heft_answer_request approve;
   void* user;
   heft_status refused = HEFT_OK;
 
   absl::StatusOr<std::vector<uint8_t>> operator()(std::span<const uint8_t> request) {
     heft_buffer* answer = nullptr;
-    refused = admit(user, {request.data(), request.size()}, &answer);
+    refused = approve(user, {request.data(), request.size()}, &answer);
     if (refused != HEFT_OK) return absl::CancelledError("the callback for admissions has refused");
     HEFT_RETURN_IF_ERROR(Given(answer, "admission"));
     const std::unique_ptr<heft_buffer> owned(answer);
@@ -49,16 +49,16 @@ using heft::c::Given;
 heft_status heft_enrol_many(const heft_client* client, const heft_matcher* matcher,
                             const char* gallery, const heft_rows* modalities, size_t count,
                             const char* const* labels, const heft_options* options,
-                            heft_answer_request admit, const heft_trust* trust,
+                            heft_answer_request approve, const heft_trust* trust,
                             heft_monitor monitor, void* user, heft_result** result,
                             heft_error** error) {
-  heft::c::Admitter admitter = {admit, user};
+  heft::c::Approver approver = {approve, user};
   const heft_status status = Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(client, "client", matcher, "matcher", gallery, "gallery", modalities,
                                "modalities", labels, "labels", result, "result"));
     HEFT_RETURN_IF_ERROR(Allowed(trust, "trust"));
     HEFT_ASSIGN_OR_RETURN(auto many, heft::c::ReadOptions(options, trust));
-    if (admit != nullptr) many.admit = std::ref(admitter);
+    if (approve != nullptr) many.approve = std::ref(approver);
     heft::c::SampleRows samples;
     HEFT_RETURN_IF_ERROR(samples.Read(client->client.model().modalities, modalities, count, labels,
                                       nullptr, /*fused=*/true));
@@ -68,6 +68,6 @@ heft_status heft_enrol_many(const heft_client* client, const heft_matcher* match
     *result = new heft_result(heft::c::RecordJson(done));
     return absl::OkStatus();
   });
-  if (admitter.refused == HEFT_OK || status == HEFT_OUT_OF_MEMORY) return status;
-  return heft::c::Report(error, admitter.refused, "the callback for admissions has refused");
+  if (approver.refused == HEFT_OK || status == HEFT_OUT_OF_MEMORY) return status;
+  return heft::c::Report(error, approver.refused, "the callback for admissions has refused");
 }

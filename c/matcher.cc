@@ -111,14 +111,15 @@ heft_status heft_matcher_pending(const heft_matcher* matcher, const heft_gallery
   });
 }
 
-heft_status heft_matcher_admit(const heft_matcher* matcher, const char* gallery,
-                               heft_bytes admission, const heft_trust* trust, heft_monitor monitor,
-                               void* user, heft_result** result, heft_error** error) {
+heft_status heft_matcher_activate(const heft_matcher* matcher, const char* gallery,
+                                  heft_bytes admission, const heft_trust* trust,
+                                  heft_monitor monitor, void* user, heft_result** result,
+                                  heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", gallery, "gallery", admission, "admission",
                                trust, "trust", result, "result"));
     HEFT_ASSIGN_OR_RETURN(
-        const heft::AdmitResult done,
+        const heft::ActivateResult done,
         DeskOf(matcher, trust)
             .Activate(gallery, Span(admission), "admission", AsMonitor(monitor, user)));
     *result = new heft_result(heft::c::WithReasons(done));

@@ -17,7 +17,7 @@ namespace heft::cli {
 namespace {
 
 struct AnswerFlags : AnswerOptions {
-  AdmissionPolicy policy;
+  ApprovalPolicy policy;
   std::vector<std::string> reject, entries;
   std::string shards;
   std::vector<uint32_t> owners;    // gives a part, for the others of these
@@ -25,7 +25,7 @@ struct AnswerFlags : AnswerOptions {
 };
 
 // TakeRejected: identities, and entry=DIGITS for one pending enrolment.
-absl::Status TakeRejected(const std::vector<std::string>& rejected, AdmissionPolicy* policy) {
+absl::Status TakeRejected(const std::vector<std::string>& rejected, ApprovalPolicy* policy) {
   std::vector<std::string> entries;
   for (absl::string_view one : rejected) {
     (absl::ConsumePrefix(&one, "entry=") ? entries : policy->reject).push_back(std::string(one));
@@ -62,8 +62,8 @@ absl::Status Renew(const Common& common, const AnswerFlags& options, const Asked
   return absl::OkStatus();
 }
 
-absl::Status Admit(const Common& common, const AnswerFlags& options, const Asked& asked) {
-  AdmissionPolicy policy = options.policy;
+absl::Status Approve(const Common& common, const AnswerFlags& options, const Asked& asked) {
+  ApprovalPolicy policy = options.policy;
   HEFT_ASSIGN_OR_RETURN(policy.entries, ParseEntries("--entry", options.entries));
   HEFT_RETURN_IF_ERROR(TakeRejected(options.reject, &policy));
   if (!options.shards.empty()) {
@@ -71,13 +71,13 @@ absl::Status Admit(const Common& common, const AnswerFlags& options, const Asked
   }
   if (!options.owners.empty()) {
     return WritePart(common, options,
-                     asked.owner.AdmitPart(asked.request, options.in, options.owners, policy));
+                     asked.owner.ApprovePart(asked.request, options.in, options.owners, policy));
   }
   HEFT_ASSIGN_OR_RETURN(const auto given, ReadSampleFiles(options.parts, kMaxReplySize));
   std::vector<ReplyFile> parts;
   for (const SampleFile& file : given) parts.push_back({file.bytes, file.name});
   HEFT_ASSIGN_OR_RETURN(const Admissions done,
-                        asked.owner.Admit(asked.request, options.in, policy, parts));
+                        asked.owner.Approve(asked.request, options.in, policy, parts));
   HEFT_RETURN_IF_ERROR(WriteResult(options.out, done.signed_admission));
   Described told = DescribeAdmissions(done);
   Json json = {{"out", options.out}};
@@ -105,7 +105,7 @@ absl::Status RunAnswer(const Common& common, const AnswerFlags& options) {
     return absl::InvalidArgumentError(absl::StrCat(
         options.in, ": a request for renewal, which takes no option for pending templates"));
   }
-  return renewal ? Renew(common, options, asked) : Admit(common, options, asked);
+  return renewal ? Renew(common, options, asked) : Approve(common, options, asked);
 }
 
 struct AuthoriseOptions {
@@ -133,7 +133,7 @@ absl::Status RunAuthorise(const Common& common, const AuthoriseOptions& options)
 void AddAnswer(Command app) {
   const auto [command, options] = AddCommand(
       app, "answer",
-      "answer a server's request: check the norms of pending templates and admit them, or renew "
+      "answer a server's request: check the norms of pending templates and approve them, or renew "
       "blocks of a gallery without the removed people (key owner)",
       "heft answer --model m.heft --secret-key keys/secret.key --in pending.ct --out "
       "admission.heft\n"
@@ -145,7 +145,7 @@ void AddAnswer(Command app) {
                    "below but --owners and --part are for pending templates",
                    "signed answer, for heft-server apply");
   command.Add("--only", &options->policy.only,
-              "admit only these identities; the others stay pending");
+              "approve only these identities; the others stay pending");
   command.Add("--reject", &options->reject,
               "reject these identities, or entry=ENTRY, pending enrolments: their templates are "
               "removed");

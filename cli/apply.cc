@@ -35,10 +35,10 @@ absl::Status TakeHead(const Common& common, const TrustedServer& server,
 }
 
 // TellLeft: what an admission that is committed has left undone, and what to do.
-void TellLeft(const Common& common, const AdmitResult& done) {
+void TellLeft(const Common& common, const ActivateResult& done) {
   for (const Digest& entry : done.damaged) {
     Warn(common, absl::StrCat("the pending enrolment ", HexString(entry),
-                              " is damaged and was not admitted: reject it (heft-server gallery "
+                              " is damaged and was not activated: reject it (heft-server gallery "
                               "remove --entry), and enrol again"));
   }
   if (!done.overwritten.ok()) {
@@ -53,12 +53,13 @@ void TellLeft(const Common& common, const AdmitResult& done) {
   }
 }
 
-absl::Status Admit(const Common& common, const TrustedServer& loaded, const ApplyOptions& options,
-                   std::span<const uint8_t> admission) {
-  HEFT_ASSIGN_OR_RETURN(const AdmitResult done, Desk(loaded).Activate(options.gallery, admission,
-                                                                      options.in, common.monitor));
+absl::Status Activate(const Common& common, const TrustedServer& loaded,
+                      const ApplyOptions& options, std::span<const uint8_t> admission) {
+  HEFT_ASSIGN_OR_RETURN(
+      const ActivateResult done,
+      Desk(loaded).Activate(options.gallery, admission, options.in, common.monitor));
   Print(common, ToJson(done),
-        absl::StrCat("admitted ", done.admitted, " templates, rejected ", done.rejected,
+        absl::StrCat("activated ", done.activated, " templates, rejected ", done.rejected,
                      "; the gallery holds ", done.templates, ", ", done.pending, " are pending"));
   SayNevertheless("the admission itself is complete");
   TellLeft(common, done);
@@ -66,9 +67,10 @@ absl::Status Admit(const Common& common, const TrustedServer& loaded, const Appl
   // All of that is durable; folding helps the next program that opens the gallery.
   std::cout.flush();
   if (const absl::Status folded = loaded.server.Fold(options.gallery); !folded.ok()) {
-    Warn(common, absl::StrCat("admitted templates are safe in the gallery's journal but not yet in "
-                              "blocks, so opening it is slower: ",
-                              folded.message()));
+    Warn(common,
+         absl::StrCat("activated templates are safe in the gallery's journal but not yet in "
+                      "blocks, so opening it is slower: ",
+                      folded.message()));
   }
   return absl::OkStatus();
 }
@@ -115,7 +117,7 @@ absl::Status RunApply(const Common& common, const ApplyOptions& options) {
                         LoadServer(common, options, /*enrols=*/file.kind == "ADMS"));
   HEFT_RETURN_IF_ERROR(CheckBelieves(loaded, "an answer"));
   if (file.kind == "HEAD") return TakeHead(common, loaded, options, answer);
-  if (file.kind != "RNAN") return Admit(common, loaded, options, answer);
+  if (file.kind != "RNAN") return Activate(common, loaded, options, answer);
   return InstallRenewal(common, loaded, options, options.receipts, answer, options.in);
 }
 

@@ -208,7 +208,7 @@ void AddEncrypt(Command app) {
   command
       .Add("--average", &options->average,
            absl::StrCat(
-               "the rows of one label, up to ", kMostSamples,
+               "the rows of one label, up to ", kMaxSamples,
                " (or all rows without labels) become one sample, their mean, computed here"))
       .Excludes(row);
   command.RequireOneOf(key, secret);

@@ -87,7 +87,7 @@ void AddEnrol(Command app) {
   command.Add("--authorisation", &options->authorisation,
               "the registrar's authorisation for an enrolled person (heft authorise): to add "
               "templates or, with its --act replace, to replace the old ones, which are removed "
-              "when the new are admitted");
+              "when the new are activated");
   command.Add("--idempotency-key", &options->enrol.idempotency_key,
               "unique text for this request: repeating it within seven days with the same key "
               "returns the first answer and changes nothing");
@@ -96,7 +96,7 @@ void AddEnrol(Command app) {
       "make a template of every combination of an identity's samples, one per modality");
   command
       .Add("--average", &options->enrol.average,
-           absl::StrCat("the samples of an identity, up to ", kMostSamples,
+           absl::StrCat("the samples of an identity, up to ", kMaxSamples,
                         ", become one template, their mean, computed under encryption"))
       .Excludes(all_pairs);
 }

@@ -194,7 +194,7 @@ void AddGalleryCreate(Command group) {
                              .Add("--buckets", &options->buckets,
                                   "divide it into this many buckets, NAME.000 and on, for a "
                                   "gallery on several machines (docs/scale.md)")
-                             .Range(1, kMostBuckets);
+                             .Range(1, kMaxBuckets);
   const Option shards =
       command.Add("--shards", &options->shards,
                   "shard list to write, for the key owner and for searches of the buckets");

@@ -124,7 +124,7 @@ Command AddMatching(Command app, bool verify) {
   const Option shards = AddShards(command, options.get());
   if (!verify) shards.Excludes(all);  // --out is then a folder, one reply a bucket
   const Option average = command.Add("--average", &options->probe.average,
-                                     absl::StrCat("all samples of the files, up to ", kMostSamples,
+                                     absl::StrCat("all samples of the files, up to ", kMaxSamples,
                                                   ", become one probe of one person: their mean"));
   average.Excludes(row);
   average.Excludes(all);

@@ -69,11 +69,11 @@ absl::Status RunPending(const Common& common, const PendingOptions& options) {
 }  // namespace
 
 void AddPending(Command app) {
-  const auto [command, options] =
-      AddCommand(app, "pending", "write the pending templates for the key owner to admit (server)",
-                 "heft-server pending --model m.heft --keys evaluation.keys --gallery gallery "
-                 "--out pending.ct",
-                 RunPending);
+  const auto [command, options] = AddCommand(
+      app, "pending", "write the pending templates for the key owner to approve (server)",
+      "heft-server pending --model m.heft --keys evaluation.keys --gallery gallery "
+      "--out pending.ct",
+      RunPending);
   AddGalleryOptions(command, options.get());
   command.Add("-o,--out", &options->out, "file for the key owner").Required();
   AddLife(command, &options->life);

@@ -399,7 +399,7 @@ void AddInit(Command app) {
 
 void AddAdd(Command app) {
   const auto [command, options] =
-      AddCommand(app, "add", "add people to a workspace: encrypt, enrol and admit them",
+      AddCommand(app, "add", "add people to a workspace: encrypt, enrol and activate them",
                  "heft add people face.npy voice.npy --labels labels.txt", RunAdd);
   AddWorkspace(command, &options->workspace);
   AddFiles(command, options.get());

@@ -115,11 +115,11 @@ absl::StatusOr<std::vector<uint8_t>> Desk::AskRenewal(const std::string& gallery
   return SignRequest(newest, gallery, std::move(request), how);
 }
 
-absl::StatusOr<AdmitResult> Desk::Activate(const std::string& gallery,
-                                           std::span<const uint8_t> admission,
-                                           std::string_view what, const Monitor& monitor) const {
+absl::StatusOr<ActivateResult> Desk::Activate(const std::string& gallery,
+                                              std::span<const uint8_t> admission,
+                                              std::string_view what, const Monitor& monitor) const {
   if (trust == nullptr) return NoTrust(what);
-  return server->Admit(gallery, admission, what, *trust, monitor);
+  return server->Activate(gallery, admission, what, *trust, monitor);
 }
 
 absl::StatusOr<RenewResult> Desk::Renew(const std::string& gallery, std::span<const uint8_t> answer,

@@ -30,9 +30,9 @@ absl::Status CheckTogether(std::span<const std::string> labels) {
   std::unordered_set<std::string_view> seen;
   for (size_t i = 0, first = 0; i < labels.size(); ++i) {
     if (i > 0 && labels[i] == labels[i - 1]) {
-      if (i - first < kMostBulkRows) continue;
+      if (i - first < kMaxBulkRows) continue;
       return absl::InvalidArgumentError(absl::StrCat(
-          "\"", labels[i], "\" has more than ", kMostBulkRows, " rows: enrol fewer rows of it"));
+          "\"", labels[i], "\" has more than ", kMaxBulkRows, " rows: enrol fewer rows of it"));
     }
     first = i;
     if (seen.insert(labels[i]).second) continue;
@@ -63,7 +63,7 @@ absl::StatusOr<Rows> Check(const Model& model, std::span<const Samples> modaliti
 
 // EndOfBatch: where the one ends that begins at `begin`; no identity is in two.
 size_t EndOfBatch(std::span<const std::string> labels, size_t begin) {
-  size_t end = std::min(begin + kMostBulkRows, labels.size());
+  size_t end = std::min(begin + kMaxBulkRows, labels.size());
   if (end == labels.size()) return end;
   while (labels[end] == labels[end - 1]) --end;
   return end;
@@ -84,25 +84,25 @@ absl::StatusOr<std::vector<SampleFile>> Encrypt(const Client& client, const Rows
   return files;
 }
 
-// Admit: all that waits, until the key owner decides nothing any more.
-absl::Status Admit(const Server& server, const std::string& gallery,
-                   const EnrolManyOptions& options, const Monitor& monitor,
-                   EnrolManyResult* total) {
+// Activate: all that waits, until the key owner decides nothing any more.
+absl::Status Activate(const Server& server, const std::string& gallery,
+                      const EnrolManyOptions& options, const Monitor& monitor,
+                      EnrolManyResult* total) {
   for (size_t decided = 1; decided > 0 && total->pending > 0;) {
     Desk desk(server, options.trust, SignerKey{});
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request,
                           desk.Pending(gallery, PendingLimit{}));
-    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer, options.admit(request));
+    HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> answer, options.approve(request));
     Trust signer;
     if (options.trust == nullptr) {
       HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(answer, "admission"));
       HEFT_RETURN_IF_ERROR(signer.Add(Role::kKeyOwner, "the key owner", file.signer));
       desk.trust = &signer;
     }
-    HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
+    HEFT_ASSIGN_OR_RETURN(const ActivateResult done,
                           desk.Activate(gallery, answer, "admission", monitor));
-    decided = done.admitted + done.rejected;
-    total->admitted += done.admitted;
+    decided = done.activated + done.rejected;
+    total->activated += done.activated;
     total->rejected += done.rejected;
     total->pending = done.pending;
     total->templates = done.templates;
@@ -111,15 +111,15 @@ absl::Status Admit(const Server& server, const std::string& gallery,
   return absl::OkStatus();
 }
 
-// AdmitRest: what waits where all rows have been brought.
-absl::Status AdmitRest(const Server& server, const std::string& gallery,
-                       const EnrolManyOptions& options, const Monitor& monitor,
-                       EnrolManyResult* total) {
+// DecideRest: what waits where all rows have been brought.
+absl::Status DecideRest(const Server& server, const std::string& gallery,
+                        const EnrolManyOptions& options, const Monitor& monitor,
+                        EnrolManyResult* total) {
   HEFT_ASSIGN_OR_RETURN(const Gallery newest, Gallery::Open(gallery));
   total->templates = newest.size();
   HEFT_ASSIGN_OR_RETURN(const auto waiting, PendingEnrolments(gallery));
   for (const auto& enrolment : waiting) total->pending += enrolment.identities.size();
-  return Admit(server, gallery, options, monitor, total);
+  return Activate(server, gallery, options, monitor, total);
 }
 
 absl::Status EnrolBatch(const Client& client, const Server& server, const std::string& gallery,
@@ -154,7 +154,7 @@ absl::StatusOr<EnrolManyResult> EnrolMany(const Client& client, const Server& se
                                           const EnrolManyOptions& options, const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const Rows rows, Check(client.model(), modalities));
   const size_t size = rows.labels.size();
-  if (options.from > size || (options.from == size && !options.admit)) {
+  if (options.from > size || (options.from == size && !options.approve)) {
     return absl::InvalidArgumentError(
         absl::StrCat("cannot begin at row ", options.from, " of ", size, ": there is none"));
   }
@@ -167,7 +167,7 @@ absl::StatusOr<EnrolManyResult> EnrolMany(const Client& client, const Server& se
   Monitor inner;
   if (monitor) inner = [&monitor](const ProgressEvent&) { return !Stopped(monitor); };
   if (options.from == size) {
-    HEFT_RETURN_IF_ERROR(AdmitRest(server, gallery, options, inner, &total));
+    HEFT_RETURN_IF_ERROR(DecideRest(server, gallery, options, inner, &total));
   }
   for (size_t begin = options.from, end; begin < size; begin = end) {
     end = EndOfBatch(rows.labels, begin);
@@ -176,8 +176,9 @@ absl::StatusOr<EnrolManyResult> EnrolMany(const Client& client, const Server& se
         From(EnrolBatch(client, server, gallery, rows, begin, end, options, inner, &total),
              options.from, begin));
     taken = end;
-    if (!options.admit) continue;
-    HEFT_RETURN_IF_ERROR(From(Admit(server, gallery, options, inner, &total), options.from, end));
+    if (!options.approve) continue;
+    HEFT_RETURN_IF_ERROR(
+        From(Activate(server, gallery, options, inner, &total), options.from, end));
   }
   progress.Update(size, size);
   return total;

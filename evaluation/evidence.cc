@@ -13,17 +13,17 @@
 namespace heft {
 namespace {
 
-// Reliability is shown from -kMostShown to kMostShown; values beyond count to the outermost bins.
-constexpr double kMostShown = 10, kBinWidth = 1;
+// Reliability is shown from -kMaxShown to kMaxShown; values beyond count to the outermost bins.
+constexpr double kMaxShown = 10, kBinWidth = 1;
 
 // log2(1 + e^x) without overflow.
 double Bits(double x) { return (std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x)))) / M_LN2; }
 
 size_t BinOf(double ratio) {
-  const double clamped = std::clamp(ratio, -kMostShown, kMostShown - 1e-9);
-  return static_cast<size_t>((clamped + kMostShown) / kBinWidth);
+  const double clamped = std::clamp(ratio, -kMaxShown, kMaxShown - 1e-9);
+  return static_cast<size_t>((clamped + kMaxShown) / kBinWidth);
 }
-constexpr size_t kBins = static_cast<size_t>(2 * kMostShown / kBinWidth);
+constexpr size_t kBins = static_cast<size_t>(2 * kMaxShown / kBinWidth);
 
 // A comparison of two people of one set, or of one person.
 struct Comparison {

@@ -20,8 +20,8 @@ namespace {
 
 using internal::TextLines;
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 31;
-constexpr uint64_t kMostInHistogram = 10'000'000;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 31;
+constexpr uint64_t kMaxInHistogram = 10'000'000;
 constexpr double kFailed = std::numeric_limits<double>::quiet_NaN();
 
 // What columns are called: bob.bio's names of today first, those of its earlier versions after.
@@ -214,8 +214,8 @@ absl::Status AddHistogram(std::string_view text, std::string_view what, ScoreTab
     if (!absl::SimpleAtoi(lines.Columns().back(), &count)) {
       return lines.Bad("a line of a histogram must be a count of scores");
     }
-    if (count > kMostInHistogram - total) {
-      return lines.Bad(absl::StrCat("more than ", kMostInHistogram, " scores in all"));
+    if (count > kMaxInHistogram - total) {
+      return lines.Bad(absl::StrCat("more than ", kMaxInHistogram, " scores in all"));
     }
     total += count;
     ScorePair pair;
@@ -248,7 +248,7 @@ absl::StatusOr<ScoreTable> ParseScores(std::string_view text, std::string_view w
 }
 
 absl::StatusOr<ScoreTable> ReadScores(const std::string& path) {
-  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostBytes));
+  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxBytes));
   return ParseScores(text, path);
 }
 
@@ -270,8 +270,8 @@ absl::StatusOr<ScoreTable> ParseScoreLists(const ScoreLists& texts, const ScoreL
 
 absl::StatusOr<ScoreTable> ReadScoreLists(const ScoreLists& paths, bool histogram) {
   ScoreLists texts;
-  HEFT_ASSIGN_OR_RETURN(texts.genuine, ReadTextFile(paths.genuine, kMostBytes));
-  HEFT_ASSIGN_OR_RETURN(texts.impostor, ReadTextFile(paths.impostor, kMostBytes));
+  HEFT_ASSIGN_OR_RETURN(texts.genuine, ReadTextFile(paths.genuine, kMaxBytes));
+  HEFT_ASSIGN_OR_RETURN(texts.impostor, ReadTextFile(paths.impostor, kMaxBytes));
   return ParseScoreLists(texts, paths, histogram);
 }
 

@@ -40,8 +40,8 @@ int main() {
 
   // Key owner: approves the pending templates if their norms are right. -> back to the server
   const auto pending = Check(server.Pending(Check(heft::Gallery::Open(work.path))));
-  const auto word = Check(owner.Admit(pending, "pending")).signed_admission;
-  Check(server.Admit(work.path, word, "admission", Check(owner.Signer()).public_key()));
+  const auto word = Check(owner.Approve(pending, "pending")).signed_admission;
+  Check(server.Activate(work.path, word, "admission", Check(owner.Signer()).public_key()));
 
   // Server: matches person 7. -> reply to the key owner
   const auto gallery = Check(heft::Gallery::Open(work.path));

@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   HEFT_AUTO(gallery)* pending = NULL, *gallery = NULL;
   HEFT_AUTO(options)* as = NULL, *rule = NULL;
   HEFT_AUTO(files)* in = NULL, *one = NULL;
-  HEFT_AUTO(result)* keys = NULL, *enrolled = NULL, *admitted = NULL, *decision = NULL;
+  HEFT_AUTO(result)* keys = NULL, *enrolled = NULL, *activated = NULL, *decision = NULL;
   HEFT_AUTO(buffer)* key = NULL, *file = NULL, *face = NULL;
   HEFT_AUTO(buffer)* asked = NULL, *admission = NULL, *reply = NULL;
   if (heft_model_load(argc == 2 ? argv[1] : NULL, &model, &error) ||
@@ -40,11 +40,11 @@ int main(int argc, char** argv) {
       heft_gallery_open("gallery", &pending, &error) ||
       heft_matcher_pending(matcher, pending, 0, 0, &asked, &error) ||
       // Key owner: approves the pending templates if their norms are right. -> back to the server
-      heft_key_owner_admit(owner, heft_buffer_bytes(asked), NULL, &admission, NULL, &error) ||
+      heft_key_owner_approve(owner, heft_buffer_bytes(asked), NULL, &admission, NULL, &error) ||
       // Server: checks the key owner's signature, and matches the probe. -> reply to the key owner
       heft_trust_load("keys/trust.heft", &trust, &error) ||
-      heft_matcher_admit(matcher, "gallery", heft_buffer_bytes(admission), trust, NULL, NULL,
-                         &admitted, &error) ||
+      heft_matcher_activate(matcher, "gallery", heft_buffer_bytes(admission), trust, NULL, NULL,
+                            &activated, &error) ||
       heft_gallery_open("gallery", &gallery, &error) || heft_files_new(&one, &error) ||
       heft_files_add(one, heft_buffer_bytes(face), "probe", &error) ||
       heft_matcher_identify(matcher, gallery, one, NULL, NULL, NULL, NULL, &reply, &error) ||

@@ -42,9 +42,9 @@ int main() {
   const TemporaryFolder work;
   for (size_t row : {0, 8, 16, 24}) Check(server.Enrol(work.path, import(row, Use::kEnrolment)));
   const auto pending = Check(server.Pending(Check(heft::Gallery::Open(work.path))));
-  const auto admission = Check(owner.Admit(pending, "pending")).signed_admission;
+  const auto admission = Check(owner.Approve(pending, "pending")).signed_admission;
   const heft::SignerKey owner_key = Check(owner.Signer()).public_key();
-  Check(server.Admit(work.path, admission, "admission", owner_key));
+  Check(server.Activate(work.path, admission, "admission", owner_key));
   const auto gallery = Check(heft::Gallery::Open(work.path));
   const auto reply = Check(server.Identify(gallery, import(16, Use::kIdentification)));
 

@@ -38,9 +38,9 @@ int main() {
   // Key owner: approves them. Server: checks the signature, and adds them to the gallery.
   const auto owner = Check(heft::KeyOwner::Load(model, keys.secret_key, passphrase));
   const auto pending = Check(server.Pending(Check(heft::Gallery::Open(work / "gallery"))));
-  const auto admission = Check(owner.Admit(pending, "pending")).signed_admission;
-  Check(
-      server.Admit(work / "gallery", admission, "admission", Check(heft::Trust::Load(keys.trust))));
+  const auto admission = Check(owner.Approve(pending, "pending")).signed_admission;
+  Check(server.Activate(work / "gallery", admission, "admission",
+                        Check(heft::Trust::Load(keys.trust))));
   const auto gallery = Check(heft::Gallery::Open(work / "gallery"));
   const auto reply = Check(server.Verify(gallery, sample(8), data.labels()[8]));
 

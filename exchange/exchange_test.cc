@@ -14,7 +14,7 @@
 #include "gallery/scores.h"
 #include "heft/inspect.h"
 #include "heft/seal_key_owner.h"
-#include "owner/admit_all.h"
+#include "owner/activate_all.h"
 #include "owner/allow_scores.h"
 
 namespace heft {

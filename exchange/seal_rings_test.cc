@@ -17,7 +17,7 @@
 #include "gallery/scores.h"
 #include "heft/seal_key_owner.h"
 #include "heft/server.h"
-#include "owner/admit_all.h"
+#include "owner/activate_all.h"
 #include "owner/key_owner_impl.h"
 #include "seal/objects.h"
 #include "seal/owner/secret_key.h"

@@ -46,9 +46,9 @@ class Measured {
 
 double Predicted(const Ciphertext& c) { return c.noise.error / c.scale; }
 
-constexpr double kMost = 8;
+constexpr double kMax = 8;
 void ExpectCovers(double predicted, const Measured& measured, const char* what,
-                  double most = kMost) {
+                  double most = kMax) {
   EXPECT_GE(predicted, measured.Error()) << what;
   EXPECT_LE(predicted, most * measured.Error()) << what;
 }
@@ -123,7 +123,7 @@ class NoiseTest : public ::testing::TestWithParam<Case> {
   // The scores of `block`, whose position i < fill holds templates[i % count], with new probes: as
   // they are computed and as they are sent.
   void ExpectScoresCovered(const TiledCiphertexts& block, const Vectors& templates, uint32_t fill,
-                           double most = kMost) {
+                           double most = kMax) {
     Measured computed, sent;
     Ciphertext scores, reply;
     for (int i = 0; i < kSamples; ++i) {
@@ -218,7 +218,7 @@ TEST_P(NoiseTest, OfScoresOfAFewTemplates) {
   // Two primes a level leave little beside the roundings of a block that was filled one by one,
   // which are predicted and not there; SingleEnrolmentTest has them.
   const bool little = roles_->params().level_primes() == 2;
-  ExpectScoresCovered(block, plain, kFill, little ? 2 * kMost : kMost);
+  ExpectScoresCovered(block, plain, kFill, little ? 2 * kMax : kMax);
 }
 
 // A block full of templates that were enrolled in bulk.

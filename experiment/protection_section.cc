@@ -142,7 +142,7 @@ PageTable FiguresTable(const RecoveryFigures& figures) {
       "The same as the model's training measured it, on %d people whom the attacked models had not "
       "seen: the share of their templates that accept the best guess, or a wolf, at FMR %g. Below "
       "%s, so a budget: %d scores, %d decisions.",
-      figures.people, kRecoveryFmr, Percent(kMostRecovered), figures.AllowedScores(),
+      figures.people, kRecoveryFmr, Percent(kMaxRecovered), figures.AllowedScores(),
       figures.AllowedDecisions());
   table.columns = {{"answers", true}, {"accepted"}};
   for (const auto& [points, what] :

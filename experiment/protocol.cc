@@ -12,7 +12,7 @@
 namespace heft::experiment {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 
 // A list: its lines that are not blank, in fields, and where each stands.
 struct Table {
@@ -25,7 +25,7 @@ struct Table {
 };
 
 absl::StatusOr<Table> ReadTable(const std::string& path, bool commas) {
-  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostBytes));
+  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxBytes));
   Table table;
   table.path = path;
   size_t number = 0;
@@ -225,7 +225,7 @@ absl::StatusOr<RowNames> ReadRowNames(const std::string& path, int rows) {
     return absl::NotFoundError(absl::StrCat(
         path, ": a protocol names samples by paths; write the path of each row into this file"));
   }
-  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostBytes));
+  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxBytes));
   RowNames names;
   int row = 0;
   for (absl::string_view line : absl::StrSplit(absl::StripTrailingAsciiWhitespace(text), '\n')) {

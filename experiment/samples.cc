@@ -36,9 +36,9 @@ std::vector<SampleWay> WaysOf(const SampleStudyOptions& options) {
 
 absl::Status CheckNumbers(const std::vector<int>& numbers, const char* what) {
   for (const int n : numbers) {
-    if (n >= 1 && n <= static_cast<int>(kMostSamples)) continue;
+    if (n >= 1 && n <= static_cast<int>(kMaxSamples)) continue;
     return absl::InvalidArgumentError(
-        absl::StrCat(n, " samples ", what, ": 1 to ", kMostSamples, " become one"));
+        absl::StrCat(n, " samples ", what, ": 1 to ", kMaxSamples, " become one"));
   }
   if (!numbers.empty() && numbers[0] == 1) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(

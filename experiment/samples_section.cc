@@ -87,7 +87,7 @@ PageTable CostTable(const SampleStudy& study) {
       study.scores);
   table.columns = {{"enrolled as", true},
                    {"outside the interval"},
-                   {"not admitted"},
+                   {"not activated"},
                    {"guess, cosine"},
                    {"guess accepted"}};
   if (study.options.encrypted) {
@@ -110,7 +110,7 @@ PageTable CostTable(const SampleStudy& study) {
 }
 
 std::string MixedText(const MixedRow& row) {
-  return absl::StrFormat("the mean of samples of %d different people: %s are not admitted",
+  return absl::StrFormat("the mean of samples of %d different people: %s are not activated",
                          row.people, Percent(row.rejected));
 }
 

@@ -13,7 +13,7 @@
 namespace heft::experiment {
 namespace {
 
-constexpr size_t kMostSystems = 8;
+constexpr size_t kMaxSystems = 8;
 
 // Lists: the scores of a table that were computed, with people numbered from 0 without gaps.
 struct Lists {
@@ -79,9 +79,9 @@ class ScoreMeasurer {
 
  private:
   absl::Status CheckOptions(size_t systems) const {
-    if (systems == 0 || systems > kMostSystems) {
+    if (systems == 0 || systems > kMaxSystems) {
       return absl::InvalidArgumentError(
-          absl::StrCat(systems, " lists of scores: give 1 to ", kMostSystems));
+          absl::StrCat(systems, " lists of scores: give 1 to ", kMaxSystems));
     }
     for (double fmr : result_.options.fmrs) {
       if (fmr > 0 && fmr < 1) continue;

@@ -34,8 +34,8 @@ double SwitchedError(const ckks::Params& switching, const FusionPlan& plan, doub
 
 // ProductError: of the inner products of a prepared probe and a block's templates, before
 // relinearisation, with |z| at most matching.probe_length. Assumes a full block, a separate call
-// for each added template, which rounds most, and as many renewals of the block (gallery/wear.h).
-// `masked`: for a verification's probe.
+// for each added template, which rounds most, and as many renewals of the block
+// (gallery/added_error.h). `masked`: for a verification's probe.
 double ProductError(const ckks::Params& params, const FusionPlan& plan, bool masked);
 
 // ScoreError, NormProofError: of an honest reply's scores (`masked`: of a verification) and of the

@@ -22,9 +22,9 @@ using Entry = ExpandedKeys::Impl::Entry;
 namespace {
 
 constexpr size_t kPage = 4096;
-constexpr size_t kMostKeys = 4097;  // an EVAL file's, and the ring switch
-constexpr uint32_t kMostLimbs = 64;
-constexpr uint32_t kLeastDegree = ring::kTile, kMostDegree = 1 << 17;
+constexpr size_t kMaxKeys = 4097;  // an EVAL file's, and the ring switch
+constexpr uint32_t kMaxLimbs = 64;
+constexpr uint32_t kLeastDegree = ring::kTile, kMaxDegree = 1 << 17;
 
 size_t PageAfter(size_t size) { return (size + kPage - 1) / kPage * kPage; }
 
@@ -74,12 +74,12 @@ struct Listed {
 };
 
 std::vector<Listed> ReadList(ByteReader& reader) {
-  std::vector<Listed> list(reader.Count(16, kMostKeys));
+  std::vector<Listed> list(reader.Count(16, kMaxKeys));
   for (Listed& key : list) {
     key.element = reader.U32();
     key.limbs = reader.U32();
     key.checksum = reader.U64();
-    if (reader.ok() && (key.limbs < 1 || key.limbs > kMostLimbs)) {
+    if (reader.ok() && (key.limbs < 1 || key.limbs > kMaxLimbs)) {
       reader.Fail(absl::StrCat("a key of ", key.limbs, " limbs"));
     }
   }
@@ -120,7 +120,7 @@ absl::StatusOr<ExpandedKeys::Impl> ExpandedKeys::Impl::Parse(ByteSpan bytes,
   out.source_ = ReadSource(reader);
   if (reader.U32() != ring::kTile) reader.Fail("values in another order than this program's");
   out.n_ = reader.U32();
-  if (!std::has_single_bit(out.n_) || out.n_ < kLeastDegree || out.n_ > kMostDegree) {
+  if (!std::has_single_bit(out.n_) || out.n_ < kLeastDegree || out.n_ > kMaxDegree) {
     reader.Fail(absl::StrCat("a ring of degree ", out.n_));
   }
   const std::vector<Listed> list = ReadList(reader);

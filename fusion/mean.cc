@@ -11,10 +11,10 @@
 namespace heft {
 
 absl::Status CheckMean(const Model& model, size_t samples) {
-  if (samples == 0 || samples > kMostSamples) {
+  if (samples == 0 || samples > kMaxSamples) {
     return absl::InvalidArgumentError(absl::StrCat(samples,
                                                    " samples of one person: a mean takes 1 to ",
-                                                   kMostSamples, "; leave some of them out"));
+                                                   kMaxSamples, "; leave some of them out"));
   }
   if (samples == 1 || model.sample_agreement) return absl::OkStatus();
   return absl::FailedPreconditionError(

@@ -23,7 +23,7 @@
 namespace heft {
 
 // CheckMean: whether this number of samples can be averaged. kInvalidArgument for none and for more
-// than kMostSamples; kFailedPrecondition, for two and more, if the model lacks its
+// than kMaxSamples; kFailedPrecondition, for two and more, if the model lacks its
 // sample_agreement.
 absl::Status CheckMean(const Model& model, size_t samples);
 

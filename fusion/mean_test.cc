@@ -34,9 +34,9 @@ TEST(CheckMeanTest, RefusesWhatHasNoKnownLength) {
   EXPECT_EQ(unknown.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(unknown.message().find("heft train"), std::string::npos) << unknown;
   model.sample_agreement = 0.6;
-  EXPECT_TRUE(CheckMean(model, kMostSamples).ok());
+  EXPECT_TRUE(CheckMean(model, kMaxSamples).ok());
   EXPECT_EQ(CheckMean(model, 0).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(CheckMean(model, kMostSamples + 1).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(CheckMean(model, kMaxSamples + 1).code(), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(GroupByLabelTest, RowsOfOneLabelStandTogether) {
@@ -63,7 +63,7 @@ class MeanTest : public testing::FusionTest {
     Prepare(GetParam(), "compact");
     model_.sample_agreement = 0.5;
     const auto sample = RandomSample();
-    for (size_t i = 0; i < kMostSamples; ++i) {
+    for (size_t i = 0; i < kMaxSamples; ++i) {
       samples_.push_back(RandomSample());
       for (size_t m = 0; m < sample.size(); ++m) {
         double norm = 0;
@@ -103,7 +103,7 @@ class MeanTest : public testing::FusionTest {
 };
 
 TEST_P(MeanTest, ASumIsFusedAsItsMeanAndErrsNoMoreThanItSays) {
-  for (const size_t n : {size_t{2}, size_t{4}, kMostSamples}) {
+  for (const size_t n : {size_t{2}, size_t{4}, kMaxSamples}) {
     const auto fuser = Fuser::Create(instance_, model_, &keys_, n);
     ASSERT_TRUE(fuser.ok()) << fuser.status();
     const auto sums = Sum(n);
@@ -137,7 +137,7 @@ TEST(MeanErrorTest, TheFuserOfAMeanErrsAsPredicted) {
       const Rings rings = *MakeRings(model);
       for (const Instance* ring : {&rings.enrolment, &rings.matching}) {
         const double one = ring->plan.projection.z_error;
-        for (size_t n = 1; n <= kMostSamples; ++n) {
+        for (size_t n = 1; n <= kMaxSamples; ++n) {
           const double error = ProjectedError(ring->params(), ring->plan, model, n);
           EXPECT_LE(error, most.contains(profile) ? most.at(profile) : one) << profile << " " << n;
         }

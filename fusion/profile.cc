@@ -25,7 +25,7 @@ Profile MakeProfile(std::string_view name, uint32_t n, std::vector<int> data_bit
 
 // With more dimensions, the proof of a template's norm has no room for flooding: at 256 it lacks
 // 0.8 bits, and errors grow with the square root.
-constexpr uint32_t kMostFlooded = 64;
+constexpr uint32_t kMaxFlooded = 64;
 
 // Chain: a base prime and `levels` primes of one size.
 std::vector<int> Chain(int base, int levels, int bits) {
@@ -82,7 +82,7 @@ const std::vector<Profile>& AllProfiles() {
                       30, 0x1p56,
                       "as standard, with levels of two primes: openings are flooded with noise "
                       "that hides the key's; 128-bit"),
-          0x1p56, kMostFlooded)),
+          0x1p56, kMaxFlooded)),
       MakeProfile("compact", 8192, {30, 29, 20, 28, 28, 28, 20}, 30, 0x1p28,
                   "the compact encoding in one ring"),
       MakeProfile("paper", 16384, Chain(30, 8, 28), 30, 0x1p28,

@@ -48,7 +48,7 @@ uint64_t RecoveryFigures::Allowed(const std::vector<Point>& points) const {
   const auto count = static_cast<double>(people);
   uint64_t allowed = 0;
   for (const Point& point : points) {
-    if ((point.accepted * count + 1) / (count + 1) > kMostRecovered) break;
+    if ((point.accepted * count + 1) / (count + 1) > kMaxRecovered) break;
     allowed = point.answers;
   }
   return allowed;
@@ -56,7 +56,7 @@ uint64_t RecoveryFigures::Allowed(const std::vector<Point>& points) const {
 
 Json RecoveryFigures::ToJson() const {
   Json out = {{"fmr", kRecoveryFmr},
-              {"most_accepted", kMostRecovered},
+              {"most_accepted", kMaxRecovered},
               {"people", people},
               {"scores", heft::ToJson(scores)},
               {"decisions", heft::ToJson(decisions)},
@@ -90,7 +90,7 @@ std::string RecoveryFigures::Describe() const {
                         after(scores, 1), after(scores, 4), after(decisions, 16));
   absl::StrAppend(&text, ". Below 1%: ", AllowedScores(), " scores (the default budget), ",
                   AllowedDecisions(), " decisions");
-  if (unknown > 100 * kMostRecovered) {
+  if (unknown > 100 * kMaxRecovered) {
     absl::StrAppend(&text,
                     "; no budget lowers the first share, a lower FMR or --against-wolves do");
   }

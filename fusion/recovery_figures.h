@@ -14,9 +14,9 @@
 
 namespace heft {
 
-// kMostRecovered: the share of recovered templates that a budget of scores permits to be accepted.
+// kMaxRecovered: the share of recovered templates that a budget of scores permits to be accepted.
 // kRecoveryFmr: the false match rate of the threshold for this.
-inline constexpr double kMostRecovered = 0.01, kRecoveryFmr = 1e-3;
+inline constexpr double kMaxRecovered = 0.01, kRecoveryFmr = 1e-3;
 
 struct RecoveryFigures {
   // Point: after so many answers about a person, the share of people whose threshold accepts the
@@ -35,7 +35,7 @@ struct RecoveryFigures {
   std::optional<Interval> unanswered = {};  // 95%
 
   // Allowed: the largest number of answers up to which every measured share is below
-  // kMostRecovered. A share is counted as if one more person had been accepted, so few people
+  // kMaxRecovered. A share is counted as if one more person had been accepted, so few people
   // permit nothing.
   uint64_t AllowedScores() const { return Allowed(scores); }
   uint64_t AllowedDecisions() const { return Allowed(decisions); }

@@ -106,7 +106,7 @@ using internal::BlockSlots;
 
 namespace {
 
-constexpr double kMostPad = 0x1p24;
+constexpr double kMaxPad = 0x1p24;
 constexpr double kLeastPad = 0x1p20;
 
 // Pads are added and subtracted in part 0 only.
@@ -185,7 +185,7 @@ absl::StatusOr<double> PadRange(const Instance& instance) {
   // A coefficient is at most the largest |slot| times the scale.
   const double room = std::exp2(params.Bits(MatchLimbs(params)) - 1) /
                       instance.plan.matching.block_scale / std::numbers::sqrt2;
-  double range = kMostPad;
+  double range = kMaxPad;
   while (range >= kLeastPad && !(range + 2 * internal::kPadRoom < room)) range /= 2;
   if (range >= kLeastPad) return range;
   return absl::InvalidArgumentError(

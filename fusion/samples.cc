@@ -24,7 +24,7 @@ constexpr std::string_view kPartialKind = "CTXP";
 constexpr std::string_view kFusedKind = "CTXF";
 // Version: of each kind. A fused file states its modalities.
 uint32_t Version(SampleEncoding encoding) { return encoding == SampleEncoding::kFused ? 2 : 1; }
-constexpr uint64_t kMaxSamples = 1 << 24;
+constexpr uint64_t kMaxSamplesOfFile = 1 << 24;
 
 std::string_view Kind(SampleEncoding encoding) {
   switch (encoding) {
@@ -222,7 +222,8 @@ absl::StatusOr<SampleReader> SampleReader::Parse(std::shared_ptr<const ckks::Con
   header = ReadSampleHead(reader, header.encoding);
   if (payload.size() < sizeof(header.params_id)) return reader.status();
   HEFT_RETURN_IF_ERROR(CheckParamsId(context->params(), header.params_id, what));
-  const uint64_t count = reader.Count(sizeof(uint64_t), bulk ? context->slots() : kMaxSamples);
+  const uint64_t count =
+      reader.Count(sizeof(uint64_t), bulk ? context->slots() : kMaxSamplesOfFile);
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     samples.labels_.push_back(reader.String(256));
     if (reader.ok() && !samples.labels_.back().empty()) {

@@ -37,9 +37,9 @@ void ReadEnrolment(ByteSpan bytes) {
     ByteReader reader(bytes.subspan(kEnvelopeHeaderSize), "binding");
     binding = ReadBinding(reader);
   }
-  const auto enrolment = ParseQuarantined(SmallRings(), binding, bytes, "input");
+  const auto enrolment = ParseProvenEnrolment(SmallRings(), binding, bytes, "input");
   if (!enrolment.ok()) return CheckRefusal(enrolment.status());
-  CheckSame(bytes, SerializeQuarantined(SmallRings(), binding, *enrolment));
+  CheckSame(bytes, SerializeProvenEnrolment(SmallRings(), binding, *enrolment));
   CheckProofs(enrolment->templates.size(), enrolment->proofs, enrolment->norms);
   // A gamma of 0 has nothing to add, and no gallery has it.
   Check(enrolment->bulk()
@@ -70,7 +70,7 @@ void ReadJournalHead(ByteSpan bytes) {
   const auto head = JournalHead::Parse(bytes, "input");
   if (!head.ok()) return CheckRefusal(head.status());
   CheckSame(bytes, head->Serialize());
-  Check(head->sequence > 0 && head->sequence <= kMostEntries, "an entry that a journal can have");
+  Check(head->sequence > 0 && head->sequence <= kMaxEntries, "an entry that a journal can have");
 }
 
 // Signed by a registrar that signs any input.

@@ -39,7 +39,7 @@ absl::Status WriteRecords(const SeedWriter& seeds, const ckks::SecretKey& secret
   BlockInfo info;
   info.checkpoint = {1};
   info.live = 2;
-  info.wear.wear = 0.5;
+  info.error.added = 0.5;
   HEFT_RETURN_IF_ERROR(write("info", 'i', SerializeBlockInfo(info)));
   Run run;
   run[0].state = run[2].state = PlaceState::kLive;
@@ -54,7 +54,7 @@ absl::Status WriteRecords(const SeedWriter& seeds, const ckks::SecretKey& secret
   run[1].name = {4};
   HEFT_RETURN_IF_ERROR(write("run-left", 'r', SerializeRun(run)));
   HEFT_RETURN_IF_ERROR(
-      write("waiting", 'w', SerializeWaiting({{"ann", "bob"}, {{1}, {2}}, {3}, 100})));
+      write("waiting", 'w', SerializePending({{"ann", "bob"}, {{1}, {2}}, {3}, 100})));
   const std::vector<uint8_t> fused(40, 7);
   HEFT_RETURN_IF_ERROR(
       write("entry", 'j', SerializeEntry({5, 3, 2'000'000'000, HashBytes(fused), fused})));
@@ -94,27 +94,27 @@ absl::Status WriteAdmission(const SeedWriter& seeds, const ckks::SecretKey& secr
                         SerializeAuthorisation({1}, AuthorisedAct::kAdd, "ann"));
   HEFT_RETURN_IF_ERROR(seeds.Write("admission", "authorisation", allowed));
 
-  QuarantinedEnrolment single;
+  ProvenEnrolment single;
   single.templates = {{"ann", {1}}, {"bob", {2}}};
   single.authorisation = allowed;
   single.fused = {fused, fused};
   single.proofs = std::vector<ckks::Ciphertext>(2 * kNormProofs, proof);
-  HEFT_RETURN_IF_ERROR(
-      seeds.Write("admission", "enrolment", SerializeQuarantined(SmallRings(), binding, single)));
-  QuarantinedEnrolment means = single;
+  HEFT_RETURN_IF_ERROR(seeds.Write("admission", "enrolment",
+                                   SerializeProvenEnrolment(SmallRings(), binding, single)));
+  ProvenEnrolment means = single;
   means.templates[0].parts = {{3}, {4}};
   HEFT_RETURN_IF_ERROR(
-      seeds.Write("admission", "means", SerializeQuarantined(SmallRings(), binding, means)));
+      seeds.Write("admission", "means", SerializeProvenEnrolment(SmallRings(), binding, means)));
   means.templates[1].metadata = {{"site", "berlin"}, {"list", "a"}, {"list", "b"}};
   means.templates[1].expires = 1'800'000'000;
   HEFT_RETURN_IF_ERROR(
-      seeds.Write("admission", "metadata", SerializeQuarantined(SmallRings(), binding, means)));
-  QuarantinedEnrolment bulk;
+      seeds.Write("admission", "metadata", SerializeProvenEnrolment(SmallRings(), binding, means)));
+  ProvenEnrolment bulk;
   bulk.templates = single.templates;
   bulk.norms = std::vector<BatchNorms>(kNormProofs, BatchNorms{proof, 0.3});
   bulk.batch.coordinates = std::vector<ckks::Ciphertext>(kSmallGamma, fused);
   HEFT_RETURN_IF_ERROR(
-      seeds.Write("admission", "bulk", SerializeQuarantined(SmallRings(), binding, bulk)));
+      seeds.Write("admission", "bulk", SerializeProvenEnrolment(SmallRings(), binding, bulk)));
 
   AdmissionRequest request;
   request.binding = binding;

@@ -17,8 +17,8 @@ using service::HttpRequest;
 using service::RequestReader;
 using State = RequestReader::State;
 
-constexpr uint64_t kMostBody = 4096;
-constexpr uint32_t kMostHeader = 2048;
+constexpr uint64_t kMaxBody = 4096;
+constexpr uint32_t kMaxHeader = 2048;
 
 struct Read {
   State state = State::kHead;
@@ -27,7 +27,7 @@ struct Read {
 };
 
 Read ReadRequest(ByteSpan input, size_t step) {
-  RequestReader reader(kMostHeader);
+  RequestReader reader(kMaxHeader);
   Read out;
   std::vector<uint8_t> in;
   for (size_t at = 0; at < input.size() && reader.state() != State::kDone; at += step) {
@@ -39,7 +39,7 @@ Read ReadRequest(ByteSpan input, size_t step) {
       in.erase(in.begin(), in.begin() + static_cast<std::ptrdiff_t>(used));
       if (reader.state() != State::kHeadDone) continue;
       out.head = reader.head();
-      reader.ReadBody(kMostBody, [&](ByteSpan bytes) {
+      reader.ReadBody(kMaxBody, [&](ByteSpan bytes) {
         out.body.insert(out.body.end(), bytes.begin(), bytes.end());
         return std::nullopt;
       });
@@ -48,7 +48,7 @@ Read ReadRequest(ByteSpan input, size_t step) {
     if (reader.state() == State::kBad) break;
   }
   out.state = reader.state();
-  Check(out.body.size() <= kMostBody, "no body beyond its limit");
+  Check(out.body.size() <= kMaxBody, "no body beyond its limit");
   if (out.state == State::kBad) {
     const service::HttpProblem& problem = reader.problem();
     Check(problem.http_status >= 400 && problem.http_status < 600, "a refusal is an error");

@@ -69,9 +69,9 @@ void ReadNamed(ByteSpan bytes) {
   });
 }
 
-void ReadWaiting(ByteSpan bytes) {
-  Read(ParseWaiting(bytes, "waiting"),
-       [&](const WaitingRecord& waiting) { CheckAlike(bytes, SerializeWaiting(waiting)); });
+void ReadPending(ByteSpan bytes) {
+  Read(ParsePending(bytes, "pending"),
+       [&](const PendingRecord& pending) { CheckAlike(bytes, SerializePending(pending)); });
 }
 
 void ReadRecord(uint8_t kind, ByteSpan bytes) {
@@ -101,7 +101,7 @@ void ReadRecord(uint8_t kind, ByteSpan bytes) {
     case 'n':
       return ReadNamed(bytes);
     case 'w':
-      return ReadWaiting(bytes);
+      return ReadPending(bytes);
     case 'o':
       return Read(ParseKeptHead(bytes, "kept head"), [&](const KeptHead& kept) {
         CheckAlike(bytes, SerializeKeptHead(kept));

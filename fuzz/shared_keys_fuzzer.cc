@@ -32,7 +32,7 @@ void ReadState(ByteSpan bytes) {
   const auto state = JoinState::Parse(SmallRings(), {2}, bytes, {}, "input");
   if (!state.ok()) return CheckRefusal(state.status());
   Check(state->secrets.has_value() && state->own.size() == kOwnSecretSize, "a state has secrets");
-  Check(state->owner <= state->owners && state->owners <= ckks::kMostOwners, "owners of a key");
+  Check(state->owner <= state->owners && state->owners <= ckks::kMaxOwners, "owners of a key");
   const auto again = state->Serialize(SmallRings(), {});
   Check(again.ok(), "a state can be written");
   CheckSame(*again, bytes);

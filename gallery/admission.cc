@@ -18,7 +18,7 @@
 namespace heft {
 namespace {
 
-// Of enrolments in quarantine: without means, with them, and with metadata and expiries too. The
+// Of pending enrolments: without means, with them, and with metadata and expiries too. The
 // first that suffices is written.
 constexpr uint32_t kWithoutMeans = 1;
 constexpr uint32_t kWithMeans = 2;
@@ -38,20 +38,20 @@ std::vector<uint8_t> ReadBytes(ByteReader& reader, uint64_t most) {
   return {raw.begin(), raw.end()};
 }
 
-void WriteTemplates(ByteWriter& writer, std::span<const WaitingTemplate> templates) {
+void WriteTemplates(ByteWriter& writer, std::span<const PendingTemplate> templates) {
   writer.U64(templates.size());
-  for (const WaitingTemplate& t : templates) {
+  for (const PendingTemplate& t : templates) {
     writer.String(t.identity);
     writer.Raw(t.sample);
   }
 }
 
-std::vector<WaitingTemplate> ReadTemplates(ByteReader& reader) {
-  std::vector<WaitingTemplate> out;
+std::vector<PendingTemplate> ReadTemplates(ByteReader& reader) {
+  std::vector<PendingTemplate> out;
   const uint64_t count = reader.Count(sizeof(uint64_t) + sizeof(SampleDigest), kMaxTemplates);
   if (count == 0) reader.Fail("an enrolment of nobody");
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
-    WaitingTemplate t;
+    PendingTemplate t;
     t.identity = reader.String(256);
     const ByteSpan raw = reader.Raw(t.sample.size());
     std::copy(raw.begin(), raw.end(), t.sample.begin());
@@ -63,37 +63,37 @@ std::vector<WaitingTemplate> ReadTemplates(ByteReader& reader) {
 }
 
 // The samples of means.
-void WriteParts(ByteWriter& writer, std::span<const WaitingTemplate> templates) {
-  for (const WaitingTemplate& t : templates) {
+void WriteParts(ByteWriter& writer, std::span<const PendingTemplate> templates) {
+  for (const PendingTemplate& t : templates) {
     writer.U64(t.parts.size());
     for (const SampleDigest& part : t.parts) writer.Raw(part);
   }
 }
-void ReadParts(ByteReader& reader, std::span<WaitingTemplate> templates) {
-  for (WaitingTemplate& t : templates) {
-    t.parts.resize(reader.Count(sizeof(SampleDigest), kMostSamples));
+void ReadParts(ByteReader& reader, std::span<PendingTemplate> templates) {
+  for (PendingTemplate& t : templates) {
+    t.parts.resize(reader.Count(sizeof(SampleDigest), kMaxSamples));
     for (SampleDigest& part : t.parts) part = ckks::ReadId(reader);
   }
 }
 
 // The details of templates.
-void WriteDetails(ByteWriter& writer, std::span<const WaitingTemplate> templates) {
-  for (const WaitingTemplate& t : templates) {
+void WriteDetails(ByteWriter& writer, std::span<const PendingTemplate> templates) {
+  for (const PendingTemplate& t : templates) {
     writer.U64(t.expires);
     WriteMetadata(writer, t.metadata);
   }
 }
-void ReadDetails(ByteReader& reader, std::span<WaitingTemplate> templates) {
-  for (WaitingTemplate& t : templates) {
+void ReadDetails(ByteReader& reader, std::span<PendingTemplate> templates) {
+  for (PendingTemplate& t : templates) {
     t.expires = reader.U64();
     t.metadata = ReadMetadata(reader);
   }
 }
 
 // The version that all there is needs.
-uint32_t VersionOf(std::span<const WaitingTemplate> templates) {
+uint32_t VersionOf(std::span<const PendingTemplate> templates) {
   uint32_t version = kWithoutMeans;
-  for (const WaitingTemplate& t : templates) {
+  for (const PendingTemplate& t : templates) {
     if (!t.metadata.empty() || t.expires != 0) return kAdmissionVersion;
     if (!t.parts.empty()) version = kWithMeans;
   }
@@ -181,7 +181,7 @@ absl::StatusOr<AdmissionRequest> ParseAdmissionRequest(const Rings& rings, ByteS
   request.generation = reader.U64();
   request.root = ReadDigest(reader);
   request.more = reader.U64();
-  request.head = ReadBytes(reader, kMostHeadBytes);
+  request.head = ReadBytes(reader, kMaxHeadBytes);
   HEFT_RETURN_IF_ERROR(reader.status());
   HEFT_RETURN_IF_ERROR(CheckRequestId(rings.matching.params(), request.binding, what));
   const uint64_t count = reader.Count(sizeof(Digest), kMaxEnrolments);
@@ -211,8 +211,8 @@ std::vector<uint8_t> SerializeAdmission(const Admission& admission) {
   writer.U64(admission.enrolments.size());
   for (const Admission::Enrolment& e : admission.enrolments) {
     WriteDigest(writer, e.entry);
-    writer.U64(e.admitted.size());
-    WriteFlags(writer, e.admitted);
+    writer.U64(e.approved.size());
+    WriteFlags(writer, e.approved);
   }
   return SealEnvelope(kAdmissionKind, kRequestVersion, writer.bytes());
 }
@@ -226,12 +226,12 @@ absl::StatusOr<Admission> ParseAdmission(ByteSpan bytes, std::string_view what) 
   admission.gallery = ckks::ReadId(reader);
   admission.generation = reader.U64();
   admission.root = ReadDigest(reader);
-  admission.head = ReadBytes(reader, kMostHeadBytes);
+  admission.head = ReadBytes(reader, kMaxHeadBytes);
   const uint64_t count = reader.Count(sizeof(Digest), kMaxEnrolments);
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     Admission::Enrolment e;
     e.entry = ReadDigest(reader);
-    e.admitted = ReadFlags(reader, reader.Count(1, kMaxTemplates));
+    e.approved = ReadFlags(reader, reader.Count(1, kMaxTemplates));
     admission.enrolments.push_back(std::move(e));
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());
@@ -260,8 +260,8 @@ absl::Status KeepState(const std::string& gallery, const Admission& admission, B
   return WriteFileAtomic(path, bytes);
 }
 
-std::vector<uint8_t> SerializeQuarantined(const Rings& rings, const GalleryBinding& binding,
-                                          const QuarantinedEnrolment& enrolment) {
+std::vector<uint8_t> SerializeProvenEnrolment(const Rings& rings, const GalleryBinding& binding,
+                                              const ProvenEnrolment& enrolment) {
   ByteWriter writer;
   const uint32_t version = VersionOf(enrolment.templates);
   WriteBinding(writer, binding);
@@ -276,16 +276,15 @@ std::vector<uint8_t> SerializeQuarantined(const Rings& rings, const GalleryBindi
   for (const ckks::Ciphertext& c : enrolment.batch.coordinates) {
     ckks::WriteCiphertext(writer, *rings.enrolment.context, c);
   }
-  return SealEnvelope(kQuarantineKind, version, writer.bytes());
+  return SealEnvelope(kPendingKind, version, writer.bytes());
 }
 
-absl::StatusOr<QuarantinedEnrolment> ParseQuarantined(const Rings& rings,
-                                                      const GalleryBinding& binding, ByteSpan bytes,
-                                                      std::string_view what) {
+absl::StatusOr<ProvenEnrolment> ParseProvenEnrolment(const Rings& rings,
+                                                     const GalleryBinding& binding, ByteSpan bytes,
+                                                     std::string_view what) {
   uint32_t version = EnvelopeVersion(bytes);
   if (version < kWithoutMeans || version > kAdmissionVersion) version = kAdmissionVersion;
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kQuarantineKind, version, what));
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kPendingKind, version, what));
   ByteReader reader(payload, what);
   const GalleryBinding of = ReadBinding(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
@@ -293,7 +292,7 @@ absl::StatusOr<QuarantinedEnrolment> ParseQuarantined(const Rings& rings,
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": for another model, key or parameters"));
   }
-  QuarantinedEnrolment out;
+  ProvenEnrolment out;
   out.templates = ReadTemplates(reader);
   if (version >= kWithMeans) ReadParts(reader, out.templates);
   if (version >= kAdmissionVersion) ReadDetails(reader, out.templates);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Admission: the messages of server and key owner before a template joins a gallery. The server
-// holds enrolments in quarantine and asks (kind ADRQ) with two proofs of each template's norm; the
+// holds pending enrolments and asks (kind ADRQ) with two proofs of each template's norm; the
 // key owner answers (kind ADMS, signed). Formats: docs/formats.md.
 #ifndef HEFT_GALLERY_ADMISSION_H_
 #define HEFT_GALLERY_ADMISSION_H_
@@ -25,23 +25,23 @@ namespace heft {
 
 inline constexpr std::string_view kAdmissionRequestKind = "ADRQ";
 inline constexpr std::string_view kAdmissionKind = "ADMS";
-inline constexpr std::string_view kQuarantineKind = "QENR";
+inline constexpr std::string_view kPendingKind = "QENR";
 
 // Independent proofs of each norm, so that a false one must succeed twice by chance.
 inline constexpr size_t kNormProofs = 2;
 
-// QuarantineLimits: what one client may have pending in a gallery. All unsigned requests are those
+// ClientLimits: what one client may have pending in a gallery. All unsigned requests are those
 // of one client.
-struct QuarantineLimits {
+struct ClientLimits {
   uint64_t enrolments = 4000;
   uint64_t bytes = uint64_t{512} << 20;
 };
 // CheckRoom: kResourceExhausted if an enrolment of so many bytes would exceed the client's limits.
-absl::Status CheckRoom(std::span<const Gallery::Impl::WaitingEntry> waiting,
-                       const SignerKey& client, uint64_t bytes, const QuarantineLimits& limits);
+absl::Status CheckRoom(std::span<const Gallery::Impl::PendingEntry> pending,
+                       const SignerKey& client, uint64_t bytes, const ClientLimits& limits);
 
-// WaitingTemplate: a pending template.
-struct WaitingTemplate {
+// PendingTemplate: a pending template.
+struct PendingTemplate {
   std::string identity;
   SampleDigest sample{};  // of its encrypted samples
   // For a mean: of each of its samples. This and all that follows stays with the server.
@@ -52,8 +52,8 @@ struct WaitingTemplate {
 
 // EnrolmentCheck: an enrolment as the key owner sees it, without templates.
 struct EnrolmentCheck {
-  Digest entry{};  // BLAKE2b-256 of the enrolment's file in quarantine
-  std::vector<WaitingTemplate> templates;
+  Digest entry{};  // BLAKE2b-256 of the pending enrolment
+  std::vector<PendingTemplate> templates;
   // Whether the gallery has the identity already. Then the registrar's authorisation is needed.
   std::vector<bool> known;
   // How many templates of the identity other pending enrolments have, in this request or not.
@@ -86,7 +86,7 @@ absl::StatusOr<AdmissionRequest> ParseAdmissionRequest(const Rings& rings, ByteS
 struct Admission {
   struct Enrolment {
     Digest entry{};
-    std::vector<bool> admitted;
+    std::vector<bool> approved;
   };
   GalleryBinding binding;
   GalleryId gallery{};
@@ -104,10 +104,10 @@ absl::StatusOr<Admission> ParseAdmission(ByteSpan bytes, std::string_view what);
 std::string StatePath(const std::string& gallery);
 absl::Status KeepState(const std::string& gallery, const Admission& admission, ByteSpan bytes);
 
-// QuarantinedEnrolment: a pending enrolment: single templates, or a batch in bulk that has no place
+// ProvenEnrolment: a pending enrolment: single templates, or a batch in bulk that has no place
 // yet.
-struct QuarantinedEnrolment {
-  std::vector<WaitingTemplate> templates;
+struct ProvenEnrolment {
+  std::vector<PendingTemplate> templates;
   std::vector<uint8_t> authorisation;
   std::vector<ckks::Ciphertext> fused;   // single: one per template
   std::vector<ckks::Ciphertext> proofs;  // single
@@ -116,11 +116,11 @@ struct QuarantinedEnrolment {
 
   bool bulk() const { return !batch.coordinates.empty(); }
 };
-std::vector<uint8_t> SerializeQuarantined(const Rings& rings, const GalleryBinding& binding,
-                                          const QuarantinedEnrolment& enrolment);
-absl::StatusOr<QuarantinedEnrolment> ParseQuarantined(const Rings& rings,
-                                                      const GalleryBinding& binding, ByteSpan bytes,
-                                                      std::string_view what);
+std::vector<uint8_t> SerializeProvenEnrolment(const Rings& rings, const GalleryBinding& binding,
+                                              const ProvenEnrolment& enrolment);
+absl::StatusOr<ProvenEnrolment> ParseProvenEnrolment(const Rings& rings,
+                                                     const GalleryBinding& binding, ByteSpan bytes,
+                                                     std::string_view what);
 
 }  // namespace heft
 

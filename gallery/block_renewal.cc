@@ -24,8 +24,8 @@ absl::StatusOr<std::vector<uint32_t>> Live(GalleryChange* change, uint64_t block
 }  // namespace
 
 size_t MostRenewedAtOnce(const Instance& matching) {
-  constexpr size_t kMost = 64, kBytes = size_t{256} << 20;
-  return std::clamp<size_t>(kBytes / RenewalSourceBytes(matching), 2, kMost);
+  constexpr size_t kMax = 64, kBytes = size_t{256} << 20;
+  return std::clamp<size_t>(kBytes / RenewalSourceBytes(matching), 2, kMax);
 }
 
 absl::StatusOr<RenewalPlan> PlanRenewal(GalleryChange* change, const Instance& instance,
@@ -143,7 +143,7 @@ absl::Status EmptySources(GalleryChange* change, const ExchangeRecord& exchange,
     const uint64_t first = exchange.sources[s].block * change->head().block_places;
     for (size_t i = 0; i < old[s].residents.size(); ++i) {
       if (old[s].residents[i].state != PlaceState::kLive) continue;
-      HEFT_RETURN_IF_ERROR(change->Unname(old[s].residents[i].identity, first + i));
+      HEFT_RETURN_IF_ERROR(change->RemovePosition(old[s].residents[i].identity, first + i));
     }
   }
   return absl::OkStatus();
@@ -162,7 +162,7 @@ absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Insta
   }
   HEFT_ASSIGN_OR_RETURN(const ExchangeRecord exchange, ParseExchange(*bytes, "an exchange"));
   HEFT_RETURN_IF_ERROR(CheckExchange(instance, exchange, answer));
-  const WearCosts costs = WearCostsOf(instance);
+  const ErrorCosts costs = ErrorCostsOf(instance);
   const uint64_t per_block = change->head().block_places;
   FinishedRenewal out;
   HEFT_ASSIGN_OR_RETURN(const std::vector<Old> old, ReadSources(change, exchange, &out.items));
@@ -176,23 +176,23 @@ absl::StatusOr<FinishedRenewal> FinishRenewal(GalleryChange* change, const Insta
     ++out.blocks;
     const Old& first = old[target.moves[0].source];
     if (first.in_place) {
-      const double before = first.info.wear.wear, wear = before + costs.exchange;
+      const double before = first.info.error.added, added = before + costs.exchange;
       HEFT_RETURN_IF_ERROR(change->RenewInPlace(target.block, target.moves.size(), [&](double at) {
-        return MovedClean(costs, before, at, wear);
+        return MovedClean(costs, before, at, added);
       }));
-      HEFT_RETURN_IF_ERROR(change->SetWear(target.block, wear, before));
+      HEFT_RETURN_IF_ERROR(change->SetAddedError(target.block, added, before));
       continue;
     }
-    const double wear = costs.exchange;
+    const double added = costs.exchange;
     for (const Move& move : target.moves) {
       const Old& from = old[move.source];
       const double clean =
-          MovedClean(costs, from.info.wear.wear, from.residents[move.from].clean, wear);
+          MovedClean(costs, from.info.error.added, from.residents[move.from].clean, added);
       HEFT_RETURN_IF_ERROR(
           change->Resettle(target.block * per_block + move.to, from.residents[move.from], clean));
       out.moved += move.from != move.to || exchange.sources[move.source].block != target.block;
     }
-    HEFT_RETURN_IF_ERROR(change->SetWear(target.block, wear, 0));
+    HEFT_RETURN_IF_ERROR(change->SetAddedError(target.block, added, 0));
   }
   HEFT_RETURN_IF_ERROR(change->writer().Delete(Table::kExchanges, key));
   out.freed = exchange.sources.size() - out.blocks;

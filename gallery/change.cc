@@ -93,11 +93,11 @@ absl::StatusOr<NamedPlaces> GalleryChange::FindInRoster(const std::string& ident
     }
   }
   HEFT_RETURN_IF_ERROR(
-      writer_->Scan(Table::kWaiting, HeadKey(number_), [&](ByteSpan key, ByteSpan value) {
+      writer_->Scan(Table::kPending, HeadKey(number_), [&](ByteSpan key, ByteSpan value) {
         if (!OfGallery(number_, key)) return false;
-        const auto waiting = ParseWaiting(value, "a pending enrolment");
-        if (waiting.ok()) {
-          named.waiting += static_cast<uint32_t>(std::ranges::count(waiting->identities, identity));
+        const auto pending = ParsePending(value, "a pending enrolment");
+        if (pending.ok()) {
+          named.pending += static_cast<uint32_t>(std::ranges::count(pending->identities, identity));
         }
         return true;
       }));
@@ -137,7 +137,7 @@ absl::Status GalleryChange::Name(const std::string& identity,
   HEFT_ASSIGN_OR_RETURN(NamedPlaces named, Find(identity));
   change(&named);
   const StoreKey key = NameKey(number_, head_.id, identity);
-  if (named.places.empty() && named.waiting == 0) return writer_->Delete(Table::kNames, key);
+  if (named.places.empty() && named.pending == 0) return writer_->Delete(Table::kNames, key);
   return writer_->Put(Table::kNames, key, SerializeNamed(named));
 }
 

@@ -20,9 +20,9 @@
 
 namespace heft {
 
-// kMostPending: the most journal entries that a change leaves in no checkpoint. Each opening of the
+// kMaxPending: the most journal entries that a change leaves in no checkpoint. Each opening of the
 // gallery adds these up.
-inline constexpr size_t kMostPending = 16;
+inline constexpr size_t kMaxPending = 16;
 
 // WriterWait: how long a writer waits for earlier writers (heft/gallery.h, SetWriterWait).
 absl::Duration WriterWait();
@@ -69,7 +69,7 @@ class GalleryChange {
 
   // AddSingles: adds each template at a free position, as a durable entry of the journal.
   absl::Status AddSingles(const Instance& instance, std::span<const Enrolment> templates);
-  // FoldIfMany: folds if the journal has more than kMostPending entries that are in no checkpoint.
+  // FoldIfMany: folds if the journal has more than kMaxPending entries that are in no checkpoint.
   // Call it once, after the last AddSingles: a fold costs as much for 64 entries as for one.
   absl::Status FoldIfMany(const Instance& instance, const ckks::EvaluationKeys& keys);
   // AddBatch: adds a batch in bulk. of[i] describes sample i; its `z` is not read. The batch gets
@@ -124,23 +124,23 @@ class GalleryChange {
   absl::Status RecountClean(size_t block);
   // ClearBlock: empties the block. Names and samples still refer to its positions.
   absl::Status ClearBlock(size_t block);
-  // Unname: removes position `from` from the identity's record. Resettle: puts a template from
-  // another position at `to`, without an entry.
-  absl::Status Unname(const std::string& identity, uint64_t from);
+  // RemovePosition: removes position `from` from the identity's record. Resettle: puts a template
+  // from another position at `to`, without an entry.
+  absl::Status RemovePosition(const std::string& identity, uint64_t from);
   absl::Status Resettle(uint64_t to, const Resident& resident, double clean);
   // RenewInPlace: `stay` templates of a block are encrypted anew at their positions; its leaving
   // templates are gone. `clean` maps the clean value of each position to the new one. kDataLoss if
   // other templates are there.
   absl::Status RenewInPlace(size_t block, size_t stay, const std::function<double(double)>& clean);
-  // SetWear: for a block that was written anew; its free positions were clean at `clean`.
-  absl::Status SetWear(size_t block, double wear, double clean);
+  // SetAddedError: for a block that was written anew; its free positions were clean at `clean`.
+  absl::Status SetAddedError(size_t block, double added, double clean);
 
-  // Quarantine (gallery/quarantine.cc). Bytes are stored under their hash; `client` sent them.
-  absl::Status PutQuarantined(ByteSpan bytes, std::span<const Enrolment> templates,
-                              const SignerKey& client);
-  // DropQuarantined: deletes a pending enrolment, damaged or not. Returns the number of its
+  // Pending enrolments (gallery/pending.cc). Bytes are stored under their hash; `client` sent them.
+  absl::Status PutPending(ByteSpan bytes, std::span<const Enrolment> templates,
+                          const SignerKey& client);
+  // DropPending: deletes a pending enrolment, damaged or not. Returns the number of its
   // templates, those that can be read; nothing if it does not exist.
-  absl::StatusOr<std::optional<size_t>> DropQuarantined(const Digest& digest);
+  absl::StatusOr<std::optional<size_t>> DropPending(const Digest& digest);
 
   // Remember: stores the answer to a request with this idempotency key.
   absl::Status Remember(std::string_view key, const Digest& request, ByteSpan answer);
@@ -171,11 +171,11 @@ class GalleryChange {
   absl::Status Start(const Gallery::Impl& of);
   absl::Status LoadExchanges();
   // A position for one more template: a freed or a new one.
-  absl::StatusOr<uint64_t> TakePosition(const Instance& instance, const WearCosts& costs);
+  absl::StatusOr<uint64_t> TakePosition(const Instance& instance, const ErrorCosts& costs);
   absl::StatusOr<std::optional<uint64_t>> TakeFreed(const Instance& instance,
-                                                    const WearCosts& costs);
+                                                    const ErrorCosts& costs);
   // Closes the last block if it cannot take another template of this cost.
-  absl::Status CloseFull(const Instance& instance, const WearCosts& costs, double cost);
+  absl::Status CloseFull(const Instance& instance, const ErrorCosts& costs, double cost);
   absl::Status CloseBlock();
   void Extend(uint64_t places);
   absl::Status Settle(uint64_t position, const Enrolment& enrolment, const Digest& contribution);

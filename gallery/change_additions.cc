@@ -4,15 +4,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "ckks/serialization.h"
+#include "gallery/added_error.h"
 #include "gallery/change.h"
-#include "gallery/wear.h"
 
 namespace heft {
 
 absl::Status GalleryChange::AddSingles(const Instance& instance,
                                        std::span<const Enrolment> templates) {
   head_.block_places = 2 * instance.params().slots();
-  const WearCosts costs = WearCostsOf(instance);
+  const ErrorCosts costs = ErrorCostsOf(instance);
   for (const Enrolment& t : templates) {
     HEFT_ASSIGN_OR_RETURN(const uint64_t position, TakePosition(instance, costs));
     ByteWriter fused;
@@ -43,7 +43,7 @@ absl::Status GalleryChange::AddBatch(const Rings& rings, std::span<const Enrolme
   const uint32_t batch_slots = rings.enrolment.params().slots();
   head_.block_places = 2 * slots;
   HEFT_RETURN_IF_ERROR(Fold(instance, keys.matching));
-  const WearCosts costs = WearCostsOf(instance);
+  const ErrorCosts costs = ErrorCostsOf(instance);
   HEFT_RETURN_IF_ERROR(CloseFull(instance, costs, costs.batch));
   const auto first_slot = static_cast<uint32_t>(head_.places % slots);
   HEFT_RETURN_IF_ERROR(MoveBatch(rings.enrolment, &batch, first_slot,
@@ -66,7 +66,7 @@ absl::Status GalleryChange::AddBatch(const Rings& rings, std::span<const Enrolme
                                ? Settle(position + i, of[done + i], Digest{})
                                : writer_->Put(Table::kFree, NumberKey(number_, position + i), {}));
     }
-    infos_[block].wear.wear += costs.batch;
+    infos_[block].error.added += costs.batch;
     HEFT_RETURN_IF_ERROR(WriteCheckpoint(block, data));
     done += count;
   }

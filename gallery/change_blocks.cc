@@ -44,7 +44,7 @@ absl::StatusOr<bool> GalleryChange::IsSound(const Instance& instance, size_t blo
       std::ranges::count_if(before_.pending_, [&](const Gallery::Impl::Pending& p) {
         return p.entry.position / head_.block_places == block;
       }));
-  if (pending > kMostPending) {
+  if (pending > kMaxPending) {
     SetDamaged(block, absl::StrCat("block ", block, " of the gallery could not be folded"));
     return false;
   }
@@ -224,7 +224,7 @@ absl::Status GalleryChange::ClearBlock(size_t block) {
   return writer_->Delete(Table::kBlocks, BlockKey(number_, head_.epoch, block));
 }
 
-absl::Status GalleryChange::Unname(const std::string& identity, uint64_t from) {
+absl::Status GalleryChange::RemovePosition(const std::string& identity, uint64_t from) {
   return Name(identity, [&](NamedPlaces* named) { std::erase(named->places, from); });
 }
 
@@ -283,13 +283,13 @@ absl::Status GalleryChange::RenewInPlace(size_t block, size_t stay,
   return absl::OkStatus();
 }
 
-absl::Status GalleryChange::SetWear(size_t block, double wear, double clean) {
+absl::Status GalleryChange::SetAddedError(size_t block, double added, double clean) {
   const uint64_t first = block * uint64_t{head_.block_places};
   for (uint64_t i = 0; i < head_.block_places; ++i) {
     HEFT_ASSIGN_OR_RETURN(Resident * resident, Place(first + i));
     if (resident->state == PlaceState::kFree) resident->clean = clean;
   }
-  infos_[block].wear.wear = wear;
+  infos_[block].error.added = added;
   return RecountClean(block);
 }
 
@@ -300,12 +300,12 @@ absl::Status GalleryChange::RecountClean(size_t block) {
     return ClearBlock(block);
   }
   const uint64_t first = block * uint64_t{head_.block_places};
-  double least = info.wear.wear;
+  double least = info.error.added;
   for (uint64_t i = 0; i < head_.block_places; ++i) {
     HEFT_ASSIGN_OR_RETURN(const Resident* resident, Place(first + i));
     if (resident->state != PlaceState::kFree) least = std::min(least, resident->clean);
   }
-  info.wear.least_clean = least;
+  info.error.least_clean = least;
   changed_.insert(block);
   return absl::OkStatus();
 }

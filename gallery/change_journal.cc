@@ -79,15 +79,15 @@ absl::StatusOr<bool> GalleryChange::FoldBlock(const Instance& instance, size_t b
     if (pending.entries.empty()) return false;
   }
   HEFT_ASSIGN_OR_RETURN(TiledCiphertexts data, ReadOrRemake(instance, block, keys));
-  double wear = infos_[block].wear.wear;
+  double added = infos_[block].error.added;
   // A call at a time: their bytes may be many.
   const std::span<const uint64_t> entries = pending.entries;
   for (size_t first = 0; first < entries.size(); first += kTemplatesACall) {
     const auto call = entries.subspan(first, std::min(kTemplatesACall, entries.size() - first));
     HEFT_RETURN_IF_ERROR(AddNumbered(instance, call, keys, &data));
-    wear += AdditionVariance(instance.params(), instance.plan, call.size());
+    added += AdditionVariance(instance.params(), instance.plan, call.size());
   }
-  infos_[block].wear.wear = wear;
+  infos_[block].error.added = added;
   infos_[block].pending = lost->chain;
   HEFT_RETURN_IF_ERROR(WriteCheckpoint(block, data));
   return true;
@@ -173,14 +173,14 @@ absl::Status GalleryChange::CarryEntries(size_t block, uint64_t folded,
 
 // Not counted are those that no fold takes.
 absl::StatusOr<bool> GalleryChange::IsTooMany(const Instance& instance) {
-  if (head_.next_entry - 1 - head_.folded <= kMostPending) return false;
+  if (head_.next_entry - 1 - head_.folded <= kMaxPending) return false;
   HEFT_ASSIGN_OR_RETURN(const auto by_block, PendingByBlock());
   size_t count = 0;
   for (const auto& [block, pending] : by_block) {
     HEFT_ASSIGN_OR_RETURN(const bool sound, IsSound(instance, block));
     count += sound ? pending.entries.size() : 0;
   }
-  return count > kMostPending;
+  return count > kMaxPending;
 }
 
 absl::Status GalleryChange::FoldIfMany(const Instance& instance, const ckks::EvaluationKeys& keys) {

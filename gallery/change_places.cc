@@ -5,8 +5,8 @@
 
 #include "base/csprng.h"
 #include "base/identity.h"
+#include "gallery/added_error.h"
 #include "gallery/change.h"
-#include "gallery/wear.h"
 
 namespace heft {
 
@@ -16,7 +16,7 @@ void GalleryChange::Extend(uint64_t places) {
 }
 
 absl::StatusOr<std::optional<uint64_t>> GalleryChange::TakeFreed(const Instance& instance,
-                                                                 const WearCosts& costs) {
+                                                                 const ErrorCosts& costs) {
   const uint64_t per_block = head_.block_places;
   for (size_t b = 0; b < infos_.size(); ++b) {
     const BlockInfo& info = infos_[b];
@@ -30,7 +30,7 @@ absl::StatusOr<std::optional<uint64_t>> GalleryChange::TakeFreed(const Instance&
         }));
     if (!position || *position >= (b + 1) * per_block) continue;
     HEFT_ASSIGN_OR_RETURN(const Resident* place, Place(*position));
-    if (!MayAdd(costs, info.wear, place->clean, costs.addition)) continue;
+    if (!MayAdd(costs, info.error, place->clean, costs.addition)) continue;
     HEFT_ASSIGN_OR_RETURN(const bool sound, IsSound(instance, b));
     if (!sound) continue;
     HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kFree, NumberKey(number_, *position)));
@@ -47,21 +47,21 @@ absl::Status GalleryChange::CloseBlock() {
   return absl::OkStatus();
 }
 
-absl::Status GalleryChange::CloseFull(const Instance& instance, const WearCosts& costs,
+absl::Status GalleryChange::CloseFull(const Instance& instance, const ErrorCosts& costs,
                                       double cost) {
   if (head_.places % head_.block_places == 0) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(const Resident* next, Place(head_.places));
   const size_t last = infos_.size() - 1;
-  bool open = !exchanging_.contains(last) && MayAdd(costs, infos_[last].wear, next->clean, cost);
+  bool open = !exchanging_.contains(last) && MayAdd(costs, infos_[last].error, next->clean, cost);
   if (open) {
     HEFT_ASSIGN_OR_RETURN(open, IsSound(instance, last));
   }
-  // The rest of a worn or damaged block is not used until its templates have gone.
+  // The rest of a full or damaged block is not used until its templates have gone.
   return open ? absl::OkStatus() : CloseBlock();
 }
 
 absl::StatusOr<uint64_t> GalleryChange::TakePosition(const Instance& instance,
-                                                     const WearCosts& costs) {
+                                                     const ErrorCosts& costs) {
   HEFT_ASSIGN_OR_RETURN(const auto freed, TakeFreed(instance, costs));
   if (freed) return *freed;
   HEFT_RETURN_IF_ERROR(CloseFull(instance, costs, costs.addition));
@@ -91,8 +91,8 @@ absl::Status GalleryChange::Settle(uint64_t position, const Enrolment& enrolment
   }
   BlockInfo& info = infos_[position / head_.block_places];
   const bool first = info.live + info.leaving == 0;
-  info.wear.least_clean =
-      first ? resident->clean : std::min(info.wear.least_clean, resident->clean);
+  info.error.least_clean =
+      first ? resident->clean : std::min(info.error.least_clean, resident->clean);
   resident->state = PlaceState::kLive;
   resident->person = person;
   resident->identity = enrolment.identity;

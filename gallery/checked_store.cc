@@ -54,8 +54,8 @@ std::optional<ByteSpan> PayloadOf(Table table, ByteSpan key, ByteSpan value) {
   return payload;
 }
 
-// IsStray: whether a damaged record is intact but for one bit of its gallery's number: it belongs to
-// another gallery, and this one has no record there.
+// IsStray: whether a damaged record is intact but for one bit of its gallery's number: it belongs
+// to another gallery, and this one has no record there.
 bool IsStray(Table table, ByteSpan key, ByteSpan value) {
   const size_t at = IsStoredTwice(table) && IsCopy(key) ? 1 : 0;
   if (table == Table::kCatalog || key.size() < at + kNumberBytes) return false;
@@ -296,8 +296,8 @@ std::string NameOf(Table table, ByteSpan key) {
       return absl::StrCat("the record of the fold up to entry ", number);
     case Table::kFree:
       return absl::StrCat("the record of free position ", number);
-    case Table::kQuarantine:
-    case Table::kWaiting:
+    case Table::kPendingFile:
+    case Table::kPending:
       return absl::StrCat("the pending enrolment ", HexString(rest));
     case Table::kReceipts:
       return absl::StrCat("the receipt of generation ", number & ~kDueReceipt);
@@ -324,8 +324,8 @@ std::string RemedyOf(const Damage& damage) {
     case Table::kRoster:
     case Table::kReceipts:
       return "restore the gallery from a snapshot (`heft-server gallery restore`)";
-    case Table::kQuarantine:
-    case Table::kWaiting:
+    case Table::kPendingFile:
+    case Table::kPending:
       return "reject it (`heft-server gallery remove --entry`), and enrol again";
     case Table::kJournal:
       return "its template can no longer be taken back alone; `heft-server gallery compact` drops "
@@ -349,7 +349,7 @@ bool IsStoredTwice(Table table) {
     case Table::kHead:
     case Table::kBlockInfo:
     case Table::kRoster:
-    case Table::kWaiting:
+    case Table::kPending:
     case Table::kReceipts:
       return true;
     default:

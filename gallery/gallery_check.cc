@@ -18,12 +18,12 @@
 namespace heft {
 namespace {
 
-constexpr size_t kMostComplaints = 100;
+constexpr size_t kMaxComplaints = 100;
 
 using Finding = Gallery::Impl::Finding;
 
 void Complain(Finding* finding, std::string what) {
-  if (finding->complaints.size() < kMostComplaints) finding->complaints.push_back(std::move(what));
+  if (finding->complaints.size() < kMaxComplaints) finding->complaints.push_back(std::move(what));
 }
 
 // The contents of a block's runs.
@@ -216,7 +216,7 @@ class Checker {
   }
 
   void Lacks(const IndexEntry& entry, std::string_view what) {
-    if (finding_->complaints.size() >= kMostComplaints) return;
+    if (finding_->complaints.size() >= kMaxComplaints) return;
     const auto resident = gallery_.At(entry.position);
     Complain(finding_,
              absl::StrCat("\"", resident.ok() ? resident->identity : "", "\" is at position ",
@@ -277,14 +277,14 @@ absl::Status Gallery::Impl::VerifyRecords(Finding* finding) const {
   HEFT_ASSIGN_OR_RETURN(const std::vector<Damage> damage, FindDamage(reader_->raw(), number_));
   std::vector<StoreKey> named;
   for (const Damage& one : damage) {
-    if (one.table == Table::kQuarantine) named.push_back(one.key);
+    if (one.table == Table::kPendingFile) named.push_back(one.key);
     Complain(finding, Describe(one));
   }
-  HEFT_ASSIGN_OR_RETURN(const auto waiting, Waiting());
-  for (const WaitingEntry& entry : waiting) {
+  HEFT_ASSIGN_OR_RETURN(const auto pending, PendingEnrolments());
+  for (const PendingEntry& entry : pending) {
     const StoreKey key = DigestKey(number_, entry.digest);
-    if (std::ranges::find(named, key) != named.end() || Quarantined(entry.digest).ok()) continue;
-    Complain(finding, Describe({Table::kQuarantine, key, false}));
+    if (std::ranges::find(named, key) != named.end() || PendingFile(entry.digest).ok()) continue;
+    Complain(finding, Describe({Table::kPendingFile, key, false}));
   }
   return absl::OkStatus();
 }

@@ -132,7 +132,7 @@ class Gallery::Impl {
   // The positions of an identity, ascending.
   absl::StatusOr<NamedPlaces> Find(const std::string& identity) const;
   absl::StatusOr<Resident> At(uint64_t position) const;
-  // The position of the samples with this digest, or kWaitingPlace. Nothing if they are new.
+  // The position of the samples with this digest, or kPendingPlace. Nothing if they are new.
   absl::StatusOr<std::optional<uint64_t>> FindSample(const SampleDigest& sample) const;
 
   // kFailedPrecondition unless `binding` is this gallery's; the message says what differs.
@@ -164,14 +164,14 @@ class Gallery::Impl {
   // kDataLoss with the first complaint, unless Verify finds none.
   absl::Status CheckIntact(const Instance* instance = nullptr) const;
 
-  // Quarantine (gallery/quarantine.cc): the small records, and the bytes of one entry.
-  struct WaitingEntry {
+  // Pending enrolments (gallery/pending.cc): the small records, and the bytes of one entry.
+  struct PendingEntry {
     Digest digest{};
-    WaitingRecord record;
+    PendingRecord record;
   };
-  absl::StatusOr<std::vector<WaitingEntry>> Waiting() const;
+  absl::StatusOr<std::vector<PendingEntry>> PendingEnrolments() const;
   // kDataLoss, naming the entry, if it is damaged or missing.
-  absl::StatusOr<ByteSpan> Quarantined(const Digest& digest) const;
+  absl::StatusOr<ByteSpan> PendingFile(const Digest& digest) const;
 
   const std::shared_ptr<Store>& store() const { return store_; }
   const StoreReader& reader() const { return *reader_; }

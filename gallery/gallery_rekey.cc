@@ -34,11 +34,11 @@ absl::Status CheckRekeyable(const Gallery::Impl& gallery, const RekeyingKey& key
         absl::StrCat("the re-keying key leads back to key ", HexString(key.to),
                      ", which was revoked: make a new one with `heft rekey`"));
   }
-  HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.Waiting());
-  if (!waiting.empty()) {
+  HEFT_ASSIGN_OR_RETURN(const auto pending, gallery.PendingEnrolments());
+  if (!pending.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "enrolments are pending in ", gallery.address().at(),
-        " under the old key: admit or reject them first (heft-server pending, heft answer)"));
+        " under the old key: approve or reject them first (heft-server pending, heft answer)"));
   }
   if (gallery.pending() > 0) {
     return absl::FailedPreconditionError(
@@ -54,7 +54,7 @@ absl::StatusOr<std::vector<BlockInfo>> RekeyBlocks(
     GalleryChange* change, const Instance& instance, const RekeyingKey& key, uint32_t epoch,
     const std::function<bool(size_t, size_t)>& progress) {
   std::vector<BlockInfo> renewed = change->infos();
-  const WearCosts costs = WearCostsOf(instance);
+  const ErrorCosts costs = ErrorCostsOf(instance);
   for (size_t block = 0; block < renewed.size(); ++block) {
     if (progress && !progress(block, renewed.size())) return absl::CancelledError("interrupted");
     if (renewed[block].checkpoint == Digest{}) continue;
@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<BlockInfo>> RekeyBlocks(
     header.hash = ResiduesHash(data);
     renewed[block].checkpoint = header.hash;
     renewed[block].generation = header.generation;
-    renewed[block].wear.wear += costs.rekeying;
+    renewed[block].error.added += costs.rekeying;
     HEFT_RETURN_IF_ERROR(change->writer().Put(
         Table::kBlocks, BlockKey(change->number(), epoch, block), SerializeBlock(header, data)));
     // The head and the blocks' infos have not changed yet.

@@ -112,9 +112,9 @@ absl::StatusOr<NamedPlaces> FindNamed(const Gallery::Impl& gallery, const std::s
       named.places.push_back(first + i);
     }
   }
-  HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.Waiting());
-  for (const auto& entry : waiting) {
-    named.waiting += static_cast<uint32_t>(std::ranges::count(entry.record.identities, identity));
+  HEFT_ASSIGN_OR_RETURN(const auto pending, gallery.PendingEnrolments());
+  for (const auto& entry : pending) {
+    named.pending += static_cast<uint32_t>(std::ranges::count(entry.record.identities, identity));
   }
   return named;
 }

@@ -76,7 +76,7 @@ absl::StatusOr<JournalHead> JournalHead::Parse(ByteSpan bytes, std::string_view 
   head.sequence = reader.U64();
   head.digest = ReadDigest(reader);
   head.time = reader.U64();
-  if (head.sequence == 0 || head.sequence > kMostEntries) reader.Fail("an entry of no journal");
+  if (head.sequence == 0 || head.sequence > kMaxEntries) reader.Fail("an entry of no journal");
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return head;
 }
@@ -88,7 +88,7 @@ absl::StatusOr<std::vector<uint8_t>> SignHead(const SigningKey& key, const Journ
 absl::StatusOr<SignedJournalHead> OpenHead(ByteSpan file, const SignerKey& signer,
                                            const ckks::KeyId& key_id, std::string_view what) {
   const std::string name(what);
-  if (file.size() > kMostHeadBytes) {
+  if (file.size() > kMaxHeadBytes) {
     return absl::DataLossError(absl::StrCat(name, ": too large for a journal's end"));
   }
   Trust owner;
@@ -126,7 +126,7 @@ absl::StatusOr<KeptHead> ParseKeptHead(ByteSpan bytes, std::string_view what) {
   if (reader.U8() != kKeptVersion) reader.Fail("of another version");
   KeptHead kept;
   for (std::vector<uint8_t>* file : {&kept.newest, &kept.fork}) {
-    const ByteSpan raw = reader.Raw(reader.Count(1, kMostHeadBytes));
+    const ByteSpan raw = reader.Raw(reader.Count(1, kMaxHeadBytes));
     file->assign(raw.begin(), raw.end());
   }
   HEFT_RETURN_IF_ERROR(reader.Finish());

@@ -22,10 +22,10 @@ namespace heft {
 class GalleryChange;
 
 inline constexpr std::string_view kHeadKind = "HEAD";
-// kMostHeadBytes: of a signed head, more than any has.
-inline constexpr size_t kMostHeadBytes = 1024;
-// kMostEntries: that a journal can have.
-inline constexpr uint64_t kMostEntries = uint64_t{1} << 48;
+// kMaxHeadBytes: of a signed head, more than any has.
+inline constexpr size_t kMaxHeadBytes = 1024;
+// kMaxEntries: that a journal can have.
+inline constexpr uint64_t kMaxEntries = uint64_t{1} << 48;
 
 struct JournalHead {
   ckks::KeyId key_id{};

@@ -74,12 +74,12 @@ bool Gallery::Impl::IsStillLost(const Damage& damage, std::span<const uint64_t> 
     return std::ranges::any_of(
         lost, [&](uint64_t number) { return NumberKey(number_, number) == damage.key; });
   }
-  if (damage.table != Table::kQuarantine || !OfGallery(number_, damage.key)) return false;
-  const auto waiting = reader_->Get(Table::kWaiting, damage.key);
-  if (!waiting.ok() || !*waiting) return false;
+  if (damage.table != Table::kPendingFile || !OfGallery(number_, damage.key)) return false;
+  const auto pending = reader_->Get(Table::kPending, damage.key);
+  if (!pending.ok() || !*pending) return false;
   Digest digest{};
   std::copy_n(damage.key.end() - digest.size(), digest.size(), digest.begin());
-  return !Quarantined(digest).ok();
+  return !PendingFile(digest).ok();
 }
 
 }  // namespace heft

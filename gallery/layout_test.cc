@@ -96,24 +96,24 @@ TEST(LayoutTest, RecordsFitTheirTables) {
   EXPECT_EQ(NumberIn(ColumnOf(LayoutOf(Table::kHead), state.row, "places")), 77);
   Splits(Table::kBlocks, BlockKey(kGallery, 2, 7), {1, 2, 3});
   BlockInfo info;
-  info.wear.wear = 0.125;
+  info.error.added = 0.125;
   Splits(Table::kBlockInfo, InfoKey(kGallery, 7), Summed(SerializeBlockInfo(info)));
   const SplitEntry named = Splits(Table::kNames, DigestKey(kGallery, Bytes<16>(5)),
                                   Summed(SerializeNamed({3, {0, 7, uint64_t{1} << 31}})));
   EXPECT_EQ(TextIn(ColumnOf(LayoutOf(Table::kNames), named.row, "positions")), "[0,7,2147483648]");
   ByteWriter place;
-  place.U64(kWaitingPlace);
+  place.U64(kPendingPlace);
   Splits(Table::kSamples, DigestKey(kGallery, Bytes<16>(6)), Summed(place.bytes()));
   Splits(Table::kJournal, NumberKey(kGallery, 12), Summed(SerializeEntry({})));
   Splits(Table::kFolds, NumberKey(kGallery, 12), Summed(SerializeFold({3, 1700000000})));
   Splits(Table::kFree, NumberKey(kGallery, 12), Summed({}));
-  Splits(Table::kQuarantine, DigestKey(kGallery, Bytes<32>(6)), Summed({1}));
-  WaitingRecord waiting;
-  waiting.identities = {"ann", "b\"ob\\"};
-  waiting.samples = {Bytes<16>(1)};
+  Splits(Table::kPendingFile, DigestKey(kGallery, Bytes<32>(6)), Summed({1}));
+  PendingRecord record;
+  record.identities = {"ann", "b\"ob\\"};
+  record.samples = {Bytes<16>(1)};
   const SplitEntry pending =
-      Splits(Table::kWaiting, DigestKey(kGallery, Bytes<32>(6)), Summed(SerializeWaiting(waiting)));
-  EXPECT_EQ(TextIn(ColumnOf(LayoutOf(Table::kWaiting), pending.row, "identities")),
+      Splits(Table::kPending, DigestKey(kGallery, Bytes<32>(6)), Summed(SerializePending(record)));
+  EXPECT_EQ(TextIn(ColumnOf(LayoutOf(Table::kPending), pending.row, "identities")),
             R"(["ann","b\"ob\\"])");
   Splits(Table::kExchanges, DigestKey(kGallery, Bytes<16>(6)), Summed(SerializeExchange({})));
   for (const uint64_t removed : {0, 1700000000}) {
@@ -153,20 +153,20 @@ TEST(LayoutTest, ARunIsARowForEachTemplate) {
 
 // Every entry that is not exactly what its columns say stays as it is, as bytes.
 TEST(LayoutTest, DamagedRecordsAreSplitExactlyOrNotAtAll) {
-  WaitingRecord waiting;
-  waiting.identities = {"ann"};
+  PendingRecord record;
+  record.identities = {"ann"};
   ReceiptRecord receipt;
   receipt.items = {{Bytes<16>(1), 2, 1700000000, {}}};
   const std::vector<std::tuple<Table, StoreKey, std::vector<uint8_t>>> records = {
       {Table::kHead, HeadKey(kGallery), SerializeHead({})},
       {Table::kBlockInfo, InfoKey(kGallery, 7), SerializeBlockInfo({})},
       {Table::kNames, DigestKey(kGallery, Bytes<16>(5)), SerializeNamed({3, {0, 7}})},
-      {Table::kWaiting, DigestKey(kGallery, Bytes<32>(6)), SerializeWaiting(waiting)},
+      {Table::kPending, DigestKey(kGallery, Bytes<32>(6)), SerializePending(record)},
       {Table::kReceipts, NumberKey(kGallery, 9), SerializeReceipt(receipt)},
       {Table::kRoster, RunKey(kGallery, 3), SerializeRun(SomeRun(true))}};
   size_t split = 0, kept = 0;
-  for (const auto& [table, key, record] : records) {
-    const std::vector<uint8_t> value = Summed(record);
+  for (const auto& [table, key, bytes] : records) {
+    const std::vector<uint8_t> value = Summed(bytes);
     const size_t step = table == Table::kRoster ? 13 : 1;
     for (size_t bit = 0; bit < 8 * value.size(); bit += step) {
       std::vector<uint8_t> bad = value;

@@ -30,8 +30,8 @@ absl::StatusOr<bool> GalleryChange::MendRecord(const Damage& damage) {
     return true;
   }
   if (!IsStoredTwice(table)) {
-    if (table == Table::kQuarantine) {
-      HEFT_ASSIGN_OR_RETURN(const auto waits, writer_->Get(Table::kWaiting, key));
+    if (table == Table::kPendingFile) {
+      HEFT_ASSIGN_OR_RETURN(const auto waits, writer_->Get(Table::kPending, key));
       if (waits) return false;
     }
     HEFT_RETURN_IF_ERROR(writer_->Delete(table, key));
@@ -86,16 +86,16 @@ absl::Status GalleryChange::MendIndices() {
       for (const SampleDigest& sample : SamplesOf(r)) HEFT_RETURN_IF_ERROR(put(sample, at));
     }
   }
-  std::map<std::string, uint32_t> waiting;
-  HEFT_ASSIGN_OR_RETURN(const auto entries, before_.Waiting());
+  std::map<std::string, uint32_t> pending;
+  HEFT_ASSIGN_OR_RETURN(const auto entries, before_.PendingEnrolments());
   for (const auto& entry : entries) {
-    for (const std::string& name : entry.record.identities) ++waiting[name];
+    for (const std::string& name : entry.record.identities) ++pending[name];
     for (const SampleDigest& sample : entry.record.samples) {
-      if (sample != SampleDigest{}) HEFT_RETURN_IF_ERROR(put(sample, kWaitingPlace));
+      if (sample != SampleDigest{}) HEFT_RETURN_IF_ERROR(put(sample, kPendingPlace));
     }
   }
-  for (const auto& [name, count] : waiting) {
-    HEFT_RETURN_IF_ERROR(Name(name, [&, n = count](NamedPlaces* named) { named->waiting = n; }));
+  for (const auto& [name, count] : pending) {
+    HEFT_RETURN_IF_ERROR(Name(name, [&, n = count](NamedPlaces* named) { named->pending = n; }));
   }
   return absl::OkStatus();
 }

@@ -13,7 +13,7 @@
 namespace heft::internal {
 
 inline constexpr uint8_t kRecordVersion = 1;
-inline constexpr uint64_t kMostPlaces = uint64_t{1} << 32;
+inline constexpr uint64_t kMaxPlaces = uint64_t{1} << 32;
 
 // Versioned: every value starts with a version byte.
 inline ByteReader Versioned(ByteSpan bytes, std::string_view what) {

@@ -10,7 +10,7 @@
 
 namespace heft {
 
-using internal::kMostPlaces;
+using internal::kMaxPlaces;
 using internal::kRecordVersion;
 using internal::Padded;
 using internal::ReadPadding;
@@ -20,10 +20,10 @@ namespace {
 
 // Of runs and receipts, where they have times; others are written as they were.
 constexpr uint8_t kRunVersion = 2, kReceiptVersion = 2;
-constexpr uint8_t kWaitingVersion = 3;  // with client and size
-constexpr std::string_view kWaitingMagic = "HGWT";
-constexpr uint64_t kMostParts = 1 << 10;
-constexpr uint64_t kMostTemplates = uint64_t{1} << 28;
+constexpr uint8_t kPendingVersion = 3;  // with client and size
+constexpr std::string_view kPendingMagic = "HGWT";
+constexpr uint64_t kMaxParts = 1 << 10;
+constexpr uint64_t kMaxTemplatesOfGallery = uint64_t{1} << 28;
 
 bool HasTimes(const Run& run) {
   return std::ranges::any_of(run, [](const Resident& r) { return r.left != 0; });
@@ -83,7 +83,7 @@ absl::StatusOr<Run> ParseRun(ByteSpan bytes, std::string_view what) {
     }
     r.identity = reader.String(256);
     r.sample = ckks::ReadId(reader);
-    r.parts.resize(reader.Count(sizeof(SampleDigest), kMostParts));
+    r.parts.resize(reader.Count(sizeof(SampleDigest), kMaxParts));
     for (SampleDigest& part : r.parts) part = ckks::ReadId(reader);
     r.contribution = ReadDigest(reader);
     r.entry = reader.U64();
@@ -104,7 +104,7 @@ Digest RunDigest(ByteSpan serialized) { return HashBytes(serialized); }
 std::vector<uint8_t> SerializeNamed(const NamedPlaces& named) {
   ByteWriter writer;
   writer.U8(kRecordVersion);
-  writer.U32(named.waiting);
+  writer.U32(named.pending);
   writer.U64(named.places.size());
   for (const uint64_t place : named.places) writer.U64(place);
   return writer.Take();
@@ -113,8 +113,8 @@ std::vector<uint8_t> SerializeNamed(const NamedPlaces& named) {
 absl::StatusOr<NamedPlaces> ParseNamed(ByteSpan bytes, std::string_view what) {
   ByteReader reader = Versioned(bytes, what);
   NamedPlaces named;
-  named.waiting = reader.U32();
-  named.places.resize(reader.Count(sizeof(uint64_t), kMostPlaces));
+  named.pending = reader.U32();
+  named.places.resize(reader.Count(sizeof(uint64_t), kMaxPlaces));
   for (uint64_t& place : named.places) place = reader.U64();
   for (size_t i = 1; i < named.places.size(); ++i) {
     if (named.places[i - 1] >= named.places[i]) reader.Fail("places out of order");
@@ -144,7 +144,7 @@ void ReadErased(ByteReader& reader, bool times, uint64_t* removed, uint64_t* era
                 std::vector<ErasedItem>* items) {
   *removed = reader.U64();
   *erased = reader.U64();
-  items->resize(reader.Count(times ? 28 : 20, kMostTemplates));
+  items->resize(reader.Count(times ? 28 : 20, kMaxTemplatesOfGallery));
   for (ErasedItem& item : *items) {
     item.person = ckks::ReadId(reader);
     item.templates = reader.U32();
@@ -174,41 +174,41 @@ absl::StatusOr<ReceiptRecord> ParseReceipt(ByteSpan bytes, std::string_view what
   ReceiptRecord receipt;
   receipt.generation = reader.U64();
   ReadErased(reader, version == kReceiptVersion, &receipt.removed, &receipt.erased, &receipt.items);
-  const ByteSpan raw = reader.Raw(reader.Count(1, kMostPlaces));
+  const ByteSpan raw = reader.Raw(reader.Count(1, kMaxPlaces));
   receipt.receipt.assign(raw.begin(), raw.end());
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return receipt;
 }
 
-std::vector<uint8_t> SerializeWaiting(const WaitingRecord& waiting) {
+std::vector<uint8_t> SerializePending(const PendingRecord& pending) {
   ByteWriter writer;
-  writer.Raw(AsBytes(kWaitingMagic));
-  writer.U8(kWaitingVersion);
-  writer.Raw(waiting.client);
-  writer.U64(waiting.bytes);
-  writer.U64(waiting.identities.size());
-  for (const std::string& identity : waiting.identities) writer.String(identity);
-  writer.U64(waiting.samples.size());
-  for (const SampleDigest& sample : waiting.samples) ckks::WriteId(writer, sample);
+  writer.Raw(AsBytes(kPendingMagic));
+  writer.U8(kPendingVersion);
+  writer.Raw(pending.client);
+  writer.U64(pending.bytes);
+  writer.U64(pending.identities.size());
+  for (const std::string& identity : pending.identities) writer.String(identity);
+  writer.U64(pending.samples.size());
+  for (const SampleDigest& sample : pending.samples) ckks::WriteId(writer, sample);
   return Padded(writer.Take());
 }
 
-absl::StatusOr<WaitingRecord> ParseWaiting(ByteSpan bytes, std::string_view what) {
+absl::StatusOr<PendingRecord> ParsePending(ByteSpan bytes, std::string_view what) {
   ByteReader reader(bytes, what);
-  if (!std::ranges::equal(reader.Raw(kWaitingMagic.size()), AsBytes(kWaitingMagic)) ||
-      reader.U8() != kWaitingVersion) {
+  if (!std::ranges::equal(reader.Raw(kPendingMagic.size()), AsBytes(kPendingMagic)) ||
+      reader.U8() != kPendingVersion) {
     reader.Fail("of another version of the format: enrol these people again");
   }
-  WaitingRecord waiting;
-  waiting.client = ReadDigest(reader);
-  waiting.bytes = reader.U64();
-  waiting.identities.resize(reader.Count(sizeof(uint64_t), kMostTemplates));
-  for (std::string& identity : waiting.identities) identity = reader.String(256);
-  waiting.samples.resize(reader.Count(sizeof(SampleDigest), kMostTemplates));
-  for (SampleDigest& sample : waiting.samples) sample = ckks::ReadId(reader);
+  PendingRecord pending;
+  pending.client = ReadDigest(reader);
+  pending.bytes = reader.U64();
+  pending.identities.resize(reader.Count(sizeof(uint64_t), kMaxTemplatesOfGallery));
+  for (std::string& identity : pending.identities) identity = reader.String(256);
+  pending.samples.resize(reader.Count(sizeof(SampleDigest), kMaxTemplatesOfGallery));
+  for (SampleDigest& sample : pending.samples) sample = ckks::ReadId(reader);
   ReadPadding(reader, bytes.size());
   HEFT_RETURN_IF_ERROR(reader.Finish());
-  return waiting;
+  return pending;
 }
 
 }  // namespace heft

@@ -10,7 +10,7 @@
 
 namespace heft {
 
-using internal::kMostPlaces;
+using internal::kMaxPlaces;
 using internal::kRecordVersion;
 using internal::Padded;
 using internal::ReadPadding;
@@ -18,7 +18,7 @@ using internal::Versioned;
 
 namespace {
 
-constexpr uint64_t kMostRevoked = 1 << 16;
+constexpr uint64_t kMaxRevoked = 1 << 16;
 constexpr std::string_view kBlockMagic = "HGBK";
 
 }  // namespace
@@ -109,9 +109,9 @@ absl::StatusOr<GalleryHead> ParseHead(ByteSpan bytes, std::string_view what) {
   head.intact = intact == 1;
   head.retention.seconds = reader.U64();
   head.retention.bytes = reader.U64();
-  head.revoked.resize(reader.Count(sizeof(ckks::KeyId), kMostRevoked));
+  head.revoked.resize(reader.Count(sizeof(ckks::KeyId), kMaxRevoked));
   for (ckks::KeyId& key : head.revoked) key = ckks::ReadId(reader);
-  if (head.places > kMostPlaces || head.live > head.places ||
+  if (head.places > kMaxPlaces || head.live > head.places ||
       head.leaving > head.places - head.live || head.folded >= head.next_entry ||
       head.retired > head.folded || head.block_places % kRunPlaces != 0 ||
       (head.places > 0 && head.block_places == 0)) {
@@ -137,8 +137,8 @@ std::vector<uint8_t> SerializeBlockInfo(const BlockInfo& info) {
     writer.Raw(*d);
   writer.U32(info.live);
   writer.U32(info.leaving);
-  writer.F64(info.wear.wear);
-  writer.F64(info.wear.least_clean);
+  writer.F64(info.error.added);
+  writer.F64(info.error.least_clean);
   return writer.Take();
 }
 
@@ -151,8 +151,8 @@ absl::StatusOr<BlockInfo> ParseBlockInfo(ByteSpan bytes, std::string_view what) 
   }
   info.live = reader.U32();
   info.leaving = reader.U32();
-  info.wear.wear = reader.F64();
-  info.wear.least_clean = reader.F64();
+  info.error.added = reader.F64();
+  info.error.least_clean = reader.F64();
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return info;
 }
@@ -226,15 +226,15 @@ absl::StatusOr<ExchangeRecord> ParseExchange(ByteSpan bytes, std::string_view wh
   ExchangeRecord exchange;
   exchange.seed = ckks::ReadSeed(reader);
   exchange.asked = reader.U64();
-  exchange.sources.resize(reader.Count(8 + sizeof(Digest), kMostPlaces));
+  exchange.sources.resize(reader.Count(8 + sizeof(Digest), kMaxPlaces));
   for (ExchangeRecord::Source& source : exchange.sources) {
     source.block = reader.U64();
     source.checkpoint = ReadDigest(reader);
   }
-  exchange.targets.resize(reader.Count(16, kMostPlaces));
+  exchange.targets.resize(reader.Count(16, kMaxPlaces));
   for (ExchangeRecord::Target& target : exchange.targets) {
     target.block = reader.U64();
-    target.moves.resize(reader.Count(12, kMostPlaces));
+    target.moves.resize(reader.Count(12, kMaxPlaces));
     for (Move& move : target.moves) {
       move.source = reader.U32();
       move.from = reader.U32();

@@ -17,7 +17,7 @@
 #include "base/status.h"
 #include "ckks/keys.h"
 #include "fusion/renewal.h"
-#include "gallery/wear.h"
+#include "gallery/added_error.h"
 #include "heft/gallery.h"
 #include "heft/model.h"
 #include "heft/trust.h"
@@ -49,8 +49,8 @@ HashedName HashName(const GalleryId& id, std::string_view identity);
 
 // kNoTime: no end.
 inline constexpr uint64_t kNoTime = 0;
-// kWaitingPlace: instead of a position, for a pending enrolment.
-inline constexpr uint64_t kWaitingPlace = ~uint64_t{0};
+// kPendingPlace: instead of a position, for a pending enrolment.
+inline constexpr uint64_t kPendingPlace = ~uint64_t{0};
 // kNoPlace: no position.
 inline constexpr uint64_t kNoPlace = ~uint64_t{0};
 
@@ -94,7 +94,7 @@ struct BlockInfo {
   Digest roster{};          // over the templates in it
   Digest leaf{};            // of all that (gallery/merkle.h)
   uint32_t live = 0, leaving = 0;
-  BlockWear wear;  // gallery/wear.h
+  BlockError error;  // gallery/added_error.h
 };
 // Chained: BlockInfo::pending after one more entry.
 Digest Chained(const Digest& chain, uint64_t position, const Digest& contribution);
@@ -105,7 +105,7 @@ absl::StatusOr<BlockInfo> ParseBlockInfo(ByteSpan bytes, std::string_view what);
 enum class PlaceState : uint8_t { kFree = 0, kLive = 1, kLeaving = 2 };
 struct Resident {
   PlaceState state = PlaceState::kFree;
-  double clean = 0;  // of the position, with or without a template (gallery/wear.h)
+  double clean = 0;  // of the position, with or without a template (gallery/added_error.h)
   PersonId person{};
   std::string identity;
   SampleDigest sample{};
@@ -194,15 +194,15 @@ void WriteErased(ByteWriter& writer, uint64_t removed, uint64_t erased,
 void ReadErased(ByteReader& reader, bool times, uint64_t* removed, uint64_t* erased,
                 std::vector<ErasedItem>* items);
 
-// WaitingRecord: the part of a pending enrolment that a change needs.
-struct WaitingRecord {
+// PendingRecord: the part of a pending enrolment that a change needs.
+struct PendingRecord {
   std::vector<std::string> identities;  // one a template
   std::vector<SampleDigest> samples;    // including those in means
   SignerKey client{};                   // that sent it; zeros: not signed
-  uint64_t bytes = 0;                   // of the enrolment in quarantine
+  uint64_t bytes = 0;                   // of the pending enrolment
 };
-std::vector<uint8_t> SerializeWaiting(const WaitingRecord& waiting);
-absl::StatusOr<WaitingRecord> ParseWaiting(ByteSpan bytes, std::string_view what);
+std::vector<uint8_t> SerializePending(const PendingRecord& pending);
+absl::StatusOr<PendingRecord> ParsePending(ByteSpan bytes, std::string_view what);
 
 // A block's value: kBlockHeader bytes, then the residues.
 inline constexpr size_t kBlockHeader = 112;
@@ -220,7 +220,7 @@ Digest ResiduesHash(std::span<const uint32_t> residues);
 
 // NamedPlaces: the positions of an identity, and the number of its pending templates.
 struct NamedPlaces {
-  uint32_t waiting = 0;
+  uint32_t pending = 0;
   std::vector<uint64_t> places;  // ascending
 };
 std::vector<uint8_t> SerializeNamed(const NamedPlaces& named);
@@ -240,7 +240,7 @@ inline constexpr uint64_t kDueReceipt = uint64_t{1} << 63;
 inline StoreKey DueReceiptKey(uint32_t gallery, uint64_t generation) {
   return NumberKey(gallery, generation | kDueReceipt);
 }
-StoreKey DigestKey(uint32_t gallery, ByteSpan digest);  // kSamples, kQuarantine and the like
+StoreKey DigestKey(uint32_t gallery, ByteSpan digest);  // kSamples, kPendingFile and the like
 StoreKey NameKey(uint32_t gallery, const GalleryId& id, std::string_view identity);
 // The number at the end of a key.
 uint64_t NumberOf(ByteSpan key);

@@ -125,7 +125,7 @@ absl::StatusOr<std::set<uint64_t>> TakeBack(GalleryChange* change, const Instanc
       HEFT_RETURN_IF_ERROR(change->AddNumbered(instance, call.entries, keys, data));
     }
     BlockInfo info = change->infos()[block];
-    info.wear.wear = std::max(0.0, info.wear.wear - variance(before) + variance(left));
+    info.error.added = std::max(0.0, info.error.added - variance(before) + variance(left));
     change->SetInfo(block, info);
   }
   return taken;

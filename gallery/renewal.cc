@@ -160,11 +160,11 @@ absl::StatusOr<RenewalRequest> ParseRenewalRequest(const Instance& matching, Byt
   ByteReader reader(payload, what);
   RenewalRequest request;
   HEFT_RETURN_IF_ERROR(ReadHead(reader, matching, what, &request));
-  const ByteSpan head = reader.Raw(reader.Count(1, kMostHeadBytes));
+  const ByteSpan head = reader.Raw(reader.Count(1, kMaxHeadBytes));
   request.head.assign(head.begin(), head.end());
   const uint32_t gamma = matching.plan.gamma;
   const size_t limbs = MatchLimbs(matching.params());
-  request.sources.resize(reader.Count(RenewalSourceBytes(matching), kMostRenewed));
+  request.sources.resize(reader.Count(RenewalSourceBytes(matching), kMaxRenewed));
   for (PaddedBlock& source : request.sources) {
     source.ciphertexts.resize(gamma);
     for (PaddedBlock::Parts& c : source.ciphertexts) {
@@ -173,7 +173,7 @@ absl::StatusOr<RenewalRequest> ParseRenewalRequest(const Instance& matching, Byt
       }
     }
   }
-  request.targets.resize(reader.Count(1, kMostRenewed));
+  request.targets.resize(reader.Count(1, kMaxRenewed));
   std::vector<bool> moved(request.sources.size() * Positions(matching), false);
   for (std::vector<Move>& moves : request.targets) {
     if (!reader.ok()) break;
@@ -208,7 +208,7 @@ absl::StatusOr<Renewal> ParseRenewal(const Instance& matching, ByteSpan bytes,
   const uint32_t gamma = matching.plan.gamma;
   const size_t limbs = MatchLimbs(matching.params());
   renewal.targets.resize(
-      reader.Count(gamma * (sizeof(Seed) + PolySize(matching, /*extended=*/false)), kMostRenewed));
+      reader.Count(gamma * (sizeof(Seed) + PolySize(matching, /*extended=*/false)), kMaxRenewed));
   for (std::vector<ckks::SeededCiphertext>& target : renewal.targets) {
     target.resize(gamma);
     for (ckks::SeededCiphertext& c : target) {

@@ -26,8 +26,8 @@ inline constexpr std::string_view kRenewalKind = "RNAN";
 // ExchangeId: 16 random bytes that match an answer with its request and pads.
 using ExchangeId = std::array<uint8_t, 16>;
 
-// kMostRenewed: the most sources, and targets, of a request.
-inline constexpr uint64_t kMostRenewed = 256;
+// kMaxRenewed: the most sources, and targets, of a request.
+inline constexpr uint64_t kMaxRenewed = 256;
 
 struct RenewalRequest {
   GalleryBinding binding;

@@ -101,7 +101,7 @@ absl::StatusOr<RequestRecords> ParseRequestLog(ByteSpan bytes, std::string_view 
     const auto taken = ReadRow(bytes.subspan(i * kRecordSize, kRecordSize));
     if (taken) {
       out.rows.push_back(*taken);
-    } else if (records - i > RequestLog::kMostFiles) {
+    } else if (records - i > RequestLog::kMaxFiles) {
       return absl::DataLossError(absl::StrCat(std::string(what),
                                               ": damaged: replace it by a good copy. Without a "
                                               "copy, move it away; then requests of the last ",
@@ -115,7 +115,7 @@ absl::StatusOr<RequestRecords> ParseRequestLog(ByteSpan bytes, std::string_view 
 }
 
 absl::StatusOr<RequestRecords> RequestLog::Read(uint64_t* size) const {
-  const auto bytes = ReadFile(File(), 4 * kMostRows * kRecordSize);
+  const auto bytes = ReadFile(File(), 4 * kMaxRows * kRecordSize);
   *size = bytes.ok() ? bytes->size() : 0;
   if (absl::IsNotFound(bytes.status())) return RequestRecords{.rows = {}, .torn = true};
   HEFT_RETURN_IF_ERROR(bytes.status());
@@ -124,9 +124,9 @@ absl::StatusOr<RequestRecords> RequestLog::Read(uint64_t* size) const {
 
 absl::StatusOr<std::optional<size_t>> RequestLog::Take(std::span<const TakenRow> request,
                                                        uint64_t now) const {
-  if (request.size() > kMostFiles) {
+  if (request.size() > kMaxFiles) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a request of ", request.size(), " files: at most ", kMostFiles));
+        absl::StrCat("a request of ", request.size(), " files: at most ", kMaxFiles));
   }
   HEFT_ASSIGN_OR_RETURN(const FileLock lock, Lock());
   uint64_t size = 0;
@@ -137,7 +137,7 @@ absl::StatusOr<std::optional<size_t>> RequestLog::Take(std::span<const TakenRow>
   }
   const size_t all = known.rows.size();
   std::erase_if(known.rows, [&](const TakenRow& taken) { return Forgotten(taken, now); });
-  if (known.rows.size() + request.size() > kMostRows) {
+  if (known.rows.size() + request.size() > kMaxRows) {
     return absl::ResourceExhaustedError(absl::StrCat(
         File(), ": ", known.rows.size(),
         " requests are still valid, and no more can be remembered: try again when some have "

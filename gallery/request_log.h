@@ -48,11 +48,11 @@ std::vector<uint8_t> SerializeRequestLog(std::span<const TakenRow> rows);
 // `requests.lock`.
 class RequestLog {
  public:
-  // kMostRows: with so many rows, no request is taken until some have expired. If each lives for a
+  // kMaxRows: with so many rows, no request is taken until some have expired. If each lives for a
   // day (kLongestRequest), a server reaches this at twelve requests a second.
-  static constexpr size_t kMostRows = size_t{1} << 20;
-  // kMostFiles: the most files of a request.
-  static constexpr size_t kMostFiles = 64;
+  static constexpr size_t kMaxRows = size_t{1} << 20;
+  // kMaxFiles: the most files of a request.
+  static constexpr size_t kMaxFiles = 64;
 
   explicit RequestLog(const std::string& folder) : path_(folder + "/requests") {}
 
@@ -63,7 +63,7 @@ class RequestLog {
   // Take: writes the rows of one request and flushes them, unless one of them exists; then it
   // returns that one. Rows that expired before `now`, by more than clocks may differ, are deleted.
   // One caller at a time; other threads and processes wait. kResourceExhausted, kInvalidArgument
-  // for more than kMostFiles, kUnavailable, kDataLoss.
+  // for more than kMaxFiles, kUnavailable, kDataLoss.
   absl::StatusOr<std::optional<size_t>> Take(std::span<const TakenRow> request, uint64_t now) const;
 
  private:

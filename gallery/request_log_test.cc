@@ -123,7 +123,7 @@ TEST_F(RequestLogTest, TornRecordsAreLeftOut) {
 
 TEST_F(RequestLogTest, DamageIsRefused) {
   std::vector<TakenRow> rows;
-  for (uint64_t i = 0; i < 2 * RequestLog::kMostFiles; ++i) rows.push_back(Row(1, i));
+  for (uint64_t i = 0; i < 2 * RequestLog::kMaxFiles; ++i) rows.push_back(Row(1, i));
   const std::vector<uint8_t> good = SerializeRequestLog(rows);
   EXPECT_EQ(ParseRequestLog(good, "log")->rows, rows);
   for (const size_t at : {size_t{3}, size_t{9}, size_t{13}, size_t{17}, size_t{90}}) {
@@ -141,7 +141,7 @@ TEST_F(RequestLogTest, DamageIsRefused) {
 // Full is refused, not forgotten; and ends by itself.
 TEST_F(RequestLogTest, NoMoreThanItsMost) {
   std::vector<TakenRow> rows;
-  for (uint64_t i = 0; i < RequestLog::kMostRows; ++i) rows.push_back(Row(1, i, kNow + 1));
+  for (uint64_t i = 0; i < RequestLog::kMaxRows; ++i) rows.push_back(Row(1, i, kNow + 1));
   ASSERT_TRUE(WriteFileAtomic(File(), SerializeRequestLog(rows)).ok());
   const auto full = log_.Take(std::vector{Row(2)}, kNow);
   EXPECT_EQ(full.status().code(), absl::StatusCode::kResourceExhausted);
@@ -149,7 +149,7 @@ TEST_F(RequestLogTest, NoMoreThanItsMost) {
   EXPECT_EQ(Take({Row(2)}, kNow + 2 + kClockSkew), -1);
   EXPECT_EQ(Rows(), 1u);
   EXPECT_EQ(
-      log_.Take(std::vector<TakenRow>(RequestLog::kMostFiles + 1, Row(3)), kNow).status().code(),
+      log_.Take(std::vector<TakenRow>(RequestLog::kMaxFiles + 1, Row(3)), kNow).status().code(),
       absl::StatusCode::kInvalidArgument);
 }
 

@@ -120,14 +120,14 @@ Json JsonOf(const EnrolResult& record, Times times) {
 }
 Json JsonOf(const EnrolManyResult& record, Times times) {
   return Json::object({{"brought", JsonOf(record.brought, times)},
-                       {"admitted", JsonOf(record.admitted, times)},
+                       {"activated", JsonOf(record.activated, times)},
                        {"rejected", JsonOf(record.rejected, times)},
                        {"pending", JsonOf(record.pending, times)},
                        {"templates", JsonOf(record.templates, times)},
                        {"blocks", JsonOf(record.blocks, times)}});
 }
-Json JsonOf(const AdmitResult& record, Times times) {
-  return Json::object({{"admitted", JsonOf(record.admitted, times)},
+Json JsonOf(const ActivateResult& record, Times times) {
+  return Json::object({{"activated", JsonOf(record.activated, times)},
                        {"rejected", JsonOf(record.rejected, times)},
                        {"pending", JsonOf(record.pending, times)},
                        {"templates", JsonOf(record.templates, times)},
@@ -270,7 +270,7 @@ Json JsonOf(const AdmissionInquiry& record, Times times) {
 }
 Json JsonOf(const Admissions::Verdict& record, Times times) {
   return Json::object({{"identity", JsonOf(record.identity, times)},
-                       {"admitted", JsonOf(record.admitted, times)},
+                       {"approved", JsonOf(record.approved, times)},
                        {"rejection", JsonOf(record.rejection, times)},
                        {"reason", JsonOf(record.reason, times)}});
 }
@@ -338,8 +338,8 @@ template HEFT_EXPORT Json ToJson(const EnrolResult& record, Times times);
 template HEFT_EXPORT Json ToJson(const EnrolResult& record);
 template HEFT_EXPORT Json ToJson(const EnrolManyResult& record, Times times);
 template HEFT_EXPORT Json ToJson(const EnrolManyResult& record);
-template HEFT_EXPORT Json ToJson(const AdmitResult& record, Times times);
-template HEFT_EXPORT Json ToJson(const AdmitResult& record);
+template HEFT_EXPORT Json ToJson(const ActivateResult& record, Times times);
+template HEFT_EXPORT Json ToJson(const ActivateResult& record);
 template HEFT_EXPORT Json ToJson(const RemoveResult& record, Times times);
 template HEFT_EXPORT Json ToJson(const RemoveResult& record);
 template HEFT_EXPORT Json ToJson(const RenewResult& record, Times times);

@@ -277,7 +277,7 @@ absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSp
   for (uint64_t i = 0; i < replies && reader.ok(); ++i) {
     scores.replies.push_back(ReadReply(reader, context, scores, blocks[i], brief));
   }
-  const ByteSpan head = reader.Raw(reader.Count(1, kMostHeadBytes));
+  const ByteSpan head = reader.Raw(reader.Count(1, kMaxHeadBytes));
   scores.head.assign(head.begin(), head.end());
   scores.origin = ReadOrigin(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());

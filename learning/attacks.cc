@@ -73,7 +73,7 @@ absl::StatusOr<Found> AttackFold(const AttackedFold& fold, double threshold, uin
   HEFT_ASSIGN_OR_RETURN(const auto scores, attack(Probes::kChosen));
   for (const Recovery& row : scores) out.scores.push_back(row.accepted[0]);
   // Random probes tell a little more where few people are known. That matters for a budget.
-  answers.resize(std::ranges::count_if(out.scores, [](double s) { return s <= kMostRecovered; }));
+  answers.resize(std::ranges::count_if(out.scores, [](double s) { return s <= kMaxRecovered; }));
   if (!answers.empty()) {
     HEFT_ASSIGN_OR_RETURN(const auto random, attack(Probes::kStrangers));
     for (size_t i = 0; i < random.size(); ++i) {

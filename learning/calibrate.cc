@@ -24,13 +24,13 @@
 namespace heft {
 namespace {
 
-// kMostRows: samples that are all compared with each other; people beyond go into further parts.
-constexpr int kMostRows = 4000;
+// kMaxRows: samples that are all compared with each other; people beyond go into further parts.
+constexpr int kMaxRows = 4000;
 constexpr uint64_t kPartsStream = 1, kAttackedStream = 2;  // of the seed
 constexpr int kAttackedParts = 5;
-// kMostOutsideCalibrated: the share of samples outside the interval from which on a warning is
+// kMaxOutsideCalibrated: the share of samples outside the interval from which on a warning is
 // given.
-constexpr double kMostOutsideCalibrated = 0.02;
+constexpr double kMaxOutsideCalibrated = 0.02;
 
 // People: whose scores are compared.
 struct People {
@@ -92,9 +92,9 @@ absl::Status CheckNew(const Json& summary, const Dataset& people) {
       "people, or mark all but those who trained it \"test\" in split.txt"));
 }
 
-// Parts: the people in as many parts as keep each below kMostRows samples.
+// Parts: the people in as many parts as keep each below kMaxRows samples.
 std::vector<Dataset> Deal(const Dataset& people, uint64_t seed) {
-  const int parts = (people.Rows() + kMostRows - 1) / kMostRows;
+  const int parts = (people.Rows() + kMaxRows - 1) / kMaxRows;
   if (parts == 1) return {people};
   const std::vector<int> identities = IdentityNumbers(people.labels);
   Random random(seed, kPartsStream);
@@ -133,7 +133,7 @@ std::vector<std::string> Warnings(const People& people, const Pairs& pairs, doub
   }
   std::string few = UnsupportedRates(static_cast<size_t>(pairs.impostor));
   if (!few.empty()) warnings.push_back(std::move(few));
-  if (outside > kMostOutsideCalibrated) {
+  if (outside > kMaxOutsideCalibrated) {
     warnings.push_back(absl::StrFormat(
         "%.1f%% of the samples lie outside the interval that the model normalises: templates of "
         "such samples are rejected at admission. Train a model on people like these, or use one "
@@ -148,11 +148,11 @@ constexpr std::string_view kReplaced[] = {"threshold_warning", "calibration", "w
                                           "against_wolves"};
 
 // AttackedParts: the people in kAttackedParts parts, each attacked with the others known. Only of
-// the first kMostRows samples.
+// the first kMaxRows samples.
 absl::StatusOr<std::vector<AttackedFold>> AttackedParts(const Dataset& people, const Model& model,
                                                         uint64_t seed) {
   CrossFit fit;
-  std::vector<int> rows(static_cast<size_t>(std::min(people.Rows(), kMostRows)));
+  std::vector<int> rows(static_cast<size_t>(std::min(people.Rows(), kMaxRows)));
   std::iota(rows.begin(), rows.end(), 0);
   fit.people = SelectRows(people, rows);
   const std::vector<int> identities = IdentityNumbers(fit.people.labels);

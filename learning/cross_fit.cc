@@ -148,7 +148,7 @@ absl::StatusOr<CrossFit> FitAcross(const Monitor& monitor, const Dataset& datase
   fit.people = DevelopmentPeople(dataset);
   const std::vector<int> identities = IdentityNumbers(fit.people.labels);
   const bool paper = options.recipe == Recipe::kPaper;
-  const int most = epochs == 0 ? recipe::kMostAcross : recipe::kMostAcrossTrained;
+  const int most = epochs == 0 ? recipe::kMaxAcross : recipe::kMaxAcrossTrained;
   fit.across = !paper && fit.people.Rows() <= most;
   const int parts = CrossFitParts(fit.people) * (fit.across ? 2 : 1);
   Random random(options.seed, kFoldsStream);

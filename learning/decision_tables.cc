@@ -10,7 +10,7 @@
 namespace heft {
 namespace {
 
-constexpr size_t kMostForAllSets = 4;
+constexpr size_t kMaxForAllSets = 4;
 
 // Samples of each person of all sets, rising.
 std::vector<uint32_t> SamplesOfPeople(const std::vector<LabelledScores>& sets) {
@@ -64,7 +64,7 @@ absl::StatusOr<DecisionTable> FitDecisionTable(const ProbeScores& scores, uint64
 std::vector<uint32_t> ProbeSets(size_t modalities) {
   const uint32_t whole = (uint32_t{1} << modalities) - 1;
   std::vector<uint32_t> sets = {whole};
-  if (modalities <= kMostForAllSets) {
+  if (modalities <= kMaxForAllSets) {
     for (uint32_t set = whole - 1; set > 0; --set) sets.push_back(set);
     return sets;
   }

@@ -98,7 +98,7 @@ std::string TrainingText(const Model& model, const Json& training) {
 }
 
 // Beyond this share of people who did not train it the interval is a fault of the model.
-constexpr double kMostOutside = 0.01;
+constexpr double kMaxOutside = 0.01;
 
 // The method to try where a model's interval misses people; empty where there is none left.
 std::string OtherMethod(const Json& training) {
@@ -122,13 +122,13 @@ void AddWarnings(const Json& training, std::vector<std::string>* warnings) {
                                        "each and were not used: a class needs two"));
     }
   }
-  if (const double outside = OutsideOf(training); outside > kMostOutside) {
+  if (const double outside = OutsideOf(training); outside > kMaxOutside) {
     warnings->push_back(absl::StrFormat(
         "%.1f%% of the samples of people who did not train the model are outside its interval: "
         "admission will reject as many honest people. Train with more people%s",
         100 * outside, OtherMethod(training)));
   }
-  if (const double outside = Number(training["outside_share_train"]); outside > kMostOutside) {
+  if (const double outside = Number(training["outside_share_train"]); outside > kMaxOutside) {
     warnings->push_back(absl::StrFormat(
         "%.1f%% of the training samples are outside the model's interval, because too few people "
         "trained it: admission will reject these people. Train with more people%s",

@@ -71,8 +71,8 @@ Json Choices() {
           {"paper_learning_rate", kPaperLearningRate},
           {"parts", kParts},
           {"fewest_in_part", kFewestInPart},
-          {"most_across", kMostAcross},
-          {"most_across_trained", kMostAcrossTrained},
+          {"most_across", kMaxAcross},
+          {"most_across_trained", kMaxAcrossTrained},
           {"stopping_share", kStoppingShare},
           {"decision_replicates", kDecisionReplicates},
           {"search_templates", List(kSearchTemplates)}};

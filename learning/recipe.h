@@ -107,10 +107,10 @@ inline constexpr int kParts = 5;
 // kFewestInPart: people of a part; with fewer people there are fewer parts, with fewer than two
 // parts none.
 inline constexpr int kFewestInPart = 4;
-// kMostAcross: with so many samples at most there are twice as many parts and a model for every two
-// of them, so that all people are compared with each other. kMostAcrossTrained: the same where
+// kMaxAcross: with so many samples at most there are twice as many parts and a model for every two
+// of them, so that all people are compared with each other. kMaxAcrossTrained: the same where
 // every model repeats epochs, which takes minutes.
-inline constexpr int kMostAcross = 4000, kMostAcrossTrained = 1500;
+inline constexpr int kMaxAcross = 4000, kMaxAcrossTrained = 1500;
 // kStoppingShare: under the paper's recipe one in so many of the others stops the training.
 inline constexpr int kStoppingShare = 4;
 // kDecisionReplicates: resamplings of people for the intervals that a model carries.

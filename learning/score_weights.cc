@@ -12,7 +12,7 @@
 namespace heft {
 namespace {
 
-constexpr uint64_t kMostPairs = 50'000;  // of each kind
+constexpr uint64_t kMaxPairs = 50'000;  // of each kind
 
 // Logistic regression on the modalities `in`: the mean loss of each kind of comparison counts half,
 // and a ridge keeps weights finite where a threshold parts all comparisons.
@@ -93,7 +93,7 @@ std::vector<ScoreSet> SomePairs(const FeatureMatrix& features, const std::vector
         identities.begin() + static_cast<std::ptrdiff_t>(i) + 1, identities.end(), identities[i]));
   }
   const uint64_t impostor = n * (n - 1) / 2 - genuine;
-  const uint64_t strides[] = {1 + impostor / kMostPairs, 1 + genuine / kMostPairs};
+  const uint64_t strides[] = {1 + impostor / kMaxPairs, 1 + genuine / kMaxPairs};
   uint64_t seen[] = {0, 0};
   std::vector<ScoreSet> scores(dimensions.size());
   for (size_t i = 0; i < n; ++i) {

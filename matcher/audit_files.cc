@@ -12,7 +12,7 @@
 namespace heft {
 namespace {
 
-constexpr uint64_t kMostSeed = 1 << 12;
+constexpr uint64_t kMaxSeed = 1 << 12;
 
 // The files of one request: those of a folder, or a single one.
 absl::StatusOr<std::vector<SampleFile>> SamplesAt(const std::string& path) {
@@ -74,7 +74,7 @@ absl::StatusOr<std::vector<NamedFinding>> AuditAll(const TrustedServer& server,
   }
   for (const size_t i : ChooseForAudit(files.replies.size(), files.one_in)) {
     HEFT_ASSIGN_OR_RETURN(audited.reply, ReadFile(files.replies[i], kMaxReplySize));
-    HEFT_ASSIGN_OR_RETURN(audited.seed, ReadFile(files.seeds[i], kMostSeed));
+    HEFT_ASSIGN_OR_RETURN(audited.seed, ReadFile(files.seeds[i], kMaxSeed));
     absl::StatusOr<AuditFinding> finding = AuditReply(server.server, copy, *server.trust, audited);
     if (!finding.ok()) {
       return absl::Status(finding.status().code(),

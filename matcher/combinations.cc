@@ -119,7 +119,7 @@ absl::StatusOr<std::vector<Combination>> AllPairs(const SampleSet& samples,
 absl::Status TooMany(size_t samples, const std::string& identity) {
   return absl::InvalidArgumentError(absl::StrCat(
       samples, " samples of ", identity.empty() ? "one person" : absl::StrCat("\"", identity, "\""),
-      ": a mean takes at most ", kMostSamples, ": leave some of them out"));
+      ": a mean takes at most ", kMaxSamples, ": leave some of them out"));
 }
 
 // MeansOf: one combination per identity, in the order of first occurrence.
@@ -134,7 +134,7 @@ absl::StatusOr<std::vector<Combination>> MeansOf(std::vector<Combination> rows) 
     }
     std::vector<SampleRows>& samples = out[place->second].samples;
     samples.push_back(std::move(row.samples[0]));
-    if (samples.size() > kMostSamples) return TooMany(samples.size(), row.identity);
+    if (samples.size() > kMaxSamples) return TooMany(samples.size(), row.identity);
   }
   return out;
 }
@@ -162,7 +162,7 @@ absl::StatusOr<std::vector<Combination>> Combine(const SampleSet& samples,
 absl::StatusOr<size_t> CheckOnePerson(const SampleSet& samples) {
   HEFT_ASSIGN_OR_RETURN(const SampleReader* first,
                         FirstOfEqualFiles(samples, "--average needs the same number"));
-  if (first->size() > kMostSamples) return TooMany(first->size(), "");
+  if (first->size() > kMaxSamples) return TooMany(first->size(), "");
   const std::string& label = first->labels()[0];
   for (size_t m = 0; m < samples.modalities(); ++m) {
     const SampleReader* file = samples.modality(m);

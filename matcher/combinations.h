@@ -20,7 +20,7 @@ struct Combination {
 };
 
 // Combine: as the options say. kInvalidArgument if labels are missing or disagree, if row counts
-// differ, or if a mean would have more than kMostSamples.
+// differ, or if a mean would have more than kMaxSamples.
 absl::StatusOr<std::vector<Combination>> Combine(const SampleSet& samples,
                                                  const EnrolOptions& options);
 

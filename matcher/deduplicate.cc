@@ -163,7 +163,7 @@ absl::StatusOr<DeduplicationProgress> MatchEach(const Server& server, const Matc
   }
   const auto begun = std::chrono::steady_clock::now();
   for (const std::string& request : missing) {
-    if (progress.waiting >= job.most_waiting) break;
+    if (progress.waiting >= job.max_pending) break;
     HEFT_RETURN_IF_ERROR(AnswerRequest(server, job, request, buckets, monitor));
     ++progress.waiting;
     ++progress.now;

@@ -19,7 +19,7 @@ enum class FileRole {
   kReply,      // signed by a server
   kModel,      // signed or not
   kKeys,       // a server's
-  kRequest,    // to admit or to renew
+  kRequest,    // to approve or to renew
   kAdmission,  // signed or not
 };
 

@@ -39,10 +39,10 @@ absl::StatusOr<uint64_t> CountOf(const Gallery::Impl& gallery, Table table) {
   return count;
 }
 
-double LeastMargin(const Gallery::Impl& gallery, const WearCosts& costs) {
+double LeastMargin(const Gallery::Impl& gallery, const ErrorCosts& costs) {
   double least = 1;
   for (const BlockInfo& info : gallery.infos()) {
-    if (info.live > 0) least = std::min(least, Margin(costs, info.wear));
+    if (info.live > 0) least = std::min(least, Margin(costs, info.error));
   }
   return least;
 }
@@ -109,12 +109,12 @@ absl::StatusOr<GalleryInfo> DescribeGallery(const std::string& gallery, const Mo
   HEFT_ASSIGN_OR_RETURN(info.owner_journal_entry, NewestEntry(kept));
   info.owner_journal_fork = DescribeFork(kept);
   HEFT_ASSIGN_OR_RETURN(info.freed, CountOf(impl, Table::kFree));
-  HEFT_ASSIGN_OR_RETURN(const auto waiting, impl.Waiting());
+  HEFT_ASSIGN_OR_RETURN(const auto waiting, impl.PendingEnrolments());
   for (const auto& entry : waiting) info.pending += entry.record.identities.size();
   HEFT_RETURN_IF_ERROR(CountJournal(impl, &info));
   if (model != nullptr) {
     HEFT_ASSIGN_OR_RETURN(const Rings rings, RingsFor(impl, *model));
-    info.noise_margin = LeastMargin(impl, WearCostsOf(rings.matching));
+    info.noise_margin = LeastMargin(impl, ErrorCostsOf(rings.matching));
   }
   HEFT_ASSIGN_OR_RETURN(info.galleries, StoreNames(impl.reader()));
   HEFT_ASSIGN_OR_RETURN(const StoreStatistics statistics, impl.store()->Statistics());
@@ -158,7 +158,7 @@ absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery, const std:
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
   HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, impl.Find(identity));
   PersonInfo info;
-  info.pending = named.waiting;
+  info.pending = named.pending;
   for (const uint64_t position : named.places) {
     HEFT_ASSIGN_OR_RETURN(const Resident resident, impl.At(position));
     if (resident.state == PlaceState::kLive) {
@@ -170,7 +170,7 @@ absl::StatusOr<PersonInfo> DescribePerson(const std::string& gallery, const std:
 
 absl::StatusOr<std::vector<PendingEnrolment>> PendingEnrolments(const std::string& gallery) {
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
-  HEFT_ASSIGN_OR_RETURN(auto entries, impl.Waiting());
+  HEFT_ASSIGN_OR_RETURN(auto entries, impl.PendingEnrolments());
   std::vector<PendingEnrolment> out;
   for (auto& [entry, record] : entries) {
     out.push_back({entry, record.client, record.bytes, std::move(record.identities)});
@@ -196,7 +196,7 @@ absl::StatusOr<std::optional<uint64_t>> ListTemplates(
     }
   }
   if (!options.pending || !options.where.empty()) return std::optional<uint64_t>();
-  HEFT_ASSIGN_OR_RETURN(const auto entries, impl.Waiting());
+  HEFT_ASSIGN_OR_RETURN(const auto entries, impl.PendingEnrolments());
   for (const auto& [entry, record] : entries) {
     for (const std::string& identity : record.identities) {
       ListedTemplate pending;

@@ -138,9 +138,9 @@ absl::StatusOr<Returning> WhoWouldReturn(const Gallery::Impl& copy, const Erased
 // person who would return gets a receipt when removed again. `due`: whether receipts are due.
 absl::Status Ahead(const Age& age, const Erased& erased, const std::set<PersonId>& returning,
                    GalleryChange* change, bool* due, uint64_t* rejected) {
-  HEFT_ASSIGN_OR_RETURN(const auto waiting, change->before().Waiting());
+  HEFT_ASSIGN_OR_RETURN(const auto waiting, change->before().PendingEnrolments());
   for (const auto& entry : waiting) {
-    HEFT_RETURN_IF_ERROR(change->DropQuarantined(entry.digest).status());
+    HEFT_RETURN_IF_ERROR(change->DropPending(entry.digest).status());
     *rejected += entry.record.identities.size();
   }
   for (ReceiptRecord receipt : erased.receipts) {

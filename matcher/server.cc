@@ -251,7 +251,7 @@ absl::StatusOr<EnrolResult> Server::Enrol(const std::string& folder, std::vector
   const Digest digest = WhatIsBrought(files);
   HEFT_ASSIGN_OR_RETURN(const SampleSet samples, impl_->Read(std::move(files)));
   const Progress progress(monitor, "enrolling");
-  auto done = impl_->Quarantine(folder, samples, options, progress.Callback(), digest);
+  auto done = impl_->EnrolPending(folder, samples, options, progress.Callback(), digest);
   if (done.ok()) RemoveLeftovers(FolderOf(folder));
   return done;
 }
@@ -261,15 +261,16 @@ absl::StatusOr<std::vector<uint8_t>> Server::Pending(const Gallery& gallery) con
   return SerializeAdmissionRequest(impl_->rings(), request);
 }
 
-absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
-                                          std::span<const uint8_t> admission, std::string_view what,
-                                          const Trust& trust, const Monitor& monitor) const {
+absl::StatusOr<ActivateResult> Server::Activate(const std::string& folder,
+                                                std::span<const uint8_t> admission,
+                                                std::string_view what, const Trust& trust,
+                                                const Monitor& monitor) const {
   Expected expected;
   expected.roles = {Role::kKeyOwner};
   expected.kind = kAdmissionKind;
   HEFT_ASSIGN_OR_RETURN(const SignedFile file, OpenSigned(admission, trust, expected, what));
   HEFT_ASSIGN_OR_RETURN(const Admission parsed, ParseAdmission(file.file, what));
-  // First: a key owner whose journal has forked admits no template.
+  // First: a key owner whose journal has forked approves no template.
   if (!parsed.head.empty()) {
     HEFT_ASSIGN_OR_RETURN(
         const SignedJournalHead head,
@@ -280,22 +281,22 @@ absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
       HEFT_RETURN_IF_ERROR(KeepHead(folder, head).status());
     }
   }
-  const Progress progress(monitor, "admitting");
-  HEFT_ASSIGN_OR_RETURN(AdmitResult done,
-                        impl_->Admit(folder, parsed, &trust, progress.Callback()));
+  const Progress progress(monitor, "activating");
+  HEFT_ASSIGN_OR_RETURN(ActivateResult done,
+                        impl_->Activate(folder, parsed, &trust, progress.Callback()));
   // The admission is committed, so this is no error of it.
   done.kept = KeepState(folder, parsed, admission);
   RemoveLeftovers(FolderOf(folder));
   return done;
 }
 
-absl::StatusOr<AdmitResult> Server::Admit(const std::string& folder,
-                                          std::span<const uint8_t> admission, std::string_view what,
-                                          const SignerKey& key_owner,
-                                          const Monitor& monitor) const {
+absl::StatusOr<ActivateResult> Server::Activate(const std::string& folder,
+                                                std::span<const uint8_t> admission,
+                                                std::string_view what, const SignerKey& key_owner,
+                                                const Monitor& monitor) const {
   Trust trust;
   HEFT_RETURN_IF_ERROR(trust.Add(Role::kKeyOwner, "the key owner", key_owner));
-  return Admit(folder, admission, what, trust, monitor);
+  return Activate(folder, admission, what, trust, monitor);
 }
 
 absl::Status Server::Fold(const std::string& folder) const {

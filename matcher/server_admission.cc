@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Enrolment: a template stays pending in quarantine, where it is not matched, until the key owner
+// Enrolment: a template stays pending, where it is not matched, until the key owner
 // has seen its norm and approved it (server_release.cc).
 #include <algorithm>
 #include <set>
@@ -24,10 +24,10 @@ using internal::Report;
 
 namespace {
 
-// kAlreadyExists where the gallery or its quarantine has the samples.
-absl::Status CheckFresh(const GalleryChange& change, std::span<const WaitingTemplate> templates) {
+// kAlreadyExists where the gallery, or a pending enrolment, has the samples.
+absl::Status CheckFresh(const GalleryChange& change, std::span<const PendingTemplate> templates) {
   std::set<SampleDigest> brought;
-  for (const WaitingTemplate& t : templates) {
+  for (const PendingTemplate& t : templates) {
     std::vector<SampleDigest> samples = t.parts;
     samples.push_back(t.sample);
     for (const SampleDigest& sample : samples) {
@@ -37,10 +37,10 @@ absl::Status CheckFresh(const GalleryChange& change, std::span<const WaitingTemp
       }
       HEFT_ASSIGN_OR_RETURN(const auto place, change.FindSample(sample));
       if (!place) continue;
-      return absl::AlreadyExistsError(absl::StrCat(
-          "the samples of \"", t.identity,
-          "\" were enrolled before, in this gallery or its quarantine: a file that is sent again "
-          "is not enrolled again"));
+      return absl::AlreadyExistsError(absl::StrCat("the samples of \"", t.identity,
+                                                   "\" were enrolled before, in this gallery or a "
+                                                   "pending enrolment: a file that is sent again "
+                                                   "is not enrolled again"));
     }
   }
   return absl::OkStatus();
@@ -50,9 +50,9 @@ absl::Status CheckFresh(const GalleryChange& change, std::span<const WaitingTemp
 
 absl::StatusOr<std::set<std::string>> internal::CheckJoining(
     const GalleryId& gallery, const std::set<std::string>& known,
-    std::span<const WaitingTemplate> templates, ByteSpan authorisation, const Trust* trust) {
+    std::span<const PendingTemplate> templates, ByteSpan authorisation, const Trust* trust) {
   std::set<std::string> replaced;
-  for (const WaitingTemplate& t : templates) {
+  for (const PendingTemplate& t : templates) {
     if (!known.contains(t.identity)) continue;
     if (authorisation.empty()) {
       return absl::FailedPreconditionError(absl::StrCat(
@@ -71,9 +71,9 @@ absl::StatusOr<std::set<std::string>> internal::CheckJoining(
   return replaced;
 }
 
-absl::StatusOr<QuarantinedEnrolment> Server::Impl::Prove(std::vector<Enrolment> fused,
-                                                         const ProgressFunction& progress) const {
-  QuarantinedEnrolment out;
+absl::StatusOr<ProvenEnrolment> Server::Impl::Prove(std::vector<Enrolment> fused,
+                                                    const ProgressFunction& progress) const {
+  ProvenEnrolment out;
   out.proofs.resize(kNormProofs * fused.size());
   HEFT_RETURN_IF_ERROR(TryParallelFor(out.proofs.size(), [&](size_t i) -> absl::Status {
     HEFT_ASSIGN_OR_RETURN(out.proofs[i],
@@ -88,8 +88,8 @@ absl::StatusOr<QuarantinedEnrolment> Server::Impl::Prove(std::vector<Enrolment> 
   return out;
 }
 
-absl::StatusOr<QuarantinedEnrolment> Server::Impl::Prove(BatchEnrolment bulk) const {
-  QuarantinedEnrolment out;
+absl::StatusOr<ProvenEnrolment> Server::Impl::Prove(BatchEnrolment bulk) const {
+  ProvenEnrolment out;
   for (size_t i = 0; i < kNormProofs; ++i) {
     HEFT_ASSIGN_OR_RETURN(BatchNorms norms,
                           ProveBatchNorms(rings_, bulk.batch.coordinates, enrolment_keys()));
@@ -102,8 +102,9 @@ absl::StatusOr<QuarantinedEnrolment> Server::Impl::Prove(BatchEnrolment bulk) co
   return out;
 }
 
-absl::StatusOr<QuarantinedEnrolment> Server::Impl::FuseToProve(
-    const SampleSet& samples, const EnrolOptions& options, const ProgressFunction& progress) const {
+absl::StatusOr<ProvenEnrolment> Server::Impl::FuseToProve(const SampleSet& samples,
+                                                          const EnrolOptions& options,
+                                                          const ProgressFunction& progress) const {
   if (samples.bulk()) {
     HEFT_ASSIGN_OR_RETURN(BatchEnrolment bulk, FuseBulk(samples, options, progress));
     return Prove(std::move(bulk));
@@ -161,18 +162,18 @@ absl::StatusOr<std::optional<EnrolResult>> Server::Impl::EnrolledBefore(
   return std::optional<EnrolResult>(result);
 }
 
-absl::StatusOr<EnrolResult> Server::Impl::Quarantine(
+absl::StatusOr<EnrolResult> Server::Impl::EnrolPending(
     const std::string& directory, const SampleSet& samples, const EnrolOptions& options,
-    const ProgressFunction& progress, const Digest& files, const QuarantineLimits& limits) const {
+    const ProgressFunction& progress, const Digest& files, const ClientLimits& limits) const {
   HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, OpenGallery(directory, /*create=*/true));
   gallery = gallery.Unread();
-  HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment enrolment, FuseToProve(samples, options, progress));
+  HEFT_ASSIGN_OR_RETURN(ProvenEnrolment enrolment, FuseToProve(samples, options, progress));
   enrolment.authorisation = options.authorisation;
-  for (WaitingTemplate& t : enrolment.templates) {
+  for (PendingTemplate& t : enrolment.templates) {
     t.metadata = options.metadata;
     t.expires = options.expires;
   }
-  const std::vector<uint8_t> bytes = SerializeQuarantined(rings_, binding(), enrolment);
+  const std::vector<uint8_t> bytes = SerializeProvenEnrolment(rings_, binding(), enrolment);
   // Under the store's lock: two that enrol the same at once do not both pass.
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/true));
   if (!options.idempotency_key.empty()) {
@@ -182,11 +183,11 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(
     if (answer) return ParseResult(*answer);
   }
   HEFT_RETURN_IF_ERROR(CheckFresh(change, enrolment.templates));
-  HEFT_ASSIGN_OR_RETURN(const auto before, change.before().Waiting());
+  HEFT_ASSIGN_OR_RETURN(const auto before, change.before().PendingEnrolments());
   HEFT_RETURN_IF_ERROR(CheckRoom(before, options.client, bytes.size(), limits));
   // A pending enrolment reserves no name: anybody could block one. The key owner chooses.
   std::set<std::string> known;
-  for (const WaitingTemplate& t : enrolment.templates) {
+  for (const PendingTemplate& t : enrolment.templates) {
     HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(t.identity));
     if (!named.places.empty()) known.insert(t.identity);
   }
@@ -194,10 +195,10 @@ absl::StatusOr<EnrolResult> Server::Impl::Quarantine(
                                               enrolment.authorisation, options.trust)
                            .status());
   std::vector<Enrolment> templates;
-  for (const WaitingTemplate& t : enrolment.templates) {
+  for (const PendingTemplate& t : enrolment.templates) {
     templates.push_back({t.identity, {}, t.sample, t.parts});
   }
-  HEFT_RETURN_IF_ERROR(change.PutQuarantined(bytes, templates, options.client));
+  HEFT_RETURN_IF_ERROR(change.PutPending(bytes, templates, options.client));
   EnrolResult result;
   result.brought = enrolment.templates.size();
   for (const auto& entry : before) result.pending += entry.record.identities.size();

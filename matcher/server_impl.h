@@ -147,20 +147,20 @@ class Server::Impl {
   // Opens the gallery, or starts one, and checks that it is this model's and this key's.
   absl::StatusOr<Gallery::Impl> OpenGallery(const std::string& directory, bool create) const;
 
-  // Server::Enrol, Pending and Admit on parsed objects (server_admission.cc).
-  absl::StatusOr<EnrolResult> Quarantine(const std::string& directory, const SampleSet& samples,
-                                         const EnrolOptions& options,
-                                         const ProgressFunction& progress = {},
-                                         const Digest& files = {},
-                                         const QuarantineLimits& limits = {}) const;
+  // Server::Enrol, Pending and Activate on parsed objects (server_admission.cc).
+  absl::StatusOr<EnrolResult> EnrolPending(const std::string& directory, const SampleSet& samples,
+                                           const EnrolOptions& options,
+                                           const ProgressFunction& progress = {},
+                                           const Digest& files = {},
+                                           const ClientLimits& limits = {}) const;
   // The stored answer to an enrolment with this idempotency key, if any.
   absl::StatusOr<std::optional<EnrolResult>> EnrolledBefore(const std::string& directory,
                                                             const EnrolOptions& options,
                                                             const Digest& files) const;
   absl::StatusOr<AdmissionRequest> Pending(const Gallery::Impl& gallery) const;
-  absl::StatusOr<AdmitResult> Admit(const std::string& directory, const Admission& admission,
-                                    const Trust* trust,
-                                    const ProgressFunction& progress = {}) const;
+  absl::StatusOr<ActivateResult> Activate(const std::string& directory, const Admission& admission,
+                                          const Trust* trust,
+                                          const ProgressFunction& progress = {}) const;
 
   // 1:N: scores against every template of the gallery.
   absl::StatusOr<EncryptedScores> Identify(const Gallery::Impl& gallery, const SampleSet& samples,
@@ -230,21 +230,20 @@ class Server::Impl {
                                                       RingKeys keys);
   absl::Status CheckEnrolmentKeys() const;
   // With their norm proofs.
-  absl::StatusOr<QuarantinedEnrolment> Prove(std::vector<Enrolment> fused,
-                                             const ProgressFunction& progress) const;
-  absl::StatusOr<QuarantinedEnrolment> Prove(BatchEnrolment bulk) const;
-  absl::StatusOr<QuarantinedEnrolment> FuseToProve(const SampleSet& samples,
-                                                   const EnrolOptions& options,
-                                                   const ProgressFunction& progress) const;
-  absl::StatusOr<QuarantinedEnrolment> ReadQuarantined(const Gallery::Impl& gallery,
-                                                       const Digest& digest) const;
+  absl::StatusOr<ProvenEnrolment> Prove(std::vector<Enrolment> fused,
+                                        const ProgressFunction& progress) const;
+  absl::StatusOr<ProvenEnrolment> Prove(BatchEnrolment bulk) const;
+  absl::StatusOr<ProvenEnrolment> FuseToProve(const SampleSet& samples, const EnrolOptions& options,
+                                              const ProgressFunction& progress) const;
+  absl::StatusOr<ProvenEnrolment> ReadProvenEnrolment(const Gallery::Impl& gallery,
+                                                      const Digest& digest) const;
   // Adds the approved templates of an enrolment; a batch stretch by stretch.
-  absl::Status AdmitEntry(GalleryChange* change, QuarantinedEnrolment e,
-                          const std::vector<bool>& admitted) const;
+  absl::Status ActivateEntry(GalleryChange* change, ProvenEnrolment e,
+                             const std::vector<bool>& activated) const;
   // The same for templates whose names may be enrolled already, or that replace others.
-  struct Admitting;
-  absl::Status Join(QuarantinedEnrolment e, const std::vector<bool>& admitted,
-                    Admitting* so_far) const;
+  struct Activating;
+  absl::Status Join(ProvenEnrolment e, const std::vector<bool>& activated,
+                    Activating* so_far) const;
   // kFailedPrecondition unless the samples are for this server's key and this use. Verification's
   // use is that of enrolment.
   absl::Status CheckUse(const SampleSet& samples, SampleUse use) const;

@@ -31,7 +31,7 @@ std::vector<const ckks::Ciphertext*> Present(const std::vector<ckks::Ciphertext>
 // authorisation. Returns the identities whose earlier templates are removed.
 absl::StatusOr<std::set<std::string>> CheckJoining(const GalleryId& gallery,
                                                    const std::set<std::string>& known,
-                                                   std::span<const WaitingTemplate> templates,
+                                                   std::span<const PendingTemplate> templates,
                                                    ByteSpan authorisation, const Trust* trust);
 
 }  // namespace heft::internal

@@ -31,10 +31,10 @@ std::vector<BlockView> ViewsOf(std::span<const PinnedBlock> blocks) {
 // ProbesAPass: identified together: 64, or as many as take 1 GiB: 2 MB each at 32 dimensions of
 // profile standard, 4 MB from 64 on.
 size_t ProbesAPass(const Instance& matching) {
-  constexpr size_t kMost = 64, kBytes = size_t{1} << 30;
+  constexpr size_t kMax = 64, kBytes = size_t{1} << 30;
   const size_t probe =
       TiledSize(*matching.context, matching.plan.ProbeRotations()) * sizeof(uint32_t);
-  return std::clamp<size_t>(kBytes / probe, 1, kMost);
+  return std::clamp<size_t>(kBytes / probe, 1, kMax);
 }
 
 // Of one identification, on each thread: some 20 ms.

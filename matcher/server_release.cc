@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The way out of quarantine: pending enrolments, for the key owner, and activation of those that it
+// Pending enrolments, for the key owner, and activation of those that it
 // has approved.
 #include <algorithm>
 #include <map>
@@ -32,25 +32,25 @@ constexpr size_t kWidestGap = 64;
 struct Stretch {
   size_t first, end;
 };
-std::vector<Stretch> StretchesOf(const std::vector<bool>& admitted) {
+std::vector<Stretch> StretchesOf(const std::vector<bool>& activated) {
   std::vector<Stretch> runs;
-  for (size_t i = 0; i < admitted.size(); ++i) {
-    if (!admitted[i]) continue;
+  for (size_t i = 0; i < activated.size(); ++i) {
+    if (!activated[i]) continue;
     if (runs.empty() || i - runs.back().end > kWidestGap) runs.push_back({i, i});
     runs.back().end = i + 1;
   }
   return runs;
 }
 
-absl::StatusOr<QuarantinedEnrolment> ReadEntry(const Rings& rings, const GalleryBinding& binding,
-                                               const Gallery::Impl& gallery, const Digest& digest) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan bytes, gallery.Quarantined(digest));
-  return ParseQuarantined(rings, binding, bytes, "an enrolment that waits");
+absl::StatusOr<ProvenEnrolment> ReadEntry(const Rings& rings, const GalleryBinding& binding,
+                                          const Gallery::Impl& gallery, const Digest& digest) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan bytes, gallery.PendingFile(digest));
+  return ParseProvenEnrolment(rings, binding, bytes, "an enrolment that waits");
 }
 
 // TemplatesOfNames: how many pending templates each name has.
 std::map<std::string, uint32_t> TemplatesOfNames(
-    std::span<const Gallery::Impl::WaitingEntry> waiting) {
+    std::span<const Gallery::Impl::PendingEntry> waiting) {
   std::map<std::string, uint32_t> templates;
   for (const auto& entry : waiting) {
     for (const std::string& name : entry.record.identities) ++templates[name];
@@ -59,7 +59,7 @@ std::map<std::string, uint32_t> TemplatesOfNames(
 }
 
 // OthersOf: how many of them are not in this enrolment.
-uint32_t OthersOf(const std::map<std::string, uint32_t>& templates, const WaitingRecord& record,
+uint32_t OthersOf(const std::map<std::string, uint32_t>& templates, const PendingRecord& record,
                   const std::string& name) {
   const auto all = templates.find(name);
   if (all == templates.end() || all->second == 1) return 0;
@@ -68,9 +68,9 @@ uint32_t OthersOf(const std::map<std::string, uint32_t>& templates, const Waitin
 
 // ContestedLast: enrolments that may have to wait for a person's choice are no obstacle to others.
 void ContestedLast(const std::map<std::string, uint32_t>& templates,
-                   std::vector<Gallery::Impl::WaitingEntry>* waiting) {
+                   std::vector<Gallery::Impl::PendingEntry>* waiting) {
   std::stable_partition(
-      waiting->begin(), waiting->end(), [&](const Gallery::Impl::WaitingEntry& entry) {
+      waiting->begin(), waiting->end(), [&](const Gallery::Impl::PendingEntry& entry) {
         return std::ranges::all_of(entry.record.identities, [&](const std::string& name) {
           return OthersOf(templates, entry.record, name) == 0;
         });
@@ -79,13 +79,13 @@ void ContestedLast(const std::map<std::string, uint32_t>& templates,
 
 // LeaveOutDamaged: of enrolments that share a name, so that a damaged one is no rival of another.
 void LeaveOutDamaged(const Gallery::Impl& gallery,
-                     std::vector<Gallery::Impl::WaitingEntry>* waiting) {
+                     std::vector<Gallery::Impl::PendingEntry>* waiting) {
   const std::map<std::string, uint32_t> templates = TemplatesOfNames(*waiting);
-  std::erase_if(*waiting, [&](const Gallery::Impl::WaitingEntry& entry) {
+  std::erase_if(*waiting, [&](const Gallery::Impl::PendingEntry& entry) {
     const bool rival = std::ranges::any_of(entry.record.identities, [&](const std::string& name) {
       return OthersOf(templates, entry.record, name) > 0;
     });
-    return rival && absl::IsDataLoss(gallery.Quarantined(entry.digest).status());
+    return rival && absl::IsDataLoss(gallery.PendingFile(entry.digest).status());
   });
 }
 
@@ -100,14 +100,14 @@ absl::StatusOr<AdmissionRequest> PendingOf(const Server::Impl& server, const Gal
   request.root = gallery.root();
   HEFT_ASSIGN_OR_RETURN(KeptHead kept, ReadKeptHead(gallery));
   request.head = std::move(kept.newest);
-  HEFT_ASSIGN_OR_RETURN(auto waiting, gallery.Waiting());
+  HEFT_ASSIGN_OR_RETURN(auto waiting, gallery.PendingEnrolments());
   LeaveOutDamaged(gallery, &waiting);
   const std::map<std::string, uint32_t> templates = TemplatesOfNames(waiting);
   ContestedLast(templates, &waiting);
   PendingLimit used{.templates = 0, .bytes = 0};
   size_t damaged = 0;
   for (const auto& entry : waiting) {
-    if (absl::IsDataLoss(gallery.Quarantined(entry.digest).status())) {
+    if (absl::IsDataLoss(gallery.PendingFile(entry.digest).status())) {
       ++damaged;
       continue;
     }
@@ -115,12 +115,12 @@ absl::StatusOr<AdmissionRequest> PendingOf(const Server::Impl& server, const Gal
     used.bytes += entry.record.bytes;
     const bool over = used.templates > limit.templates || used.bytes > limit.bytes;
     if (over && !request.enrolments.empty()) break;
-    HEFT_ASSIGN_OR_RETURN(QuarantinedEnrolment e,
+    HEFT_ASSIGN_OR_RETURN(ProvenEnrolment e,
                           ReadEntry(server.rings(), server.binding(), gallery, entry.digest));
     EnrolmentCheck check;
     check.entry = entry.digest;
     check.client = entry.record.client;
-    for (const WaitingTemplate& t : e.templates) {
+    for (const PendingTemplate& t : e.templates) {
       HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, gallery.Find(t.identity));
       check.known.push_back(!named.places.empty());
       check.others.push_back(OthersOf(templates, entry.record, t.identity));
@@ -149,34 +149,34 @@ absl::StatusOr<std::vector<uint8_t>> PendingUpTo(const Server& server, const Gal
   return SerializeAdmissionRequest(impl.rings(), request);
 }
 
-absl::StatusOr<QuarantinedEnrolment> Server::Impl::ReadQuarantined(const Gallery::Impl& gallery,
-                                                                   const Digest& digest) const {
+absl::StatusOr<ProvenEnrolment> Server::Impl::ReadProvenEnrolment(const Gallery::Impl& gallery,
+                                                                  const Digest& digest) const {
   return ReadEntry(rings_, binding(), gallery, digest);
 }
 
-absl::Status Server::Impl::AdmitEntry(GalleryChange* change, QuarantinedEnrolment e,
-                                      const std::vector<bool>& admitted) const {
+absl::Status Server::Impl::ActivateEntry(GalleryChange* change, ProvenEnrolment e,
+                                         const std::vector<bool>& activated) const {
   std::vector<Enrolment> templates;
   const auto add = [&](size_t i) {
-    WaitingTemplate& t = e.templates[i];
+    PendingTemplate& t = e.templates[i];
     templates.push_back(
         {t.identity, {}, t.sample, std::move(t.parts), t.expires, std::move(t.metadata)});
     if (!e.bulk()) templates.back().z = std::move(e.fused[i]);
   };
   if (!e.bulk()) {
-    for (size_t i = 0; i < admitted.size(); ++i) {
-      if (admitted[i]) add(i);
+    for (size_t i = 0; i < activated.size(); ++i) {
+      if (activated[i]) add(i);
     }
     return change->AddSingles(instance(), templates);
   }
-  for (const Stretch& stretch : StretchesOf(admitted)) {
+  for (const Stretch& stretch : StretchesOf(activated)) {
     templates.clear();
     TemplateBatch batch = e.batch;
     batch.first = static_cast<uint32_t>(stretch.first);
     batch.count = static_cast<uint32_t>(stretch.end - stretch.first);
     for (size_t i = stretch.first; i < stretch.end; ++i) {
       add(i);
-      batch.left_out.push_back(!admitted[i]);
+      batch.left_out.push_back(!activated[i]);
     }
     HEFT_RETURN_IF_ERROR(change->AddBatch(rings_, templates, std::move(batch), *keys_));
   }
@@ -188,7 +188,7 @@ absl::Status Server::Impl::AdmitEntry(GalleryChange* change, QuarantinedEnrolmen
 constexpr absl::Duration kRejectionWait = absl::Milliseconds(500);
 
 // What one admission has changed so far.
-struct Server::Impl::Admitting {
+struct Server::Impl::Activating {
   GalleryChange* change;
   const Trust* trust;
   std::set<std::string> identities;  // of those who have joined
@@ -197,15 +197,15 @@ struct Server::Impl::Admitting {
 
 // Adds the approved templates of an entry. Their identities may have been enrolled by others since
 // they were brought. Only approved templates replace earlier ones.
-absl::Status Server::Impl::Join(QuarantinedEnrolment e, const std::vector<bool>& admitted,
-                                Admitting* so_far) const {
+absl::Status Server::Impl::Join(ProvenEnrolment e, const std::vector<bool>& activated,
+                                Activating* so_far) const {
   GalleryChange& change = *so_far->change;
-  std::vector<WaitingTemplate> joining;
+  std::vector<PendingTemplate> joining;
   for (size_t i = 0; i < e.templates.size(); ++i) {
-    if (admitted[i]) joining.push_back(e.templates[i]);
+    if (activated[i]) joining.push_back(e.templates[i]);
   }
   std::set<std::string> known = so_far->identities;
-  for (const WaitingTemplate& t : joining) {
+  for (const PendingTemplate& t : joining) {
     HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(t.identity));
     if (!named.places.empty()) known.insert(t.identity);
   }
@@ -215,22 +215,23 @@ absl::Status Server::Impl::Join(QuarantinedEnrolment e, const std::vector<bool>&
     return absl::Status(
         replaced.status().code(),
         absl::StrCat("nothing of this admission was applied: ", replaced.status().message(),
-                     "; if another enrolment was admitted meanwhile, write a new request for the "
+                     "; if another enrolment was activated meanwhile, write a new request for the "
                      "key owner (heft-server pending)"));
   }
-  for (const WaitingTemplate& t : joining) so_far->identities.insert(t.identity);
+  for (const PendingTemplate& t : joining) so_far->identities.insert(t.identity);
   for (const std::string& identity : *replaced) {
     HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(identity));
     HEFT_ASSIGN_OR_RETURN(const RemovedPlaces removed,
                           RemovePlaces(&change, instance(), keys(), named.places));
     so_far->erased.insert(so_far->erased.end(), removed.items.begin(), removed.items.end());
   }
-  return AdmitEntry(&change, std::move(e), admitted);
+  return ActivateEntry(&change, std::move(e), activated);
 }
 
-absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
-                                                const Admission& admission, const Trust* trust,
-                                                const ProgressFunction& progress) const {
+absl::StatusOr<ActivateResult> Server::Impl::Activate(const std::string& directory,
+                                                      const Admission& admission,
+                                                      const Trust* trust,
+                                                      const ProgressFunction& progress) const {
   HEFT_ASSIGN_OR_RETURN(Gallery::Impl gallery, OpenGallery(directory, /*create=*/false));
   gallery = gallery.Unread();
   if (!(admission.binding == binding()) || admission.gallery != gallery.id()) {
@@ -238,24 +239,24 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
         "an admission to another gallery, or under another model or key");
   }
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, GalleryChange::Begin(gallery, /*start=*/false));
-  AdmitResult result;
-  HEFT_ASSIGN_OR_RETURN(const auto before, change.before().Waiting());
+  ActivateResult result;
+  HEFT_ASSIGN_OR_RETURN(const auto before, change.before().PendingEnrolments());
   for (const auto& entry : before) result.pending += entry.record.identities.size();
-  Admitting so_far = {&change, trust, {}, {}};
+  Activating so_far = {&change, trust, {}, {}};
   for (const Admission::Enrolment& verdict : admission.enrolments) {
-    const auto waits = [&](const Gallery::Impl::WaitingEntry& entry) {
+    const auto waits = [&](const Gallery::Impl::PendingEntry& entry) {
       return entry.digest == verdict.entry;
     };
     const auto at = std::ranges::find_if(before, waits);
     if (at == before.end()) continue;  // decided before
     const size_t templates = at->record.identities.size();
-    if (verdict.admitted.size() != templates) {
+    if (verdict.approved.size() != templates) {
       return absl::DataLossError("the admission has another number of templates than are pending");
     }
-    const auto admitted = static_cast<size_t>(std::ranges::count(verdict.admitted, true));
-    std::optional<QuarantinedEnrolment> e;
-    if (admitted > 0) {
-      auto read = ReadQuarantined(change.before(), verdict.entry);
+    const auto activated = static_cast<size_t>(std::ranges::count(verdict.approved, true));
+    std::optional<ProvenEnrolment> e;
+    if (activated > 0) {
+      auto read = ReadProvenEnrolment(change.before(), verdict.entry);
       if (absl::IsDataLoss(read.status())) {  // damaged since the request
         result.damaged.push_back(verdict.entry);
         continue;
@@ -263,15 +264,15 @@ absl::StatusOr<AdmitResult> Server::Impl::Admit(const std::string& directory,
       HEFT_RETURN_IF_ERROR(read.status());
       e = *std::move(read);
     }
-    HEFT_RETURN_IF_ERROR(change.DropQuarantined(verdict.entry).status());
-    result.rejected += templates - admitted;
+    HEFT_RETURN_IF_ERROR(change.DropPending(verdict.entry).status());
+    result.rejected += templates - activated;
     result.pending -= templates;
     if (!e) continue;
-    HEFT_RETURN_IF_ERROR(Join(*std::move(e), verdict.admitted, &so_far));
-    result.admitted += admitted;
-    HEFT_RETURN_IF_ERROR(Report(progress, result.admitted, result.admitted));
+    HEFT_RETURN_IF_ERROR(Join(*std::move(e), verdict.approved, &so_far));
+    result.activated += activated;
+    HEFT_RETURN_IF_ERROR(Report(progress, result.activated, result.activated));
   }
-  if (result.admitted > 0) HEFT_RETURN_IF_ERROR(change.FoldIfMany(instance(), keys()));
+  if (result.activated > 0) HEFT_RETURN_IF_ERROR(change.FoldIfMany(instance(), keys()));
   std::optional<SigningKey> signer;
   if (!so_far.erased.empty()) {
     HEFT_ASSIGN_OR_RETURN(signer, GallerySigner(directory));

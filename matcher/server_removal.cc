@@ -41,10 +41,10 @@ absl::StatusOr<GalleryChange> BeginChange(const Server::Impl& server, const std:
 }
 
 // Rejects the pending enrolments of these identities. Returns their number.
-absl::StatusOr<size_t> RejectWaiting(GalleryChange* change, const std::set<std::string>& whose) {
-  HEFT_ASSIGN_OR_RETURN(const auto waiting, change->before().Waiting());
+absl::StatusOr<size_t> RejectPending(GalleryChange* change, const std::set<std::string>& whose) {
+  HEFT_ASSIGN_OR_RETURN(const auto pending, change->before().PendingEnrolments());
   size_t rejected = 0;
-  for (const auto& entry : waiting) {
+  for (const auto& entry : pending) {
     const auto theirs = static_cast<size_t>(std::ranges::count_if(
         entry.record.identities, [&](const std::string& name) { return whose.contains(name); }));
     if (theirs == 0) continue;
@@ -53,7 +53,7 @@ absl::StatusOr<size_t> RejectWaiting(GalleryChange* change, const std::set<std::
           "this identity is pending together with others: let the key owner decide on that "
           "enrolment first (heft-server pending, heft answer, heft-server apply)");
     }
-    HEFT_RETURN_IF_ERROR(change->DropQuarantined(entry.digest).status());
+    HEFT_RETURN_IF_ERROR(change->DropPending(entry.digest).status());
     rejected += theirs;
   }
   return rejected;
@@ -104,11 +104,12 @@ absl::StatusOr<RemoveResult> RejectPending(const Server& server, const std::stri
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, BeginChange(Inside::Of(server), gallery));
   RemoveResult result;
   for (const Digest& entry : entries) {
-    HEFT_ASSIGN_OR_RETURN(const std::optional<size_t> templates, change.DropQuarantined(entry));
+    HEFT_ASSIGN_OR_RETURN(const std::optional<size_t> templates, change.DropPending(entry));
     if (!templates) {
-      return absl::NotFoundError(absl::StrCat(
-          "no enrolment ", HexString(entry), " is pending in ", gallery,
-          ": give the 64 digits of an entry, as heft-server pending and gallery stats --verify show them"));
+      return absl::NotFoundError(absl::StrCat("no enrolment ", HexString(entry), " is pending in ",
+                                              gallery,
+                                              ": give the 64 digits of an entry, as heft-server "
+                                              "pending and gallery stats --verify show them"));
     }
     result.rejected += *templates;
   }
@@ -146,12 +147,12 @@ absl::StatusOr<RemoveResult> Remove(const Server& server, const std::string& gal
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, BeginChange(impl, gallery));
   HEFT_RETURN_IF_ERROR(CheckAllowed(change.head().id, identities, options));
   const std::set<std::string> whose(identities.begin(), identities.end());
-  HEFT_ASSIGN_OR_RETURN(const size_t rejected, RejectWaiting(&change, whose));
+  HEFT_ASSIGN_OR_RETURN(const size_t rejected, RejectPending(&change, whose));
   std::vector<uint64_t> positions;
   for (const std::string& identity : whose) {
     HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(identity));
     HEFT_ASSIGN_OR_RETURN(const NamedPlaces before, change.before().Find(identity));
-    if (named.places.empty() && before.waiting == 0) {
+    if (named.places.empty() && before.pending == 0) {
       return absl::NotFoundError(absl::StrCat("\"", identity, "\" is not enrolled in ", gallery));
     }
     positions.insert(positions.end(), named.places.begin(), named.places.end());

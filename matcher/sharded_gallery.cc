@@ -27,9 +27,9 @@ absl::StatusOr<ShardList> CreateShards(const Server& server, const std::string& 
                                        uint32_t buckets, const Retained& retained) {
   const std::string name = gallery.substr(gallery.rfind(':') + 1);  // npos + 1 is 0
   // Before anything is made.
-  if (buckets == 0 || buckets > kMostBuckets) {
+  if (buckets == 0 || buckets > kMaxBuckets) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a gallery has 1 to ", kMostBuckets, " buckets, and not ", buckets));
+        absl::StrCat("a gallery has 1 to ", kMaxBuckets, " buckets, and not ", buckets));
   }
   if (Gallery::Open(BucketAddress(gallery, buckets)).ok()) {
     return absl::AlreadyExistsError(

@@ -8,8 +8,8 @@
 #include "fusion/errors.h"
 #include "fusion/key_files.h"
 #include "fusion/norm_proof.h"
+#include "owner/complete_replies.h"
 #include "owner/key_owner_impl.h"
-#include "owner/whole.h"
 
 namespace heft {
 namespace {
@@ -179,7 +179,7 @@ absl::StatusOr<std::vector<ReadReply>> KeyOwner::Impl::Read(const Replies& repli
     HEFT_ASSIGN_OR_RETURN(ReadReply read, ReadOne(file));
     out.push_back(std::move(read));
   }
-  if (replies.shards != nullptr) HEFT_RETURN_IF_ERROR(CheckWhole(*replies.shards, &out));
+  if (replies.shards != nullptr) HEFT_RETURN_IF_ERROR(CheckComplete(*replies.shards, &out));
   return out;
 }
 

@@ -40,7 +40,7 @@ Finding Flaw(const absl::StatusOr<double>& norm, const Interval& interval) {
           {}};
 }
 
-bool Chosen(const AdmissionPolicy& policy, const std::string& identity) {
+bool Chosen(const ApprovalPolicy& policy, const std::string& identity) {
   return policy.only.empty() || std::ranges::count(policy.only, identity) > 0;
 }
 
@@ -55,12 +55,12 @@ absl::Status CheckEntries(const std::vector<Digest>& entries, const AdmissionReq
 }
 
 // Whether an enrolment is decided now; one that is not waits on.
-bool Decides(const AdmissionPolicy& policy, const EnrolmentCheck& check) {
+bool Decides(const ApprovalPolicy& policy, const EnrolmentCheck& check) {
   const auto& entries = policy.entries;
   if (std::ranges::count(policy.hold, check.entry) > 0) return false;
   return (entries.empty() || std::ranges::count(entries, check.entry) > 0) &&
          std::ranges::any_of(check.templates,
-                             [&](const WaitingTemplate& t) { return Chosen(policy, t.identity); });
+                             [&](const PendingTemplate& t) { return Chosen(policy, t.identity); });
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ std::vector<Finding> KeyOwner::Impl::Flaws(const EnrolmentCheck& check,
 }
 
 Finding KeyOwner::Impl::Objection(const AdmissionRequest& request, const EnrolmentCheck& check,
-                                  size_t i, const AdmissionPolicy& policy) const {
+                                  size_t i, const ApprovalPolicy& policy) const {
   const std::string& identity = check.templates[i].identity;
   if (std::ranges::count(policy.reject, identity) > 0) {
     return Finding::Of(Rejection::kPolicy, "rejected by name");
@@ -208,7 +208,7 @@ absl::StatusOr<AdmissionInquiry> KeyOwner::Impl::ReadInquiry(ByteSpan bytes,
 }
 
 absl::StatusOr<KeyOwner::Impl::AskedAdmission> KeyOwner::Impl::CheckAdmission(
-    ByteSpan bytes, std::string_view what, const AdmissionPolicy& policy) const {
+    ByteSpan bytes, std::string_view what, const ApprovalPolicy& policy) const {
   HEFT_RETURN_IF_ERROR(journal_->CheckInUse());
   HEFT_ASSIGN_OR_RETURN(AdmissionRequest request, ReadAdmissionRequest(bytes, what));
   HEFT_ASSIGN_OR_RETURN(const std::vector<SignedJournalHead> heads, OpenHeads(request.head, what));
@@ -228,15 +228,15 @@ absl::StatusOr<KeyOwner::Impl::AskedAdmission> KeyOwner::Impl::CheckAdmission(
 }
 
 absl::Status KeyOwner::Impl::RecordState(const AdmissionRequest& request,
-                                         const AdmissionPolicy& policy) const {
+                                         const ApprovalPolicy& policy) const {
   if (request.root == Digest{}) return absl::OkStatus();
   return journal_->Sign({request.gallery, request.generation, request.root}, policy.put_back,
                         policy.shards ? policy.shards->Id() : request.gallery);
 }
 
-absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_view what,
-                                                 const AdmissionPolicy& policy,
-                                                 const GivenParts& parts) const {
+absl::StatusOr<Admissions> KeyOwner::Impl::Approve(ByteSpan bytes, std::string_view what,
+                                                   const ApprovalPolicy& policy,
+                                                   const GivenParts& parts) const {
   HEFT_ASSIGN_OR_RETURN(const AskedAdmission asked, CheckAdmission(bytes, what, policy));
   HEFT_ASSIGN_OR_RETURN(const auto opener, OpenerOf(asked.subject, parts));
   const AdmissionRequest& request = asked.request;
@@ -271,7 +271,7 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Admit(ByteSpan bytes, std::string_vie
     verdict.entry = one.check->entry;
     for (size_t i = 0; i < one.findings.size(); ++i) {
       Finding& found = one.findings[i];
-      verdict.admitted.push_back(found.sound());
+      verdict.approved.push_back(found.sound());
       out.verdicts.push_back(
           {one.check->templates[i].identity, found.sound(), found.rejection, found.reason});
       findings.push_back(std::move(found));
@@ -296,16 +296,16 @@ absl::StatusOr<AdmissionInquiry> KeyOwner::ReadInquiry(std::span<const uint8_t> 
   return impl_->ReadInquiry(request, what);
 }
 
-absl::StatusOr<Admissions> KeyOwner::Admit(std::span<const uint8_t> request, std::string_view what,
-                                           const AdmissionPolicy& policy,
-                                           std::span<const ReplyFile> parts) const {
-  return impl_->Admit(request, what, policy, {parts, nullptr});
+absl::StatusOr<Admissions> KeyOwner::Approve(std::span<const uint8_t> request,
+                                             std::string_view what, const ApprovalPolicy& policy,
+                                             std::span<const ReplyFile> parts) const {
+  return impl_->Approve(request, what, policy, {parts, nullptr});
 }
 
-absl::StatusOr<Admissions> KeyOwner::Admit(std::span<const uint8_t> request, std::string_view what,
-                                           const AdmissionPolicy& policy,
-                                           const PartSource& source) const {
-  return impl_->Admit(request, what, policy, {{}, &source});
+absl::StatusOr<Admissions> KeyOwner::Approve(std::span<const uint8_t> request,
+                                             std::string_view what, const ApprovalPolicy& policy,
+                                             const PartSource& source) const {
+  return impl_->Approve(request, what, policy, {{}, &source});
 }
 
 }  // namespace heft

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quarantine and admission through the public classes, and what an attacker would try on them.
+// Pending enrolments and admission through the public classes, and what an attacker would try on
+// them.
 #include "gallery/admission.h"
 
 #include <gmock/gmock.h>
@@ -105,16 +106,16 @@ TEST_P(AdmissionTest, WhatWaitsMatchesNobody) {
   EXPECT_EQ(owner_->Budget()->entries, 0u) << "looking signs nothing";
   // One of the two, rejected.
   const AdmissionInquiry::Enrolment& one = inquiry->enrolments[0];
-  const auto rejected =
-      owner_->Admit(Pending(), "pending", {.entries = {one.entry}, .reject_entries = {one.entry}});
+  const auto rejected = owner_->Approve(Pending(), "pending",
+                                        {.entries = {one.entry}, .reject_entries = {one.entry}});
   ASSERT_TRUE(rejected.ok()) << rejected.status();
   ASSERT_EQ(rejected->verdicts.size(), 1u);
   EXPECT_EQ(rejected->verdicts[0].identity, one.people[0].identity);
-  EXPECT_FALSE(rejected->verdicts[0].admitted);
-  const auto admitted = Admit(folder_);
-  ASSERT_TRUE(admitted.ok()) << admitted.status();
-  EXPECT_EQ(admitted->admitted, 2u);
-  EXPECT_EQ(admitted->pending, 0u);
+  EXPECT_FALSE(rejected->verdicts[0].approved);
+  const auto approved = Approve(folder_);
+  ASSERT_TRUE(approved.ok()) << approved.status();
+  EXPECT_EQ(approved->activated, 2u);
+  EXPECT_EQ(approved->pending, 0u);
   EXPECT_EQ(Open().size(), 2u);
   EXPECT_EQ(First(1), "ann");
   EXPECT_EQ(First(2), "bob");
@@ -125,7 +126,7 @@ TEST_P(AdmissionTest, MetadataStaysWithTheServer) {
   options_.metadata = {{"site", "seventeen"}};
   options_.expires = 4'000'000'000;
   const Server::Impl& inside = Inside::Of(*server_);
-  ASSERT_TRUE(inside.Quarantine(folder_, *inside.Read(Files(1, "ann")), options_).ok());
+  ASSERT_TRUE(inside.EnrolPending(folder_, *inside.Read(Files(1, "ann")), options_).ok());
   auto holds = [](const Bytes& bytes, const std::string& text) {
     return std::search(bytes.begin(), bytes.end(), text.begin(), text.end()) != bytes.end();
   };
@@ -143,7 +144,7 @@ TEST_P(AdmissionTest, MetadataAndConditionsAreChecked) {
   EXPECT_EQ(Bring(Files(1, "ann")).status().code(), StatusCode::kInvalidArgument);
   options_.metadata.clear();
   ASSERT_TRUE(Bring(Files(1, "ann")).ok());
-  ASSERT_TRUE(Admit(folder_).ok());
+  ASSERT_TRUE(Approve(folder_).ok());
   ProbeOptions options;
   options.where = {{"site", {}}};
   EXPECT_EQ(
@@ -162,21 +163,21 @@ TEST_P(AdmissionTest, LongTemplatesAreRejectedAndGone) {
   }
   ASSERT_TRUE(Bring(Fused(1, "eve")).ok());
   ASSERT_TRUE(Bring(Files(1, "ann")).ok());
-  const auto admissions = owner_->Admit(Pending(), "pending");
+  const auto admissions = owner_->Approve(Pending(), "pending");
   ASSERT_TRUE(admissions.ok()) << admissions.status();
   for (const Admissions::Verdict& verdict : admissions->verdicts) {
-    EXPECT_EQ(verdict.admitted, !verdict.identity.starts_with("mallory")) << verdict.reason;
+    EXPECT_EQ(verdict.approved, !verdict.identity.starts_with("mallory")) << verdict.reason;
   }
-  const auto done = server_->Admit(folder_, admissions->signed_admission, "admission", trust_);
+  const auto done = server_->Activate(folder_, admissions->signed_admission, "admission", trust_);
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(done->admitted, 2u);
+  EXPECT_EQ(done->activated, 2u);
   EXPECT_EQ(done->rejected, 4u);
   EXPECT_EQ(done->pending, 0u);
-  EXPECT_TRUE(Inside::Of(Open()).Waiting()->empty());
+  EXPECT_TRUE(Inside::Of(Open()).PendingEnrolments()->empty());
   // The same admission again: nothing happens.
-  const auto again = server_->Admit(folder_, admissions->signed_admission, "admission", trust_);
+  const auto again = server_->Activate(folder_, admissions->signed_admission, "admission", trust_);
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->admitted, 0u);
+  EXPECT_EQ(again->activated, 0u);
   EXPECT_EQ(Open().size(), 2u);
 }
 
@@ -184,7 +185,7 @@ TEST_P(AdmissionTest, LongTemplatesAreRejectedAndGone) {
 TEST_P(AdmissionTest, ShortTemplatesOfManyPeopleAreOneGroup) {
   for (const char* name : {"ann", "bob", "cyd"}) ASSERT_TRUE(Bring(Fused(0.6, name)).ok());
   ASSERT_TRUE(Bring(Fused(1, "dan")).ok());
-  const auto done = owner_->Admit(Pending(), "pending", {.reject = {"dan"}});
+  const auto done = owner_->Approve(Pending(), "pending", {.reject = {"dan"}});
   ASSERT_TRUE(done.ok()) << done.status();
   ASSERT_EQ(done->groups.size(), 2u);
   const Admissions::Group& unsound = done->groups[0];
@@ -200,7 +201,7 @@ TEST_P(AdmissionTest, ShortTemplatesOfManyPeopleAreOneGroup) {
 // Attack: a stranger enrols under a victim's name.
 TEST_P(AdmissionTest, AnotherTemplateNeedsTheRegistrar) {
   ASSERT_TRUE(Bring(Files(1, "ann")).ok());
-  ASSERT_TRUE(Admit(folder_).ok());
+  ASSERT_TRUE(Approve(folder_).ok());
   const auto refused = Bring(Files(7, "ann"));
   EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(refused.status().message()), HasSubstr("registrar"));
@@ -218,21 +219,21 @@ TEST_P(AdmissionTest, AnotherTemplateNeedsTheRegistrar) {
   }
   options_.authorisation = *Authorise(registrar_, id, add, "ann");
   ASSERT_TRUE(Bring(Files(7, "ann")).ok());
-  // A key owner who knows no registrar rejects it; one who does admits it.
+  // A key owner who knows no registrar rejects it; one who does approves it.
   const Bytes pending = Pending();
-  EXPECT_FALSE(owner_->Admit(pending, "pending")->verdicts[0].admitted);
+  EXPECT_FALSE(owner_->Approve(pending, "pending")->verdicts[0].approved);
   const SigningKey signer = *GallerySigner(folder_);
   ASSERT_TRUE(trust_.Add(Role::kServer, "server", signer.public_key()).ok());
   ASSERT_TRUE(owner_->RequireSigned(trust_).ok());
-  EXPECT_FALSE(owner_->Admit(pending, "pending").ok()) << "not signed";
+  EXPECT_FALSE(owner_->Approve(pending, "pending").ok()) << "not signed";
   const auto request = SignReply(signer, Open(), {}, 0, {}, pending);
-  AdmissionPolicy strict;
+  ApprovalPolicy strict;
   strict.new_identities_only = true;
-  EXPECT_FALSE(owner_->Admit(*request, "pending", strict)->verdicts[0].admitted);
-  const auto admissions = owner_->Admit(*request, "pending");
+  EXPECT_FALSE(owner_->Approve(*request, "pending", strict)->verdicts[0].approved);
+  const auto admissions = owner_->Approve(*request, "pending");
   ASSERT_TRUE(admissions.ok()) << admissions.status();
-  EXPECT_TRUE(admissions->verdicts[0].admitted) << admissions->verdicts[0].reason;
-  ASSERT_TRUE(server_->Admit(folder_, admissions->signed_admission, "admission", trust_).ok());
+  EXPECT_TRUE(admissions->verdicts[0].approved) << admissions->verdicts[0].reason;
+  ASSERT_TRUE(server_->Activate(folder_, admissions->signed_admission, "admission", trust_).ok());
   EXPECT_EQ(Open().size(), 2u);
 }
 
@@ -244,7 +245,7 @@ TEST_P(AdmissionTest, APendingEnrolmentReservesNoName) {
   options_.client = {};
   ASSERT_TRUE(Bring(Files(1, "ann")).ok());
   ASSERT_TRUE(Bring(Files(2, "bob")).ok());
-  const auto done = owner_->Admit(Pending(), "pending");
+  const auto done = owner_->Approve(Pending(), "pending");
   ASSERT_TRUE(done.ok()) << done.status();
   ASSERT_EQ(done->verdicts.size(), 1u);
   EXPECT_EQ(done->verdicts[0].identity, "bob");
@@ -260,49 +261,49 @@ TEST_P(AdmissionTest, APendingEnrolmentReservesNoName) {
   EXPECT_NE(persons, Digest{});
   EXPECT_NE(strangers, Digest{});
   EXPECT_THAT(DescribeAdmissions(*done).text, HasSubstr(HexString(strangers)));
-  EXPECT_EQ(server_->Admit(folder_, done->signed_admission, "admission", trust_)->pending, 2u);
+  EXPECT_EQ(server_->Activate(folder_, done->signed_admission, "admission", trust_)->pending, 2u);
   // A request that shows one of them only.
   const auto part = PendingUpTo(*server_, Open(), {.templates = 1});
   ASSERT_TRUE(part.ok()) << part.status();
   EXPECT_EQ(owner_->ReadInquiry(*part, "pending")->more, 1u);
-  const auto unsure = owner_->Admit(*part, "pending");
+  const auto unsure = owner_->Approve(*part, "pending");
   ASSERT_TRUE(unsure.ok()) << unsure.status();
   EXPECT_TRUE(unsure->verdicts.empty());
   ASSERT_EQ(unsure->contested.size(), 1u);
   EXPECT_EQ(unsure->contested[0].elsewhere, 1u);
   // Names do not choose, and neither does a choice of both, or leaving one aside.
-  for (const AdmissionPolicy& policy :
-       {AdmissionPolicy{.only = {"ann"}}, AdmissionPolicy{.entries = {persons, strangers}},
-        AdmissionPolicy{.hold = {strangers}}}) {
-    EXPECT_EQ(owner_->Admit(Pending(), "pending", policy)->contested.size(), 1u);
+  for (const ApprovalPolicy& policy :
+       {ApprovalPolicy{.only = {"ann"}}, ApprovalPolicy{.entries = {persons, strangers}},
+        ApprovalPolicy{.hold = {strangers}}}) {
+    EXPECT_EQ(owner_->Approve(Pending(), "pending", policy)->contested.size(), 1u);
   }
-  EXPECT_EQ(owner_->Admit(Pending(), "pending", {.entries = {Digest{9}}}).status().code(),
+  EXPECT_EQ(owner_->Approve(Pending(), "pending", {.entries = {Digest{9}}}).status().code(),
             StatusCode::kNotFound);
   // Rejecting the other is a choice as well.
-  const auto left = owner_->Admit(Pending(), "pending", {.reject_entries = {strangers}});
+  const auto left = owner_->Approve(Pending(), "pending", {.reject_entries = {strangers}});
   ASSERT_EQ(left->verdicts.size(), 2u);
-  EXPECT_NE(left->verdicts[0].admitted, left->verdicts[1].admitted);
-  const auto chosen = owner_->Admit(Pending(), "pending", {.entries = {persons}});
+  EXPECT_NE(left->verdicts[0].approved, left->verdicts[1].approved);
+  const auto chosen = owner_->Approve(Pending(), "pending", {.entries = {persons}});
   ASSERT_TRUE(chosen.ok()) << chosen.status();
   ASSERT_EQ(chosen->verdicts.size(), 1u);
   EXPECT_TRUE(chosen->contested.empty());
-  const auto admitted = server_->Admit(folder_, chosen->signed_admission, "admission", trust_);
-  ASSERT_TRUE(admitted.ok()) << admitted.status();
-  EXPECT_EQ(admitted->pending, 1u);
+  const auto approved = server_->Activate(folder_, chosen->signed_admission, "admission", trust_);
+  ASSERT_TRUE(approved.ok()) << approved.status();
+  EXPECT_EQ(approved->pending, 1u);
   EXPECT_EQ(First(1), "ann");
   EXPECT_EQ(First(7), "");
   // The one that is left is another template of an enrolled person.
-  const auto rest = owner_->Admit(Pending(), "pending");
+  const auto rest = owner_->Approve(Pending(), "pending");
   ASSERT_EQ(rest->verdicts.size(), 1u);
   EXPECT_EQ(rest->verdicts[0].rejection, Rejection::kEnrolled);
-  EXPECT_EQ(Admit(folder_)->pending, 0u);
+  EXPECT_EQ(Approve(folder_)->pending, 0u);
 }
 
 // An enrolment is decided as a whole, so its other people wait for the choice too.
-TEST_P(AdmissionTest, AContestedNameKeepsItsEnrolmentWaiting) {
+TEST_P(AdmissionTest, AContestedNameKeepsItsEnrolmentPending) {
   ASSERT_TRUE(Bring(Bulk({11, 12})).ok());
   ASSERT_TRUE(Bring(Files(7, "bulk 12")).ok());
-  const auto done = owner_->Admit(Pending(), "pending");
+  const auto done = owner_->Approve(Pending(), "pending");
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_TRUE(done->verdicts.empty());
   ASSERT_EQ(done->contested.size(), 1u);
@@ -311,22 +312,22 @@ TEST_P(AdmissionTest, AContestedNameKeepsItsEnrolmentWaiting) {
   const auto inquiry = owner_->ReadInquiry(Pending(), "pending");
   std::vector<Admissions> words;
   for (const auto& enrolment : inquiry->enrolments) {
-    words.push_back(*owner_->Admit(Pending(), "pending", {.entries = {enrolment.entry}}));
+    words.push_back(*owner_->Approve(Pending(), "pending", {.entries = {enrolment.entry}}));
   }
-  ASSERT_TRUE(server_->Admit(folder_, words[0].signed_admission, "admission", trust_).ok());
-  const auto second = server_->Admit(folder_, words[1].signed_admission, "admission", trust_);
+  ASSERT_TRUE(server_->Activate(folder_, words[0].signed_admission, "admission", trust_).ok());
+  const auto second = server_->Activate(folder_, words[1].signed_admission, "admission", trust_);
   EXPECT_EQ(second.status().code(), StatusCode::kFailedPrecondition);
   EXPECT_THAT(std::string(second.status().message()), HasSubstr("\"bulk 12\""));
-  EXPECT_EQ(Inside::Of(Open()).Waiting()->size(), 1u);
+  EXPECT_EQ(Inside::Of(Open()).PendingEnrolments()->size(), 1u);
 }
 
 // Attack: garbage under a new name. It is no claim, so the person does not wait for a choice.
 TEST_P(AdmissionTest, WhatIsUnsoundContestsNoName) {
   ASSERT_TRUE(Bring(Fused(2, "ann")).ok());
   ASSERT_TRUE(Bring(Files(1, "ann")).ok());
-  const auto done = Admit(folder_);
+  const auto done = Approve(folder_);
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(done->admitted, 1u);
+  EXPECT_EQ(done->activated, 1u);
   EXPECT_EQ(done->rejected, 1u);
   EXPECT_EQ(First(1), "ann");
 }
@@ -342,39 +343,40 @@ TEST_P(AdmissionTest, ARegistrarSettlesAContestedName) {
   ASSERT_TRUE(trust_.Add(Role::kServer, "server", signer.public_key()).ok());
   ASSERT_TRUE(trust_.Add(Role::kClient, "front desk", SignerKey{1}).ok());
   ASSERT_TRUE(owner_->RequireSigned(trust_).ok());
-  const auto admit = [&] {
-    return owner_->Admit(*SignReply(signer, Open(), {}, 0, {}, Pending()), "pending");
+  const auto approve = [&] {
+    return owner_->Approve(*SignReply(signer, Open(), {}, 0, {}, Pending()), "pending");
   };
-  EXPECT_EQ(admit()->contested.size(), 1u) << "of no registrar";
+  EXPECT_EQ(approve()->contested.size(), 1u) << "of no registrar";
   options_.authorisation = *Authorise(registrar_, id, AuthorisedAct::kAdd, "ann");
   options_.client = {1};
   ASSERT_TRUE(Bring(Files(1, "ann")).ok());
   const auto inquiry = owner_->ReadInquiry(*SignReply(signer, Open(), {}, 0, {}, Pending()), "p");
   EXPECT_TRUE(std::ranges::any_of(inquiry->enrolments,
                                   [](const auto& e) { return e.client == "front desk"; }));
-  const auto settled = admit();
+  const auto settled = approve();
   ASSERT_TRUE(settled.ok()) << settled.status();
   EXPECT_TRUE(settled->contested.empty());
   ASSERT_EQ(settled->verdicts.size(), 1u);
-  EXPECT_TRUE(settled->verdicts[0].admitted);
-  ASSERT_TRUE(server_->Admit(folder_, settled->signed_admission, "admission", trust_).ok());
-  const auto rest = admit();
+  EXPECT_TRUE(settled->verdicts[0].approved);
+  ASSERT_TRUE(server_->Activate(folder_, settled->signed_admission, "admission", trust_).ok());
+  const auto rest = approve();
   ASSERT_EQ(rest->verdicts.size(), 2u);
-  for (const auto& verdict : rest->verdicts) EXPECT_FALSE(verdict.admitted) << verdict.reason;
+  for (const auto& verdict : rest->verdicts) EXPECT_FALSE(verdict.approved) << verdict.reason;
 }
 
-// Attack: one client fills the quarantine.
-TEST_P(AdmissionTest, OneClientFillsItsOwnShareOfTheQuarantine) {
+// Attack: one client fills its share of pending enrolments.
+TEST_P(AdmissionTest, OneClientFillsItsOwnShareOfPendingEnrolments) {
   const Server::Impl& inside = Inside::Of(*server_);
   uint64_t person = 20;
-  const auto bring = [&](const SignerKey& client, const QuarantineLimits& limits) {
+  const auto bring = [&](const SignerKey& client, const ClientLimits& limits) {
     EnrolOptions options = options_;
     options.client = client;
     const std::string name = "person " + std::to_string(person);
-    return inside.Quarantine(folder_, *inside.Read(Files(person++, name)), options, {}, {}, limits)
+    return inside
+        .EnrolPending(folder_, *inside.Read(Files(person++, name)), options, {}, {}, limits)
         .status();
   };
-  const QuarantineLimits two = {.enrolments = 2};
+  const ClientLimits two = {.enrolments = 2};
   ASSERT_TRUE(bring({1}, two).ok());
   ASSERT_TRUE(bring({1}, two).ok());
   const absl::Status third = bring({1}, two);
@@ -387,14 +389,14 @@ TEST_P(AdmissionTest, OneClientFillsItsOwnShareOfTheQuarantine) {
   ASSERT_TRUE(bring({}, two).ok());
   EXPECT_EQ(bring({}, two).code(), StatusCode::kResourceExhausted)
       << "unsigned ones are one client";
-  const uint64_t bytes = Inside::Of(Open()).Waiting()->at(0).record.bytes;
+  const uint64_t bytes = Inside::Of(Open()).PendingEnrolments()->at(0).record.bytes;
   EXPECT_GT(bytes, 0u);
   EXPECT_TRUE(bring({3}, {.bytes = 2 * bytes}).ok());
   const absl::Status large = bring({3}, {.bytes = 2 * bytes - 1000});
   EXPECT_EQ(large.code(), StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(large.message()), HasSubstr("MiB"));
-  EXPECT_EQ(Inside::Of(Open()).Waiting()->size(), 6u);
-  ASSERT_TRUE(Admit(folder_).ok());
+  EXPECT_EQ(Inside::Of(Open()).PendingEnrolments()->size(), 6u);
+  ASSERT_TRUE(Approve(folder_).ok());
   EXPECT_TRUE(bring({1}, two).ok()) << "what is decided makes room";
 }
 
@@ -402,7 +404,7 @@ TEST_P(AdmissionTest, ASampleThatIsSentAgainIsRecognised) {
   const auto files = Files(1, "ann");
   ASSERT_TRUE(Bring(files).ok());
   EXPECT_EQ(Bring(files).status().code(), StatusCode::kAlreadyExists) << "it waits";
-  ASSERT_TRUE(Admit(folder_).ok());
+  ASSERT_TRUE(Approve(folder_).ok());
   EXPECT_EQ(Bring(files).status().code(), StatusCode::kAlreadyExists) << "it is enrolled";
 }
 
@@ -411,16 +413,16 @@ TEST_P(AdmissionTest, Bulk) {
   const auto brought = Bring(Bulk({11, 12, 13, 14, 15}));
   ASSERT_TRUE(brought.ok()) << brought.status();
   EXPECT_EQ(brought->brought, 5u);
-  AdmissionPolicy policy;
+  ApprovalPolicy policy;
   policy.reject = {"bulk 13"};
-  const auto admissions = owner_->Admit(Pending(), "pending", policy);
+  const auto admissions = owner_->Approve(Pending(), "pending", policy);
   ASSERT_TRUE(admissions.ok()) << admissions.status();
   for (const Admissions::Verdict& verdict : admissions->verdicts) {
-    EXPECT_EQ(verdict.admitted, verdict.identity != "bulk 13") << verdict.reason;
+    EXPECT_EQ(verdict.approved, verdict.identity != "bulk 13") << verdict.reason;
   }
-  const auto done = server_->Admit(folder_, admissions->signed_admission, "admission", trust_);
+  const auto done = server_->Activate(folder_, admissions->signed_admission, "admission", trust_);
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(done->admitted, 4u);
+  EXPECT_EQ(done->activated, 4u);
   EXPECT_EQ(done->rejected, 1u);
   EXPECT_EQ(Open().size(), 4u);
   EXPECT_EQ(First(11), "bulk 11");
@@ -431,7 +433,7 @@ TEST_P(AdmissionTest, Bulk) {
   EXPECT_EQ(info.places, 5u);
   EXPECT_EQ(info.freed, 1u);
   ASSERT_TRUE(Bring(Files(13, "later")).ok());
-  ASSERT_TRUE(Admit(folder_).ok());
+  ASSERT_TRUE(Approve(folder_).ok());
   info = *DescribeGallery(folder_);
   EXPECT_EQ(info.places, 5u);
   EXPECT_EQ(info.freed, 0u);
@@ -441,12 +443,12 @@ TEST_P(AdmissionTest, Bulk) {
 
 // A fold takes gamma rotations, so there is one for all enrolments, not one for each seventeen.
 TEST_P(AdmissionTest, EnrolmentsThatAreAdmittedTogetherAreFoldedTogether) {
-  for (uint64_t p = 0; p < kMostPending + 2; ++p) {
+  for (uint64_t p = 0; p < kMaxPending + 2; ++p) {
     ASSERT_TRUE(Bring(Files(p, "person " + std::to_string(p))).ok());
   }
-  const auto done = Admit(folder_);
+  const auto done = Approve(folder_);
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(done->admitted, kMostPending + 2);
+  EXPECT_EQ(done->activated, kMaxPending + 2);
   EXPECT_EQ(DescribeGallery(folder_)->unfolded, 0u);
   EXPECT_EQ(First(3), "person 3");
 }
@@ -454,29 +456,29 @@ TEST_P(AdmissionTest, EnrolmentsThatAreAdmittedTogetherAreFoldedTogether) {
 TEST_P(AdmissionTest, OnlyTheKeyOwnersWordCounts) {
   ASSERT_TRUE(Bring(Files(1, "ann")).ok());
   const Bytes pending = Pending();
-  const auto good = *owner_->Admit(pending, "pending");
+  const auto good = *owner_->Approve(pending, "pending");
   const KeyOwner stranger = *KeyOwner::Generate(model_);
-  EXPECT_FALSE(stranger.Admit(pending, "pending").ok()) << "of another key";
+  EXPECT_FALSE(stranger.Approve(pending, "pending").ok()) << "of another key";
   // The owner's answer, signed with another key.
   const SignedFile inner = *ReadSigned(good.signed_admission, "admission");
   const Bytes plain(inner.file.begin(), inner.file.end());
   const SigningKey key = *SigningKey::Generate();
   EXPECT_FALSE(
-      server_->Admit(folder_, *key.Sign({.role = Role::kKeyOwner}, plain), "admission", trust_)
+      server_->Activate(folder_, *key.Sign({.role = Role::kKeyOwner}, plain), "admission", trust_)
           .ok());
-  EXPECT_FALSE(server_->Admit(folder_, plain, "admission", trust_).ok());
+  EXPECT_FALSE(server_->Activate(folder_, plain, "admission", trust_).ok());
   // Of another gallery.
   const std::string second = temporary_ / "second";
   ASSERT_TRUE(server_->Enrol(second, Files(2, "bob"), options_).ok());
-  const auto elsewhere = server_->Admit(second, good.signed_admission, "admission", trust_);
+  const auto elsewhere = server_->Activate(second, good.signed_admission, "admission", trust_);
   EXPECT_THAT(std::string(elsewhere.status().message()), HasSubstr("another gallery"));
   EXPECT_EQ(Open().size(), 0u);
   // None but those that are chosen; the others wait on.
-  AdmissionPolicy only;
+  ApprovalPolicy only;
   only.only = {"cyd"};
-  const auto nobody = *owner_->Admit(pending, "pending", only);
+  const auto nobody = *owner_->Approve(pending, "pending", only);
   EXPECT_TRUE(nobody.verdicts.empty());
-  EXPECT_EQ(server_->Admit(folder_, nobody.signed_admission, "admission", trust_)->pending, 1u);
+  EXPECT_EQ(server_->Activate(folder_, nobody.signed_admission, "admission", trust_)->pending, 1u);
 }
 
 TEST(AuthorisedActTest, HasAName) {

@@ -42,10 +42,10 @@ class AuditTest : public testing::RolesTest {
     for (const auto& [person, name] : people) {
       ASSERT_TRUE(server_->Enrol(folder, Files(person, name)).ok());
     }
-    ASSERT_TRUE(Admit(folder).ok());
+    ASSERT_TRUE(Approve(folder).ok());
   }
   // Signs the state as it is.
-  void SignState() const { ASSERT_TRUE(Admit(folder_).ok()); }
+  void SignState() const { ASSERT_TRUE(Approve(folder_).ok()); }
   Gallery Open(const std::string& folder = "") const {
     return *Gallery::Open(folder.empty() ? folder_ : folder);
   }
@@ -162,7 +162,7 @@ TEST_P(AuditTest, ProbesThatCameTogether) {
   EXPECT_EQ(replies[4].status().code(), StatusCode::kInvalidArgument);
 }
 
-// Attack: scores of other people's templates, under the root of the gallery that was admitted.
+// Attack: scores of other people's templates, under the root of the gallery that was approved.
 TEST_P(AuditTest, AnotherBlockIsNoticed) {
   const std::string evil = temporary_ / "evil";
   Enrol(evil, {{7, "ann"}, {2, "bob"}});
@@ -402,7 +402,7 @@ TEST_P(AuditTest, RepliesOfAnOlderOrAnotherGalleryAreNotOpened) {
   EXPECT_THAT(old.status().message(), HasSubstr("older state"));
   // Nor is it signed again, unless the key owner knows why.
   const Bytes pending = *server_->Pending(Open(before));
-  EXPECT_THAT(owner_->Admit(pending, "pending").status().message(), HasSubstr("older state"));
+  EXPECT_THAT(owner_->Approve(pending, "pending").status().message(), HasSubstr("older state"));
   // Attack: the generation that was signed, of other blocks.
   const Draw draw = NewDraw();
   EncryptedScores said = *inside().IdentifyAs(Inside::Of(Open()), Set(files), {}, draw);
@@ -413,9 +413,9 @@ TEST_P(AuditTest, RepliesOfAnOlderOrAnotherGalleryAreNotOpened) {
   ASSERT_TRUE(good.ok()) << good.status();
   EXPECT_EQ(good->candidates[0].identity, "ann");
 
-  AdmissionPolicy policy;
+  ApprovalPolicy policy;
   policy.put_back = true;
-  ASSERT_TRUE(owner_->Admit(pending, "pending", policy).ok());
+  ASSERT_TRUE(owner_->Approve(pending, "pending", policy).ok());
   const auto back = owner_->Decide(*server_->Identify(Open(before), files), "reply", 0.5);
   EXPECT_TRUE(back.ok()) << back.status();
 }

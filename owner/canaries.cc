@@ -49,7 +49,7 @@ std::string Canaries::CheckRelations(const std::multimap<std::string, double>& c
                    : "a canary is missing: another gallery, or one from which templates were "
                      "left out";
       }
-      if (std::next(first) != last) return "a canary is there twice: not the gallery as admitted";
+      if (std::next(first) != last) return "a canary is there twice: not the gallery as approved";
       score[i] = first->second;
     }
     if (!(std::abs(score[2] - triple.a * score[0] - triple.b * score[1]) <= kRelationHolds)) {

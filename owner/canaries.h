@@ -24,7 +24,7 @@
 #include "base/status.h"
 #include "fusion/owner/key_share.h"
 #include "heft/key_owner.h"
-#include "owner/whole.h"
+#include "owner/complete_replies.h"
 
 namespace heft {
 

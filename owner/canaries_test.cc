@@ -30,7 +30,7 @@ class CanariesTest : public testing::RolesTest {
     Enrol(folder_, Person(1, "ann"));
     for (const CanarySet::Person& person : set_.people) Enrol(folder_, person);
     Enrol(folder_, Person(2, "bob"));
-    ASSERT_TRUE(Admit(folder_).ok());
+    ASSERT_TRUE(Approve(folder_).ok());
     ASSERT_TRUE(owner_->RequireCanaries(set_.file, "canaries").ok());
   }
   static constexpr BudgetLimits kLimits = {
@@ -120,13 +120,13 @@ TEST_P(CanariesTest, TheRelationHoldsWithRoom) {
 TEST_P(CanariesTest, AnotherGalleryIsRefused) {
   const std::string other = temporary_ / "other";
   Enrol(other, Person(1, "ann"));
-  ASSERT_TRUE(Admit(other).ok());
+  ASSERT_TRUE(Approve(other).ok());
   ExpectRefused(Identify(Person(1, "probe"), other), "a canary is missing");
   // Names without their templates: other people's scores.
   const std::string liar = temporary_ / "liar";
   for (uint64_t person = 20; person < 28; ++person)
     Enrol(liar, Person(person, std::to_string(person)));
-  ASSERT_TRUE(Admit(liar).ok());
+  ASSERT_TRUE(Approve(liar).ok());
   EncryptedScores said = Parse(Identify(Person(1, "probe"), liar));
   said.identities = Gallery::Open(folder_)->identities();
   ExpectRefused(Serialize(said), "not what any probe has");

@@ -19,7 +19,7 @@ constexpr uint32_t kCanaryVersion = 1;
 constexpr std::string_view kPurpose = "HEFT canaries, version 1";
 constexpr size_t kNonce = crypto_aead_xchacha20poly1305_ietf_NPUBBYTES;
 constexpr size_t kTag = crypto_aead_xchacha20poly1305_ietf_ABYTES;
-constexpr uint64_t kMostCanaries = 1000;
+constexpr uint64_t kMaxCanaries = 1000;
 
 std::vector<uint8_t> HeaderOf(const Model& model, const KeyId& key_id) {
   ByteWriter writer;
@@ -50,7 +50,7 @@ std::vector<uint8_t> Write(const std::vector<Canaries::Triple>& triples,
 }
 
 void ReadTriples(ByteReader& reader, const Model& model, std::vector<Canaries::Triple>* triples) {
-  const uint64_t count = reader.Count(16 + 3 * (8 + 8 * model.gamma), kMostCanaries);
+  const uint64_t count = reader.Count(16 + 3 * (8 + 8 * model.gamma), kMaxCanaries);
   for (uint64_t t = 0; t < count && reader.ok(); ++t) {
     Canaries::Triple triple;
     triple.a = reader.F64();
@@ -66,7 +66,7 @@ void ReadTriples(ByteReader& reader, const Model& model, std::vector<Canaries::T
 }
 
 void ReadProbes(ByteReader& reader, size_t triples, std::vector<Canaries::Probe>* probes) {
-  const uint64_t count = reader.Count(16, kMostCanaries);
+  const uint64_t count = reader.Count(16, kMaxCanaries);
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     Canaries::Probe probe;
     probe.label = reader.String(256);

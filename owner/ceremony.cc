@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kCeremonyVersion = 1;
 constexpr uint32_t kJointVersion = 2;
-constexpr size_t kMostApprovalBytes = 1 << 13;
+constexpr size_t kMaxApprovalBytes = 1 << 13;
 
 void ReadDigest(ByteReader& reader, Digest* out) {
   const ByteSpan bytes = reader.Raw(out->size());
@@ -99,7 +99,7 @@ absl::StatusOr<Ceremony> Ceremony::Parse(ByteSpan bytes, std::string_view what) 
                     &out.enrolment_keys}) {
     ReadDigest(reader, d);
   }
-  out.owners.resize(reader.Count(sizeof(SignerKey) + sizeof(Digest), ckks::kMostOwners));
+  out.owners.resize(reader.Count(sizeof(SignerKey) + sizeof(Digest), ckks::kMaxOwners));
   for (Owner& owner : out.owners) {
     ReadDigest(reader, &owner.signer);
     ReadDigest(reader, &owner.share);
@@ -107,12 +107,12 @@ absl::StatusOr<Ceremony> Ceremony::Parse(ByteSpan bytes, std::string_view what) 
   if (joint) {
     out.secrets = reader.U32();
     ReadDigest(reader, &out.transcript);
-    out.approvals.resize(reader.Count(sizeof(uint64_t), ckks::kMostOwners));
+    out.approvals.resize(reader.Count(sizeof(uint64_t), ckks::kMaxOwners));
     for (std::vector<uint8_t>& approval : out.approvals) {
-      const ByteSpan signed_bytes = reader.Raw(reader.Count(1, kMostApprovalBytes));
+      const ByteSpan signed_bytes = reader.Raw(reader.Count(1, kMaxApprovalBytes));
       approval.assign(signed_bytes.begin(), signed_bytes.end());
     }
-    if (reader.ok() && (out.secrets < 2 || out.secrets > ckks::kMostOwners)) {
+    if (reader.ok() && (out.secrets < 2 || out.secrets > ckks::kMaxOwners)) {
       reader.Fail("a joint key of so many owners does not exist");
     }
   }

@@ -92,13 +92,13 @@ class DamagedBlocksTest : public testing::GalleryTest {
 TEST_F(DamagedBlocksTest, OthersComeAndGo) {
   MakeDamaged();
   // More than a journal holds of those who are in no checkpoint.
-  ASSERT_TRUE(Add(Names("p", kMostPending + 4)).ok());
+  ASSERT_TRUE(Add(Names("p", kMaxPending + 4)).ok());
   const uint64_t per_block = Newest().head().block_places;
   EXPECT_EQ(Newest().Find("p0")->places, std::vector<uint64_t>{per_block});
   EXPECT_EQ(Newest().pending(), 1u) << "what is in the damaged block stays as it is";
   for (int i = 0; i < 20; ++i) {
     ASSERT_TRUE(Add({"q" + std::to_string(i)}).ok()) << i;
-    ASSERT_LE(Newest().pending(), kMostPending + 1);
+    ASSERT_LE(Newest().pending(), kMaxPending + 1);
   }
   const auto removed = Remove(server_of_, directory_, {"p1", "p2", "q3"});
   ASSERT_TRUE(removed.ok()) << removed.status();
@@ -116,7 +116,7 @@ TEST_F(DamagedBlocksTest, OthersComeAndGo) {
 
 TEST_F(DamagedBlocksTest, WhoStandsInOneIsErased) {
   MakeDamaged();
-  ASSERT_TRUE(Add(Names("p", kMostPending + 4)).ok());
+  ASSERT_TRUE(Add(Names("p", kMaxPending + 4)).ok());
   // She is in no checkpoint, damaged or not.
   const auto cat = Remove(server_of_, directory_, {"cat"});
   ASSERT_TRUE(cat.ok()) << cat.status();
@@ -173,7 +173,7 @@ TEST_F(DamagedBlocksTest, WhatIsMadeAgainIsNoLongerListed) {
   ASSERT_TRUE(Add({"ann", "bob"}).ok());
   ASSERT_TRUE(Fold().ok());
   Damage(0);
-  ASSERT_TRUE(Add(Names("p", kMostPending + 4)).ok());
+  ASSERT_TRUE(Add(Names("p", kMaxPending + 4)).ok());
   ASSERT_EQ(Newest().blocks(), 2u);
   const Gallery held = Gallery::Open(directory_)->Unread();
   const auto listed = [&] {
@@ -219,8 +219,8 @@ TEST_F(DamagedBlocksTest, DamagedEntries) {
     EXPECT_THAT(Newest().Block(*instance_, 0, server_->keys())->lost, ElementsAre(bob));
     EXPECT_THAT(Newest().Verify(instance_)->complaints,
                 ElementsAre(::testing::HasSubstr("the template of \"bob\"")));
-    ASSERT_TRUE(Add(Names("p", kMostPending + 4)).ok());
-    ASSERT_TRUE(Add(Names("q", kMostPending + 4)).ok());
+    ASSERT_TRUE(Add(Names("p", kMaxPending + 4)).ok());
+    ASSERT_TRUE(Add(Names("q", kMaxPending + 4)).ok());
     EXPECT_EQ(Newest().blocks(), 1u);
     EXPECT_THAT(Newest().Block(*instance_, 0, server_->keys())->lost, ElementsAre(bob));
     const auto reply = server_->Identify(Newest(), Set({4}, {"probe"}), {});

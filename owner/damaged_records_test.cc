@@ -157,7 +157,7 @@ TEST_P(DamagedRecordsTest, ADamagedPendingEnrolmentIsNamedAndRejected) {
       waiting, [](const PendingEnrolment& e) { return e.identities[0] == "bob"; });
   // Before the request, and between it and its answer.
   const auto early = *server_->Pending(*Gallery::Open(folder_));
-  Flip(Table::kQuarantine, DigestKey(Newest().number(), bob.entry));
+  Flip(Table::kPendingFile, DigestKey(Newest().number(), bob.entry));
   EXPECT_THAT(Complaints(), ElementsAre(HasSubstr(HexString(bob.entry))));
   const Gallery held = Gallery::Open(folder_)->Unread();
   {  // a reader delays the overwriting below
@@ -170,13 +170,13 @@ TEST_P(DamagedRecordsTest, ADamagedPendingEnrolmentIsNamedAndRejected) {
     ASSERT_THAT(inquiry.enrolments, SizeIs(1));
     EXPECT_EQ(inquiry.enrolments[0].people[0].identity, "cat");
   }
-  const auto answer = *owner_->Admit(early, "pending");
-  const auto admitted =
-      server_->Admit(folder_, answer.signed_admission, "admission", owner_->Signer()->public_key());
-  ASSERT_TRUE(admitted.ok()) << admitted.status();
-  EXPECT_EQ(admitted->admitted, 1u);
-  EXPECT_THAT(admitted->damaged, ElementsAre(bob.entry));
-  EXPECT_EQ(admitted->pending, 1u);
+  const auto answer = *owner_->Approve(early, "pending");
+  const auto approved = server_->Activate(folder_, answer.signed_admission, "admission",
+                                          owner_->Signer()->public_key());
+  ASSERT_TRUE(approved.ok()) << approved.status();
+  EXPECT_EQ(approved->activated, 1u);
+  EXPECT_THAT(approved->damaged, ElementsAre(bob.entry));
+  EXPECT_EQ(approved->pending, 1u);
 
   EXPECT_EQ(RejectPending(*server_, folder_, std::vector<Digest>{{9}}).status().code(),
             StatusCode::kNotFound);
@@ -193,11 +193,11 @@ TEST_P(DamagedRecordsTest, ADamagedPendingEnrolmentIsNamedAndRejected) {
 TEST_P(DamagedRecordsTest, ADamagedPendingEnrolmentContestsNoName) {
   ASSERT_TRUE(Bring("bob", 2).ok());
   const Digest entry = (*PendingEnrolments(folder_))[0].entry;
-  Flip(Table::kQuarantine, DigestKey(Newest().number(), entry));
+  Flip(Table::kPendingFile, DigestKey(Newest().number(), entry));
   ASSERT_TRUE(Bring("bob", 3).ok());
-  const auto admitted = Admit(folder_);
-  ASSERT_TRUE(admitted.ok()) << admitted.status();
-  EXPECT_EQ(admitted->admitted, 1u);
+  const auto approved = Approve(folder_);
+  ASSERT_TRUE(approved.ok()) << approved.status();
+  EXPECT_EQ(approved->activated, 1u);
 }
 
 TEST_P(DamagedRecordsTest, NothingOfARejectedEnrolmentStays) {
@@ -206,9 +206,9 @@ TEST_P(DamagedRecordsTest, NothingOfARejectedEnrolmentStays) {
   ASSERT_TRUE(Bring(name, 2).ok());
   ASSERT_TRUE(IsInFiles(name));
   const auto request = *server_->Pending(*Gallery::Open(folder_));
-  const auto answer = *owner_->Admit(request, "pending", {.reject = {name}});
-  const auto done =
-      server_->Admit(folder_, answer.signed_admission, "admission", owner_->Signer()->public_key());
+  const auto answer = *owner_->Approve(request, "pending", {.reject = {name}});
+  const auto done = server_->Activate(folder_, answer.signed_admission, "admission",
+                                      owner_->Signer()->public_key());
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->rejected, 1u);
   EXPECT_TRUE(done->overwritten.ok()) << done->overwritten;
@@ -220,9 +220,9 @@ TEST_P(DamagedRecordsTest, AReaderDelaysTheOverwritingAndTheAnswerSaysSo) {
   ASSERT_TRUE(Bring("bob", 2).ok());
   const Gallery reader = *Gallery::Open(folder_);
   const auto request = *server_->Pending(reader);
-  const auto answer = *owner_->Admit(request, "pending", {.reject = {"bob"}});
-  const auto done =
-      server_->Admit(folder_, answer.signed_admission, "admission", owner_->Signer()->public_key());
+  const auto answer = *owner_->Approve(request, "pending", {.reject = {"bob"}});
+  const auto done = server_->Activate(folder_, answer.signed_admission, "admission",
+                                      owner_->Signer()->public_key());
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->rejected, 1u);
   EXPECT_EQ(done->overwritten.code(), StatusCode::kUnavailable) << done->overwritten;
@@ -255,21 +255,21 @@ TEST_P(DamagedRecordsTest, ADamagedCatalogueBeginsNoGallery) {
 TEST_P(DamagedRecordsTest, AnAdmissionThatIsCommittedSaysSo) {
   ASSERT_TRUE(Bring("ann", 1).ok());
   const auto request = *server_->Pending(*Gallery::Open(folder_));
-  const auto answer = *owner_->Admit(request, "pending");
+  const auto answer = *owner_->Approve(request, "pending");
   // In the way of the signed state.
   ASSERT_TRUE(fs::create_directories(folder_ + "/state.heft/x"));
-  const auto admit = [&] {
-    return server_->Admit(folder_, answer.signed_admission, "admission",
-                          owner_->Signer()->public_key());
+  const auto approve = [&] {
+    return server_->Activate(folder_, answer.signed_admission, "admission",
+                             owner_->Signer()->public_key());
   };
-  const auto done = admit();
+  const auto done = approve();
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(done->admitted, 1u);
+  EXPECT_EQ(done->activated, 1u);
   EXPECT_FALSE(done->kept.ok());
   fs::remove_all(folder_ + "/state.heft");
-  const auto again = admit();
+  const auto again = approve();
   ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->admitted, 0u);
+  EXPECT_EQ(again->activated, 0u);
   EXPECT_TRUE(again->kept.ok()) << again->kept;
   EXPECT_TRUE(FileExists(folder_ + "/state.heft"));
 }

@@ -89,7 +89,7 @@ absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<Re
   HEFT_RETURN_IF_ERROR(CheckRule(rule));
   const std::string what(replies[0].what);
   const bool verification = replies[0].scores.kind == ScoreKind::kVerification;
-  const uint32_t set = replies[0].scores.modalities;  // of all of them (CheckWhole)
+  const uint32_t set = replies[0].scores.modalities;  // of all of them (CheckComplete)
   const std::string& label = replies[0].scores.probe;
   if (rule.others && (verification || label.empty())) {
     return absl::InvalidArgumentError(absl::StrCat(

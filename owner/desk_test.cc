@@ -112,7 +112,7 @@ TEST_P(DeskTest, ARequestIsAnsweredOnce) {
   second.options.idempotency_key.clear();
   EXPECT_THAT(desk.Enrol(second).status().message(), HasSubstr("this request was taken before"));
 
-  ASSERT_TRUE(Admit(folder_).ok());
+  ASSERT_TRUE(Approve(folder_).ok());
   const MatchRequest question = {.gallery = folder_,
                                  .files = Asking(1, "", SampleUse::kIdentification)};
   SignedReply reply;
@@ -152,7 +152,7 @@ TEST_P(DeskTest, ARequestNamesItsGalleryAndAnEnrolmentItsEnd) {
   EXPECT_THAT(desk.Enrol(request).status().message(), HasSubstr("has passed"));
   request.options.expires += 1000;
   EXPECT_TRUE(desk.Enrol(request).ok());
-  ASSERT_TRUE(Admit(folder_).ok());
+  ASSERT_TRUE(Approve(folder_).ok());
   const auto drop = [](const SignedReply&) { return absl::OkStatus(); };
   const auto claim = [&](const GalleryId& id) {
     return desk.Verify({.gallery = folder_, .files = named(id), .claimed = "ann"}, drop).status();
@@ -162,7 +162,7 @@ TEST_P(DeskTest, ARequestNamesItsGalleryAndAnEnrolmentItsEnd) {
 }
 
 // What `begin` refuses has not happened, and may happen later.
-TEST_P(DeskTest, NothingIsEnrolledUntilItHasBegun) {
+TEST_P(DeskTest, NothingIsEnrolledBeforeTheCallback) {
   const TrustedServer server = Serve();
   const Desk desk(server);
   ASSERT_TRUE(desk.Create(folder_).ok());

@@ -129,7 +129,8 @@ class DimensionsTest : public ::testing::TestWithParam<DimensionsCase> {
   }
   void Audit() const {
     ASSERT_TRUE(MakeAuditKey(folder_).ok());
-    ASSERT_TRUE(testing::AdmitAll(server_, owner_, folder_).ok());  // signs what folding has made
+    ASSERT_TRUE(
+        testing::ActivateAll(server_, owner_, folder_).ok());  // signs what folding has made
     const Gallery gallery = *Gallery::Open(folder_);
     const auto files = Files(1, 1, kIdentify);
     const auto reply = server_.Identify(gallery, files);

@@ -37,10 +37,10 @@ class EnrolManyTest : public testing::RolesTest {
                                         const Monitor& monitor = {}) const {
     return EnrolMany(roles_.client, roles_.server, folder_, Rows(), options, monitor);
   }
-  EnrolManyOptions Admitting() const {
+  EnrolManyOptions Activating() const {
     EnrolManyOptions options;
-    options.admit = [this](std::span<const uint8_t> request) {
-      auto answer = owner_->Admit(request, "waiting");
+    options.approve = [this](std::span<const uint8_t> request) {
+      auto answer = owner_->Approve(request, "waiting");
       return answer.ok() ? absl::StatusOr<std::vector<uint8_t>>(answer->signed_admission)
                          : answer.status();
     };
@@ -62,10 +62,10 @@ class EnrolManyTest : public testing::RolesTest {
 
 TEST_P(EnrolManyTest, AllAreFound) {
   Draw(50);
-  const auto done = Enrol(Admitting());
+  const auto done = Enrol(Activating());
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->brought, 50u);
-  EXPECT_EQ(done->admitted, 50u);
+  EXPECT_EQ(done->activated, 50u);
   EXPECT_EQ(done->pending, 0u);
   EXPECT_EQ(done->templates, 50u);
   for (uint64_t person : {0, 17, 49}) EXPECT_EQ(First(person), "person " + std::to_string(person));
@@ -82,31 +82,31 @@ TEST_P(EnrolManyTest, WithoutAKeyOwnerAllWait) {
 
 // The batch ends before an identity that would be in two.
 TEST_P(EnrolManyTest, NoIdentityIsInTwoBatches) {
-  Draw(kMostBulkRows - 1, 30);
+  Draw(kMaxBulkRows - 1, 30);
   std::vector<size_t> steps;
-  const auto done = Enrol(Admitting(), [&](const ProgressEvent& event) {
+  const auto done = Enrol(Activating(), [&](const ProgressEvent& event) {
     if (event.total > 0) steps.push_back(event.done);
     return true;
   });
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(steps, (std::vector<size_t>{0, kMostBulkRows - 2, kMostBulkRows + 29}));
-  EXPECT_EQ(done->admitted, kMostBulkRows + 29);
-  const auto last = DescribePerson(folder_, "person " + std::to_string(kMostBulkRows - 2));
+  EXPECT_EQ(steps, (std::vector<size_t>{0, kMaxBulkRows - 2, kMaxBulkRows + 29}));
+  EXPECT_EQ(done->activated, kMaxBulkRows + 29);
+  const auto last = DescribePerson(folder_, "person " + std::to_string(kMaxBulkRows - 2));
   ASSERT_TRUE(last.ok()) << last.status();
   EXPECT_EQ(last->templates.size(), 31u);
 }
 
 TEST_P(EnrolManyTest, StoppedItSaysWhereToGoOn) {
-  Draw(kMostBulkRows + 2);
+  Draw(kMaxBulkRows + 2);
   const auto stopped = Enrol({}, [](const ProgressEvent& event) { return event.done == 0; });
   EXPECT_EQ(stopped.status().code(), StatusCode::kCancelled);
   EXPECT_THAT(std::string(stopped.status().message()), HasSubstr("before row 4096"));
-  EnrolManyOptions rest = Admitting();
-  rest.from = kMostBulkRows;
+  EnrolManyOptions rest = Activating();
+  rest.from = kMaxBulkRows;
   const auto done = Enrol(rest);
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_EQ(done->brought, 2u);
-  EXPECT_EQ(done->admitted, kMostBulkRows + 2);
+  EXPECT_EQ(done->activated, kMaxBulkRows + 2);
 }
 
 // What its own error says can be done.
@@ -115,17 +115,17 @@ TEST_P(EnrolManyTest, WhatWaitsAfterTheLastRowIsAdmitted) {
   size_t next = 0;
   EnrolManyOptions options;
   options.next = &next;
-  options.admit = [](std::span<const uint8_t>) { return absl::UnavailableError("nobody there"); };
+  options.approve = [](std::span<const uint8_t>) { return absl::UnavailableError("nobody there"); };
   const auto failed = Enrol(options);
   EXPECT_THAT(std::string(failed.status().message()), HasSubstr("before row 3"));
   EXPECT_EQ(next, 3u);
-  options = Admitting();
+  options = Activating();
   options.from = next;
-  for (size_t admitted : {3, 0}) {
+  for (size_t approved : {3, 0}) {
     const auto done = Enrol(options);
     ASSERT_TRUE(done.ok()) << done.status();
     EXPECT_EQ(done->brought, 0u);
-    EXPECT_EQ(done->admitted, admitted);
+    EXPECT_EQ(done->activated, approved);
     EXPECT_EQ(done->templates, 3u);
   }
 }

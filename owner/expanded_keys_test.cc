@@ -116,7 +116,7 @@ TEST_P(ExpandedKeysTest, RepliesAreThoseOfParsedKeysBitForBit) {
 
   ASSERT_TRUE(server_->Enrol(folder_, Files(1, "ann")).ok());
   ASSERT_TRUE(server_->Enrol(folder_, Files(2, "bob")).ok());
-  ASSERT_TRUE(Admit(folder_).ok());
+  ASSERT_TRUE(Approve(folder_).ok());
   ASSERT_TRUE(MakeAuditKey(folder_).ok());
   const Gallery gallery = *Gallery::Open(folder_);
   const auto serialize = [&](const absl::StatusOr<EncryptedScores>& scores) {

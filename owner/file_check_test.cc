@@ -53,10 +53,10 @@ TEST_P(FileCheckTest, EachIsTakenForWhatItIs) {
   ASSERT_TRUE(server_->Enrol(folder_, Files(1, "ann")).ok());
   const Bytes request = *server_->Pending(*Gallery::Open(folder_));
   EXPECT_EQ(TakenAs(request), Roles({FileRole::kRequest}));
-  const auto admitted = owner_->Admit(request, "request");
-  ASSERT_TRUE(admitted.ok()) << admitted.status();
-  EXPECT_EQ(TakenAs(admitted->signed_admission), Roles({FileRole::kAdmission}));
-  ASSERT_TRUE(Admit(folder_).ok());
+  const auto approved = owner_->Approve(request, "request");
+  ASSERT_TRUE(approved.ok()) << approved.status();
+  EXPECT_EQ(TakenAs(approved->signed_admission), Roles({FileRole::kAdmission}));
+  ASSERT_TRUE(Approve(folder_).ok());
 
   const Bytes reply = *server_->Identify(*Gallery::Open(folder_), probe);
   EXPECT_EQ(TakenAs(reply), Roles({})) << "nobody has signed it";

@@ -181,8 +181,9 @@ class FlipsTest : public testing::RolesTest {
       if (decision.identity != who) return absl::InternalError(who + " is not found");
     }
     HEFT_RETURN_IF_ERROR(server_->Enrol(folder, Files(Number("new"), "new")).status());
-    HEFT_ASSIGN_OR_RETURN(const AdmitResult admitted, testing::AdmitAll(*server_, owner, folder));
-    if (admitted.admitted == 0) return absl::InternalError("nobody was admitted");
+    HEFT_ASSIGN_OR_RETURN(const ActivateResult approved,
+                          testing::ActivateAll(*server_, owner, folder));
+    if (approved.activated == 0) return absl::InternalError("nobody was approved");
     HEFT_ASSIGN_OR_RETURN(const PersonInfo newcomer, DescribePerson(folder, "new"));
     if (newcomer.templates.size() != 1) return absl::InternalError("the new one is not in");
     const std::string gone = Other({"bob", "ben", "abe"}, touched);

@@ -22,7 +22,7 @@
 #include "heft/gallery.h"
 #include "heft/key_owner.h"
 #include "heft/server.h"
-#include "owner/admit_all.h"
+#include "owner/activate_all.h"
 #include "owner/key_owner_impl.h"
 
 namespace heft {
@@ -113,8 +113,8 @@ class FloodedTest : public ::testing::Test {
     return testing::Dot(probe, other) / std::sqrt(testing::Dot(probe, probe)) / length;
   }
   void Enrol(std::vector<SampleFile> files) const {
-    const auto admitted = testing::EnrolNow(*server_, *owner_, folder_, std::move(files));
-    ASSERT_TRUE(admitted.ok()) << admitted.status();
+    const auto approved = testing::EnrolNow(*server_, *owner_, folder_, std::move(files));
+    ASSERT_TRUE(approved.ok()) << approved.status();
   }
   std::vector<uint8_t> Identify(uint64_t person, const ProbeOptions& options = {}) const {
     return *server_->Identify(*Gallery::Open(folder_), Files(person, SampleUse::kIdentification),
@@ -211,7 +211,7 @@ TEST(FloodedLongVectorsTest, AreAdmittedOneByOneFusedAndInBulk) {
     options.identity = name;
     const auto done = testing::EnrolNow(*server, *owner, gallery, brought, options);
     ASSERT_TRUE(done.ok()) << done.status();
-    EXPECT_EQ(done->admitted, 1u);
+    EXPECT_EQ(done->activated, 1u);
   }
 }
 
@@ -254,10 +254,10 @@ TEST_F(FloodedTest, LongTemplatesAreRejected) {
     const auto plain = EncodeProjected(ring, SampleUse::kEnrolment, z);
     writer.Add(ckks::Encrypt(*ring.context, *plain, keys->matching(), rng));
     ASSERT_TRUE(server_->Enrol(folder_, {{writer.Finish(), "fused"}}).ok()) << name;
-    const auto admitted = testing::AdmitAll(*server_, *owner_, folder_);
-    ASSERT_TRUE(admitted.ok()) << admitted.status();
-    EXPECT_EQ(admitted->admitted, length == 1 ? 1u : 0u) << name;
-    EXPECT_EQ(admitted->rejected, length == 1 ? 0u : 1u) << name;
+    const auto approved = testing::ActivateAll(*server_, *owner_, folder_);
+    ASSERT_TRUE(approved.ok()) << approved.status();
+    EXPECT_EQ(approved->activated, length == 1 ? 1u : 0u) << name;
+    EXPECT_EQ(approved->rejected, length == 1 ? 0u : 1u) << name;
   }
 }
 

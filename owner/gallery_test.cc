@@ -100,11 +100,11 @@ TEST_F(GalleryChangeTest, EntriesOfTheJournalCountAsMuchAsCheckpoints) {
 
 TEST_F(GalleryChangeTest, ManyAtOnceAreFolded) {
   std::vector<Enrolment> templates = Templates({1, 2});
-  while (templates.size() <= kMostPending) templates.push_back(templates[0]);
+  while (templates.size() <= kMaxPending) templates.push_back(templates[0]);
   for (size_t i = 0; i < templates.size(); ++i) templates[i].sample[0] = static_cast<uint8_t>(i);
   ASSERT_TRUE(Add(templates).ok());
   EXPECT_EQ(Newest().pending(), 0u);
-  EXPECT_EQ(Newest().size(), kMostPending + 1);
+  EXPECT_EQ(Newest().size(), kMaxPending + 1);
   EXPECT_TRUE(Newest().CheckIntact(instance_).ok()) << Newest().CheckIntact(instance_);
 }
 

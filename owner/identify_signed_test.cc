@@ -34,7 +34,7 @@ class IdentifySignedTest : public testing::RolesTest {
       ASSERT_TRUE(MakeAuditKey(galleries_[i]).ok());
       ASSERT_TRUE(server_->Enrol(galleries_[i], Files(i, "person-" + std::to_string(i))).ok());
       const KeyOwner owner = roles_.NewOwner();
-      ASSERT_TRUE(testing::AdmitAll(*server_, owner, galleries_[i]).ok());
+      ASSERT_TRUE(testing::ActivateAll(*server_, owner, galleries_[i]).ok());
     }
     ASSERT_TRUE(trust_.Add(Role::kServer, "matcher", key_.public_key()).ok());
   }
@@ -150,10 +150,10 @@ TEST_P(IdentifySignedTest, NothingIsSignedOfAnEarlierState) {
   const KeyOwner owner = roles_.NewOwner();
   ASSERT_TRUE(CreateGallery(*server_, gallery).ok());
   ASSERT_TRUE(server_->Enrol(gallery, Files(5, "ann")).ok());
-  ASSERT_TRUE(testing::AdmitAll(*server_, owner, gallery).ok());
+  ASSERT_TRUE(testing::ActivateAll(*server_, owner, gallery).ok());
   ASSERT_TRUE((*OpenStore(gallery, StoreMode::kRead))->Copy(temporary_ / "then", {}).ok());
   ASSERT_TRUE(server_->Enrol(gallery, Files(6, "bob")).ok());
-  ASSERT_TRUE(testing::AdmitAll(*server_, owner, gallery).ok());
+  ASSERT_TRUE(testing::ActivateAll(*server_, owner, gallery).ok());
   const Gallery newest = *Gallery::Open(gallery);
   ASSERT_TRUE(RememberGeneration(newest.id(), newest.generation()).ok()) << "as after an erasure";
   const auto probe = Probe(5);

@@ -61,7 +61,9 @@ class Joining {
   std::string StatePath() const { return Of("joining.key"); }
   std::string PartsPath() const { return Of("joining.parts"); }
   std::string SumsPath() const { return Of("joining.sums"); }
-  static std::string Waiting(const char* key_file) { return absl::StrCat("joining.", key_file); }
+  static std::string JoiningName(const char* key_file) {
+    return absl::StrCat("joining.", key_file);
+  }
   absl::Status CheckFree() const;
 
   // Read: one message, of the round that this owner waits for.
@@ -85,7 +87,7 @@ class Joining {
   absl::StatusOr<KeyShare> Share() const;
   ckks::KeyId KeyIdOf() const;
   absl::StatusOr<KeyParts> Sums() const;
-  absl::StatusOr<std::vector<uint8_t>> ReadWaiting(const std::string& path,
+  absl::StatusOr<std::vector<uint8_t>> ReadJoining(const std::string& path,
                                                    const Digest& digest) const;
 
   const Model& model_;
@@ -126,7 +128,7 @@ ckks::KeyId Joining::KeyIdOf() const {
   return id;
 }
 
-absl::StatusOr<std::vector<uint8_t>> Joining::ReadWaiting(const std::string& path,
+absl::StatusOr<std::vector<uint8_t>> Joining::ReadJoining(const std::string& path,
                                                           const Digest& digest) const {
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(path));
   if (HashBytes(bytes) == digest) return bytes;
@@ -315,7 +317,7 @@ absl::StatusOr<JoinStep> Joining::GiveLast(std::span<const std::string> paths) {
 }
 
 absl::StatusOr<KeyParts> Joining::Sums() const {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadWaiting(SumsPath(), state_.sums));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadJoining(SumsPath(), state_.sums));
   return ParseKeyParts(rings_, state_.reference, bytes, SumsPath());
 }
 
@@ -353,7 +355,7 @@ absl::StatusOr<JoinStep> Joining::GiveRecord(std::span<const std::string> paths)
   const std::vector<uint8_t>* const contents[] = {&files.encryption, &files.evaluation,
                                                   &files.enrolment};
   for (size_t i = 0; i < std::size(kKeyFiles); ++i) {
-    HEFT_RETURN_IF_ERROR(WriteFileAtomic(Of(Waiting(kKeyFiles[i])), *contents[i]));
+    HEFT_RETURN_IF_ERROR(WriteFileAtomic(Of(JoiningName(kKeyFiles[i])), *contents[i]));
     if (state_.owner != 1) continue;
     // The first owner signs the key files, so that all have the same.
     HEFT_ASSIGN_OR_RETURN(const SigningKey signer, Signer());
@@ -400,7 +402,7 @@ absl::StatusOr<JoinStep> Joining::Finish(std::span<const std::string> paths) {
   size_t sizes[std::size(kKeyFiles)] = {};
   for (size_t k = 0; k < std::size(kKeyFiles); ++k) {
     HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> content,
-                          ReadWaiting(Of(Waiting(kKeyFiles[k])), digests[k]));
+                          ReadJoining(Of(JoiningName(kKeyFiles[k])), digests[k]));
     const std::vector<uint8_t> file = WithHead(heads[k], content);
     HEFT_ASSIGN_OR_RETURN(
         const SignedFile opened,
@@ -419,7 +421,7 @@ absl::StatusOr<JoinStep> Joining::Finish(std::span<const std::string> paths) {
   HEFT_RETURN_IF_ERROR(ReadCeremony(share.ceremony, "the record of this ceremony").status());
   HEFT_RETURN_IF_ERROR(
       WriteOwnerFiles(folder_, rings_, HeldKey(std::move(share)), trust.Serialize(), passphrase_));
-  for (const char* name : kKeyFiles) unlink(Of(Waiting(name)).c_str());
+  for (const char* name : kKeyFiles) unlink(Of(JoiningName(name)).c_str());
   unlink(StatePath().c_str());
   step.round = RoundNumber(JoinRound::kDone);
   step.owner = state_.owner;

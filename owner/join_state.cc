@@ -17,8 +17,8 @@ namespace heft {
 namespace {
 
 constexpr uint32_t kJoinStateVersion = 1;
-constexpr uint64_t kMostStateBytes = 1 << 22;
-constexpr size_t kMostRecordBytes = 1 << 13;
+constexpr uint64_t kMaxStateBytes = 1 << 22;
+constexpr size_t kMaxRecordBytes = 1 << 13;
 
 // Secret bytes: `own`, and a byte for each coefficient of both rings' secrets.
 size_t StateSecretSize(const Rings& rings) {
@@ -85,17 +85,17 @@ void ReadJoinState(ByteReader& reader, JoinState* state) {
   }
   state->round = static_cast<JoinRound>(round);
   for (Digest* d : {&state->transcript, &state->reference, &state->sums}) ReadArray(reader, d);
-  state->signers.resize(reader.Count(sizeof(SignerKey), ckks::kMostOwners));
+  state->signers.resize(reader.Count(sizeof(SignerKey), ckks::kMaxOwners));
   for (SignerKey& signer : state->signers) ReadArray(reader, &signer);
-  state->commitments.resize(reader.Count(2 * sizeof(Digest), ckks::kMostOwners));
+  state->commitments.resize(reader.Count(2 * sizeof(Digest), ckks::kMaxOwners));
   for (JoinState::Commitment& one : state->commitments) {
     ReadArray(reader, &one.parts);
     ReadArray(reader, &one.share);
   }
-  const ByteSpan record = reader.Raw(reader.Count(1, kMostRecordBytes));
+  const ByteSpan record = reader.Raw(reader.Count(1, kMaxRecordBytes));
   state->record.assign(record.begin(), record.end());
   const bool known = state->round > JoinRound::kHello;
-  if (reader.ok() && (state->owners < 2 || state->owners > ckks::kMostOwners ||
+  if (reader.ok() && (state->owners < 2 || state->owners > ckks::kMaxOwners ||
                       state->signers.size() != (known ? state->owners : 0) ||
                       state->owner > state->owners || known != (state->owner > 0))) {
     reader.Fail("no state of a ceremony");
@@ -120,7 +120,7 @@ absl::StatusOr<JoinState> JoinState::Draw(const Rings& rings, const ModelId& mod
 
 absl::StatusOr<JoinState> JoinState::Load(const Rings& rings, const ModelId& model,
                                           const std::string& path, const std::string& passphrase) {
-  HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, kMostStateBytes));
+  HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, kMaxStateBytes));
   auto state = Parse(rings, model, file.bytes.span(), passphrase, path);
   if (state.ok()) HEFT_RETURN_IF_ERROR(file.permissions);
   return state;

@@ -190,13 +190,13 @@ void TheyOpen(const Model& model, const Parties& parties, uint32_t n) {
   const auto pending =
       *SignReply(signer, *Gallery::Open(folder), {}, 0, CheckCeremony(owners[0], first)->dealer,
                  *server->Pending(*Gallery::Open(folder)));
-  const auto admitting =
-      parts([&](const KeyOwner& owner) { return owner.AdmitPart(pending, "pending", set); });
-  const auto admitted = owners[n - 1].Admit(pending, "pending", {}, files(admitting));
-  ASSERT_TRUE(admitted.ok()) << admitted.status();
-  ASSERT_EQ(admitted->verdicts.size(), 3u);
-  for (const auto& verdict : admitted->verdicts) EXPECT_TRUE(verdict.admitted) << verdict.reason;
-  ASSERT_TRUE(server->Admit(folder, admitted->signed_admission, "admission", trust).ok());
+  const auto approving =
+      parts([&](const KeyOwner& owner) { return owner.ApprovePart(pending, "pending", set); });
+  const auto approved = owners[n - 1].Approve(pending, "pending", {}, files(approving));
+  ASSERT_TRUE(approved.ok()) << approved.status();
+  ASSERT_EQ(approved->verdicts.size(), 3u);
+  for (const auto& verdict : approved->verdicts) EXPECT_TRUE(verdict.approved) << verdict.reason;
+  ASSERT_TRUE(server->Activate(folder, approved->signed_admission, "admission", trust).ok());
 
   const auto identify = [&](uint64_t p) {
     return *SignReply(

@@ -18,7 +18,7 @@ namespace heft {
 namespace {
 
 constexpr uint32_t kJournalVersion = 4;
-constexpr uint64_t kMostBytes = uint64_t{1} << 33;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 33;
 
 // Prefix: what every file of ours begins with (base/envelope.h), without the size, which grows.
 std::vector<uint8_t> Prefix() {
@@ -134,7 +134,7 @@ std::optional<Stamp> StampOf(const std::string& path) {
 }
 
 absl::StatusOr<std::vector<uint8_t>> ReadFrom(const std::string& path, uint64_t offset) {
-  if (offset == 0) return ReadFile(path, kMostBytes);
+  if (offset == 0) return ReadFile(path, kMaxBytes);
   const Closed file{open(path.c_str(), O_RDONLY | O_CLOEXEC)};
   struct stat info;
   if (file.fd < 0 || fstat(file.fd, &info) != 0) return Failed("read", path);

@@ -223,17 +223,18 @@ TEST_F(JournalHeadTest, AKeyOwnerThatWasPutBackOpensNothing) {
   EXPECT_EQ(owner.Budget()->openings, 0u) << "nothing is charged";
   const auto request = SerializeAdmissionRequest(
       server_->rings(), *server_->Pending(*Gallery::Impl::Open(directory_)));
-  EXPECT_EQ(Code(owner.Admit(request, "request")), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Code(owner.Approve(request, "request")), StatusCode::kFailedPrecondition);
   KeyOwner again = OnDisk();
   ASSERT_TRUE(again.RestartJournal("restored from the backup").ok());
   EXPECT_TRUE(again.Decide(Reply(), "reply", 0.5).ok());
   EXPECT_TRUE(*served.TakeHead(directory_, *again.SignedHead(), "head"));
-  const auto admitted =
-      again.Admit(SerializeAdmissionRequest(server_->rings(),
-                                            *server_->Pending(*Gallery::Impl::Open(directory_))),
-                  "request");
-  ASSERT_TRUE(admitted.ok()) << admitted.status();
-  ASSERT_TRUE(served.server.Admit(directory_, admitted->signed_admission, "admission", trust).ok());
+  const auto approved =
+      again.Approve(SerializeAdmissionRequest(server_->rings(),
+                                              *server_->Pending(*Gallery::Impl::Open(directory_))),
+                    "request");
+  ASSERT_TRUE(approved.ok()) << approved.status();
+  ASSERT_TRUE(
+      served.server.Activate(directory_, approved->signed_admission, "admission", trust).ok());
   EXPECT_EQ(Kept().empty() ? 0 : DescribeGallery(directory_)->owner_journal_entry,
             again.Budget()->entries)
       << "an admission brings the head along";

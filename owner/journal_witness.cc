@@ -29,7 +29,7 @@ Digest DigestOf(const KeyId& key_id, uint64_t sequence, const Hash& mac) {
 // ReadHeadFile: nothing if it does not exist or is not a head of this key. Its signature is not
 // checked: who can write beside the journal can also delete the journal.
 std::optional<SignedJournalHead> ReadHeadFile(const std::string& path, const KeyId& key_id) {
-  const auto bytes = ReadFile(path, kMostHeadBytes);
+  const auto bytes = ReadFile(path, kMaxHeadBytes);
   if (!bytes.ok()) return std::nullopt;
   const auto file = Unsigned(*bytes, path);
   if (!file.ok()) return std::nullopt;

@@ -184,7 +184,7 @@ TEST_F(JournalWitnessTest, HeadsAreTheKeyOwnersOwn) {
     damaged[i] ^= 1;
     EXPECT_FALSE(OpenHead(damaged, owner_.public_key(), key, "head").ok()) << i;
   }
-  for (const uint64_t sequence : {uint64_t{0}, kMostEntries + 1}) {
+  for (const uint64_t sequence : {uint64_t{0}, kMaxEntries + 1}) {
     JournalHead wrong = head.head;
     wrong.sequence = sequence;
     EXPECT_FALSE(JournalHead::Parse(wrong.Serialize(), "head").ok()) << sequence;

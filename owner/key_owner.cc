@@ -19,13 +19,13 @@
 namespace heft {
 namespace {
 
-constexpr uint64_t kMaxCanaries = 1 << 25;
-constexpr uint64_t kMostSecretBytes = 1 << 22;
+constexpr uint64_t kMaxCanaryFile = 1 << 25;
+constexpr uint64_t kMaxSecretBytes = 1 << 22;
 
 // Refuses a file that others may read, sealed or not: a passphrase can be guessed.
 absl::StatusOr<HeldKey> LoadHeldKey(const Rings& rings, const std::string& path,
                                     const PassphraseSource& ask) {
-  HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, kMostSecretBytes));
+  HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, kMaxSecretBytes));
   const bool shared = EnvelopeKind(file.bytes.span()) == kKeyShareKind;
   HEFT_ASSIGN_OR_RETURN(const bool sealed, shared ? KeyShareIsSealed(file.bytes.span(), path)
                                                   : SecretKeyIsSealed(file.bytes.span(), path));
@@ -98,7 +98,7 @@ absl::StatusOr<KeyOwner> KeyOwner::Load(const Model& model, const std::string& p
       auto impl, Impl::Create(model, std::move(rings), std::move(keys),
                               QueryJournal::OnDisk(path + kJournalSuffix, std::move(journal))));
   impl->SignHeads();
-  const auto canaries = ReadFile(path + kCanarySuffix, kMaxCanaries);
+  const auto canaries = ReadFile(path + kCanarySuffix, kMaxCanaryFile);
   if (canaries.ok()) {
     HEFT_RETURN_IF_ERROR(impl->RequireCanaries(*canaries, path + kCanarySuffix));
   } else if (!absl::IsNotFound(canaries.status())) {
@@ -143,13 +143,13 @@ std::vector<uint8_t> KeyOwner::EncryptionKey() const {
 }
 
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::EvaluationKeys(const Monitor& monitor) const {
-  HEFT_RETURN_IF_ERROR(impl_->RequireWhole("make evaluation keys"));
+  HEFT_RETURN_IF_ERROR(impl_->RequireSecretKey("make evaluation keys"));
   const Progress progress(monitor, "making evaluation keys");
   return MakeEvaluationKeys(impl_->instance(), impl_->key(), progress.Callback());
 }
 
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::EnrolmentKeys(const Monitor& monitor) const {
-  HEFT_RETURN_IF_ERROR(impl_->RequireWhole("make enrolment keys"));
+  HEFT_RETURN_IF_ERROR(impl_->RequireSecretKey("make enrolment keys"));
   if (!impl_->rings().thin()) return std::vector<uint8_t>();
   const Progress progress(monitor, "making enrolment keys");
   return MakeEnrolmentKeys(impl_->rings(), impl_->keys(), progress.Callback());
@@ -157,7 +157,7 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::EnrolmentKeys(const Monitor& moni
 
 absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::Encrypt(
     const EncodableRows& rows, std::span<const std::string> labels) const {
-  HEFT_RETURN_IF_ERROR(RequireWhole("encrypt"));
+  HEFT_RETURN_IF_ERROR(RequireSecretKey("encrypt"));
   HEFT_ASSIGN_OR_RETURN(const Instance* ring, RingOf(rings_, rows.form));
   const ckks::SecretKey& key = ring == &rings_.matching ? keys().matching() : keys().enrolment;
   return EncryptSamplesSymmetric(*ring, model_, rows.index, key, rows.rows, labels, rows.form);

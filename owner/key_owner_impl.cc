@@ -35,13 +35,13 @@ namespace {
 // are all of one size, by their signs, so where one might have wrapped around, others lie near the
 // wrap. A reply that keeps clear of it by a quarter has none.
 bool HasRoom(const ckks::Context& context, const ckks::Plaintext& plain) {
-  constexpr double kMost = 0.375;  // of the base prime; it wraps at a half
+  constexpr double kMax = 0.375;  // of the base prime; it wraps at a half
   std::vector<double> coefficients = ckks::CentredCoefficients(context, plain);
   double largest = 0;
   for (double c : coefficients) largest = std::max(largest, std::abs(c));
   SecureWipe(coefficients.data(), coefficients.size() * sizeof(double));
   // That a reply is refused is public.
-  return Declassified(largest <= kMost * context.modulus(0).value());
+  return Declassified(largest <= kMax * context.modulus(0).value());
 }
 
 constexpr char kNoRoom[] =
@@ -76,7 +76,7 @@ absl::StatusOr<std::unique_ptr<KeyOwner::Impl>> KeyOwner::Impl::Create(
   return impl;
 }
 
-absl::Status KeyOwner::Impl::RequireWhole(std::string_view what) const {
+absl::Status KeyOwner::Impl::RequireSecretKey(std::string_view what) const {
   if (held_.whole() != nullptr) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("a share of a key cannot ", std::string(what),
                                                     ": that takes the whole key (docs/owners.md)"));
@@ -312,8 +312,8 @@ absl::Status KeyOwner::Impl::RequireCanaries(ByteSpan file, std::string_view wha
 
 absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::Impl::OpenRawSlotsUnsafe(
     ByteSpan bytes, std::string_view what) const {
-  HEFT_RETURN_IF_ERROR(RequireWhole("open raw slots"));
-  const WholeKeyOpener opener(rings_, keys());
+  HEFT_RETURN_IF_ERROR(RequireSecretKey("open raw slots"));
+  const SecretKeyOpener opener(rings_, keys());
   const ReplyFile file = {bytes, what};
   HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read({{&file, 1}}));
   HEFT_ASSIGN_OR_RETURN(const Accepted accepted, Accept(std::move(read), {}, {}));

@@ -29,11 +29,11 @@
 #include "owner/budget_use.h"
 #include "owner/canaries.h"
 #include "owner/ceremony.h"
+#include "owner/complete_replies.h"
 #include "owner/opener.h"
 #include "owner/part_file.h"
 #include "owner/query_journal.h"
 #include "owner/rejections.h"
-#include "owner/whole.h"
 
 namespace heft {
 
@@ -84,8 +84,8 @@ class KeyOwner::Impl {
   const Model& model() const { return model_; }
   const Rings& rings() const { return rings_; }
   const HeldKey& held() const { return held_; }
-  // RequireWhole: kFailedPrecondition where a share alone is held, which cannot do `what`.
-  absl::Status RequireWhole(std::string_view what) const;
+  // RequireSecretKey: kFailedPrecondition where a share alone is held, which cannot do `what`.
+  absl::Status RequireSecretKey(std::string_view what) const;
   // Of a whole key only.
   const SecretKeys& keys() const { return *held_.whole(); }
   const ckks::KeyId& key_id() const { return held_.key_id(); }
@@ -116,8 +116,8 @@ class KeyOwner::Impl {
     std::span<const ReplyFile> files;
     const PartSource* source = nullptr;
   };
-  absl::StatusOr<Admissions> Admit(ByteSpan request, std::string_view what,
-                                   const AdmissionPolicy& policy, const GivenParts& parts) const;
+  absl::StatusOr<Admissions> Approve(ByteSpan request, std::string_view what,
+                                     const ApprovalPolicy& policy, const GivenParts& parts) const;
   absl::StatusOr<AdmissionInquiry> ReadInquiry(ByteSpan request, std::string_view what) const;
   absl::StatusOr<RenewedBlocks> Renew(ByteSpan request, std::string_view what,
                                       const GivenParts& parts) const;
@@ -138,15 +138,15 @@ class KeyOwner::Impl {
   void Blur(uint32_t modalities, Candidate* candidate) const;
   absl::StatusOr<ChosenThreshold> ThresholdFor(const Replies& replies,
                                                const DecisionRule& rule) const;
-  // Of a share: this owner's part of what Decide (`rule`) or Open would open, of what Admit would
+  // Of a share: this owner's part of what Decide (`rule`) or Open would open, of what Approve would
   // (parts.cc). Charged and recorded before it is made.
   absl::StatusOr<std::vector<uint8_t>> OpenPart(const Replies& replies, const OwnerSet& set,
                                                 const std::optional<DecisionRule>& rule,
                                                 uint32_t publish,
                                                 const std::optional<Flooding>& flooding) const;
-  absl::StatusOr<std::vector<uint8_t>> AdmitPart(ByteSpan request, std::string_view what,
-                                                 const OwnerSet& set,
-                                                 const AdmissionPolicy& policy) const;
+  absl::StatusOr<std::vector<uint8_t>> ApprovePart(ByteSpan request, std::string_view what,
+                                                   const OwnerSet& set,
+                                                   const ApprovalPolicy& policy) const;
   absl::StatusOr<std::vector<uint8_t>> RenewPart(ByteSpan request, std::string_view what,
                                                  const OwnerSet& set) const;
   // CheckOwnSet: that this owner has a share and is one of the set, which is of the right size.
@@ -225,12 +225,12 @@ class KeyOwner::Impl {
     PartSubject subject;
   };
   absl::StatusOr<AskedAdmission> CheckAdmission(ByteSpan request, std::string_view what,
-                                                const AdmissionPolicy& policy) const;
+                                                const ApprovalPolicy& policy) const;
   // RecordState: in the journal, before it is signed.
-  absl::Status RecordState(const AdmissionRequest& request, const AdmissionPolicy& policy) const;
+  absl::Status RecordState(const AdmissionRequest& request, const ApprovalPolicy& policy) const;
   // What else speaks against template `i`.
   Finding Objection(const AdmissionRequest& request, const EnrolmentCheck& check, size_t i,
-                    const AdmissionPolicy& policy) const;
+                    const ApprovalPolicy& policy) const;
   // Whether a trusted registrar allows a template of this identity in the enrolment.
   bool IsAuthorised(const GalleryId& gallery, const EnrolmentCheck& check,
                     const std::string& identity) const;
@@ -246,7 +246,7 @@ class KeyOwner::Impl {
   }
   // The gallery of replies for which none was named. Zeros if a shard list or the trust file names
   // it, or if signatures are not checked, because a gallery's id then proves nothing.
-  GalleryId Unnamed(const Replies& replies, const std::vector<ReadReply>& read) const {
+  GalleryId GalleryWithoutName(const Replies& replies, const std::vector<ReadReply>& read) const {
     const bool named = replies.shards || !trust_ || !trust_->galleries().empty();
     return named ? GalleryId{} : read[0].scores.origin.gallery;
   }

@@ -141,12 +141,12 @@ TEST_F(KeyOwnerTest, PublishedScoresAreRounded) {
   EXPECT_NE((*raw)[0][0].real(), opened->candidates[0].score);
   EXPECT_NEAR((*raw)[0][0].real(), opened->candidates[0].score, kScoreStep / 2);
   // A decision holds no score at all, and is made on a blurred one.
-  constexpr double kAside = 10 * kDecisionBlur;
-  const auto yes = Owner().Decide(bytes, "scores", opened->candidates[0].score - kAside);
+  constexpr double kDistance = 10 * kDecisionBlur;
+  const auto yes = Owner().Decide(bytes, "scores", opened->candidates[0].score - kDistance);
   ASSERT_TRUE(yes.ok()) << yes.status();
   EXPECT_TRUE(yes->accepted);
   EXPECT_EQ(yes->identity, "ann");
-  const auto no = Owner().Decide(bytes, "scores", opened->candidates[0].score + kAside);
+  const auto no = Owner().Decide(bytes, "scores", opened->candidates[0].score + kDistance);
   ASSERT_TRUE(no.ok()) << no.status();
   EXPECT_FALSE(no->accepted);
   EXPECT_EQ(no->identity, "");

@@ -218,7 +218,7 @@ absl::StatusOr<KeySet> RenewKey(const KeyOwner& old, const std::string& folder,
       return absl::AlreadyExistsError(absl::StrCat(path, " exists: choose another folder"));
     }
   }
-  HEFT_RETURN_IF_ERROR(Inside::Of(old).RequireWhole("be renewed alone, with a rekeying key"));
+  HEFT_RETURN_IF_ERROR(Inside::Of(old).RequireSecretKey("be renewed alone, with a rekeying key"));
   QueryJournal& journal = Inside::Of(old).journal();
   HEFT_RETURN_IF_ERROR(journal.CheckInUse());
   Wiped sealed;

@@ -12,7 +12,7 @@
 #include "heft/gallery_admin.h"
 #include "heft/inspect.h"
 #include "heft/server.h"
-#include "owner/admit_all.h"
+#include "owner/activate_all.h"
 
 namespace heft {
 namespace {

@@ -37,7 +37,7 @@ TEST_F(ListingTest, EachTemplateHasAState) {
     ASSERT_TRUE(change.AddSingles(*instance_, bob).ok());
     ASSERT_TRUE(change.Commit().ok());
   }
-  ASSERT_TRUE(server_->Quarantine(directory_, Set({2}, {"cyd"}), {}).ok());
+  ASSERT_TRUE(server_->EnrolPending(directory_, Set({2}, {"cyd"}), {}).ok());
   size_t count = 0;
   const std::map<std::string, std::string> stored = {{"ann", "active"}, {"bob", "expired"}};
   std::map<std::string, std::string> all = stored;

@@ -18,7 +18,7 @@
 #include "gallery/gallery_impl.h"
 #include "heft/audit.h"
 #include "heft/client.h"
-#include "owner/admit_all.h"
+#include "owner/activate_all.h"
 
 namespace heft {
 namespace {
@@ -223,15 +223,15 @@ TEST_P(MeansTest, EachSampleInAMeanIsKnownWhenItComesAgain) {
     mallory.identity = "mallory";
     EXPECT_EQ(Bring(files, mallory), StatusCode::kAlreadyExists) << when;
   };
-  again("in quarantine");
+  again("pending");
   {
     const Gallery gallery = OpenGallery();
     const Gallery::Impl& inside = Inside::Of(gallery);
-    ASSERT_EQ(inside.Waiting()->size(), 1u);
-    EXPECT_EQ(EnvelopeVersion(*inside.Quarantined(inside.Waiting()->at(0).digest)), 2u);
+    ASSERT_EQ(inside.PendingEnrolments()->size(), 1u);
+    EXPECT_EQ(EnvelopeVersion(*inside.PendingFile(inside.PendingEnrolments()->at(0).digest)), 2u);
     EXPECT_EQ(inside.places(), 0u) << "no mean is in it yet";
   }
-  ASSERT_TRUE(testing::AdmitAll(*server_, *owner_, folder_).ok());
+  ASSERT_TRUE(testing::ActivateAll(*server_, *owner_, folder_).ok());
   EXPECT_EQ(Inside::Of(OpenGallery()).At(0)->parts.size(), 3u);
   again("in the gallery");
   // A sample that was enrolled alone joins no mean, and a mean is of different samples.
@@ -264,7 +264,7 @@ TEST_P(MeansTest, AModelThatDoesNotKnowHowLongAMeanIsRefuses) {
 
 TEST_P(MeansTest, WhatHasNoMeanIsRefused) {
   Rows many;
-  for (uint64_t capture = 0; capture <= kMostSamples; ++capture) many.push_back({1, capture});
+  for (uint64_t capture = 0; capture <= kMaxSamples; ++capture) many.push_back({1, capture});
   EXPECT_EQ(Bring(Files(many), average_), StatusCode::kInvalidArgument);
   const auto bulk =
       Files({{1, 0}, {1, 1}}, true, SampleUse::kEnrolment, false, SampleEncoding::kBulk);
@@ -292,20 +292,20 @@ TEST_P(MeansTest, WhatHasNoMeanIsRefused) {
             StatusCode::kInvalidArgument);
 }
 
-// Samples of many people are too short together: no template of them is admitted.
-TEST_P(MeansTest, ManyPeopleInOneTemplateAreNotAdmitted) {
+// Samples of many people are too short together: no template of them is approved.
+TEST_P(MeansTest, ManyPeopleInOneTemplateAreNotApproved) {
   Rows strangers;
-  for (uint64_t person = 0; person < kMostSamples; ++person) strangers.push_back({person, 0});
+  for (uint64_t person = 0; person < kMaxSamples; ++person) strangers.push_back({person, 0});
   const auto z = Template(strangers);
   ASSERT_LT(testing::Dot(z, z), 0.8) << "the polynomial's own way with them";
   EnrolOptions options = average_;
   options.identity = "everybody";
   // Without labels the server cannot notice.
   ASSERT_TRUE(server_->Enrol(folder_, Files(strangers, false), options).ok());
-  const auto admitted = testing::AdmitAll(*server_, *owner_, folder_);
-  ASSERT_TRUE(admitted.ok()) << admitted.status();
-  EXPECT_EQ(admitted->admitted, 0u);
-  EXPECT_EQ(admitted->rejected, 1u);
+  const auto approved = testing::ActivateAll(*server_, *owner_, folder_);
+  ASSERT_TRUE(approved.ok()) << approved.status();
+  EXPECT_EQ(approved->activated, 0u);
+  EXPECT_EQ(approved->rejected, 1u);
 }
 
 TEST_P(MeansTest, AReplyToAMeanIsMadeAgainBitForBit) {

@@ -12,9 +12,9 @@ const Instance& InstanceOf(const Rings& rings, RingName ring) {
 
 }  // namespace
 
-absl::StatusOr<ckks::Plaintext> WholeKeyOpener::Open(RingName ring,
-                                                     const ckks::Ciphertext& ciphertext,
-                                                     const NoiseFlooding& flooding) const {
+absl::StatusOr<ckks::Plaintext> SecretKeyOpener::Open(RingName ring,
+                                                      const ckks::Ciphertext& ciphertext,
+                                                      const NoiseFlooding& flooding) const {
   const ckks::SecretKey& key = ring == RingName::kMatching ? keys_.matching() : keys_.enrolment;
   const ckks::Context& context = *InstanceOf(rings_, ring).context;
   if (flooding) return ckks::DecryptFlooded(context, ciphertext, key, *flooding);

@@ -39,10 +39,10 @@ struct Decryption {
   NoiseFlooding flooding;
 };
 
-class WholeKeyOpener : public Opener {
+class SecretKeyOpener : public Opener {
  public:
   // Views.
-  WholeKeyOpener(const Rings& rings, const SecretKeys& keys) : rings_(rings), keys_(keys) {}
+  SecretKeyOpener(const Rings& rings, const SecretKeys& keys) : rings_(rings), keys_(keys) {}
   absl::StatusOr<ckks::Plaintext> Open(RingName ring, const ckks::Ciphertext& ciphertext,
                                        const NoiseFlooding& flooding) const override;
 

@@ -87,7 +87,7 @@ class AnswersTest : public testing::RolesTest {
 TEST_P(AnswersTest, AreToWhatWasAskedOfThatGallery) {
   const std::string gallery = folder_ + ":one";
   ASSERT_TRUE(server_->Enrol(gallery, Files(1, "ann")).ok());
-  ASSERT_TRUE(testing::AdmitAll(*server_, roles_.NewOwner(), gallery).ok());
+  ASSERT_TRUE(testing::ActivateAll(*server_, roles_.NewOwner(), gallery).ok());
   const SigningKey key = *SigningKey::Generate();
   const Gallery opened = *Gallery::Open(gallery);
   const std::vector<SampleFile> probe = Files(1, "door", SampleUse::kIdentification);

@@ -11,9 +11,9 @@ namespace heft {
 namespace {
 
 constexpr uint32_t kPartVersion = 1;
-constexpr uint64_t kMostFiles = 1 << 20;
-constexpr uint64_t kMostOpenings = 1 << 24;
-constexpr uint64_t kMostBlocks = 256;  // of a renewal
+constexpr uint64_t kMaxFiles = 1 << 20;
+constexpr uint64_t kMaxOpenings = 1 << 24;
+constexpr uint64_t kMaxBlocks = 256;  // of a renewal
 // Of an opening: ring, name, limbs.
 constexpr size_t kOpeningHead = 1 + sizeof(Digest) + 1;
 
@@ -36,10 +36,10 @@ void WriteSubject(ByteWriter& writer, const PartSubject& subject) {
 PartSubject ReadSubject(ByteReader& reader) {
   PartSubject subject;
   ReadArray(reader, &subject.question);
-  subject.files.resize(reader.Count(sizeof(Digest), kMostFiles));
+  subject.files.resize(reader.Count(sizeof(Digest), kMaxFiles));
   for (Digest& file : subject.files) ReadArray(reader, &file);
   subject.states.resize(
-      reader.Count(sizeof(GalleryId) + sizeof(uint64_t) + sizeof(Digest), kMostFiles));
+      reader.Count(sizeof(GalleryId) + sizeof(uint64_t) + sizeof(Digest), kMaxFiles));
   for (SignedState& state : subject.states) {
     ReadArray(reader, &state.gallery);
     state.generation = reader.U64();
@@ -76,7 +76,7 @@ void WriteBlocks(ByteWriter& writer, const Rings& rings,
 std::vector<std::vector<ring::RnsPoly>> ReadBlocks(ByteReader& reader, const Rings& rings,
                                                    bool extended) {
   const size_t limbs = MatchLimbs(rings.matching.params());
-  std::vector<std::vector<ring::RnsPoly>> blocks(reader.Count(1, kMostBlocks));
+  std::vector<std::vector<ring::RnsPoly>> blocks(reader.Count(1, kMaxBlocks));
   for (std::vector<ring::RnsPoly>& block : blocks) {
     const uint8_t there = reader.U8();
     if (there > 1) reader.Fail("a block that is neither there nor not");
@@ -138,10 +138,10 @@ absl::StatusOr<PartFile> PartFile::Parse(const Rings& rings, ByteSpan bytes,
   out.key_id = ckks::ReadId(reader);
   ReadArray(reader, &out.ceremony);
   out.owner = reader.U32();
-  out.set.resize(reader.Count(sizeof(uint32_t), ckks::kMostOwners));
+  out.set.resize(reader.Count(sizeof(uint32_t), ckks::kMaxOwners));
   reader.U32Array(out.set);
   out.subject = ReadSubject(reader);
-  const uint64_t count = reader.Count(kOpeningHead, kMostOpenings);
+  const uint64_t count = reader.Count(kOpeningHead, kMaxOpenings);
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     out.openings.push_back(ReadOpening(reader, rings));
   }

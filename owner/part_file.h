@@ -31,8 +31,8 @@ void ReadArray(ByteReader& reader, std::array<uint8_t, kSize>* out) {
 }
 
 inline constexpr std::string_view kPartKind = "PART";
-// kMostPartBytes: of a file, that is read: replies of a gallery of millions.
-inline constexpr uint64_t kMostPartBytes = uint64_t{1} << 32;
+// kMaxPartBytes: of a file, that is read: replies of a gallery of millions.
+inline constexpr uint64_t kMaxPartBytes = uint64_t{1} << 32;
 
 // PartSubject: the files that are opened, and the purpose.
 struct PartSubject {

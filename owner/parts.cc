@@ -84,7 +84,7 @@ absl::StatusOr<KeyOwner::Impl::Question> KeyOwner::Impl::Ask(
     out.purpose.likelihood = rule->likelihood;
     if (rule->others) out.purpose.besides = first.probe;
   }
-  out.purpose.gallery = Unnamed(replies, out.replies);
+  out.purpose.gallery = GalleryWithoutName(replies, out.replies);
   out.gallery = GalleryOf(replies, out.replies);
   out.modalities = first.modalities;
   out.subject.question = QuestionDigest(out.purpose, rule);
@@ -164,9 +164,9 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::OpenPart(
   return SignPart(std::move(question.subject), set, std::move(openings));
 }
 
-absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::AdmitPart(
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::ApprovePart(
     ByteSpan request, std::string_view what, const OwnerSet& set,
-    const AdmissionPolicy& policy) const {
+    const ApprovalPolicy& policy) const {
   HEFT_RETURN_IF_ERROR(CheckOwnSet(set));
   HEFT_ASSIGN_OR_RETURN(AskedAdmission asked, CheckAdmission(request, what, policy));
   HEFT_RETURN_IF_ERROR(RecordState(asked.request, policy));
@@ -237,7 +237,8 @@ absl::StatusOr<std::vector<PartFile>> KeyOwner::Impl::ReadParts(
   if (files.empty()) {
     return absl::FailedPreconditionError(absl::StrFormat(
         "this is owner %d's share of a key that opens with %d of %d owners: get the partial "
-        "openings of %d others (heft decrypt or admit, with --owners) and give them with --part",
+        "openings of %d others (heft decrypt or heft answer, with --owners) and give them with "
+        "--part",
         held_.share()->owner(), ceremony.threshold, ceremony.owners.size(),
         ceremony.threshold - 1));
   }
@@ -268,7 +269,7 @@ absl::StatusOr<std::unique_ptr<Opener>> KeyOwner::Impl::OpenerOf(const PartSubje
                                                                  const GivenParts& given) const {
   if (held_.whole() != nullptr) {
     HEFT_RETURN_IF_ERROR(CheckNoParts(given));
-    return std::make_unique<WholeKeyOpener>(rings_, keys());
+    return std::make_unique<SecretKeyOpener>(rings_, keys());
   }
   HEFT_ASSIGN_OR_RETURN(std::vector<PartFile> parts, PartsOf(subject, given));
   auto opener = std::make_unique<PartsOpener>(rings_, *held_.share(), parts[0].set);
@@ -296,11 +297,11 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::OpenPart(
   return impl_->OpenPart(replies, owners, {}, publish, flooding);
 }
 
-absl::StatusOr<std::vector<uint8_t>> KeyOwner::AdmitPart(std::span<const uint8_t> request,
-                                                         std::string_view what,
-                                                         const OwnerSet& owners,
-                                                         const AdmissionPolicy& policy) const {
-  return impl_->AdmitPart(request, what, owners, policy);
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::ApprovePart(std::span<const uint8_t> request,
+                                                           std::string_view what,
+                                                           const OwnerSet& owners,
+                                                           const ApprovalPolicy& policy) const {
+  return impl_->ApprovePart(request, what, owners, policy);
 }
 
 std::optional<SharedKey> KeyOwner::shared() const {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint64_t kDay = 86400;
 // Larger buckets are as good as none, and no product of theirs with a time overflows.
-constexpr uint64_t kLargest = uint64_t{1} << 28, kMostPeriods = 20;
+constexpr uint64_t kLargest = uint64_t{1} << 28, kMaxPeriods = 20;
 
 uint64_t Size(uint64_t tokens) { return std::min(tokens, kLargest); }
 
@@ -60,7 +60,7 @@ Reckoning Reckoning::At(uint64_t clock) const {
   const uint64_t reached = clock - std::min(clock, skipped);
   if (reached > time + kDay) {
     out.skips.push_back({clock, reached - time - kDay});
-    if (out.skips.size() > kMostSkips) {
+    if (out.skips.size() > kMaxSkips) {
       out.skips[0].seconds += out.skips[1].seconds;
       out.skips.erase(out.skips.begin() + 1);
     }
@@ -72,7 +72,7 @@ Reckoning Reckoning::At(uint64_t clock) const {
 template <uint64_t kDays>
 uint64_t RefillingBucket<kDays>::Spent(uint64_t now, uint64_t size) const {
   if (now <= time) return spent;
-  const uint64_t period = kDays * kDay, elapsed = std::min(now - time, kMostPeriods * period);
+  const uint64_t period = kDays * kDay, elapsed = std::min(now - time, kMaxPeriods * period);
   const uint64_t back = elapsed * Size(size) * kMilli / period;
   return spent - std::min(spent, back);
 }
@@ -320,8 +320,8 @@ void QueryLedger::Remember(const ReplyTag& reply, uint64_t when) {
   replies.emplace_back(reply, when);
   opened_[reply] = when;
   // Not one by one: that would move all of them each time.
-  if (replies.size() <= kMostReplies + kMostReplies / 8) return;
-  replies.erase(replies.begin(), replies.end() - kMostReplies);
+  if (replies.size() <= kMaxReplies + kMaxReplies / 8) return;
+  replies.erase(replies.begin(), replies.end() - kMaxReplies);
   Index();
 }
 

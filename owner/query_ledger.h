@@ -113,7 +113,7 @@ struct Reckoning {
     uint64_t clock = 0, seconds = 0;  // what the clock said when they were skipped
     bool operator==(const Skip&) const = default;
   };
-  static constexpr size_t kMostSkips = 64;
+  static constexpr size_t kMaxSkips = 64;
 
   uint64_t time = 0;        // begins as the first entry's
   std::vector<Skip> skips;  // rising; of more, the oldest are put together
@@ -208,9 +208,9 @@ class QueryLedger {
   std::map<ReplyTag, uint64_t> opened_;
 };
 
-// kMostReplies: the opened replies that the journal remembers; beyond them it forgets the oldest
+// kMaxReplies: the opened replies that the journal remembers; beyond them it forgets the oldest
 // (opening one of those again is charged like any other).
-inline constexpr size_t kMostReplies = 1 << 17;
+inline constexpr size_t kMaxReplies = 1 << 17;
 
 // Bits: what a published slot tells at most. A score of a template of 32 dimensions has a standard
 // deviation of 0.18 against a stranger's probe, in steps of 0.001: 9.5 bits.

@@ -8,7 +8,7 @@
 namespace heft {
 namespace {
 
-constexpr uint64_t kMostCounted = uint64_t{1} << 28;  // of anything that is counted
+constexpr uint64_t kMaxCounted = uint64_t{1} << 28;  // of anything that is counted
 constexpr size_t kMaxText = 4096;
 constexpr size_t kLimitsSize = 32, kBucketSize = 16, kUseSize = 16 + kBucketSize;
 
@@ -63,7 +63,7 @@ QueryLedger::Use ReadUse(ByteReader& reader) {
 template <typename Map, typename ReadKey, typename ReadValue>
 void ReadMap(ByteReader& reader, size_t entry_size, Map* map, ReadKey&& read_key,
              ReadValue&& read_value) {
-  const uint64_t count = reader.Count(entry_size, kMostCounted);
+  const uint64_t count = reader.Count(entry_size, kMaxCounted);
   for (uint64_t i = 0; i < count && reader.ok(); ++i) {
     const typename Map::key_type key = read_key();
     if (!map->empty() && !(map->rbegin()->first < key)) reader.Fail("entries out of order");
@@ -157,7 +157,7 @@ std::vector<uint8_t> QueryLedger::Serialize() const {
     writer.Raw(model);
     WriteModel(writer, use);
   }
-  const size_t left_out = replies.size() - std::min(replies.size(), kMostReplies);
+  const size_t left_out = replies.size() - std::min(replies.size(), kMaxReplies);
   writer.U64(replies.size() - left_out);
   for (size_t i = left_out; i < replies.size(); ++i) {
     writer.Raw(replies[i].first);
@@ -185,7 +185,7 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
   QueryLedger ledger;
   ledger.successor = Read<16>(reader);
   ledger.time = reader.U64();
-  const uint64_t restarts = reader.Count(16, kMostCounted);
+  const uint64_t restarts = reader.Count(16, kMaxCounted);
   for (uint64_t i = 0; i < restarts && reader.ok(); ++i) {
     const uint64_t when = reader.U64();
     ledger.restarts.push_back({when, reader.String(kMaxText)});
@@ -193,7 +193,7 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
   ReadMap(
       reader, 16 + 1 + kLimitsSize + 48, &ledger.models, [&] { return ModelId(Read<16>(reader)); },
       [&] { return ReadModel(reader); });
-  const uint64_t replies = reader.Count(24, kMostReplies);
+  const uint64_t replies = reader.Count(24, kMaxReplies);
   for (uint64_t i = 0; i < replies && reader.ok(); ++i) {
     const ReplyTag reply = Read<16>(reader);
     ledger.replies.emplace_back(reply, reader.U64());
@@ -205,7 +205,7 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
     }
   }
   if (reader.remaining() > 0) {
-    const uint64_t states = reader.Count(56, kMostCounted);
+    const uint64_t states = reader.Count(56, kMaxCounted);
     if (states == 0 && reader.remaining() == 0) {
       reader.Fail("no galleries, where nothing is to stand");
     }
@@ -216,7 +216,7 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
   }
   if (reader.remaining() > 0) {
     ledger.reckoning.time = reader.U64();
-    const uint64_t skips = reader.Count(16, Reckoning::kMostSkips);
+    const uint64_t skips = reader.Count(16, Reckoning::kMaxSkips);
     for (uint64_t i = 0; i < skips && reader.ok(); ++i) {
       const uint64_t clock = reader.U64();
       ledger.reckoning.skips.push_back({clock, reader.U64()});
@@ -275,7 +275,7 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   entry.claimed = ReadBool(reader);
   entry.slots = reader.U32();
   entry.reply = Read<16>(reader);
-  const uint64_t identities = reader.Count(16, kMostCounted);
+  const uint64_t identities = reader.Count(16, kMaxCounted);
   for (uint64_t i = 0; i < identities && reader.ok(); ++i) {
     entry.identities.push_back(Read<16>(reader));
   }

@@ -248,15 +248,15 @@ TEST_F(QueryLedgerTest, LedgersAndEntriesRoundTrip) {
 
 TEST_F(QueryLedgerTest, RepliesAreRememberedUpToANumber) {
   Entry entry = At(0);
-  for (uint32_t i = 0; i < kMostReplies + kMostReplies / 4; ++i) {
+  for (uint32_t i = 0; i < kMaxReplies + kMaxReplies / 4; ++i) {
     std::copy_n(reinterpret_cast<const uint8_t*>(&i), 4, entry.reply.begin());
     ASSERT_TRUE(ledger_.Apply(entry, "entry").ok());
   }
-  EXPECT_LE(ledger_.replies.size(), kMostReplies + kMostReplies / 8);
+  EXPECT_LE(ledger_.replies.size(), kMaxReplies + kMaxReplies / 8);
   EXPECT_FALSE(ledger_.Check(entry, "").ok()) << "the last one";
   const auto back = QueryLedger::Parse(ledger_.Serialize(), "ledger");
   ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_EQ(back->replies.size(), kMostReplies);
+  EXPECT_EQ(back->replies.size(), kMaxReplies);
   EXPECT_FALSE(back->Check(entry, "").ok());
 }
 

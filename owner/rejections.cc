@@ -72,7 +72,7 @@ std::vector<Admissions::Group> GroupRejections(const Model& model,
                                                std::span<const Finding> findings) {
   const auto unsound =
       static_cast<size_t>(std::ranges::count(findings, Rejection::kUnsound, &Finding::rejection));
-  const bool model_at_fault = unsound >= kMostlyUnsound && 2 * unsound > findings.size();
+  const bool model_at_fault = unsound >= kMinUnsound && 2 * unsound > findings.size();
   std::vector<Admissions::Group> groups;
   std::vector<std::vector<double>> norms;  // of each group
   for (size_t i = 0; i < findings.size(); ++i) {
@@ -117,11 +117,11 @@ void DescribeContested(const Admissions::Contested& contested, std::string* text
 
 Described DescribeAdmissions(const Admissions& admissions) {
   Described out;
-  size_t admitted = 0;
+  size_t approved = 0;
   Json rejected = Json::array(), groups = Json::array();
   for (const Admissions::Verdict& verdict : admissions.verdicts) {
-    admitted += verdict.admitted ? 1 : 0;
-    if (verdict.admitted) continue;
+    approved += verdict.approved ? 1 : 0;
+    if (verdict.approved) continue;
     rejected.push_back(ToJson(verdict));
   }
   std::string said;  // a remedy that two groups share is said once
@@ -142,11 +142,11 @@ Described DescribeAdmissions(const Admissions& admissions) {
   if (!admissions.contested.empty()) {
     absl::StrAppend(
         &out.text,
-        "  Find out which enrolment is the person's. Admit it (heft answer --entry ENTRY) "
+        "  Find out which enrolment is the person's. Approve it (heft answer --entry ENTRY) "
         "or reject the others (--reject entry=ENTRY).\n");
   }
-  absl::StrAppend(&out.text, "admitted ", admitted, " templates\n");
-  out.json = {{"admitted", admitted},
+  absl::StrAppend(&out.text, "approved ", approved, " templates\n");
+  out.json = {{"approved", approved},
               {"rejected", std::move(rejected)},
               {"groups", std::move(groups)},
               {"contested", std::move(contested)}};

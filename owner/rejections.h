@@ -29,9 +29,9 @@ struct Finding {
   }
 };
 
-// kMostlyUnsound: if more than half of the templates are unsound, and at least so many, the model
+// kMinUnsound: if more than half of the templates are unsound, and at least so many, the model
 // is at fault and not the people.
-inline constexpr size_t kMostlyUnsound = 3;
+inline constexpr size_t kMinUnsound = 3;
 
 // GroupRejections: findings[i] is of verdicts[i]. The largest group first; equal ones in the order
 // of the request.

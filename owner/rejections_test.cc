@@ -52,8 +52,8 @@ TEST(RejectionsTest, MostTemplatesOutsideAreTheModelsFault) {
   EXPECT_EQ(told.text.find("the model is at fault"), told.text.rfind("the model is at fault"));
   EXPECT_THAT(told.text, HasSubstr("38 of 40 templates rejected: squared norm 0.310 to 0.347"));
   EXPECT_THAT(told.text, HasSubstr("person 2, person 3, person 4, person 5, person 6 and 33 more"));
-  EXPECT_THAT(told.text, HasSubstr("admitted 2 templates"));
-  EXPECT_EQ(told.json["admitted"], 2);
+  EXPECT_THAT(told.text, HasSubstr("approved 2 templates"));
+  EXPECT_EQ(told.json["approved"], 2);
   EXPECT_EQ(told.json["rejected"].size(), 38u);
   EXPECT_EQ(told.json["rejected"][0]["rejection"], "UNSOUND");
   EXPECT_EQ(told.json["groups"][0]["identities"].size(), 38u);

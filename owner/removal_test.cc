@@ -135,7 +135,7 @@ TEST_F(RemovalTest, OneOfManyWhoCameTogether) {
   // All gone: the block is as new.
   ASSERT_TRUE(Remove(server_of_, directory_, {"ann", "cat"}).ok());
   EXPECT_EQ(Newest().infos()[0].checkpoint, Digest{});
-  EXPECT_EQ(Newest().infos()[0].wear.wear, 0);
+  EXPECT_EQ(Newest().infos()[0].error.added, 0);
   EXPECT_EQ(Newest().size(), 0u);
   EXPECT_EQ(Newest().head().entry_bytes / 1000, 0u);
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({5}, {"eve"})).ok());
@@ -291,12 +291,12 @@ TEST_F(RemovalTest, SeveralAtOnce) {
   ASSERT_TRUE(Remove(server_of_, directory_, {"cat"}).ok());
   ASSERT_TRUE(Remove(server_of_, directory_, {"ann"}).ok());
   const TiledCiphertexts one_by_one = Content();
-  const double wear = Newest().infos()[0].wear.wear;
+  const double added = Newest().infos()[0].error.added;
   ASSERT_TRUE(Remove(server_of_, directory_, {"bob", "dan"}).ok());
-  EXPECT_EQ(Newest().infos()[0].wear.wear, 0);
+  EXPECT_EQ(Newest().infos()[0].error.added, 0);
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2, 3, 4}, names)).ok());
   ASSERT_EQ(Remove(server_of_, directory_, {"ann", "cat"})->erased, 2u);
-  EXPECT_DOUBLE_EQ(Newest().infos()[0].wear.wear, wear);
+  EXPECT_DOUBLE_EQ(Newest().infos()[0].error.added, added);
   const TiledCiphertexts together = Content();
   for (const uint64_t gone : {0, 2}) EXPECT_LT(Length(Open(together, gone)), 1e-2) << gone;
   for (const uint64_t left : {1, 3}) {

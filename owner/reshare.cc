@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view kReshareKind = "RSHR";
 constexpr uint32_t kReshareVersion = 1;
-constexpr size_t kMostSealed = 1 << 22;
+constexpr size_t kMaxSealed = 1 << 22;
 
 // Message: of one owner, to all.
 struct Message {
@@ -66,14 +66,14 @@ struct Message {
     out.key_id = ckks::ReadId(reader);
     ReadArray(reader, &out.ceremony);
     out.from = reader.U32();
-    out.set.resize(reader.Count(sizeof(uint32_t), ckks::kMostOwners));
+    out.set.resize(reader.Count(sizeof(uint32_t), ckks::kMaxOwners));
     reader.U32Array(out.set);
     out.replacement.owner = reader.U32();
     ReadArray(reader, &out.replacement.signer);
-    out.boxes.resize(reader.Count(sizeof(Digest) + 8, ckks::kMostOwners));
+    out.boxes.resize(reader.Count(sizeof(Digest) + 8, ckks::kMaxOwners));
     for (Box& box : out.boxes) {
       ReadArray(reader, &box.digest);
-      const ByteSpan sealed = reader.Raw(reader.Count(1, kMostSealed));
+      const ByteSpan sealed = reader.Raw(reader.Count(1, kMaxSealed));
       box.sealed.assign(sealed.begin(), sealed.end());
     }
     HEFT_RETURN_IF_ERROR(reader.Finish());

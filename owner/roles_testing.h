@@ -17,7 +17,7 @@
 #include "fusion/testing.h"
 #include "heft/client.h"
 #include "heft/server.h"
-#include "owner/admit_all.h"
+#include "owner/activate_all.h"
 #include "owner/allow_scores.h"
 #include "owner/key_owner_impl.h"
 
@@ -84,8 +84,8 @@ class RolesTest : public ::testing::TestWithParam<const char*> {
                                 SampleUse use = SampleUse::kEnrolment) const {
     return Encrypt({Vector(0, person), Vector(1, person)}, label, use);
   }
-  absl::StatusOr<AdmitResult> Admit(const std::string& folder) const {
-    return AdmitAll(*server_, *owner_, folder);
+  absl::StatusOr<ActivateResult> Approve(const std::string& folder) const {
+    return ActivateAll(*server_, *owner_, folder);
   }
 
   const PublicRoles& roles_;

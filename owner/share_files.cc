@@ -14,8 +14,8 @@
 namespace heft {
 namespace {
 
-// kMostOpen: with more, a model of 64 dimensions has no room for the sum of their floods.
-constexpr uint32_t kMostOpen = 3;
+// kMaxOpen: with more, a model of 64 dimensions has no room for the sum of their floods.
+constexpr uint32_t kMaxOpen = 3;
 
 absl::Status WriteShare(const Rings& rings, const KeyShare& share, const std::string& passphrase,
                         const std::string& path) {
@@ -28,9 +28,9 @@ absl::Status WriteShare(const Rings& rings, const KeyShare& share, const std::st
 }  // namespace
 
 absl::Status CheckShareable(const Model& model, uint32_t threshold) {
-  if (threshold > kMostOpen) {
+  if (threshold > kMaxOpen) {
     return absl::InvalidArgumentError(
-        absl::StrCat("an opening by ", threshold, " owners: at most ", kMostOpen,
+        absl::StrCat("an opening by ", threshold, " owners: at most ", kMaxOpen,
                      ", whose noise adds up to as much as profile flooded has room for"));
   }
   if (model.profile != "flooded") {

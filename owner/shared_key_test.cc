@@ -35,8 +35,8 @@ using ::testing::HasSubstr;
 constexpr uint32_t kOwners = 5, kThreshold = 3;
 constexpr double kAccept = 0.9;
 
-// WholeOf: an owner of the whole key, from the shares of `owners`: what no ceremony ever makes.
-absl::StatusOr<KeyOwner> WholeOf(const Model& model, const std::vector<KeyOwner>& owners) {
+// JoinShares: an owner of the whole key, from the shares of `owners`: what no ceremony ever makes.
+absl::StatusOr<KeyOwner> JoinShares(const Model& model, const std::vector<KeyOwner>& owners) {
   const Rings& rings = Inside::Of(owners[0]).rings();
   OwnerSet set;
   for (const KeyOwner& owner : owners) set.push_back(owner.shared()->owner);
@@ -110,13 +110,13 @@ class SharedKeyTest : public ::testing::Test {
   static absl::StatusOr<Admissions> Approve(const std::string& folder) {
     const auto request = server_->Pending(*Gallery::Open(folder));
     const OwnerSet set = {1, 2, 5};
-    HEFT_ASSIGN_OR_RETURN(const auto one, Owner(1).AdmitPart(*request, "pending", set));
-    HEFT_ASSIGN_OR_RETURN(const auto five, Owner(5).AdmitPart(*request, "pending", set));
+    HEFT_ASSIGN_OR_RETURN(const auto one, Owner(1).ApprovePart(*request, "pending", set));
+    HEFT_ASSIGN_OR_RETURN(const auto five, Owner(5).ApprovePart(*request, "pending", set));
     const std::vector<ReplyFile> parts = {{one, "one"}, {five, "five"}};
-    HEFT_ASSIGN_OR_RETURN(const Admissions done, Owner(2).Admit(*request, "pending", {}, parts));
+    HEFT_ASSIGN_OR_RETURN(const Admissions done, Owner(2).Approve(*request, "pending", {}, parts));
     HEFT_ASSIGN_OR_RETURN(const Trust trust, Trust::Load(set_->keys.trust));
     HEFT_RETURN_IF_ERROR(
-        server_->Admit(folder, done.signed_admission, "admission", trust).status());
+        server_->Activate(folder, done.signed_admission, "admission", trust).status());
     return done;
   }
   void EnrolPeople(uint64_t people) const {
@@ -126,7 +126,7 @@ class SharedKeyTest : public ::testing::Test {
     const auto done = Approve(folder_);
     ASSERT_TRUE(done.ok()) << done.status();
     ASSERT_EQ(done->verdicts.size(), people);
-    for (const auto& verdict : done->verdicts) EXPECT_TRUE(verdict.admitted) << verdict.reason;
+    for (const auto& verdict : done->verdicts) EXPECT_TRUE(verdict.approved) << verdict.reason;
   }
   std::vector<uint8_t> Identify(uint64_t person) const {
     return *server_->Identify(*Gallery::Open(folder_), Files(person, SampleUse::kIdentification));
@@ -196,7 +196,7 @@ TEST_F(SharedKeyTest, AnyThreeOfFiveDecideAsOneOwnerDoes) {
   for (const uint32_t owner : {2, 3, 5}) {
     three.push_back(*KeyOwner::Load(*model_, set_->shares[owner - 1]));
   }
-  auto whole = WholeOf(*model_, three);
+  auto whole = JoinShares(*model_, three);
   ASSERT_TRUE(whole.ok()) << whole.status();
   ASSERT_TRUE(whole->SetBudget({1000000, 1000000, 1000000000, 1000000}).ok());
   for (const OwnerSet& set : {OwnerSet{1, 2, 3}, OwnerSet{2, 4, 5}}) {

@@ -14,7 +14,7 @@
 #include "heft/gallery.h"
 #include "heft/key_owner.h"
 #include "heft/server.h"
-#include "owner/admit_all.h"
+#include "owner/activate_all.h"
 #include "owner/key_owner_impl.h"
 
 namespace heft {

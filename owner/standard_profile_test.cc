@@ -17,7 +17,7 @@
 #include "heft/key_set.h"
 #include "heft/server.h"
 #include "heft/trust.h"
-#include "owner/admit_all.h"
+#include "owner/activate_all.h"
 #include "owner/key_owner_impl.h"
 
 namespace heft {

@@ -241,7 +241,7 @@ std::vector<std::vector<size_t>> Batches(std::span<const std::string> labels) {
   }
   std::vector<std::vector<size_t>> batches;
   for (const std::vector<size_t>& person : people) {
-    if (batches.empty() || batches.back().size() + person.size() > kMostBulkRows) {
+    if (batches.empty() || batches.back().size() + person.size() > kMaxBulkRows) {
       batches.emplace_back();
     }
     batches.back().insert(batches.back().end(), person.begin(), person.end());
@@ -331,10 +331,10 @@ class Workspace::Impl {
     return &*server_;
   }
   absl::Status CheckNew(std::span<const std::string> labels) const;
-  absl::StatusOr<AdmitResult> AdmitSome(const TrustedServer& served, WorkspaceAdded* added,
-                                        const Monitor& monitor);
-  absl::Status AdmitWaiting(const TrustedServer& served, WorkspaceAdded* added,
-                            const Monitor& monitor);
+  absl::StatusOr<ActivateResult> ActivateSome(const TrustedServer& served, WorkspaceAdded* added,
+                                              const Monitor& monitor);
+  absl::Status ActivatePending(const TrustedServer& served, WorkspaceAdded* added,
+                               const Monitor& monitor);
   absl::Status EraseLeaving(const TrustedServer& served, absl::Status* overwritten,
                             const Monitor& monitor);
   absl::Status Settle(const TrustedServer& served, const Monitor& monitor);
@@ -369,31 +369,31 @@ absl::Status Workspace::Impl::CheckNew(std::span<const std::string> labels) cons
 }
 
 // One request for admission: the server asks, the key owner answers, the server lets in.
-absl::StatusOr<AdmitResult> Workspace::Impl::AdmitSome(const TrustedServer& served,
-                                                       WorkspaceAdded* added,
-                                                       const Monitor& monitor) {
+absl::StatusOr<ActivateResult> Workspace::Impl::ActivateSome(const TrustedServer& served,
+                                                             WorkspaceAdded* added,
+                                                             const Monitor& monitor) {
   const Desk desk(served);
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, desk.Pending(gallery_, PendingLimit{}));
-  HEFT_ASSIGN_OR_RETURN(Admissions answer, owner_.Admit(request, "the request for admission"));
-  HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
+  HEFT_ASSIGN_OR_RETURN(Admissions answer, owner_.Approve(request, "the request for admission"));
+  HEFT_ASSIGN_OR_RETURN(const ActivateResult done,
                         desk.Activate(gallery_, answer.signed_admission, "the admission", monitor));
-  added->added += done.admitted;
+  added->added += done.activated;
   added->templates = done.templates;
   for (Admissions::Group& group : answer.groups) added->rejected.push_back(std::move(group));
   return done;
 }
 
 // All that waits; then the key owner signs the state that this has led to.
-absl::Status Workspace::Impl::AdmitWaiting(const TrustedServer& served, WorkspaceAdded* added,
-                                           const Monitor& monitor) {
+absl::Status Workspace::Impl::ActivatePending(const TrustedServer& served, WorkspaceAdded* added,
+                                              const Monitor& monitor) {
   for (bool more = true; more;) {
     HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, DescribeGallery(gallery_));
     if (info.pending == 0) break;
-    HEFT_ASSIGN_OR_RETURN(const AdmitResult done, AdmitSome(served, added, monitor));
-    more = done.admitted + done.rejected > 0;
+    HEFT_ASSIGN_OR_RETURN(const ActivateResult done, ActivateSome(served, added, monitor));
+    more = done.activated + done.rejected > 0;
   }
   HEFT_RETURN_IF_ERROR(served.server.Fold(gallery_));
-  HEFT_RETURN_IF_ERROR(AdmitSome(served, added, monitor).status());
+  HEFT_RETURN_IF_ERROR(ActivateSome(served, added, monitor).status());
   return RememberGeneration(gallery_);
 }
 
@@ -415,10 +415,10 @@ absl::Status Workspace::Impl::EraseLeaving(const TrustedServer& served, absl::St
     renewed = true;
   }
   WorkspaceAdded others;
-  return renewed ? AdmitWaiting(served, &others, monitor) : absl::OkStatus();
+  return renewed ? ActivatePending(served, &others, monitor) : absl::OkStatus();
 }
 
-// Completes an interrupted call: admits the pending people and erases the removed ones. There was
+// Completes an interrupted call: approves the pending people and erases the removed ones. There was
 // one if the key owner has not signed the gallery as it is.
 absl::Status Workspace::Impl::Settle(const TrustedServer& served, const Monitor& monitor) {
   HEFT_ASSIGN_OR_RETURN(const GalleryInfo info, DescribeGallery(gallery_));
@@ -430,7 +430,7 @@ absl::Status Workspace::Impl::Settle(const TrustedServer& served, const Monitor&
   }
   WorkspaceAdded before;
   absl::Status overwritten;
-  HEFT_RETURN_IF_ERROR(AdmitWaiting(served, &before, monitor));
+  HEFT_RETURN_IF_ERROR(ActivatePending(served, &before, monitor));
   return EraseLeaving(served, &overwritten, monitor);
 }
 
@@ -465,7 +465,7 @@ absl::StatusOr<WorkspaceAdded> Workspace::Impl::Add(std::span<const Samples> row
       for (Samples& samples : part.samples) samples.encoding = SampleEncoding::kBulk;
     }
     HEFT_RETURN_IF_ERROR(Enrol(*served, part, monitor));
-    HEFT_RETURN_IF_ERROR(AdmitWaiting(*served, &added, monitor));
+    HEFT_RETURN_IF_ERROR(ActivatePending(*served, &added, monitor));
   }
   return added;
 }
@@ -543,7 +543,7 @@ absl::StatusOr<WorkspaceRemoved> Workspace::Impl::Remove(const std::vector<std::
   HEFT_ASSIGN_OR_RETURN(const RemoveResult done, Desk(*served).Remove(gallery_, identities));
   WorkspaceRemoved removed = {.removed = done.removed, .overwritten = done.overwritten};
   WorkspaceAdded others;  // who waited
-  HEFT_RETURN_IF_ERROR(AdmitWaiting(*served, &others, monitor));
+  HEFT_RETURN_IF_ERROR(ActivatePending(*served, &others, monitor));
   HEFT_RETURN_IF_ERROR(EraseLeaving(*served, &removed.overwritten, monitor));
   removed.templates = others.templates;
   return removed;

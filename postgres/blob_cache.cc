@@ -33,8 +33,8 @@ static_assert(kHeader % kValueAlignment == kValueOffset);
 // A file is touched if that was not done for kTouch. A killed process's leftover is removed after
 // kLeftover.
 constexpr absl::Duration kTouch = absl::Minutes(1), kLeftover = absl::Minutes(10);
-// kMostMapped: maps of a process; the system allows 65530 in total.
-constexpr size_t kMostMapped = 30'000;
+// kMaxMapped: maps of a process; the system allows 65530 in total.
+constexpr size_t kMaxMapped = 30'000;
 constexpr std::string_view kTemporary = ".part";
 
 std::array<uint8_t, kHeader> Header(const Hash& hash, ByteSpan bytes) {
@@ -154,7 +154,7 @@ void BlobCache::Remember(const Hash& hash, std::shared_ptr<const Blob> blob, uin
   mapped_bytes_ += blob->bytes().size();
   turns_.push_front(hash);
   mapped_[hash] = {std::move(blob), inode, absl::Now(), turns_.begin()};
-  while (mapped_.size() > 1 && (mapped_.size() > kMostMapped || mapped_bytes_ > most_)) {
+  while (mapped_.size() > 1 && (mapped_.size() > kMaxMapped || mapped_bytes_ > most_)) {
     Forget(mapped_.find(turns_.back()));
   }
 }

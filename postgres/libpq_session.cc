@@ -47,7 +47,7 @@ class LibpqSession : public SqlSession {
     PQfinish(connection_);
   }
 
-  absl::Status Begun();
+  absl::Status Configure();
   absl::StatusOr<SqlRows> Execute(std::string_view statement,
                                   std::span<const SqlParameter> parameters) override;
   absl::Status Run(std::string_view statements) override {
@@ -97,8 +97,8 @@ class LibpqSession : public SqlSession {
   std::map<std::string, std::string, std::less<>> prepared_;  // names, by statement
 };
 
-// Begun: settings for the whole session.
-absl::Status LibpqSession::Begun() {
+// Configure: settings for the whole session.
+absl::Status LibpqSession::Configure() {
   // No function or table of another schema is used instead of ours. Commits wait for the disk even
   // if the database's default is not to.
   HEFT_ASSIGN_OR_RETURN(
@@ -320,7 +320,7 @@ absl::StatusOr<std::unique_ptr<SqlSession>> ConnectByService(const std::string& 
   PGconn* const raw = connection.get();
   auto session = std::make_unique<LibpqSession>(std::move(connection), service, silence);
   if (PQsetnonblocking(raw, 1) != 0) return absl::UnavailableError("cannot use the connection");
-  HEFT_RETURN_IF_ERROR(session->Begun());
+  HEFT_RETURN_IF_ERROR(session->Configure());
   return session;
 }
 

@@ -11,8 +11,8 @@ namespace {
 
 // From pg_type; they never change.
 constexpr Oid kBytea = 17, kBigint = 20, kText = 25, kByteaArray = 1001, kBigintArray = 1016;
-// kMostBytes: PostgreSQL takes a gigabyte in a value, but less in a message.
-constexpr size_t kMostBytes = size_t{1000} << 20;
+// kMaxBytes: PostgreSQL takes a gigabyte in a value, but less in a message.
+constexpr size_t kMaxBytes = size_t{1000} << 20;
 
 void AddInteger(std::vector<uint8_t>& out, uint64_t value, int bytes) {
   for (int i = bytes - 1; i >= 0; --i) out.push_back(static_cast<uint8_t>(value >> (8 * i)));
@@ -84,10 +84,10 @@ void LibpqParameters::Add(Oid type, ByteSpan bytes, bool null) {
   types_.push_back(type);
   const auto* const at = reinterpret_cast<const char*>(bytes.data());
   values_.push_back(null ? nullptr : at == nullptr ? &kEmpty : at);
-  lengths_.push_back(static_cast<int>(std::min(bytes.size(), kMostBytes)));
+  lengths_.push_back(static_cast<int>(std::min(bytes.size(), kMaxBytes)));
   formats_.push_back(1);
-  if (bytes.size() <= kMostBytes) return;
-  status_ = absl::InvalidArgumentError(absl::StrCat("PostgreSQL takes values of up to ", kMostBytes,
+  if (bytes.size() <= kMaxBytes) return;
+  status_ = absl::InvalidArgumentError(absl::StrCat("PostgreSQL takes values of up to ", kMaxBytes,
                                                     " bytes, this one has ", bytes.size()));
 }
 

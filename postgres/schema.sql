@@ -150,7 +150,7 @@ CREATE TABLE heft.block_state (
   leaf bytea NOT NULL,
   live bigint NOT NULL,
   leaving bigint NOT NULL,
-  wear double precision NOT NULL,
+  added_error double precision NOT NULL,
   least_clean double precision NOT NULL,
   checksum bigint NOT NULL,
   PRIMARY KEY (gallery, block)
@@ -165,8 +165,8 @@ COMMENT ON COLUMN heft.block_state.roster IS 'digest of its runs of templates';
 COMMENT ON COLUMN heft.block_state.leaf IS 'leaf of the Merkle tree';
 COMMENT ON COLUMN heft.block_state.live IS 'templates that are matched';
 COMMENT ON COLUMN heft.block_state.leaving IS 'templates that are no longer matched';
-COMMENT ON COLUMN heft.block_state.wear IS 'noise of removals';
-COMMENT ON COLUMN heft.block_state.least_clean IS 'the least clean wear of its positions';
+COMMENT ON COLUMN heft.block_state.added_error IS 'variance that changes have added';
+COMMENT ON COLUMN heft.block_state.least_clean IS 'the least clean added error of its positions';
 COMMENT ON COLUMN heft.block_state.checksum IS 'XXH3 of the record, which the columns give back';
 ALTER TABLE heft.block_state ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenants ON heft.block_state
@@ -405,7 +405,7 @@ COMMENT ON TABLE heft.template IS 'the template at each position; a position wit
 COMMENT ON COLUMN heft.template.gallery IS 'the gallery''s number';
 COMMENT ON COLUMN heft.template.position IS 'in the gallery';
 COMMENT ON COLUMN heft.template.state IS '0: free, 1: matched, 2: leaving, which is not matched';
-COMMENT ON COLUMN heft.template.clean IS 'clean wear of the position';
+COMMENT ON COLUMN heft.template.clean IS 'clean added error of the position';
 COMMENT ON COLUMN heft.template.person IS 'random id of the person';
 COMMENT ON COLUMN heft.template.identity IS 'name of the person';
 COMMENT ON COLUMN heft.template.sample IS 'digest of the sample';

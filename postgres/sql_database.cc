@@ -10,8 +10,8 @@
 namespace heft {
 namespace {
 
-// kMostWaiting: the most idle sessions that are kept for reuse.
-constexpr size_t kMostWaiting = 8;
+// kMaxIdle: the most idle sessions that are kept for reuse.
+constexpr size_t kMaxIdle = 8;
 
 }  // namespace
 
@@ -40,11 +40,11 @@ absl::Status SqlDatabase::Named(const absl::Status& status) const {
                       absl::StrCat("the store in ", options_.name, ": ", status.message()));
 }
 
-std::unique_ptr<SqlSession> SqlDatabase::Waiting() const {
+std::unique_ptr<SqlSession> SqlDatabase::Idle() const {
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (waiting_.empty()) return nullptr;
-  auto session = std::move(waiting_.back());
-  waiting_.pop_back();
+  if (idle_.empty()) return nullptr;
+  auto session = std::move(idle_.back());
+  idle_.pop_back();
   return session;
 }
 
@@ -53,7 +53,7 @@ absl::StatusOr<std::unique_ptr<SqlSession>> SqlDatabase::Session(
   if (getpid() != process_) {
     return Named(absl::FailedPreconditionError("it was opened before a fork: open it again"));
   }
-  while (auto session = Waiting()) {
+  while (auto session = Idle()) {
     const absl::Status begun = first(*session);
     if (begun.ok()) return session;
     if (!session->Lost()) {
@@ -62,7 +62,7 @@ absl::StatusOr<std::unique_ptr<SqlSession>> SqlDatabase::Session(
       return Named(begun);
     }
     const std::lock_guard<std::mutex> lock(mutex_);
-    waiting_.clear();  // they are older than this one
+    idle_.clear();  // they are older than this one
   }
   auto session = connect_();
   if (!session.ok()) return Named(session.status());
@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<SqlSession>> SqlDatabase::Session(
 void SqlDatabase::Done(std::unique_ptr<SqlSession> session) const {
   if (session == nullptr || session->Lost()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (waiting_.size() < kMostWaiting) waiting_.push_back(std::move(session));
+  if (idle_.size() < kMaxIdle) idle_.push_back(std::move(session));
 }
 
 }  // namespace heft

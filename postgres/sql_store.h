@@ -50,13 +50,13 @@ class SqlDatabase {
 
  private:
   SqlDatabase(SqlConnect connect, SqlOptions options);
-  std::unique_ptr<SqlSession> Waiting() const;
+  std::unique_ptr<SqlSession> Idle() const;
 
   const SqlConnect connect_;
   const SqlOptions options_;
   const int process_;
   mutable std::mutex mutex_;
-  mutable std::vector<std::unique_ptr<SqlSession>> waiting_;
+  mutable std::vector<std::unique_ptr<SqlSession>> idle_;
 };
 
 // OpenSqlStore: kCreate makes missing tables. kNotFound, kUnavailable, kPermissionDenied,

@@ -87,7 +87,7 @@ TEST_F(SqlTablesTest, BlobsAreSharedAndGoWithTheirLastUse) {
   const auto one = Long(100'000, 1), two = Long(100'000, 2);
   ASSERT_TRUE(Put(*store_, Table::kBlocks, "a", one).ok());
   ASSERT_TRUE(Put(*store_, Table::kBlocks, "b", one).ok());
-  ASSERT_TRUE(Put(*store_, Table::kQuarantine, "a", one).ok());
+  ASSERT_TRUE(Put(*store_, Table::kPendingFile, "a", one).ok());
   EXPECT_EQ(Blobs(), "1");
   EXPECT_EQ(Ask("SELECT uses FROM heft.blobs"), "3");
   ASSERT_TRUE(Put(*store_, Table::kBlocks, "a", two).ok());
@@ -96,7 +96,7 @@ TEST_F(SqlTablesTest, BlobsAreSharedAndGoWithTheirLastUse) {
   ASSERT_TRUE(Put(*store_, Table::kBlocks, "b", AsBytes("short")).ok());
   EXPECT_TRUE(store_->Check().ok()) << store_->Check();
   ASSERT_TRUE(Change(*store_, [](StoreWriter& w) {
-                return w.Delete(Table::kQuarantine, AsBytes("a"));
+                return w.Delete(Table::kPendingFile, AsBytes("a"));
               }).ok());
   EXPECT_EQ(Blobs(), "1");
   // Moved in one transaction, in parts: it stays.

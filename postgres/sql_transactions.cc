@@ -12,13 +12,13 @@ namespace {
 // kFollowing: entries read together with the requested one, if they are small and requested in
 // order. kPage: the most entries read at once in a scan.
 constexpr size_t kFollowing = 512, kFirstPage = 64, kPage = 2048;
-// kMostChanged: bytes of changes that are buffered before they are sent. kMostSqlValue: PostgreSQL
+// kMaxChanged: bytes of changes that are buffered before they are sent. kMaxSqlValue: PostgreSQL
 // takes a gigabyte, but less in a message.
-constexpr size_t kMostChanged = size_t{64} << 20, kMostSqlValue = size_t{900} << 20;
+constexpr size_t kMaxChanged = size_t{64} << 20, kMaxSqlValue = size_t{900} << 20;
 
 absl::Status CheckFrom(ByteSpan from) {
-  return from.size() <= kMostKey ? absl::OkStatus()
-                                 : absl::InvalidArgumentError("a key is too long");
+  return from.size() <= kMaxKey ? absl::OkStatus()
+                                : absl::InvalidArgumentError("a key is too long");
 }
 
 // After: the least key greater than this one.
@@ -115,7 +115,7 @@ absl::StatusOr<ByteSpan> SqlReader::Bytes(const SqlEntry& entry) const {
 }
 
 absl::StatusOr<std::optional<ByteSpan>> SqlReader::Get(Table table, ByteSpan key) const {
-  if (key.empty() || key.size() > kMostKey) return std::nullopt;
+  if (key.empty() || key.size() > kMaxKey) return std::nullopt;
   const auto entry = Find(table, key);
   if (!entry.ok()) return database_->Named(entry.status());
   if (!entry->has_value()) return std::nullopt;
@@ -182,7 +182,7 @@ absl::Status SqlWriter::Begin() const {
 absl::StatusOr<std::optional<ByteSpan>> SqlWriter::Get(Table table, ByteSpan key) const {
   const std::lock_guard<std::mutex> lock(mutex_);
   HEFT_RETURN_IF_ERROR(CheckOpen());
-  if (key.empty() || key.size() > kMostKey) return std::nullopt;
+  if (key.empty() || key.size() > kMaxKey) return std::nullopt;
   const SqlEntries::Changes& changes = changes_[static_cast<size_t>(table)];
   if (const auto it = changes.find(std::string(key.begin(), key.end())); it != changes.end()) {
     if (it->second == nullptr) return std::nullopt;
@@ -230,7 +230,7 @@ absl::Status SqlWriter::Change(Table table, ByteSpan key, std::shared_ptr<const 
                                                         std::move(value));
   read_.clear();
   changed_bytes_ += bytes;
-  if (changed_bytes_ < kMostChanged) return absl::OkStatus();
+  if (changed_bytes_ < kMaxChanged) return absl::OkStatus();
   HEFT_RETURN_IF_ERROR(Begin());
   for (size_t i = 0; i < kTables; ++i) HEFT_RETURN_IF_ERROR(Flush(static_cast<Table>(i)));
   read_.clear();
@@ -241,13 +241,13 @@ absl::Status SqlWriter::Change(Table table, ByteSpan key, std::shared_ptr<const 
 absl::Status SqlWriter::Put(Table table, ByteSpan key, ByteSpan value) {
   const std::lock_guard<std::mutex> lock(mutex_);
   HEFT_RETURN_IF_ERROR(CheckOpen());
-  if (key.empty() || key.size() > kMostKey) {
+  if (key.empty() || key.size() > kMaxKey) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a key has 1 to ", kMostKey, " bytes, this one ", key.size()));
+        absl::StrCat("a key has 1 to ", kMaxKey, " bytes, this one ", key.size()));
   }
-  if (value.size() > kMostSqlValue) {
+  if (value.size() > kMaxSqlValue) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a value in a database has at most ", kMostSqlValue, " bytes, this one ", value.size()));
+        "a value in a database has at most ", kMaxSqlValue, " bytes, this one ", value.size()));
   }
   return Change(table, key, Blob::Copied(value));
 }
@@ -255,7 +255,7 @@ absl::Status SqlWriter::Put(Table table, ByteSpan key, ByteSpan value) {
 absl::Status SqlWriter::Delete(Table table, ByteSpan key) {
   const std::lock_guard<std::mutex> lock(mutex_);
   HEFT_RETURN_IF_ERROR(CheckOpen());
-  if (key.empty() || key.size() > kMostKey) return absl::OkStatus();
+  if (key.empty() || key.size() > kMaxKey) return absl::OkStatus();
   return Change(table, key, nullptr);
 }
 

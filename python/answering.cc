@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The key owner answers: it opens replies and decides, admits, renews, and keeps its budget.
+// The key owner answers: it opens replies and decides, approves, renews, and keeps its budget.
 #include "python/answering.h"
 
 #include "heft/key_owner.h"
@@ -36,7 +36,7 @@ void DefineRequired(OwnerClass& c) {
           return absl::OkStatus();
         });
       },
-      "From here on a reply is accepted only if it is of the state of a gallery that admit\n"
+      "From here on a reply is accepted only if it is of the state of a gallery that approve\n"
       "signed last. Replies of an older state, or of another root for the same generation, are\n"
       "refused in any case.");
 }
@@ -108,27 +108,27 @@ void DefineDecide(OwnerClass& c) {
 
 void DefineRequests(OwnerClass& c) {
   Method(
-      c, "admit",
+      c, "approve",
       [](const OwnerHandle& self, const py::object& request, const py::object& only,
          const py::object& reject, bool new_identities_only, bool put_back,
          const py::object& entries, const py::object& reject_entries, const py::object& hold,
          const std::optional<ShardList>& shards, const py::object& parts) {
         const Source source(request, "request");
         const ReplyFiles given(parts, "part");
-        const AdmissionPolicy policy = PolicyOf(only, reject, new_identities_only, put_back,
-                                                entries, reject_entries, hold, shards);
+        const ApprovalPolicy policy = PolicyOf(only, reject, new_identities_only, put_back, entries,
+                                               reject_entries, hold, shards);
         return Read(self, [&](const KeyOwner& owner) {
-          return owner.Admit(source.bytes(), source.what(), policy, given.files());
+          return owner.Approve(source.bytes(), source.what(), policy, given.files());
         });
       },
       "Answers the request of Matcher.pending: checks the norms of all pending templates and\n"
-      "admits the sound ones.\n\n"
+      "approves the sound ones.\n\n"
       "only, reject: identities. entries, reject_entries, hold: entries of an inquiry. A new\n"
       "identity of several enrolments waits until one of them is chosen (contested). put_back: "
       "the\n"
       "gallery was restored from a copy. shards: the gallery is a bucket of this list, and\n"
       "people who belong to another bucket are rejected. parts: of a shared key, the parts of the\n"
-      "other owners (admit_part). Nothing is charged. FailedPrecondition, DataLoss.",
+      "other owners (approve_part). Nothing is charged. FailedPrecondition, DataLoss.",
       py::arg("request"), py::kw_only(), py::arg("only") = py::none(),
       py::arg("reject") = py::none(), py::arg("new_identities_only") = false,
       py::arg("put_back") = false, py::arg("entries") = py::none(),
@@ -183,9 +183,9 @@ std::optional<Flooding> FloodingOf(int bits, uint32_t openings) {
   return Flooding{bits, openings};
 }
 
-AdmissionPolicy PolicyOf(const py::object& only, const py::object& reject, bool new_identities_only,
-                         bool put_back, const py::object& entries, const py::object& reject_entries,
-                         const py::object& hold, const std::optional<ShardList>& shards) {
+ApprovalPolicy PolicyOf(const py::object& only, const py::object& reject, bool new_identities_only,
+                        bool put_back, const py::object& entries, const py::object& reject_entries,
+                        const py::object& hold, const std::optional<ShardList>& shards) {
   return {.only = LabelsOf(only),
           .reject = LabelsOf(reject),
           .new_identities_only = new_identities_only,

@@ -43,9 +43,9 @@ class GivenReplies {
 std::optional<Flooding> FloodingOf(int bits, uint32_t openings);
 
 // PolicyOf: identities, and entries of an inquiry.
-AdmissionPolicy PolicyOf(const py::object& only, const py::object& reject, bool new_identities_only,
-                         bool put_back, const py::object& entries, const py::object& reject_entries,
-                         const py::object& hold, const std::optional<ShardList>& shards);
+ApprovalPolicy PolicyOf(const py::object& only, const py::object& reject, bool new_identities_only,
+                        bool put_back, const py::object& entries, const py::object& reject_entries,
+                        const py::object& hold, const std::optional<ShardList>& shards);
 
 }  // namespace heft::python
 

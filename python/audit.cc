@@ -81,7 +81,7 @@ void DefineServer(GalleryClass& c) {
       py::arg("reply"), py::kw_only(), py::arg("server_key") = "");
   c.def_property_readonly(
       "state_file", [](const GalleryHandle& self) { return StateFile(self.name()); },
-      "The path where Matcher.admit keeps the state that the key owner signed last.");
+      "The path where Matcher.activate keeps the state that the key owner signed last.");
 }
 
 void DefineAuditor(MatcherClass& c) {

@@ -72,15 +72,15 @@ EnrolResult Enrol(const MatcherHandle& self, const py::object& gallery, const py
   });
 }
 
-// AdmitOf: None, a KeyOwner, or a function from a request to the answer.
-auto AdmitOf(const py::object& owner) -> decltype(EnrolManyOptions::admit) {
+// ApproverOf: None, a KeyOwner, or a function from a request to the answer.
+auto ApproverOf(const py::object& owner) -> decltype(EnrolManyOptions::approve) {
   using Answer = absl::StatusOr<std::vector<uint8_t>>;
   if (owner.is_none()) return {};
   if (py::isinstance<OwnerHandle>(owner)) {
     const auto state = owner.cast<const OwnerHandle&>().Get();
     return [state](std::span<const uint8_t> request) -> Answer {
       const Reading reading(state);
-      auto answer = state->owner.Admit(request, "pending");
+      auto answer = state->owner.Approve(request, "pending");
       if (!answer.ok()) return answer.status();
       return std::move(answer->signed_admission);
     };
@@ -132,7 +132,7 @@ EnrolManyResult EnrolThem(const MatcherHandle& self, const py::object& gallery,
   }
   EnrolManyOptions options;
   options.metadata = MetadataOf(metadata), options.expires = expires;
-  options.admit = AdmitOf(owner), options.from = start;
+  options.approve = ApproverOf(owner), options.from = start;
   if (trust) options.trust = &*trust;
   size_t next = start;
   options.next = &next;
@@ -159,8 +159,9 @@ py::bytes PendingOf(const MatcherHandle& self, const py::object& gallery, uint64
   }));
 }
 
-AdmitResult Admit(const MatcherHandle& self, const py::object& gallery, const py::object& admission,
-                  const py::object& key_owner, const py::object& progress) {
+ActivateResult Activate(const MatcherHandle& self, const py::object& gallery,
+                        const py::object& admission, const py::object& key_owner,
+                        const py::object& progress) {
   const auto server = self.Get();
   const GalleryHandle handle = HandleOf(gallery);
   const Source source(admission, "admission");
@@ -182,7 +183,7 @@ void DefineEnrolment(MatcherClass& c) {
   Method(
       c, "enrol", &Enrol,
       "Fuses encrypted samples, one file per modality, into pending templates of a gallery: all\n"
-      "or none. They are not matched until admit. The gallery (a Gallery, or its name) is made\n"
+      "or none. They are not matched until activate. The gallery (a Gallery, or its name) is made\n"
       "if it does not exist.\n\n"
       "samples: a mapping from modalities to files, or files; each bytes or a path. identity:\n"
       "used instead of the samples' labels. average: one template per identity, the mean of its\n"
@@ -196,27 +197,27 @@ void DefineEnrolment(MatcherClass& c) {
       py::arg("expires") = 0, py::arg("authorisation") = py::none(), py::arg("trust") = py::none(),
       py::arg("idempotency_key") = "", py::arg("shards") = py::none(),
       py::arg("progress") = py::none());
-  Method(c, "enrol_many", &EnrolThem,
-         "Enrols a whole gallery in one call: encrypts with client, fuses and enrols row i of all\n"
-         "arrays under labels[i], thousands at a time (docs/python.md). Rows of one identity must\n"
-         "be adjacent.\n\n"
-         "owner: a KeyOwner, or a function from a request to its answer, that admits each batch;\n"
-         "without one all templates stay pending. start: the row to continue from. An exception\n"
-         "has that row as `start`; if it is the number of rows, only the admission is missing.\n"
-         "InvalidArgument; errors of encrypt, enrol and admit.",
-         py::arg("gallery"), py::arg("vectors"), py::arg("labels"), py::kw_only(),
-         py::arg("client"), py::arg("owner") = py::none(), py::arg("metadata") = py::none(),
-         py::arg("expires") = 0, py::arg("trust") = py::none(), py::arg("start") = 0,
-         py::arg("progress") = py::none());
+  Method(
+      c, "enrol_many", &EnrolThem,
+      "Enrols a whole gallery in one call: encrypts with client, fuses and enrols row i of all\n"
+      "arrays under labels[i], thousands at a time (docs/python.md). Rows of one identity must\n"
+      "be adjacent.\n\n"
+      "owner: a KeyOwner, or a function from a request to its answer, that activates each batch;\n"
+      "without one all templates stay pending. start: the row to continue from. An exception\n"
+      "has that row as `start`; if it is the number of rows, only the admission is missing.\n"
+      "InvalidArgument; errors of encrypt, enrol and activate.",
+      py::arg("gallery"), py::arg("vectors"), py::arg("labels"), py::kw_only(), py::arg("client"),
+      py::arg("owner") = py::none(), py::arg("metadata") = py::none(), py::arg("expires") = 0,
+      py::arg("trust") = py::none(), py::arg("start") = 0, py::arg("progress") = py::none());
   Method(
       c, "pending", &PendingOf,
-      "A request for the admission of pending templates, for KeyOwner.admit, signed with the\n"
+      "A request for the admission of pending templates, for KeyOwner.approve, signed with the\n"
       "gallery's server key. templates: 0 for all; otherwise only the first ones, at most so many\n"
       "and within bytes.",
       py::arg("gallery"), py::kw_only(), py::arg("templates") = 0,
       py::arg("bytes") = uint64_t{64} << 20, py::arg("sign") = true);
-  Method(c, "admit", &Admit,
-         "Applies the key owner's answer: admitted templates join the gallery, rejected ones are\n"
+  Method(c, "activate", &Activate,
+         "Applies the key owner's answer: activated templates join the gallery, rejected ones are\n"
          "deleted. key_owner: a Trust that lists the signer, or the signer's public key.\n"
          "FailedPrecondition, DataLoss, Unavailable, Cancelled.",
          py::arg("gallery"), py::arg("admission"), py::arg("key_owner"), py::kw_only(),

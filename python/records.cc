@@ -150,7 +150,7 @@ void DefineRecords(py::module_& m) {
       .Field("pending", Shown(&PersonInfo::pending), "Number of pending templates.");
   Record<PendingEnrolment>(m, "PendingEnrolment",
                            "Templates that were enrolled together and are decided together.")
-      .Field("entry", Shown(&PendingEnrolment::entry), "Id of the enrolment, for KeyOwner.admit.")
+      .Field("entry", Shown(&PendingEnrolment::entry), "Id of the enrolment, for KeyOwner.approve.")
       .Field("client", Shown(&PendingEnrolment::client),
              "Public key of the client that sent it; empty: not signed.")
       .Field("bytes", Shown(&PendingEnrolment::bytes), "Size in bytes.")
@@ -186,26 +186,28 @@ void DefineRecords(py::module_& m) {
   Record<EnrolManyResult>(m, "EnrolManyResult",
                           "The result of all batches, and the gallery's size.")
       .Field("brought", Shown(&EnrolManyResult::brought), "Templates that were enrolled.")
-      .Field("admitted", Shown(&EnrolManyResult::admitted), "Templates that were approved.")
+      .Field("activated", Shown(&EnrolManyResult::activated),
+             "Templates that were added to the gallery.")
       .Field("rejected", Shown(&EnrolManyResult::rejected), "Templates that were rejected.")
       .Field("pending", Shown(&EnrolManyResult::pending), "Pending templates of the gallery.")
       .Field("templates", Shown(&EnrolManyResult::templates), "Templates of the gallery.")
       .Field("blocks", Shown(&EnrolManyResult::blocks), "Blocks of the gallery.");
-  Record<AdmitResult>(m, "AdmitResult",
-                      "The result of an admission, and the gallery's size. Rejected templates are "
-                      "deleted. All of that is committed, also if a later step failed.")
-      .Field("admitted", Shown(&AdmitResult::admitted), "Templates that were added to the gallery.")
-      .Field("rejected", Shown(&AdmitResult::rejected), "Pending templates that were deleted.")
-      .Field("pending", Shown(&AdmitResult::pending), "Pending templates of the gallery.")
-      .Field("templates", Shown(&AdmitResult::templates), "Templates of the gallery.")
-      .Field("blocks", Shown(&AdmitResult::blocks), "Blocks of the gallery.")
-      .Field("damaged", Shown(&AdmitResult::damaged),
-             "Pending enrolments that are damaged, by their entries. They were not admitted and "
+  Record<ActivateResult>(m, "ActivateResult",
+                         "The result of an admission, and the gallery's size. Rejected templates "
+                         "are deleted. All of that is committed, also if a later step failed.")
+      .Field("activated", Shown(&ActivateResult::activated),
+             "Templates that were added to the gallery.")
+      .Field("rejected", Shown(&ActivateResult::rejected), "Pending templates that were deleted.")
+      .Field("pending", Shown(&ActivateResult::pending), "Pending templates of the gallery.")
+      .Field("templates", Shown(&ActivateResult::templates), "Templates of the gallery.")
+      .Field("blocks", Shown(&ActivateResult::blocks), "Blocks of the gallery.")
+      .Field("damaged", Shown(&ActivateResult::damaged),
+             "Pending enrolments that are damaged, by their entries. They were not activated and "
              "stay pending until Gallery.reject_pending.")
       .Field(
-          "overwritten", Shown(&AdmitResult::overwritten),
+          "overwritten", Shown(&ActivateResult::overwritten),
           "Whether rejected and replaced templates are overwritten, as RemoveResult.overwritten.")
-      .Field("kept", Shown(&AdmitResult::kept),
+      .Field("kept", Shown(&ActivateResult::kept),
              "Whether the signed state was kept for audits; if not, a second call tries again.");
   Record<RemoveResult>(m, "RemoveResult",
                        "The result of a removal, and the state of the ciphertexts.")
@@ -397,7 +399,7 @@ void DefineRecords(py::module_& m) {
              "Id of the enrolment, in this request and later ones.")
       .Field("people", Shown(&AdmissionInquiry::Enrolment::people), "The people of the templates.")
       .Field("authorised", Shown(&AdmissionInquiry::Enrolment::authorised),
-             "Whether a registrar's authorisation came with it; Admit checks it.")
+             "Whether a registrar's authorisation came with it; Approve checks it.")
       .Field(
           "client", Shown(&AdmissionInquiry::Enrolment::client),
           "The client that sent it: its name in the trust file, or its key; empty if not signed.");
@@ -410,9 +412,9 @@ void DefineRecords(py::module_& m) {
              "Pending enrolments that are not in this request.");
   Record<Admissions::Verdict>(m, "Verdict", "The result for one pending template.")
       .Field("identity", Shown(&Admissions::Verdict::identity), "The identity of the template.")
-      .Field("admitted", Shown(&Admissions::Verdict::admitted), "Whether it is admitted.")
+      .Field("approved", Shown(&Admissions::Verdict::approved), "Whether it is approved.")
       .Field("rejection", Shown(&Admissions::Verdict::rejection),
-             "REJECTED, ENROLLED, NOT_AUTHORISED, MISPLACED or UNSOUND; empty if it is admitted.")
+             "REJECTED, ENROLLED, NOT_AUTHORISED, MISPLACED or UNSOUND; empty if it is approved.")
       .Field("reason", Shown(&Admissions::Verdict::reason),
              "Why it is rejected, with what was measured of this template.");
   Record<Admissions::Group>(m, "RejectedGroup", "All templates that are rejected for one cause.")
@@ -423,13 +425,14 @@ void DefineRecords(py::module_& m) {
              "How to solve the problem, in sentences; may be empty.")
       .Field("identities", Shown(&Admissions::Group::identities), "Identities, one per template.");
   Record<Admissions::Claim>(m, "Claim", "A pending enrolment of a new identity.")
-      .Field("entry", Shown(&Admissions::Claim::entry), "Id of the enrolment, for KeyOwner.admit.")
+      .Field("entry", Shown(&Admissions::Claim::entry),
+             "Id of the enrolment, for KeyOwner.approve.")
       .Field("client", Shown(&Admissions::Claim::client),
              "The client that sent it, as InquiredEnrolment.client.");
   Record<Admissions::Contested>(
       m, "Contested",
       "A new identity that several pending enrolments have. They wait, because only a choice "
-      "(AdmissionPolicy.entries, reject_entries) tells which of them is the person's.")
+      "(ApprovalPolicy.entries, reject_entries) tells which of them is the person's.")
       .Field("identity", Shown(&Admissions::Contested::identity), "The identity.")
       .Field("claims", Shown(&Admissions::Contested::claims), "The enrolments in this request.")
       .Field("elsewhere", Shown(&Admissions::Contested::elsewhere),
@@ -443,7 +446,7 @@ void DefineRecords(py::module_& m) {
       .Field("groups", Shown(&Admissions::groups),
              "The rejections by cause, the largest group first.")
       .Field("signed_admission", Shown(&Admissions::signed_admission),
-             "For Matcher.admit, valid for seven days (kAdmissionLife).");
+             "For Matcher.activate, valid for seven days (kAdmissionLife).");
   Record<RenewedBlocks>(m, "RenewedBlocks", "The result of a renewal by the key owner.")
       .Field("blocks", Shown(&RenewedBlocks::blocks), "Blocks that were encrypted again.")
       .Field("templates", Shown(&RenewedBlocks::templates), "Templates in the new blocks.")

@@ -129,19 +129,19 @@ void DefineShares(OwnerClass& c) {
       py::arg("publish") = kPublishedCandidates, py::arg("security_bits") = 0,
       py::arg("openings") = Flooding{}.openings, py::arg("shards") = py::none());
   Method(
-      c, "admit_part",
+      c, "approve_part",
       [](const OwnerHandle& self, const py::object& request, const OwnerSet& owners,
          const py::object& only, const py::object& reject, bool new_identities_only, bool put_back,
          const py::object& entries, const py::object& reject_entries, const py::object& hold,
          const std::optional<ShardList>& shards) {
         const Source source(request, "request");
-        const AdmissionPolicy policy = PolicyOf(only, reject, new_identities_only, put_back,
-                                                entries, reject_entries, hold, shards);
+        const ApprovalPolicy policy = PolicyOf(only, reject, new_identities_only, put_back, entries,
+                                               reject_entries, hold, shards);
         return BytesOf(Read(self, [&](const KeyOwner& owner) {
-          return owner.AdmitPart(source.bytes(), source.what(), owners, policy);
+          return owner.ApprovePart(source.bytes(), source.what(), owners, policy);
         }));
       },
-      "The same for admit(request, parts=...).", py::arg("request"), py::arg("owners"),
+      "The same for approve(request, parts=...).", py::arg("request"), py::arg("owners"),
       py::kw_only(), py::arg("only") = py::none(), py::arg("reject") = py::none(),
       py::arg("new_identities_only") = false, py::arg("put_back") = false,
       py::arg("entries") = py::none(), py::arg("reject_entries") = py::none(),

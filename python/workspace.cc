@@ -189,7 +189,7 @@ void DefineUse(WorkspaceClass& c) {
           return state->workspace.Add(table.samples, watch.monitor());
         });
       },
-      "Adds people: encrypts, enrols and admits each row under its label.\n\n"
+      "Adds people: encrypts, enrols and activates each row under its label.\n\n"
       "vectors: a mapping from modalities to arrays, or a DataFrame with a column of vectors\n"
       "per modality (face), or a column per number (face_0, face_1, ...). labels: one per row;\n"
       "for a DataFrame the name of a column, default \"label\". InvalidArgument; AlreadyExists\n"

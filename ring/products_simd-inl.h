@@ -109,10 +109,10 @@ void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const uint32_t*
 
 // ---- The products of a key switch: digits times a key that streams from memory.
 
-// Montgomery: reduces sums of at most kMost products of two residues by Montgomery's method: 2^-32
+// Montgomery: reduces sums of at most kMax products of two residues by Montgomery's method: 2^-32
 // times the sum, out [0, q).
 struct Montgomery {
-  static constexpr size_t kMost = 8;
+  static constexpr size_t kMax = 8;
   explicit HWY_INLINE Montgomery(const Modulus& modulus) : q(hn::Set(d32, modulus.value())) {
     uint32_t inverse = modulus.value();  // of q modulo 2^32; right to 3 bits, doubled four times
     for (int i = 0; i < 4; ++i) inverse *= 2 - modulus.value() * inverse;
@@ -126,7 +126,7 @@ struct Montgomery {
   // for 4.
   template <size_t kCount>
   HWY_INLINE V32 Finish(const WideSum& s) const {
-    static_assert(kCount <= kMost);
+    static_assert(kCount <= kMax);
     const V32 r = HighHalves(Clear(s.even), Clear(s.odd));
     if constexpr (kCount <= 4) return hn::Min(r, hn::Add(r, q));
     return ReduceOnce(ReduceOnce(hn::Add(r, q), hn::Add(q, q)), q);
@@ -172,11 +172,11 @@ HWY_INLINE void SwitchProductsOf(uint32_t* out0, uint32_t* out1, const uint32_t*
   }
 }
 
-// SwitchProductsOfMany: any count; reduces after each kMost digits.
+// SwitchProductsOfMany: any count; reduces after each kMax digits.
 HWY_INLINE void SwitchProductsOfMany(uint32_t* out0, uint32_t* out1, const uint32_t* digits,
                                      const uint32_t* key, size_t key_digits, size_t count, size_t n,
                                      const Modulus& q) {
-  constexpr size_t kMost = Montgomery::kMost;
+  constexpr size_t kMax = Montgomery::kMax;
   const Montgomery montgomery(q);
   const size_t ahead = KeyAhead(key_digits);
   for (size_t i = 0; i < n; i += kTile, digits += count * kTile, key += key_digits * 2 * kTile) {
@@ -184,13 +184,13 @@ HWY_INLINE void SwitchProductsOfMany(uint32_t* out0, uint32_t* out1, const uint3
       V32 total0 = hn::Zero(d32);
       V32 total1 = hn::Zero(d32);
       for (size_t j = 0; j < count;) {
-        const size_t end = count - j < kMost ? count : j + kMost;
+        const size_t end = count - j < kMax ? count : j + kMax;
         WideSum sum0, sum1;
         for (; j < end; ++j) {
           AddDigit(&sum0, &sum1, digits + j * kTile + lane, key + 2 * j * kTile + lane, ahead);
         }
-        total0 = ReduceOnce(hn::Add(total0, montgomery.Finish<kMost>(sum0)), montgomery.q);
-        total1 = ReduceOnce(hn::Add(total1, montgomery.Finish<kMost>(sum1)), montgomery.q);
+        total0 = ReduceOnce(hn::Add(total0, montgomery.Finish<kMax>(sum0)), montgomery.q);
+        total1 = ReduceOnce(hn::Add(total1, montgomery.Finish<kMax>(sum1)), montgomery.q);
       }
       hn::Store(total0, d32, out0 + i + lane);
       hn::Store(total1, d32, out1 + i + lane);
@@ -216,8 +216,8 @@ void SwitchProducts(uint32_t* out0, uint32_t* out1, const uint32_t* digits, cons
   if (n < kSmallestVectorLoop) {
     return ReferenceKernels().switch_products(out0, out1, digits, key, key_digits, count, n, q);
   }
-  if (count <= Montgomery::kMost) {
-    return SwitchProductsUpTo<Montgomery::kMost>(out0, out1, digits, key, key_digits, count, n, q);
+  if (count <= Montgomery::kMax) {
+    return SwitchProductsUpTo<Montgomery::kMax>(out0, out1, digits, key, key_digits, count, n, q);
   }
   SwitchProductsOfMany(out0, out1, digits, key, key_digits, count, n, q);
 }

@@ -227,7 +227,7 @@ primary() {
 }
 
 # A primary whose every standby streams, one of them synchronously.
-cluster_is_whole() {
+cluster_is_complete() {
   local n
   n="$(primary)" || return
   [[ "$(psql_on "$n" postgres -c "SELECT count(*) = $nodes - 1 AND count(*) FILTER (WHERE sync_state = 'sync') = 1
@@ -251,7 +251,7 @@ wait_until() {
     sleep 0.2
   done
 }
-wait_for_cluster() { wait_until "a cluster of a primary and streaming standbys" cluster_is_whole; }
+wait_for_cluster() { wait_until "a cluster of a primary and streaming standbys" cluster_is_complete; }
 wait_for_primary() { wait_until "another primary" primary; }
 
 # What happens to a node. It is away until it is healed.

@@ -93,9 +93,9 @@ class Inflater {
 
  private:
   size_t Zlib(std::span<uint8_t> out) {
-    constexpr size_t kMost = std::numeric_limits<unsigned>::max();
-    const size_t in_size = std::min(kMost, in_.size() - at_);
-    const size_t out_size = std::min(kMost, out.size());
+    constexpr size_t kMax = std::numeric_limits<unsigned>::max();
+    const size_t in_size = std::min(kMax, in_.size() - at_);
+    const size_t out_size = std::min(kMax, out.size());
     zlib_.next_in = const_cast<uint8_t*>(in_.data()) + at_;
     zlib_.avail_in = static_cast<unsigned>(in_size);
     zlib_.next_out = out.data();

@@ -185,8 +185,8 @@ PGDLLEXPORT Datum heft_pending(PG_FUNCTION_ARGS) {
   PG_RETURN_DATUM(FieldOf(Run(fcinfo, &call, HEFT_MAY_SIGN)));
 }
 
-PG_FUNCTION_INFO_V1(heft_admit);
-PGDLLEXPORT Datum heft_admit(PG_FUNCTION_ARGS) {
+PG_FUNCTION_INFO_V1(heft_activate);
+PGDLLEXPORT Datum heft_activate(PG_FUNCTION_ARGS) {
   HeftCall call = {.work = HEFT_ADMIT};
   Demand(fcinfo, 1, "admission");
   call.bytes = OptionalBytes(fcinfo, 1);

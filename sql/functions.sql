@@ -104,8 +104,8 @@ CREATE FUNCTION heft.heft_enrol(
 CREATE FUNCTION heft.heft_pending(gallery text) RETURNS bytea
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
 
-CREATE FUNCTION heft.heft_admit(gallery text, admission heft.heft_admission)
-  RETURNS heft.heft_admit_result
+CREATE FUNCTION heft.heft_activate(gallery text, admission heft.heft_admission)
+  RETURNS heft.heft_activate_result
   AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE SET search_path = pg_catalog, pg_temp;
 
 CREATE FUNCTION heft.heft_identify(
@@ -171,7 +171,7 @@ GRANT EXECUTE ON FUNCTION heft.heft_stats(text), heft.heft_server_key(text)
   TO heft_enroller, heft_prober, heft_admin;
 GRANT EXECUTE ON FUNCTION
   heft.heft_enrol(text, heft.heft_sample[], text, text[], timestamptz, bytea, text),
-  heft.heft_pending(text), heft.heft_admit(text, heft.heft_admission), heft.heft_list(text)
+  heft.heft_pending(text), heft.heft_activate(text, heft.heft_admission), heft.heft_list(text)
   TO heft_enroller, heft_admin;
 GRANT EXECUTE ON FUNCTION
   heft.heft_identify(text, heft.heft_probe[], text[], boolean),

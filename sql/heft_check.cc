@@ -37,7 +37,7 @@ absl::Status Check(HeftKind kind, ByteSpan bytes) {
 }  // namespace heft::sql
 
 extern "C" int heft_bucket_of(const char* identity, size_t size, int buckets) {
-  if (buckets < 1 || buckets > static_cast<int>(heft::kMostBuckets)) return -1;
+  if (buckets < 1 || buckets > static_cast<int>(heft::kMaxBuckets)) return -1;
   return static_cast<int>(heft::BucketOf({identity, size}, static_cast<uint32_t>(buckets)));
 }
 

@@ -7,8 +7,8 @@ Record RowOf(const EnrolResult& record) {
   return {ValueOf(record.brought), ValueOf(record.pending), ValueOf(record.templates),
           ValueOf(record.blocks), ValueOf(record.repeated)};
 }
-Record RowOf(const AdmitResult& record) {
-  return {ValueOf(record.admitted),  ValueOf(record.rejected), ValueOf(record.pending),
+Record RowOf(const ActivateResult& record) {
+  return {ValueOf(record.activated), ValueOf(record.rejected), ValueOf(record.pending),
           ValueOf(record.templates), ValueOf(record.blocks),   ValueOf(record.overwritten),
           ValueOf(record.kept)};
 }

@@ -39,7 +39,7 @@ inline Field TimeOf(uint64_t seconds) {
 }
 
 Record RowOf(const EnrolResult& record);
-Record RowOf(const AdmitResult& record);
+Record RowOf(const ActivateResult& record);
 Record RowOf(const RemoveResult& record);
 Record RowOf(const GalleryInfo& record);
 

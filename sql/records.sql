@@ -6,8 +6,8 @@ CREATE TYPE heft.heft_enrol_result AS (
   templates bigint,
   blocks bigint,
   repeated boolean);
-CREATE TYPE heft.heft_admit_result AS (
-  admitted bigint,
+CREATE TYPE heft.heft_activate_result AS (
+  activated bigint,
   rejected bigint,
   pending bigint,
   templates bigint,

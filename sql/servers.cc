@@ -14,8 +14,8 @@
 namespace heft::sql {
 namespace {
 
-// kMostServers: of one backend: each has some 9 MB of keys, and 66 more to enrol.
-constexpr size_t kMostServers = 4;
+// kMaxServers: of one backend: each has some 9 MB of keys, and 66 more to enrol.
+constexpr size_t kMaxServers = 4;
 // In errors.
 constexpr std::string_view kEvaluationKeys = "evaluation keys", kEnrolmentKeys = "enrolment keys";
 
@@ -122,7 +122,7 @@ absl::StatusOr<std::shared_ptr<const TrustedServer>> FindServer(SqlSession& sess
   HEFT_ASSIGN_OR_RETURN(const Row row, FindRow(session, gallery));
   if (const auto found = loaded->find(row); found != loaded->end()) return found->second;
   HEFT_ASSIGN_OR_RETURN(auto server, Load(session, row, folder));
-  if (loaded->size() >= kMostServers) loaded->clear();
+  if (loaded->size() >= kMaxServers) loaded->clear();
   return loaded->emplace(row, std::move(server)).first->second;
 }
 

@@ -131,10 +131,10 @@ absl::Status Pending(Call* call, HeftJob& job) {
   return absl::OkStatus();
 }
 
-absl::Status Admit(Call* call, HeftJob& job) {
+absl::Status Activate(Call* call, HeftJob& job) {
   HEFT_ASSIGN_OR_RETURN(const auto server, ServerOf(call->gallery));
   HEFT_ASSIGN_OR_RETURN(
-      const AdmitResult done,
+      const ActivateResult done,
       DeskOf(*server).Activate(call->address, call->bytes, "the admission", MonitorOf(job)));
   job.Return(RowOf(done));
   return absl::OkStatus();
@@ -234,7 +234,7 @@ absl::Status Do(Call* call, HeftJob& job) {
     case HEFT_PENDING:
       return Pending(call, job);
     case HEFT_ADMIT:
-      return Admit(call, job);
+      return Activate(call, job);
     case HEFT_IDENTIFY:
     case HEFT_IDENTIFY_MANY:
       return Identify(call, job);

@@ -193,8 +193,8 @@ absl::StatusOr<ByteSpan> BlockFile::Map(uint64_t end) const {
 }
 
 absl::StatusOr<ByteSpan> BlockFile::Value(uint64_t page, uint64_t size) const {
-  constexpr uint64_t kMost = uint64_t{1} << 46;
-  if (page == 0 || page > kMost / kBlockPage || size > kMost) {
+  constexpr uint64_t kMax = uint64_t{1} << 46;
+  if (page == 0 || page > kMax / kBlockPage || size > kMax) {
     return DamagedStore(folder_, "a block has a wrong place");
   }
   HEFT_ASSIGN_OR_RETURN(const ByteSpan map, Map((page + BlockPages(size)) * kBlockPage));

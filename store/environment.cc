@@ -18,7 +18,7 @@
 namespace heft {
 namespace {
 
-constexpr size_t kMostIdle = 8;  // connections
+constexpr size_t kMaxIdle = 8;  // connections
 // Readers' marks are locked bytes of store.blocks, far behind its end.
 constexpr off_t kMarks = off_t{1} << 61, kMarkRange = off_t{1} << 40;
 // Pages of deleted values are used again when there are so many, or an eighth of all.
@@ -146,7 +146,7 @@ void StoreEnvironment::Release(std::unique_ptr<Database> database) {
   if (getpid() != process_) return;
   if (!database->Run("ROLLBACK", "read").ok()) return;
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (idle_.size() < kMostIdle) idle_.push_back(std::move(database));
+  if (idle_.size() < kMaxIdle) idle_.push_back(std::move(database));
 }
 
 off_t StoreEnvironment::BeginReader() {

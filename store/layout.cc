@@ -185,8 +185,9 @@ const std::array<Format, kTables>& Formats() {
          bytes("pending", 32, "chain of digests of entries that are not in it yet"),
          bytes("roster", 32, "digest of its runs of templates"),
          bytes("leaf", 32, "leaf of the Merkle tree"), u32("live", "templates that are matched"),
-         u32("leaving", "templates that are no longer matched"), f64("wear", "noise of removals"),
-         f64("least_clean", "the least clean wear of its positions")});
+         u32("leaving", "templates that are no longer matched"),
+         f64("added_error", "variance that changes have added"),
+         f64("least_clean", "the least clean added error of its positions")});
     at(Table::kRoster) =
         MakeFormat("run", "64 positions, whose templates are in the table template",
                    {key64("run", "positions 64 run to 64 run + 63")}, {});
@@ -206,10 +207,10 @@ const std::array<Format, kTables>& Formats() {
         MakeFormat("fold", "entries of the journal that joined their blocks together",
                    {key64("last_entry", "the last one")},
                    {one, u64("first_entry", "the first one"), u64("time", "seconds since 1970")});
-    at(Table::kQuarantine) =
+    at(Table::kPendingFile) =
         MakeFormat("pending_file", "pending enrolments as they were sent (QENR)",
                    {key_bytes("enrolment", 32, "hash of the file")}, {}, true);
-    at(Table::kWaiting) = MakeFormat(
+    at(Table::kPending) = MakeFormat(
         "pending", "pending enrolments, which the key owner has not approved yet",
         {key_bytes("enrolment", 32, "hash of the file")},
         {constant("HGWT\x03"), bytes("client", 32, "key of the client; zeros: not signed"),
@@ -553,7 +554,7 @@ Layout MakeTemplates() {
       {"gallery", SqlType::kInteger, "the gallery's number"},
       {"position", SqlType::kInteger, "in the gallery"},
       {"state", SqlType::kInteger, "0: free, 1: matched, 2: leaving, which is not matched"},
-      {"clean", SqlType::kReal, "clean wear of the position"},
+      {"clean", SqlType::kReal, "clean added error of the position"},
       optional("person", SqlType::kBytes, "random id of the person"),
       optional("identity", SqlType::kText, "name of the person"),
       optional("sample", SqlType::kBytes, "digest of the sample"),
@@ -739,7 +740,7 @@ std::pair<int64_t, int64_t> RunPositions(std::span<const Cell> row) {
 
 std::optional<Cells> SplitKey(Table table, ByteSpan key) {
   if (table == Table::kCatalog) {
-    if (key.empty() || key.size() > kMostKey || !IsText(key)) return std::nullopt;
+    if (key.empty() || key.size() > kMaxKey || !IsText(key)) return std::nullopt;
     return Cells{key};
   }
   const Format& format = FormatFor(table);

@@ -44,7 +44,7 @@ std::optional<ByteSpan> GetOf(const State& state, Table table, ByteSpan key) {
 
 absl::Status ScanOf(const State& state, Table table, ByteSpan from,
                     const std::function<bool(ByteSpan, ByteSpan)>& use) {
-  if (from.size() > kMostKey) return absl::InvalidArgumentError("a key is too long");
+  if (from.size() > kMaxKey) return absl::InvalidArgumentError("a key is too long");
   const Entries& entries = *state[static_cast<size_t>(table)];
   for (auto it = entries.lower_bound(Key(from)); it != entries.end(); ++it) {
     if (!use(AsBytes(it->first), it->second->bytes())) break;
@@ -107,9 +107,9 @@ class MemoryWriter : public StoreWriter {
   }
   absl::Status Put(Table table, ByteSpan key, ByteSpan value) override {
     HEFT_RETURN_IF_ERROR(CheckOpen());
-    if (key.empty() || key.size() > kMostKey) {
+    if (key.empty() || key.size() > kMaxKey) {
       return absl::InvalidArgumentError(
-          absl::StrCat("a key has 1 to ", kMostKey, " bytes, this one ", key.size()));
+          absl::StrCat("a key has 1 to ", kMaxKey, " bytes, this one ", key.size()));
     }
     Change(table)[Key(key)] = std::make_shared<const Value>(value);
     return absl::OkStatus();

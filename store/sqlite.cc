@@ -105,8 +105,8 @@ bool IsStoreFile(std::string_view name) {
 std::string_view TableName(Table table) {
   static constexpr std::array<std::string_view, kTables> kNames = {
       "catalog", "head",    "blocks",    "block info", "roster",
-      "names",   "samples", "journal",   "folds",      "quarantine",
-      "waiting", "free",    "exchanges", "receipts",   "requests"};
+      "names",   "samples", "journal",   "folds",      "pending files",
+      "pending", "free",    "exchanges", "receipts",   "requests"};
   return kNames[static_cast<size_t>(table)];
 }
 

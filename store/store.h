@@ -31,8 +31,8 @@ enum class Table : uint8_t {
   kSamples,      // digests of enrolled samples
   kJournal,      // fused templates that can be taken back exactly
   kFolds,        // which entries joined their blocks together
-  kQuarantine,   // pending enrolments
-  kWaiting,      // the small facts about each pending enrolment
+  kPendingFile,  // pending enrolments
+  kPending,      // the small facts about each pending enrolment
   kFree,         // positions that can be filled again
   kExchanges,    // renewals that the key owner has been asked for
   kReceipts,     // of removals
@@ -47,8 +47,8 @@ std::string_view TableName(Table table);
 inline constexpr size_t kValueAlignment = 64;
 inline constexpr size_t kValueOffset = 16;
 inline constexpr size_t kLongValue = 1024;
-// kMostKey: bytes of a key, at least 1.
-inline constexpr size_t kMostKey = 255;
+// kMaxKey: bytes of a key, at least 1.
+inline constexpr size_t kMaxKey = 255;
 
 // StoreReader: one state of a store. Any number of threads can use it.
 class StoreReader {
@@ -106,8 +106,9 @@ class Store {
   // Scrub: when it returns OK, nothing is left on the disk that committed transactions deleted or
   // replaced, or that others wrote without a commit. Waits up to `wait` for readers that began
   // before it, in other processes also for those of the newest state; then kUnavailable, and the
-  // caller must call it again. After any error the next call writes everything again. Call it under the lock, with no transaction open. If Remains says that data is left,
-  // Scrub has done all it can, and the data cannot be read through the store.
+  // caller must call it again. After any error the next call writes everything again. Call it under
+  // the lock, with no transaction open. If Remains says that data is left, Scrub has done all it
+  // can, and the data cannot be read through the store.
   virtual absl::Status Scrub(const StoreLock& lock, absl::Duration wait) = 0;
 
   // Copy: copies the newest state into an empty folder, as a store of the same kind, durable when

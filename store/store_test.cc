@@ -96,7 +96,7 @@ TEST_P(StoreTest, ScansInTheOrderOfBytes) {
   EXPECT_THAT(Keys(*reader, Table::kNames, "aa"), ElementsAre("ab", "b", "\xff"));
   EXPECT_THAT(Keys(*reader, Table::kNames, "aa", 2), ElementsAre("ab", "b"));
   EXPECT_THAT(Keys(*reader, Table::kNames, "\xff\xff"), IsEmpty());
-  EXPECT_EQ(reader->Scan(Table::kNames, std::vector<uint8_t>(kMostKey + 1), {}).code(),
+  EXPECT_EQ(reader->Scan(Table::kNames, std::vector<uint8_t>(kMaxKey + 1), {}).code(),
             absl::StatusCode::kInvalidArgument);
 }
 
@@ -204,9 +204,9 @@ TEST_P(StoreTest, KeysHaveASize) {
   const auto lock = *store_->Lock(kLong);
   const auto writer = *store_->Write(*lock);
   EXPECT_EQ(writer->Put(Table::kHead, {}, {}).code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(writer->Put(Table::kHead, std::vector<uint8_t>(kMostKey + 1), {}).code(),
+  EXPECT_EQ(writer->Put(Table::kHead, std::vector<uint8_t>(kMaxKey + 1), {}).code(),
             absl::StatusCode::kInvalidArgument);
-  EXPECT_TRUE(writer->Put(Table::kHead, std::vector<uint8_t>(kMostKey), {}).ok());
+  EXPECT_TRUE(writer->Put(Table::kHead, std::vector<uint8_t>(kMaxKey), {}).ok());
   EXPECT_FALSE(writer->Get(Table::kHead, {})->has_value());
   EXPECT_TRUE(writer->Delete(Table::kHead, {}).ok());
 }

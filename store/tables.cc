@@ -176,7 +176,7 @@ absl::StatusOr<StoreTables::Found> StoreTables::Read(const SqlStatement& row, si
 
 absl::StatusOr<std::optional<StoreTables::Found>> StoreTables::Get(Table table,
                                                                    ByteSpan key) const {
-  if (key.empty() || key.size() > kMostKey) return std::optional<Found>();
+  if (key.empty() || key.size() > kMaxKey) return std::optional<Found>();
   ClearVfsError();
   const auto get = [&](size_t which,
                        std::span<const Cell> cells) -> absl::StatusOr<std::optional<Found>> {
@@ -469,9 +469,9 @@ absl::StatusOr<std::vector<PageRange>> StoreTables::Ranges(const std::string& sq
   int rc;
   while ((rc = statement.Step()) == SQLITE_ROW) {
     const PageRange range = {statement.Number(0), statement.Number(1)};
-    constexpr uint64_t kMost = uint64_t{1} << 40;
+    constexpr uint64_t kMax = uint64_t{1} << 40;
     const uint64_t free_from = ranges.empty() ? 1 : ranges.back().end();
-    if (range.first < free_from || range.first > kMost || range.count == 0 || range.count > kMost) {
+    if (range.first < free_from || range.first > kMax || range.count == 0 || range.count > kMax) {
       return DamagedStore(database_->folder(), "pages of blocks overlap");
     }
     ranges.push_back(range);

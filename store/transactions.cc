@@ -15,11 +15,11 @@ namespace {
 absl::Status ScanTables(const std::function<absl::StatusOr<std::vector<StoreTables::Entry>>(
                             ByteSpan from, bool after, size_t count)>& next,
                         ByteSpan from, const std::function<bool(ByteSpan, ByteSpan)>& use) {
-  if (from.size() > kMostKey) return absl::InvalidArgumentError("a key is too long");
-  constexpr size_t kFewest = 8, kMost = 1024;
+  if (from.size() > kMaxKey) return absl::InvalidArgumentError("a key is too long");
+  constexpr size_t kFewest = 8, kMax = 1024;
   std::vector<uint8_t> place(from.begin(), from.end());
   bool after = false;
-  for (size_t count = kFewest;; count = std::min(2 * count, kMost)) {
+  for (size_t count = kFewest;; count = std::min(2 * count, kMax)) {
     HEFT_ASSIGN_OR_RETURN(const auto entries, next(place, after, count));
     for (const auto& [key, value] : entries) {
       if (!use(key, value.bytes())) return absl::OkStatus();
@@ -123,9 +123,9 @@ absl::Status SqliteWriter::Kept(absl::Status status) {
 
 absl::Status SqliteWriter::Put(Table table, ByteSpan key, ByteSpan value) {
   HEFT_RETURN_IF_ERROR(CheckOpen());
-  if (key.empty() || key.size() > kMostKey) {
+  if (key.empty() || key.size() > kMaxKey) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a key has 1 to ", kMostKey, " bytes, this one ", key.size()));
+        absl::StrCat("a key has 1 to ", kMaxKey, " bytes, this one ", key.size()));
   }
   const NoFileSizeSignal no_signal;
   const auto keep = std::exchange(values_, {});  // `value` may be one of these

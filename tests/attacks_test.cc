@@ -37,8 +37,8 @@ class AttacksTest : public ::testing::Test {
                            : world_->Decide(replies[0], true, "1e-2").outcome;
   }
   static bool NobodyWaits() {
-    const auto [answer, released] = world_->Admit();
-    return answer["admitted"] == 0 && answer["rejected"].empty() && released["pending"] == 0;
+    const auto [answer, released] = world_->Activate();
+    return answer["approved"] == 0 && answer["rejected"].empty() && released["pending"] == 0;
   }
 
   inline static World* world_ = nullptr;
@@ -56,7 +56,7 @@ TEST_F(AttacksTest, AStrangerUnderAVictimsName) {
   // A new name may wait, but it is not matched before the key owner approves it.
   ASSERT_EQ(world_->Bring(Samples(0), {"--identity", "stranger"}).exit_code, 0);
   EXPECT_NE(Verify(Samples(0), "stranger"), Outcome::kAccepted);
-  EXPECT_EQ(world_->Admit().first["admitted"], 1);
+  EXPECT_EQ(world_->Activate().first["approved"], 1);
   EXPECT_EQ(Verify(Samples(0), "stranger"), Outcome::kAccepted);
 }
 
@@ -67,8 +67,8 @@ TEST_F(AttacksTest, APendingEnrolmentReservesNoName) {
   ASSERT_EQ(first["pending"].size(), 1u);
   const std::string squatter = first["pending"][0]["entry"];
   ASSERT_EQ(world_->Bring(Samples(8), {"--identity", "carol"}).exit_code, 0);
-  const auto [undecided, both] = world_->Admit();
-  EXPECT_EQ(undecided["admitted"], 0);
+  const auto [undecided, both] = world_->Activate();
+  EXPECT_EQ(undecided["approved"], 0);
   EXPECT_EQ(both["pending"], 2);
   ASSERT_EQ(undecided["contested"].size(), 1u) << undecided;
   EXPECT_EQ(undecided["contested"][0]["identity"], "carol");
@@ -78,13 +78,13 @@ TEST_F(AttacksTest, APendingEnrolmentReservesNoName) {
     if (claim["entry"] != squatter) carols = claim["entry"];
   }
   EXPECT_NE(Verify(Samples(8), "carol"), Outcome::kAccepted);
-  const auto [admitted, released] = world_->Admit({"--entry", carols});
-  EXPECT_EQ(admitted["admitted"], 1);
+  const auto [activated, released] = world_->Activate({"--entry", carols});
+  EXPECT_EQ(activated["approved"], 1);
   EXPECT_EQ(released["pending"], 1);
   EXPECT_EQ(Verify(Samples(8), "carol"), Outcome::kAccepted);
   EXPECT_NE(Verify(Samples(5), "carol"), Outcome::kAccepted);
   // The squatter's is now another template of an enrolled person.
-  const auto [rest, none] = world_->Admit();
+  const auto [rest, none] = world_->Activate();
   ASSERT_EQ(rest["rejected"].size(), 1u);
   EXPECT_EQ(rest["rejected"][0]["rejection"], "ENROLLED");
   EXPECT_EQ(none["pending"], 0);
@@ -100,13 +100,13 @@ TEST_F(AttacksTest, ATemplateOfLengthTwo) {
                                            {"--identity", "mallory-" + std::to_string(++number)});
     ASSERT_EQ(brought.exit_code, 0) << brought.err;
   }
-  const auto [admitted, released] = world_->Admit();
-  EXPECT_EQ(admitted["admitted"], 0);
-  ASSERT_EQ(admitted["rejected"].size(), 4u) << admitted;
-  for (const auto& verdict : admitted["rejected"]) {
+  const auto [activated, released] = world_->Activate();
+  EXPECT_EQ(activated["approved"], 0);
+  ASSERT_EQ(activated["rejected"].size(), 4u) << activated;
+  for (const auto& verdict : activated["rejected"]) {
     EXPECT_THAT(verdict["identity"].get<std::string>(), HasSubstr("mallory"));
   }
-  EXPECT_EQ(released["admitted"], 0);
+  EXPECT_EQ(released["activated"], 0);
   EXPECT_EQ(released["rejected"], 4);
   EXPECT_TRUE(NobodyWaits()) << "nothing is left of them";
   EXPECT_EQ(Verify(attacker.LongTemplate(1), "mallory-1"), Outcome::kRejected);

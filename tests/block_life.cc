@@ -2,8 +2,8 @@
 // The life of a block with real ciphertexts. People join an open block and leave it again without a
 // trace. They settle in another block, and leave it, by exchanges with the key owner. At the end
 // everything is decrypted, and the errors of each position are compared with the predictions of
-// gallery/wear.h. The program prints its measurements and the processor time of each step. It exits
-// with 1 if errors are larger than predicted, or if a removed person is found.
+// gallery/added_error.h. The program prints its measurements and the processor time of each step.
+// It exits with 1 if errors are larger than predicted, or if a removed person is found.
 //
 //   block_life [--changes N] [--settle N] [--profile NAME] [--gamma G]
 #include <algorithm>
@@ -23,8 +23,8 @@
 #include "fusion/renewal.h"
 #include "fusion/rings.h"
 #include "fusion/testing.h"
+#include "gallery/added_error.h"
 #include "gallery/renewal.h"
-#include "gallery/wear.h"
 
 namespace heft {
 namespace {
@@ -67,7 +67,7 @@ class Life {
         matching_(Must(MakeRings(model_)).matching),
         encoder_(matching_.context),
         secret_(Must(ckks::SecretKey::Generate(context(), rng_))),
-        costs_(WearCostsOf(matching_)) {
+        costs_(ErrorCostsOf(matching_)) {
     keys_ = testing::MakeKeys(context(), matching_.plan.keys, secret_, rng_);
     for (Block& block : blocks_) {
       block.ciphertexts = EmptyBlock(context(), model_.gamma);
@@ -97,7 +97,7 @@ class Life {
   static constexpr size_t kNobody = ~size_t{0};
   struct Block {
     TiledCiphertexts ciphertexts;
-    double wear = 0;
+    double added = 0;
     std::vector<double> clean;  // by position
     std::vector<size_t> person;
   };
@@ -142,7 +142,7 @@ class Life {
     Must(Timed(join_, [&] {
       return AddToBlock(matching_, &open.ciphertexts, {&added, 1}, keys_);
     }));
-    open.wear += costs_.addition;
+    open.added += costs_.addition;
     open.person[person.position] = people_.size();
     people_.push_back(std::move(person));
     if (++joined_ % options_.settle == 0) Settle();
@@ -155,19 +155,19 @@ class Life {
       if (blocks_[1].person[p] != kNobody) moves.push_back({1, p, p});
     }
     Block& to = blocks_[1];
-    const double target = to.wear + costs_.exchange;
+    const double target = to.added + costs_.exchange;
     for (Person& person : people_) {
       if (person.block != 0) continue;
       const uint32_t p = FreePosition(to);
       moves.push_back({0, person.position, p});
       to.person[p] = blocks_[0].person[person.position];
-      to.clean[p] = MovedClean(costs_, blocks_[0].wear, blocks_[0].clean[person.position], target);
+      to.clean[p] = MovedClean(costs_, blocks_[0].added, blocks_[0].clean[person.position], target);
       person.block = 1;
       person.position = p;
     }
     Exchange({&blocks_[0], &to}, moves);
     blocks_[0].ciphertexts = EmptyBlock(context(), model_.gamma);
-    blocks_[0].wear = 0;
+    blocks_[0].added = 0;
     std::ranges::fill(blocks_[0].person, kNobody);
   }
 
@@ -180,7 +180,7 @@ class Life {
       Must(Timed(take_, [&] {
         return TakeFromBlock(matching_, &block.ciphertexts, {&taken, 1}, keys_);
       }));
-      block.wear -= costs_.addition;
+      block.added -= costs_.addition;
     } else {
       std::vector<Move> moves;
       for (uint32_t p = 0; p < positions(); ++p) {
@@ -218,9 +218,9 @@ class Life {
       if (!parsed.ok()) return parsed.status();
       return FinishBlock(matching_, parsed->targets[0], seed, moves);
     }));
-    target.wear += costs_.exchange;
+    target.added += costs_.exchange;
     for (uint32_t p = 0; p < positions(); ++p) {
-      if (target.person[p] == kNobody) target.clean[p] = target.wear;
+      if (target.person[p] == kNobody) target.clean[p] = target.added;
     }
     if (bytes_ == 0) {
       bytes_ = bytes.size() + answer.size();
@@ -254,7 +254,7 @@ class Life {
           const ckks::Complex slot = opened.high[(at.slot + back) % slots()];
           const double value = SlotSign(matching_.plan, at.slot, at.lane) *
                                (at.lane == 0 ? slot.real() : slot.imag());
-          const double exposure = block.wear - block.clean[p];
+          const double exposure = block.added - block.clean[p];
           if (block.person[p] == kNobody) {
             empty_error += value * value;
             empty_predicted += exposure + costs_.exchange;
@@ -298,7 +298,7 @@ class Life {
   const Instance matching_;
   const ckks::BoundedEncoder encoder_;
   const ckks::SecretKey secret_;
-  const WearCosts costs_;
+  const ErrorCosts costs_;
   ckks::EvaluationKeys keys_;
   Block blocks_[2];
   std::vector<Person> people_;

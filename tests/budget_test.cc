@@ -93,7 +93,7 @@ class BudgetTest : public ::testing::Test {
   static void Enrol(const std::string& row) {
     Encrypt("one", {"--row", row});
     Serve("enrol", "one", {});
-    AdmitWaiting(
+    ActivatePending(
         {"--model", W("model.heft"), "--keys", K("evaluation.keys"), "--gallery", K("gallery")},
         K("secret.key"));
   }
@@ -191,7 +191,7 @@ TEST_F(BudgetTest, ScoresAreAskedForAndSayWhatTheyCost) {
   ExpectRefused(Decrypt(Verify("1")), kBudget, "one client may get 2");
 }
 
-// Another person as "1" in another gallery under the same key, which the key owner admits too.
+// Another person as "1" in another gallery under the same key, which the key owner approves too.
 TEST_F(BudgetTest, ADecisionIsOnTheKeysOwnGallery) {
   const std::string own = Must(kHeft, {"inspect", K("gallery")})["gallery_id"];
   const auto in_other = [](Args args) {
@@ -208,7 +208,7 @@ TEST_F(BudgetTest, ADecisionIsOnTheKeysOwnGallery) {
   };
   Encrypt("one", {"--row", "9"});
   serve({"enrol"}, {"--identity", "1"});
-  AdmitWaiting(in_other(of), K("secret.key"));
+  ActivatePending(in_other(of), K("secret.key"));
   Unpin(K("trust.heft"));
   const std::string other = Must(kHeft, {"inspect", K("other")})["gallery_id"];
   EXPECT_EQ(Must(kHeft, Budget())["gallery_id"], own) << "the first that it saw";

@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// owner/: model, keys; server/gallery: 20 admitted people; client/face.ct: their faces again.
+// owner/: model, keys; server/gallery: 20 activated people; client/face.ct: their faces again.
 class CheckingTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -91,7 +91,7 @@ class CheckingTest : public ::testing::Test {
                  "--in", W(reply)},
                 rule);
   }
-  // Admits pending templates. If none is pending, signs the gallery's state.
+  // Activates pending templates. If none is pending, signs the gallery's state.
   static void SignState(const std::string& gallery) {
     Must(kServer, Serve("pending", gallery, {"--out", W("pending.ct")}));
     Must(kHeft, {"answer", "--model", W("model.heft"), "--secret-key", W("keys/secret.key"), "--in",

@@ -123,10 +123,10 @@ TEST_F(CrossValidationTest, SeveralModelsInOneTable) {
 
 TEST_F(CrossValidationTest, RefusesModelsThatMayHaveSeenTheTestPeople) {
   const Workplace& w = *work_;
-  Must(kHeft, TrainArgs(w("data"), w("owner/whole.heft")));
+  Must(kHeft, TrainArgs(w("data"), w("owner/complete_replies.heft")));
   std::filesystem::create_directories(w("wrong"));
   for (const char* name : {"fold-1.heft", "fold-2.heft", "fold-3.heft"}) {
-    w.Copy("owner/whole.heft", std::string("wrong/") + name);
+    w.Copy("owner/complete_replies.heft", std::string("wrong/") + name);
   }
   struct Case {
     Args args;

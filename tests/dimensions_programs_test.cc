@@ -102,7 +102,7 @@ TEST_P(DimensionsProgramsTest, FromKeysToARemoval) {
   // Samples of one identity are adjacent rows.
   Enrol(0);
   Enrol(2);
-  AdmitWaiting(Serve("enrol", "enrol"), W("keys/secret.key"));  // signs folded templates
+  ActivatePending(Serve("enrol", "enrol"), W("keys/secret.key"));  // signs folded templates
   Encrypt("probe", 1, {"--for", "identification"});
   Must(kServer, Serve("identify", "probe", {"--out", W("scores.ct")}));
   ExpectScores("scores.ct", 1, {0, 2});

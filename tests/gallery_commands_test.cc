@@ -83,7 +83,7 @@ class GalleryCommandsTest : public ::testing::Test {
                      {"--identity", name, "--enrolment-keys", W(keys_ + "/enrolment.keys")}),
                 more);
   }
-  // Enrols one person, and admits the template.
+  // Enrols one person, and activates the template.
   static void Enrol(const std::string& gallery, const std::string& name, int row,
                     const Args& more = {}) {
     EnrolNow(AddArgs(gallery, name, row, more), W(keys_ + "/secret.key"));
@@ -140,7 +140,7 @@ TEST_F(GalleryCommandsTest, PeopleComeAndGo) {
   const auto shown = [] { return RunProgram(kServer, Plain("list", "life")).out; };
   EXPECT_THAT(shown(), ::testing::StartsWith("identity  "));
   EXPECT_THAT(shown(), ::testing::ContainsRegex("\nann +- +pending +- +-"));
-  AdmitWaiting(ann, W(keys_ + "/secret.key"));
+  ActivatePending(ann, W(keys_ + "/secret.key"));
   EXPECT_THAT(shown(),
               ::testing::ContainsRegex("\nann +20[0-9T:-]+Z +active +never +0 +site=berlin\n"));
   Enrol("life", "bob", 2, {"--metadata", "site=paris"});
@@ -200,17 +200,17 @@ TEST_F(GalleryCommandsTest, WhatIsCommittedIsNoError) {
   EXPECT_EQ(receipts.exit_code, kInput);
   EXPECT_THAT(receipts.err, HasSubstr("told.admission: admission: leave out --receipts"));
   EXPECT_FALSE(fs::exists(W("told.receipts")));
-  EXPECT_EQ(Must(kServer, Plain("stats", "told"))["pending"], 1) << "nothing is admitted";
+  EXPECT_EQ(Must(kServer, Plain("stats", "told"))["pending"], 1) << "nothing is activated";
   fs::create_directories(W("told/state.heft/in the way"));
   const Finished done = RunProgram(kServer, release);
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.err, HasSubstr("the admission is committed, but"));
-  EXPECT_EQ(json::parse(done.out)["admitted"], 1);
+  EXPECT_EQ(json::parse(done.out)["activated"], 1);
   EXPECT_EQ(json::parse(done.out)["kept"], false);
   EXPECT_THAT(Names("told"), ElementsAre("ann"));
   fs::remove_all(W("told/state.heft"));
   const json again = Must(kServer, release);
-  EXPECT_EQ(again["admitted"], 0);
+  EXPECT_EQ(again["activated"], 0);
   EXPECT_EQ(again["kept"], true);
 }
 

@@ -121,8 +121,8 @@ class Program {
       if (!enrolled.ok()) Wrong("founding: " + enrolled.status().ToString());
       ledger_.Enrolled({person});
     }
-    const auto admitted = Patiently([&] { return world_.AdmitAll(gallery_); });
-    if (!admitted.ok()) Wrong("founding: " + admitted.status().ToString());
+    const auto activated = Patiently([&] { return world_.ActivateAll(gallery_); });
+    if (!activated.ok()) Wrong("founding: " + activated.status().ToString());
     if (good_) Take(&Ledger::Check);
   }
 
@@ -250,8 +250,8 @@ class Program {
         Increase(&round_, "lost");
         return Wrong("an enrolment was remembered, and is not there");
       }
-      const auto admitted = Patiently([&] { return world_.AdmitAll(gallery_); });
-      if (!admitted.ok()) return Wrong("again: " + admitted.status().ToString());
+      const auto activated = Patiently([&] { return world_.ActivateAll(gallery_); });
+      if (!activated.ok()) return Wrong("again: " + activated.status().ToString());
       if (known || !enrolled->repeated) {
         for (const Person person : operation.people) {
           // Of people enrolled together, some may have been rolled back already.

@@ -23,8 +23,8 @@ class GoldenMeansTest : public ::testing::Test {
         secret_(Ok(ParseSecretKey(*instance().context, Golden("secret.key"), {}, "secret.key"))) {}
   const Instance& instance() const { return rings_.matching; }
   GalleryBinding Binding() const { return BindingOf(instance(), model_, secret_.key_id()); }
-  QuarantinedEnrolment Waiting(const std::string& name = "means/waiting.heft") const {
-    return Ok(ParseQuarantined(rings_, Binding(), Golden(name), name));
+  ProvenEnrolment Pending(const std::string& name = "means/waiting.heft") const {
+    return Ok(ParseProvenEnrolment(rings_, Binding(), Golden(name), name));
   }
   // The template of Ann: the mean of the samples of persons 0 and 2.
   std::vector<double> Mean() const {
@@ -46,26 +46,26 @@ class GoldenMeansTest : public ::testing::Test {
 };
 
 TEST_F(GoldenMeansTest, MetadataAndExpiryOfOneWhoWaits) {
-  QuarantinedEnrolment kept = Waiting("means/metadata.heft");
+  ProvenEnrolment kept = Pending("means/metadata.heft");
   EXPECT_EQ(kept.templates[0].metadata, kMetadata);
   EXPECT_EQ(kept.templates[0].expires, kExpires);
-  EXPECT_EQ(SerializeQuarantined(rings_, Binding(), kept), Golden("means/metadata.heft"));
+  EXPECT_EQ(SerializeProvenEnrolment(rings_, Binding(), kept), Golden("means/metadata.heft"));
   kept.templates[0].metadata.clear();
   kept.templates[0].expires = 0;
-  EXPECT_EQ(SerializeQuarantined(rings_, Binding(), kept), Golden("means/waiting.heft"))
+  EXPECT_EQ(SerializeProvenEnrolment(rings_, Binding(), kept), Golden("means/waiting.heft"))
       << "written as before where there is neither";
 }
 
-TEST_F(GoldenMeansTest, TheWaitingEnrolmentIsOfTwoSamples) {
-  const QuarantinedEnrolment waiting = Waiting();
+TEST_F(GoldenMeansTest, ThePendingEnrolmentIsOfTwoSamples) {
+  const ProvenEnrolment waiting = Pending();
   ASSERT_EQ(waiting.templates.size(), 1u);
   EXPECT_EQ(waiting.templates[0].identity, "ann");
   EXPECT_EQ(waiting.templates[0].parts.size(), 2u);
-  EXPECT_EQ(SerializeQuarantined(rings_, Binding(), waiting), Golden("means/waiting.heft"));
+  EXPECT_EQ(SerializeProvenEnrolment(rings_, Binding(), waiting), Golden("means/waiting.heft"));
 }
 
 TEST_F(GoldenMeansTest, WhatWaitedIsTheMean) {
-  const QuarantinedEnrolment waiting = Waiting();
+  const ProvenEnrolment waiting = Pending();
   EXPECT_EQ(waiting.proofs.size(), kNormProofs);
   ASSERT_EQ(waiting.fused.size(), 1u);
   const auto slots =
@@ -86,16 +86,16 @@ TEST_F(GoldenMeansTest, SamplesInTheMeanAreKnown) {
   // The enrolment of then waits in a gallery of now.
   const std::string gallery = folder_ / "gallery";
   const std::vector<uint8_t> bytes = Golden("means/waiting.heft");
-  const WaitingTemplate ann = Waiting().templates.at(0);
+  const PendingTemplate ann = Pending().templates.at(0);
   const Enrolment enrolment = {ann.identity, {}, ann.sample, ann.parts, kNoTime, {}};
   {
     GalleryChange change =
         Ok(GalleryChange::Begin(Gallery::Impl::New(gallery, Binding()), /*start=*/true));
-    ASSERT_TRUE(change.PutQuarantined(bytes, {&enrolment, 1}, SignerKey{}).ok());
+    ASSERT_TRUE(change.PutPending(bytes, {&enrolment, 1}, SignerKey{}).ok());
     ASSERT_TRUE(change.Commit().ok());
   }
   auto bring = [&](std::vector<SampleFile> files) {
-    return server->Quarantine(gallery, Ok(server->Read(std::move(files))), options).status();
+    return server->EnrolPending(gallery, Ok(server->Read(std::move(files))), options).status();
   };
   const absl::Status known =
       bring({{Golden("face.ct"), "face"}, {Golden("means/voice.ct"), "voice"}});

@@ -51,7 +51,7 @@ inline BlockInfo GoldenInfo() {
   info.leaf = {4};
   info.live = 60;
   info.leaving = 2;
-  info.wear = {0.5, 0.25};
+  info.error = {0.5, 0.25};
   return info;
 }
 
@@ -105,7 +105,7 @@ inline ReceiptRecord GoldenReceiptTimes() {
   return receipt;
 }
 
-inline WaitingRecord GoldenWaiting() { return {{"ann", "bob"}, {{1}, {2}, {3}}, {9}, 5000}; }
+inline PendingRecord GoldenPending() { return {{"ann", "bob"}, {{1}, {2}, {3}}, {9}, 5000}; }
 
 inline BlockHeader GoldenBlock() { return {3, 5, 16, 0x0102030405060708, ResiduesHash(kResidues)}; }
 
@@ -120,7 +120,7 @@ inline std::map<std::string, std::vector<uint8_t>> GoldenRecords() {
           {"exchange", SerializeExchange(GoldenExchange())},
           {"receipt", SerializeReceipt(GoldenReceipt())},
           {"receipt-times", SerializeReceipt(GoldenReceiptTimes())},
-          {"waiting", SerializeWaiting(GoldenWaiting())},
+          {"waiting", SerializePending(GoldenPending())},
           {"kept-head", SerializeKeptHead({{1, 2, 3}, {4, 5}})},
           {"named", SerializeNamed({1, {0, 65}})},
           {"block", SerializeBlock(GoldenBlock(), kResidues)}};

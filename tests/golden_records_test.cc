@@ -26,7 +26,8 @@ TEST(GoldenRecordsTest, AreWrittenAsTheyWere) {
 TEST(GoldenRecordsTest, AreReadAsTheyWere) {
   EXPECT_EQ(SerializeHead(*ParseHead(GoldenRecord("head"), "head")), GoldenRecord("head"));
   EXPECT_EQ(ParseHead(GoldenRecord("head"), "head")->revoked, GoldenHead().revoked);
-  EXPECT_EQ(SerializeBlockInfo(*ParseBlockInfo(GoldenRecord("info"), "info")), GoldenRecord("info"));
+  EXPECT_EQ(SerializeBlockInfo(*ParseBlockInfo(GoldenRecord("info"), "info")),
+            GoldenRecord("info"));
   const auto run = ParseRun(GoldenRecord("run"), "run");
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_EQ(SerializeRun(*run), GoldenRecord("run"));
@@ -40,13 +41,16 @@ TEST(GoldenRecordsTest, AreReadAsTheyWere) {
   const std::vector<uint8_t> entry = GoldenRecord("entry");
   EXPECT_EQ(SerializeEntry(*ParseEntry(entry, "entry")), entry);
   EXPECT_EQ(SerializeFold(*ParseFold(GoldenRecord("fold"), "fold")), GoldenRecord("fold"));
-  EXPECT_EQ(SerializeExchange(*ParseExchange(GoldenRecord("exchange"), "exchange")), GoldenRecord("exchange"));
-  EXPECT_EQ(SerializeReceipt(*ParseReceipt(GoldenRecord("receipt"), "receipt")), GoldenRecord("receipt"));
+  EXPECT_EQ(SerializeExchange(*ParseExchange(GoldenRecord("exchange"), "exchange")),
+            GoldenRecord("exchange"));
+  EXPECT_EQ(SerializeReceipt(*ParseReceipt(GoldenRecord("receipt"), "receipt")),
+            GoldenRecord("receipt"));
   const auto times = ParseReceipt(GoldenRecord("receipt-times"), "receipt");
   ASSERT_TRUE(times.ok()) << times.status();
   EXPECT_EQ(SerializeReceipt(*times), GoldenRecord("receipt-times"));
   EXPECT_EQ(times->items[0].removed, kRecordTime - 60);
-  EXPECT_EQ(SerializeWaiting(*ParseWaiting(GoldenRecord("waiting"), "waiting")), GoldenRecord("waiting"));
+  EXPECT_EQ(SerializePending(*ParsePending(GoldenRecord("waiting"), "waiting")),
+            GoldenRecord("waiting"));
   EXPECT_EQ(ParseNamed(GoldenRecord("named"), "named")->places, (std::vector<uint64_t>{0, 65}));
   const auto kept = ParseKeptHead(GoldenRecord("kept-head"), "kept head");
   ASSERT_TRUE(kept.ok()) << kept.status();

@@ -109,7 +109,7 @@ TEST_F(GoldenScoresTest, Audited) {
   EXPECT_EQ(admission.gallery, origin.gallery);
   EXPECT_EQ(admission.generation, origin.generation);
   EXPECT_EQ(admission.root, origin.root);
-  EXPECT_TRUE(owner.Admit(Golden("audited/pending.ct"), "pending").ok());
+  EXPECT_TRUE(owner.Approve(Golden("audited/pending.ct"), "pending").ok());
   const SignedJournalHead head = Ok(OpenHead(
       Golden("audited/journal.head"), owner.Signer()->public_key(), owner.key_id(), "the head"));
   EXPECT_EQ(head.head, (JournalHead{owner.key_id(), 5, {9}, kJournalTime}));

@@ -333,9 +333,9 @@ TEST_F(HostileClientTest, GarbageIsNotAdmitted) {
       "mallory");
   const Args enrol = Serve("enrol", {garbage}, {}, "server/spoilt");
   EXPECT_EQ(Must(kServer, enrol)["pending"], 1);
-  const auto admitted = AdmitWaiting(enrol, W("owner/keys/secret.key"), {}, /*rejected=*/1);
-  EXPECT_EQ(admitted["templates"], 3);
-  EXPECT_EQ(admitted["rejected"], 1);
+  const auto activated = ActivatePending(enrol, W("owner/keys/secret.key"), {}, /*rejected=*/1);
+  EXPECT_EQ(activated["templates"], 3);
+  EXPECT_EQ(activated["rejected"], 1);
   const auto reply = Ask("identify", HonestProbe(), {}, "server/spoilt");
   EXPECT_EQ(reply["refusal"], "") << reply;
   EXPECT_EQ(reply["candidates"][0]["identity"], "0");

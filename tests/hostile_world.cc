@@ -111,7 +111,7 @@ void World::MakeKeys() {
   std::filesystem::create_directory((*this)("files"));
 }
 
-// Enrols through the quarantine: a client brings, the key owner admits, the server releases.
+// Enrols in three steps: a client brings, the key owner approves, the server releases.
 void World::Enrol() {
   std::string labels;
   for (const std::string& name : enrolled_) labels += name + "\n";
@@ -121,8 +121,8 @@ void World::Enrol() {
   if (brought.exit_code != 0) Die("nobody is enrolled: " + brought.err);
   Run(kHeft, {"trust", "add", "--trust", (*this)("keys/trust.heft"), "--role", "server", "--key",
               (*this)("gallery/server.pub")});
-  const auto [admitted, released] = Admit();
-  if (released["templates"] != kEnrolled) Die("not everybody was admitted: " + admitted.dump());
+  const auto [activated, released] = Activate();
+  if (released["templates"] != kEnrolled) Die("not everybody was activated: " + activated.dump());
 }
 
 Finished World::Bring(const std::vector<Bytes>& files, const Args& more) {
@@ -138,22 +138,22 @@ nlohmann::json World::Pending() const {
   return ParseJson(Run(kServer, pending));
 }
 
-std::pair<nlohmann::json, nlohmann::json> World::Admit(const Args& more) const {
+std::pair<nlohmann::json, nlohmann::json> World::Activate(const Args& more) const {
   Pending();
-  Args admit = {"answer",
-                "--model",
-                (*this)("model.heft"),
-                "--secret-key",
-                (*this)("keys/secret.key"),
-                "--in",
-                (*this)("pending.ct"),
-                "--out",
-                (*this)("admission.heft")};
-  Append(&admit, more);
-  const std::string admitted = Run(kHeft, admit);
+  Args activate = {"answer",
+                   "--model",
+                   (*this)("model.heft"),
+                   "--secret-key",
+                   (*this)("keys/secret.key"),
+                   "--in",
+                   (*this)("pending.ct"),
+                   "--out",
+                   (*this)("admission.heft")};
+  Append(&activate, more);
+  const std::string activated = Run(kHeft, activate);
   Args release = ServerArgs("apply", {});
   Append(&release, {"--in", (*this)("admission.heft")});
-  return {ParseJson(admitted), ParseJson(Run(kServer, release))};
+  return {ParseJson(activated), ParseJson(Run(kServer, release))};
 }
 
 std::vector<Bytes> World::Encrypt(const std::vector<Vectors>& modalities, SampleUse use,

@@ -41,7 +41,7 @@ struct Fate {
   std::string why;
 };
 
-// World: a model, keys with trust files, and a gallery of people that the key owner has admitted.
+// World: a model, keys with trust files, and a gallery of people that the key owner has approved.
 // Clients are listed, so requests are signed. Budgets are raised with `heft budget`, since attempts
 // are many and budgets are not tested here. Everything else has its default value.
 class World {
@@ -66,10 +66,11 @@ class World {
 
   // heft-server SUBCOMMAND with model, keys, gallery and the files of a request.
   Args ServerArgs(const std::string& subcommand, const std::vector<std::string>& request) const;
-  // Bring: runs heft-server enrol; its templates wait. Admit: runs heft-server pending, heft answer
-  // and heft-server apply; returns the output of the last two. Pending: runs heft-server pending.
+  // Bring: runs heft-server enrol; its templates wait. Activate: runs heft-server pending, heft
+  // answer and heft-server apply; returns the output of the last two. Pending: runs heft-server
+  // pending.
   Finished Bring(const std::vector<Bytes>& files, const Args& more = {});
-  std::pair<nlohmann::json, nlohmann::json> Admit(const Args& more = {}) const;
+  std::pair<nlohmann::json, nlohmann::json> Activate(const Args& more = {}) const;
   nlohmann::json Pending() const;
 
   // Runs heft-server verify --all if an identity is claimed, otherwise identify --all. Returns the

@@ -122,13 +122,13 @@ TEST_F(InterruptTest, EnrolmentLeavesTheGalleryAsItWas) {
 // After a kill the previous data is complete, and no part of an interrupted write is visible.
 class KillTest : public InterruptTest {
  protected:
-  // `before` has one template. In `admitted`, a second one waits and may be released.
+  // `before` has one template. In `activated`, a second one waits and may be released.
   static void SetUpTestSuite() {
     InterruptTest::SetUpTestSuite();
     EnrolNow(Enrol(W("before"), Name(0)), SecretKey());
-    Copy("before", "admitted");
-    Must(kServer, Enrol(W("admitted"), Name(1)));
-    Args pending = Serve("pending", W("admitted"));
+    Copy("before", "activated");
+    Must(kServer, Enrol(W("activated"), Name(1)));
+    Args pending = Serve("pending", W("activated"));
     pending.insert(pending.end(), {"--out", W("pending.ct")});
     Must(kServer, pending);
     Must(kHeft, {"answer", "--model", W("model.heft"), "--secret-key", SecretKey(), "--in",
@@ -176,7 +176,7 @@ class KillTest : public InterruptTest {
     const auto next = Must(kServer, Enrol(gallery, Name(2)));
     const size_t waiting = next["pending"];
     EXPECT_TRUE(waiting == 1 || waiting == 2) << waiting;
-    const auto released = AdmitWaiting(Enrol(gallery, Name(2)), SecretKey());
+    const auto released = ActivatePending(Enrol(gallery, Name(2)), SecretKey());
     EXPECT_EQ(released["templates"], before + waiting);
     EXPECT_EQ(released["pending"], 0);
     ExpectTidy(gallery);
@@ -229,12 +229,12 @@ TEST_F(KillTest, WhileAnEnrolmentIsWritten) {
   }
 }
 
-// A release of admitted templates takes effect completely or not at all, and can be repeated.
+// A release of activated templates takes effect completely or not at all, and can be repeated.
 TEST_F(KillTest, WhileTheAdmittedComeIn) {
   const std::string gallery = W("killed-release");
   for (const int milliseconds : {5, 20, 40, 60, 80, 100, 130, 160, 200, 300}) {
     SCOPED_TRACE(milliseconds);
-    Copy("admitted", "killed-release");
+    Copy("activated", "killed-release");
     Process release(kServer, Release(gallery));
     std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
     release.Signal(SIGKILL);

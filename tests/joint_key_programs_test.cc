@@ -141,11 +141,11 @@ TEST_P(JointKeyProgramsTest, FromTheFirstMessageToADecision) {
   };
   const std::string pending = Own(1) + "/pending.ct", admission = Own(1) + "/admission.heft";
   serve("pending", {"--out", pending});
-  const auto admitted = together("answer", {"--in", pending}, {"--out", admission});
-  EXPECT_EQ(admitted["rejected"].size(), 0u) << admitted;
-  EXPECT_EQ(
-      serve("apply", {"--in", admission, "--enrolment-keys", keys + "/enrolment.keys"})["admitted"],
-      1);
+  const auto activated = together("answer", {"--in", pending}, {"--out", admission});
+  EXPECT_EQ(activated["rejected"].size(), 0u) << activated;
+  EXPECT_EQ(serve("apply",
+                  {"--in", admission, "--enrolment-keys", keys + "/enrolment.keys"})["activated"],
+            1);
   for (const std::string who : {"probe", "stranger"}) {
     const std::string reply = Own(1) + "/" + who + ".scores";
     serve("identify", Join(samples(who), {"--out", reply}));

@@ -95,7 +95,7 @@ void Ledger::CheckPerson(Person person, Record* record, const View& view, Wrong*
   }
   record->waits = view.waiting.contains(person);
   if (record->waits && fate != Fate::kEither) {
-    wrong->other.push_back(name + " waits, and was admitted or removed");
+    wrong->other.push_back(name + " waits, and was activated or removed");
   }
   if (record->waits && places > 0) wrong->half.push_back(name + " waits, and is enrolled");
   if (record->removed && view.named.contains(person)) {

@@ -15,8 +15,8 @@
 namespace heft::kills {
 namespace {
 
-// kMostError: of a coordinate of a template, from its plain one or from nothing.
-constexpr double kMostError = 5e-3;
+// kMaxError: of a coordinate of a template, from its plain one or from nothing.
+constexpr double kMaxError = 5e-3;
 
 std::optional<Person> PersonOf(std::string_view name) {
   if (!name.starts_with(World::kNames)) return {};
@@ -69,7 +69,7 @@ class Looker {
     out_->generation = gallery_.generation();
     out_->leaving = gallery_.head().leaving;
     for (size_t b = 0; b < gallery_.blocks(); ++b) HEFT_RETURN_IF_ERROR(LookAtBlock(b));
-    HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery_.Waiting());
+    HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery_.PendingEnrolments());
     for (const auto& entry : waiting) {
       for (const std::string& name : entry.record.identities) {
         const auto person = PersonOf(name);
@@ -116,7 +116,7 @@ class Looker {
                uint64_t position, const std::string& who) {
     const double distance = Distance(found, expected);
     out_->worst = std::max(out_->worst, distance);
-    if (distance <= kMostError) return;
+    if (distance <= kMaxError) return;
     Complain(absl::StrCat("position ", position, " (", who, ") decrypts to something else, by ",
                           distance));
   }

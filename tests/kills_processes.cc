@@ -19,13 +19,13 @@ namespace {
 // kHang: a writer hangs if it makes no progress for so long: twice as long as writers wait for each
 // other.
 constexpr absl::Duration kHang = absl::Seconds(120);
-// kMostOutage: a database may be without its synchronous standby for so long.
-constexpr absl::Duration kMostOutage = absl::Seconds(300);
-// kMostLife: the longest life of a writer, from the moment at which all are ready.
-constexpr int64_t kMostLifeMicroseconds = 500'000;
+// kMaxOutage: a database may be without its synchronous standby for so long.
+constexpr absl::Duration kMaxOutage = absl::Seconds(300);
+// kMaxLife: the longest life of a writer, from the moment at which all are ready.
+constexpr int64_t kMaxLifeMicroseconds = 500'000;
 // Before a database fails, it gets so much time to receive data that it may lose.
 constexpr int64_t kLeastBeforeFailureMicroseconds = 1'000'000;
-constexpr int64_t kMostBeforeFailureMicroseconds = 5'000'000;
+constexpr int64_t kMaxBeforeFailureMicroseconds = 5'000'000;
 
 }  // namespace
 
@@ -129,7 +129,7 @@ std::string Processes::LetLive(std::mt19937_64& random) {
     }
     Listen(absl::Microseconds(random() % 20'000), [] { return false; });
   } else {
-    Listen(absl::Microseconds(random() % kMostLifeMicroseconds), [] { return false; });
+    Listen(absl::Microseconds(random() % kMaxLifeMicroseconds), [] { return false; });
   }
   if (trouble_.empty() && processes_.size() > 1 && random() % 2 == 0) {
     Kill(&processes_[random() % processes_.size()]);
@@ -154,10 +154,10 @@ std::string Processes::Outlive(std::mt19937_64& random,
   };
   if (!Listen(kHang, ready)) return trouble_.empty() ? "a writer does not begin" : trouble_;
   const int64_t more = static_cast<int64_t>(
-      random() % (kMostBeforeFailureMicroseconds - kLeastBeforeFailureMicroseconds));
+      random() % (kMaxBeforeFailureMicroseconds - kLeastBeforeFailureMicroseconds));
   Listen(absl::Microseconds(kLeastBeforeFailureMicroseconds + more), [] { return false; });
   if (trouble_.empty()) trouble_ = disturb();
-  if (trouble_.empty() && !LetGetOn(kMostOutage) && trouble_.empty()) {
+  if (trouble_.empty() && !LetGetOn(kMaxOutage) && trouble_.empty()) {
     trouble_ = "a writer does not get on after it";
   }
   if (trouble_.empty()) KillAll();

@@ -178,17 +178,17 @@ absl::StatusOr<EnrolResult> World::Enrol(const std::string& gallery,
   return server.Enrol(gallery, std::move(files), options);
 }
 
-absl::StatusOr<AdmitResult> World::AdmitAll(const std::string& gallery) const {
+absl::StatusOr<ActivateResult> World::ActivateAll(const std::string& gallery) const {
   std::optional<std::vector<uint8_t>> request;
   {
     HEFT_ASSIGN_OR_RETURN(const Gallery state, Gallery::Open(gallery));
     HEFT_ASSIGN_OR_RETURN(request, server.Pending(state));
   }
-  HEFT_ASSIGN_OR_RETURN(const Admissions admissions, owner.Admit(*request, "pending"));
-  HEFT_ASSIGN_OR_RETURN(const AdmitResult result,
-                        server.Admit(gallery, admissions.signed_admission, "admission", signer));
+  HEFT_ASSIGN_OR_RETURN(const Admissions admissions, owner.Approve(*request, "pending"));
+  HEFT_ASSIGN_OR_RETURN(const ActivateResult result,
+                        server.Activate(gallery, admissions.signed_admission, "admission", signer));
   for (const Admissions::Verdict& verdict : admissions.verdicts) {
-    if (verdict.admitted) continue;
+    if (verdict.approved) continue;
     return absl::InternalError(
         absl::StrCat(verdict.identity, ", who is sound, was rejected: ", verdict.reason));
   }

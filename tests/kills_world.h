@@ -50,8 +50,8 @@ struct World {
   // Template: the expected template of these samples.
   std::vector<double> Template(Person person, bool bulk) const;
 
-  // AdmitAll: the key owner admits all pending templates.
-  absl::StatusOr<AdmitResult> AdmitAll(const std::string& gallery) const;
+  // ActivateAll: the key owner approves all pending templates.
+  absl::StatusOr<ActivateResult> ActivateAll(const std::string& gallery) const;
   absl::StatusOr<EnrolResult> Enrol(const std::string& gallery, const std::vector<Person>& people,
                                     uint64_t expires) const;
 

@@ -154,7 +154,7 @@ void Writer::Enrol(size_t count, uint64_t expires) {
   Must(world_.Samples(people));  // they must not be seen before they are enrolled
   Intend(count > 1 ? "bulk" : "enrol", {{"people", people}, {"expires", expires}});
   Tell(world_.Enrol(options_.gallery, people, expires));
-  Tell(world_.AdmitAll(options_.gallery));
+  Tell(world_.ActivateAll(options_.gallery));
   const auto gallery = Gallery::Impl::Open(options_.gallery);
   Tell(gallery);
   json ids = json::object();

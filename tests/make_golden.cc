@@ -200,8 +200,8 @@ absl::Status WriteAudited(const std::string& folder, const Instance& instance, c
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/journal.head", ByteSpan(pending.head)));
   const auto request = SerializeAdmissionRequest(server->rings(), pending);
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/pending.ct", request));
-  HEFT_ASSIGN_OR_RETURN(const Admissions admitted, owner.Admit(request, "pending"));
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/state.heft", admitted.signed_admission));
+  HEFT_ASSIGN_OR_RETURN(const Admissions activated, owner.Approve(request, "pending"));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/state.heft", activated.signed_admission));
   HEFT_ASSIGN_OR_RETURN(const CanarySet canaries, owner.MakeCanaries(1));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/canaries.heft", canaries.file));
   std::filesystem::copy(copy + "/audit.key", out + "/audit.key");
@@ -265,18 +265,18 @@ absl::Status WriteMeans(const std::string& folder, const Instance& instance, con
   HEFT_ASSIGN_OR_RETURN(const SampleSet ann, AnnsSamples(folder, instance, model, secret));
   EnrolOptions options;
   options.average = true;
-  HEFT_RETURN_IF_ERROR(server->Quarantine(copy, ann, options).status());
+  HEFT_RETURN_IF_ERROR(server->EnrolPending(copy, ann, options).status());
   HEFT_ASSIGN_OR_RETURN(const Gallery::Impl gallery, server->OpenGallery(copy, false));
-  HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.Waiting());
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan enrolment, gallery.Quarantined(waiting.at(0).digest));
+  HEFT_ASSIGN_OR_RETURN(const auto waiting, gallery.PendingEnrolments());
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan enrolment, gallery.PendingFile(waiting.at(0).digest));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(out + "/waiting.heft", enrolment));
   HEFT_ASSIGN_OR_RETURN(
-      QuarantinedEnrolment kept,
-      ParseQuarantined(server->rings(), server->binding(), enrolment, "waiting.heft"));
+      ProvenEnrolment kept,
+      ParseProvenEnrolment(server->rings(), server->binding(), enrolment, "waiting.heft"));
   kept.templates[0].metadata = kMetadata;
   kept.templates[0].expires = kExpires;
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(
-      out + "/metadata.heft", SerializeQuarantined(server->rings(), server->binding(), kept)));
+      out + "/metadata.heft", SerializeProvenEnrolment(server->rings(), server->binding(), kept)));
   std::filesystem::remove_all(copy);
   return absl::OkStatus();
 }

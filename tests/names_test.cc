@@ -63,8 +63,8 @@ class NamesTest : public ::testing::Test {
     args.insert(args.end(), more.begin(), more.end());
     return args;
   }
-  static void Admit() {
-    AdmitWaiting(
+  static void Activate() {
+    ActivatePending(
         {"--model", W("model.heft"), "--keys", W("evaluation.keys"), "--gallery", W("gallery")},
         W("secret.key"));
   }
@@ -85,7 +85,7 @@ Workplace* NamesTest::work_;
 TEST_F(NamesTest, TwoSpellingsAreOnePerson) {
   Encrypt(0, kDecomposed);
   EXPECT_EQ(Must(kServer, Serve("enrol", {}))["pending"], 1);
-  Admit();
+  Activate();
   RaiseBudget(W("model.heft"), W("secret.key"));
   // An unknown identity would be answered, too, but with a score of a quarter at most.
   for (const std::string& claimed : {kComposed, kDecomposed}) {

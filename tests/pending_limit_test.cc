@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A client that fills the quarantine, with the real programs and default flags.
+// A client that sends many enrolments, with the real programs and default flags.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ class PendingLimitTest : public ::testing::Test {
   Dataset data_;
 };
 
-TEST_F(PendingLimitTest, OneClientFillsItsOwnShareOfTheQuarantine) {
+TEST_F(PendingLimitTest, OneClientFillsItsOwnShareOfPendingEnrolments) {
   Finished last;
   uint64_t taken = 0;
   while ((last = Bring("ann")).exit_code == 0 && taken < 100) ++taken;

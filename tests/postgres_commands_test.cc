@@ -186,7 +186,7 @@ TEST_F(PostgresCommandsTest, TwoEnrolAtATime) {
     const Finished finished = process->Wait();
     EXPECT_EQ(finished.exit_code, 0) << finished.err;
   }
-  AdmitWaiting(all[0], W("keys/secret.key"));
+  ActivatePending(all[0], W("keys/secret.key"));
   EXPECT_THAT(Names(gallery_), UnorderedElementsAre("p0", "p1", "p2", "p3"));
 }
 

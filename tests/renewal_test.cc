@@ -150,7 +150,7 @@ TEST_F(RenewalTest, TheNewKeyTakesOver) {
               kScoreNoise + kRounding);
   const Args newcomer = Serve("enrol", "second", "claim", {"--identity", "newcomer"});
   Must(kServer, newcomer);
-  AdmitWaiting(newcomer, W("second/secret.key"), passphrase);
+  ActivatePending(newcomer, W("second/secret.key"), passphrase);
   EXPECT_EQ(Must(kServer, {"inspect", W("gallery")})["templates"], 61);
   Answer("identify", "second", "probe", "more.ct");
   EXPECT_GT(Scores("second", "more.ct", passphrase).at("newcomer"), 0.9) << "the same sample";

@@ -392,7 +392,7 @@ TEST_F(RolesTest, ThreeModalities) {
     Must(kServer, WithProbes(args));
   };
   serve({"enrol"});
-  AdmitWaiting(base, w("owner/keys/secret.key"));
+  ActivatePending(base, w("owner/keys/secret.key"));
   serve({"identify", "--out", w("owner/scores.ct")});
   const auto opened =
       Must(kHeft, {"decrypt", "--model", w("model.heft"), "--secret-key",
@@ -434,7 +434,7 @@ TEST_F(RolesTest, SecretKeyUnderAPassphrase) {
   Args enrol = {"enrol"};
   enrol.insert(enrol.end(), base.begin(), base.end());
   Must(kServer, enrol);
-  AdmitWaiting(enrol, secret, {"--passphrase-file", Path("owner", "passphrase.txt")});
+  ActivatePending(enrol, secret, {"--passphrase-file", Path("owner", "passphrase.txt")});
   Args identify = {"identify", "--row", "1", "--out", Path("owner", Own("scores.ct"))};
   identify.insert(identify.end(), base.begin(), base.end());
   Must(kServer, WithProbes(identify));

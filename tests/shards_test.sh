@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A gallery in buckets with the real programs: created, enrolled into, and searched over all
-# buckets; admitted and decided by an owner who has the shard list. An incomplete set of replies is
+# buckets; activated and decided by an owner who has the shard list. An incomplete set of replies is
 # refused. Then each person is searched among all (examples/deduplicate.cc), and both halves are
 # killed meanwhile.
 #
@@ -87,12 +87,12 @@ encrypt enrolled brought enrolment
 mapfile -t in < <(samples brought)
 "$server" enrol "${all[@]}" "${in[@]}" >/dev/null
 "$server" enrol "${all[@]}" "${in[@]}" | grep -q "already answered" || fail "the same people came twice"
-admit() { # BUCKET
+activate() { # BUCKET
   "$server" pending "${matcher[@]}" --gallery "store:people.00$1" --out pending.ct >/dev/null
   "$heft" answer "${whole[@]}" --in pending.ct --out admission.heft
   "$server" apply "${matcher[@]}" --gallery "store:people.00$1" --in admission.heft >/dev/null
 }
-for b in 0 1 2 3; do admit "$b" >/dev/null; done
+for b in 0 1 2 3; do activate "$b" >/dev/null; done
 
 ask() { # ROW OUT
   pick "row-$2" "${name[$1 / 4]}" -- "$1"
@@ -121,18 +121,18 @@ mapfile -t in < <(samples claim)
 "$heft" decrypt "${whole[@]}" --in claim.scores --fmr 0.1 | grep -q "^accept" ||
   fail "the claim is not accepted"
 
-# A new person brought into each bucket is admitted into one.
+# A new person brought into each bucket is activated into one.
 pick row-new new -- 120
 encrypt row-new new enrolment
 mapfile -t in < <(samples new)
-admitted=0
+activated=0
 for b in 0 1 2 3; do
   "$server" enrol "${matcher[@]}" --gallery "store:people.00$b" "${in[@]}" >/dev/null
-  said="$(admit "$b")"
+  said="$(activate "$b")"
   if [[ "$said" == *"in the wrong bucket"* ]]; then continue; fi
-  admitted=$((admitted + 1))
+  activated=$((activated + 1))
 done
-((admitted == 1)) || fail "admitted into $admitted buckets"
+((activated == 1)) || fail "activated into $activated buckets"
 
 # Each of 25 people against all, in five requests. Both halves are killed, and continue.
 for r in 0 1 2 3; do

@@ -35,16 +35,17 @@ class SharedKeyProgramsTest : public ::testing::Test {
     for (const char* owner : {"1", "2", "3"}) Believe(Folder(owner) + "/trust.heft", W("gallery"));
     // Approval by owners 1 and 3.
     Must(kServer, Join(OfGallery("pending"), {"--out", W("pending.ct")}));
-    Must(kHeft, Owner("answer", "1",
-                      {"--in", W("pending.ct"), "--owners", "1", "3", "--out", W("admit.part")}));
-    const auto admitted = Must(kHeft, Owner("answer", "3",
-                                            {"--in", W("pending.ct"), "--part", W("admit.part"),
-                                             "--out", W("admission.heft")}));
-    EXPECT_EQ(admitted["rejected"].size(), 0u) << admitted;
+    Must(kHeft,
+         Owner("answer", "1",
+               {"--in", W("pending.ct"), "--owners", "1", "3", "--out", W("activate.part")}));
+    const auto activated = Must(kHeft, Owner("answer", "3",
+                                             {"--in", W("pending.ct"), "--part", W("activate.part"),
+                                              "--out", W("admission.heft")}));
+    EXPECT_EQ(activated["rejected"].size(), 0u) << activated;
     const auto released = Must(
         kServer, Join(OfGallery("apply"),
                       {"--in", W("admission.heft"), "--enrolment-keys", W("keys/enrolment.keys")}));
-    EXPECT_EQ(released["admitted"], 1) << released;
+    EXPECT_EQ(released["activated"], 1) << released;
   }
   static void TearDownTestSuite() {
     delete made_;

@@ -472,7 +472,7 @@ TEST_F(SignaturesTest, WhatATrustFileHolds) {
   Refused(kHeft, {"trust", "new-key", "--out", W("client.key")}, "never overwritten");
 }
 
-// From quarantine into the gallery through both roles. No file on the way is accepted unsigned.
+// From pending into the gallery through both roles. No file on the way is accepted unsigned.
 TEST_F(SignaturesTest, EnrolmentsWaitForTheKeyOwner) {
   const std::string gallery = W("server/waiting");
   const Args enrol = Serve("enrol", {"--gallery", gallery});
@@ -488,19 +488,19 @@ TEST_F(SignaturesTest, EnrolmentsWaitForTheKeyOwner) {
                 more);
   };
   Must(kServer, at_server("pending", {"--out", W("pending.ct")}));
-  const auto admit = [&](const std::string& in) {
+  const auto activate = [&](const std::string& in) {
     return Args{
         "answer", "--model", W("model.heft"), "--secret-key",     W("owner/keys/secret.key"),
         "--in",   W(in),     "--out",         W("admission.heft")};
   };
-  Refused(kHeft, admit(Write("bare.ct", Inner(W("pending.ct")))), "not signed");
-  const auto admitted = Must(kHeft, admit("pending.ct"));
-  EXPECT_EQ(admitted["admitted"], brought["brought"]);
-  EXPECT_TRUE(admitted["rejected"].empty());
+  Refused(kHeft, activate(Write("bare.ct", Inner(W("pending.ct")))), "not signed");
+  const auto activated = Must(kHeft, activate("pending.ct"));
+  EXPECT_EQ(activated["approved"], brought["brought"]);
+  EXPECT_TRUE(activated["rejected"].empty());
   Refused(kServer, at_server("apply", {"--in", W(Write("bare.heft", Inner(W("admission.heft"))))}),
           "not signed");
   const auto done = Must(kServer, at_server("apply", {"--in", W("admission.heft")}));
-  EXPECT_EQ(done["templates"], admitted["admitted"]);
+  EXPECT_EQ(done["templates"], activated["approved"]);
   EXPECT_EQ(done["pending"], 0);
   Refused(kServer, again, "enrolled before");
 }

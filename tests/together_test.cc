@@ -92,7 +92,8 @@ TEST_F(TogetherTest, WhoeverEnrolsAtTheSameTimeIsTaken) {
     const Finished run = process->Wait();
     EXPECT_EQ(run.exit_code, 0) << run.err;
   }
-  EXPECT_EQ(AdmitWaiting(Serve("enrol", gallery, 0), W("keys/secret.key"))["templates"], kPeople);
+  EXPECT_EQ(ActivatePending(Serve("enrol", gallery, 0), W("keys/secret.key"))["templates"],
+            kPeople);
   EXPECT_EQ(Must(kServer, {"inspect", gallery})["identities"], kPeople);
 }
 
@@ -148,7 +149,7 @@ TEST_F(TogetherTest, AnEnrolmentThatIsAskedForAgainHappensOnce) {
     EXPECT_EQ(run.exit_code, kInput);
     EXPECT_THAT(run.err, HasSubstr("were enrolled before"));
   }
-  EXPECT_EQ(AdmitWaiting(Serve("enrol", gallery, 0), W("keys/secret.key"))["templates"], 1);
+  EXPECT_EQ(ActivatePending(Serve("enrol", gallery, 0), W("keys/secret.key"))["templates"], 1);
   // The stored answer is returned again, although the gallery has changed since.
   EXPECT_EQ(Must(kServer, Serve("enrol", gallery, 0, key))["templates"], once["templates"]);
 }

@@ -109,11 +109,11 @@ void Unpin(const std::string& trust) {
 
 nlohmann::json EnrolNow(const Args& enrol, const std::string& secret_key) {
   Must(kServer, enrol);
-  return AdmitWaiting(enrol, secret_key);
+  return ActivatePending(enrol, secret_key);
 }
 
-nlohmann::json AdmitWaiting(const Args& enrol, const std::string& secret_key, const Args& owner,
-                            size_t rejected) {
+nlohmann::json ActivatePending(const Args& enrol, const std::string& secret_key, const Args& owner,
+                               size_t rejected) {
   Args of_gallery, enrolment_keys;
   std::string model, gallery;
   for (size_t i = 0; i + 1 < enrol.size(); ++i) {
@@ -136,10 +136,10 @@ nlohmann::json AdmitWaiting(const Args& enrol, const std::string& secret_key, co
   release.insert(release.end(), of_gallery.begin(), of_gallery.end());
   run(kServer, ask, {});
   Believe(trust, gallery);
-  const Args admit = {"answer", "--model", model,   "--secret-key", secret_key,
-                      "--in",   pending,   "--out", admission};
-  const nlohmann::json admitted = run(kHeft, admit, owner);
-  EXPECT_EQ(admitted["rejected"].size(), rejected) << admitted;
+  const Args activate = {"answer", "--model", model,   "--secret-key", secret_key,
+                         "--in",   pending,   "--out", admission};
+  const nlohmann::json activated = run(kHeft, activate, owner);
+  EXPECT_EQ(activated["rejected"].size(), rejected) << activated;
   return run(kServer, release, enrolment_keys);
 }
 

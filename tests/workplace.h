@@ -83,13 +83,13 @@ void Believe(const std::string& trust, const std::string& gallery);
 // Unpin: removes all pins from a trust file, as heft keygen makes it.
 void Unpin(const std::string& trust);
 
-// EnrolNow: runs heft-server enrol; then the key owner of `secret_key` admits all pending
+// EnrolNow: runs heft-server enrol; then the key owner of `secret_key` activates all pending
 // templates, and none may be rejected. Returns the output of heft-server apply.
 nlohmann::json EnrolNow(const Args& enrol, const std::string& secret_key);
-// AdmitWaiting: the second half of EnrolNow, with the options of the first. `owner`: further
+// ActivatePending: the second half of EnrolNow, with the options of the first. `owner`: further
 // options of heft answer.
-nlohmann::json AdmitWaiting(const Args& enrol, const std::string& secret_key,
-                            const Args& owner = {}, size_t rejected = 0);
+nlohmann::json ActivatePending(const Args& enrol, const std::string& secret_key,
+                               const Args& owner = {}, size_t rejected = 0);
 
 // Writes rows of a modality of `data` as .npy, and their labels.
 void WriteRows(const Dataset& data, const std::string& modality, const std::vector<int>& rows,

@@ -224,7 +224,7 @@ TEST_F(WrongFilesTest, SwappedFiles) {
 
 class DamagedGalleryTest : public WrongInputTest {
  protected:
-  // One more template waits and is admitted; all copies of the gallery contain it.
+  // One more template waits and is activated; all copies of the gallery contain it.
   static void SetUpTestSuite() {
     WrongInputTest::SetUpTestSuite();
     const Args waiting = Serve("enrol", {"--identity", "newcomer"},
@@ -235,7 +235,7 @@ class DamagedGalleryTest : public WrongInputTest {
     }
     Must(kServer, waiting);
     std::filesystem::copy(W("server/waiting"), W("server/undamaged"));
-    AdmitWaiting(waiting, W("owner/keys/secret.key"));
+    ActivatePending(waiting, W("owner/keys/secret.key"));
     // The newest end of the journal, so that no later command has to keep it.
     Args head = Release(W("server/undamaged"));
     head.back() = W("owner/keys/journal.head");
@@ -286,7 +286,7 @@ TEST_F(DamagedGalleryTest, FlippedBlocks) {
   // A template released now gets a place in another block, and is matched.
   const Finished release = RunProgram(kServer, Release(gallery));
   EXPECT_EQ(release.exit_code, 0) << release.err;
-  EXPECT_THAT(release.out, HasSubstr("admitted 3 templates"));
+  EXPECT_THAT(release.out, HasSubstr("activated 3 templates"));
   const Finished identified = RunProgram(kServer, Identify(gallery));
   EXPECT_EQ(identified.exit_code, 0) << identified.err;
   Refused(kServer, {"inspect", gallery}, kInput, {"block 0", "damaged"});

@@ -27,7 +27,7 @@ const kHeaders = {
   'Cross-Origin-Resource-Policy': 'same-origin',
   'Cache-Control': 'no-cache',
 };
-const kMostBytes = 8 << 20;
+const kMaxBytes = 8 << 20;
 
 const files = new Map([['/', 'index.html'], ...['app.js', 'npy.js', 'style.css'].map((name) => [`/${name}`, name])].map(([path, name]) => [path, join(here, name)]));
 for (const name of ['index.js', 'client.js', 'errors.js', 'given.js', 'service.js', 'decision.js', 'worker.js', 'answer.js', 'core.js', 'heft.wasm']) {
@@ -69,7 +69,7 @@ function bodyOf(incoming) {
     let size = 0;
     incoming.on('data', (part) => {
       size += part.length;
-      if (size <= kMostBytes) parts.push(part);
+      if (size <= kMaxBytes) parts.push(part);
       else reject(Object.assign(new Error('more than 8 MiB'), {status: 413}));
     });
     incoming.on('end', () => resolve(Buffer.concat(parts)));

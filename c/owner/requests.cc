@@ -42,8 +42,8 @@ absl::StatusOr<std::vector<Digest>> ParseEntries(const std::vector<std::string>&
   return entries;
 }
 
-absl::StatusOr<AdmissionPolicy> ReadPolicy(OptionReader read) {
-  AdmissionPolicy policy;
+absl::StatusOr<ApprovalPolicy> ReadPolicy(OptionReader read) {
+  ApprovalPolicy policy;
   std::vector<std::string> entries, reject_entries, hold;
   std::string shards;
   read.Texts("only", &policy.only).Texts("reject", &policy.reject);
@@ -137,36 +137,36 @@ heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_bytes reque
   });
 }
 
-heft_status heft_key_owner_admit(const heft_key_owner* owner, heft_bytes request,
-                                 const heft_options* options, heft_buffer** admission,
-                                 heft_result** result, heft_error** error) {
-  return heft_key_owner_admit_parts(owner, request, nullptr, options, admission, result, error);
+heft_status heft_key_owner_approve(const heft_key_owner* owner, heft_bytes request,
+                                   const heft_options* options, heft_buffer** admission,
+                                   heft_result** result, heft_error** error) {
+  return heft_key_owner_approve_parts(owner, request, nullptr, options, admission, result, error);
 }
 
-heft_status heft_key_owner_admit_part(const heft_key_owner* owner, heft_bytes request,
-                                      const heft_options* options, heft_buffer** part,
-                                      heft_error** error) {
+heft_status heft_key_owner_approve_part(const heft_key_owner* owner, heft_bytes request,
+                                        const heft_options* options, heft_buffer** part,
+                                        heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", part, "part"));
     heft::OwnerSet owners;
     HEFT_ASSIGN_OR_RETURN(const auto policy,
                           heft::c::ReadPolicy(heft::c::OwnersAnd(options, &owners)));
     HEFT_ASSIGN_OR_RETURN(auto bytes,
-                          owner->owner.AdmitPart(Span(request), "request", owners, policy));
+                          owner->owner.ApprovePart(Span(request), "request", owners, policy));
     *part = new heft_buffer(std::move(bytes));
     return absl::OkStatus();
   });
 }
 
-heft_status heft_key_owner_admit_parts(const heft_key_owner* owner, heft_bytes request,
-                                       const heft_files* parts, const heft_options* options,
-                                       heft_buffer** admission, heft_result** result,
-                                       heft_error** error) {
+heft_status heft_key_owner_approve_parts(const heft_key_owner* owner, heft_bytes request,
+                                         const heft_files* parts, const heft_options* options,
+                                         heft_buffer** admission, heft_result** result,
+                                         heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", admission, "admission"));
     HEFT_ASSIGN_OR_RETURN(const auto policy, heft::c::ReadPolicy(heft::c::OptionReader(options)));
     HEFT_ASSIGN_OR_RETURN(const auto files, heft::c::GivenParts(parts));
-    HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Admit(Span(request), "request", policy, files));
+    HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Approve(Span(request), "request", policy, files));
     Json json = heft::DescribeAdmissions(done).json;
     Hand(std::move(done.signed_admission), std::move(json), admission, result);
     return absl::OkStatus();

@@ -245,7 +245,7 @@ TEST(JointSharesTest, OwnersAreOfASharing) {
   Csprng rng;
   const SecretKey own = *SecretKey::Generate(context, rng);
   EXPECT_FALSE(ShareOfSum(context, own, 1, 1).ok());
-  EXPECT_FALSE(ShareOfSum(context, own, 1, kMostOwners + 1).ok());
+  EXPECT_FALSE(ShareOfSum(context, own, 1, kMaxOwners + 1).ok());
 }
 
 INSTANTIATE_TEST_SUITE_P(Owners, JointKeysTest, ::testing::Values(2u, 3u));

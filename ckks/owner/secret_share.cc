@@ -64,12 +64,12 @@ absl::StatusOr<std::vector<SecretShare>> Split(const Context& context, const Sha
 
 absl::Status CheckSharing(const Sharing& sharing) {
   if (sharing.threshold >= 2 && sharing.threshold <= sharing.owners &&
-      sharing.owners <= kMostOwners) {
+      sharing.owners <= kMaxOwners) {
     return absl::OkStatus();
   }
   return absl::InvalidArgumentError(absl::StrFormat(
       "a key shared by %d owners, of whom %d open: 2 to %d owners, of whom at least 2 open",
-      sharing.owners, sharing.threshold, kMostOwners));
+      sharing.owners, sharing.threshold, kMaxOwners));
 }
 
 absl::Status CheckOwnerSet(const Sharing& sharing, const OwnerSet& set) {

@@ -29,13 +29,13 @@
 namespace heft::ckks {
 
 // Sharing: among how many owners, and how many of them open.
-inline constexpr uint32_t kMostOwners = 5;
+inline constexpr uint32_t kMaxOwners = 5;
 struct Sharing {
   uint32_t owners = 0;
   uint32_t threshold = 0;
   bool operator==(const Sharing&) const = default;
 };
-// CheckSharing: kInvalidArgument unless 2 <= threshold <= owners <= kMostOwners.
+// CheckSharing: kInvalidArgument unless 2 <= threshold <= owners <= kMaxOwners.
 absl::Status CheckSharing(const Sharing& sharing);
 
 // OwnerSet: the owners of one opening, ascending. CheckOwnerSet: kInvalidArgument unless it has

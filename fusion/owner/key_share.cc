@@ -15,7 +15,7 @@ namespace heft {
 namespace {
 
 constexpr uint32_t kShareVersion = 1;
-constexpr size_t kMostCeremonyBytes = 1 << 16;
+constexpr size_t kMaxCeremonyBytes = 1 << 16;
 
 size_t PackedShareSize(const ckks::Context& context) {
   size_t size = 0;
@@ -76,7 +76,7 @@ ShareHeader ReadShareHeader(ByteReader& reader) {
   ShareHeader header;
   header.params_id = ckks::ReadId(reader);
   header.key_id = ckks::ReadId(reader);
-  header.ceremony = reader.Raw(reader.Count(1, kMostCeremonyBytes));
+  header.ceremony = reader.Raw(reader.Count(1, kMaxCeremonyBytes));
   header.sealed = SecretIsSealed(reader);
   return header;
 }
@@ -175,7 +175,7 @@ absl::StatusOr<KeyShare> ParseKeyShare(const Rings& rings, ByteSpan bytes,
   HEFT_ASSIGN_OR_RETURN(auto large, ckks::SecretShare::Create(*rings.enrolment.context, owner));
   HEFT_ASSIGN_OR_RETURN(auto small, ckks::SecretShare::Create(*rings.matching.context, owner));
   const ByteSpan packed = ByteSpan(secret.span()).subspan(1 + kOwnSecretSize);
-  if (!UnpackShares(rings, packed, &large, &small).ok() || owner < 1 || owner > ckks::kMostOwners) {
+  if (!UnpackShares(rings, packed, &large, &small).ok() || owner < 1 || owner > ckks::kMaxOwners) {
     return absl::DataLossError(absl::StrCat(std::string(what), ": not a share of a secret key"));
   }
   KeyShare share = {header.key_id, {}, std::move(own), std::move(large), std::move(small)};

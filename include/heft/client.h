@@ -29,9 +29,9 @@ enum class SampleEncoding { kCompact, kBulk, kPartial, kFused };
 // With other profiles one file serves all purposes.
 enum class SampleUse { kEnrolment, kIdentification };
 
-// kMostSamples: how many samples of one person may be averaged into one sample or template
+// kMaxSamples: how many samples of one person may be averaged into one sample or template
 // (Samples::average, EnrolOptions::average, ProbeOptions::average).
-inline constexpr size_t kMostSamples = 8;
+inline constexpr size_t kMaxSamples = 8;
 
 // Samples: rows of one modality, to be encrypted into one file. These are views: the caller keeps
 // the values. Here and everywhere an identity is 1 to 255 bytes of UTF-8. It is converted to
@@ -44,7 +44,7 @@ struct Samples {
   SampleEncoding encoding = SampleEncoding::kCompact;  // kBulk: at most 4096 rows
   SampleUse use = SampleUse::kEnrolment;               // kBulk: this one
   // Averages the rows of each label, or all rows if there are no labels: their mean, scaled to the
-  // length of one sample. At most kMostSamples for each label. kFailedPrecondition for a model
+  // length of one sample. At most kMaxSamples for each label. kFailedPrecondition for a model
   // without sample_agreement.
   bool average = false;
 };

@@ -53,11 +53,11 @@ struct MatchJob {
   std::vector<uint32_t> buckets = {};  // empty: all; one process at a time for each bucket
   const SigningKey* signer = nullptr;  // as in SignReply
   SignerKey audience{};
-  uint64_t life = 7 * 86400;   // validity of replies in seconds: the key owner may be slow
-  uint64_t most_waiting = 16;  // requests in the exchange folder at once
+  uint64_t life = 7 * 86400;  // validity of replies in seconds: the key owner may be slow
+  uint64_t max_pending = 16;  // requests in the exchange folder at once
 };
 
-// MatchEach: answers requests that these buckets have not answered yet, up to `most_waiting`. Call
+// MatchEach: answers requests that these buckets have not answered yet, up to `max_pending`. Call
 // it again until all are done. A request whose files do not belong together ends the call with an
 // error that names the folder. Errors of Server::IdentifyAll, OpenBucket; kCancelled.
 HEFT_EXPORT absl::StatusOr<DeduplicationProgress> MatchEach(const Server& server,

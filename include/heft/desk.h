@@ -222,11 +222,11 @@ struct HEFT_EXPORT Desk {
                                                   const RenewalOptions& options = {},
                                                   const Signing& how = {},
                                                   const Monitor& monitor = {}) const;
-  // Activate, Renew: apply the key owner's answers (Server::Admit, heft::Renew).
+  // Activate, Renew: apply the key owner's answers (Server::Activate, heft::Renew).
   // kFailedPrecondition without a trust file.
-  absl::StatusOr<AdmitResult> Activate(const std::string& gallery,
-                                       std::span<const uint8_t> admission, std::string_view what,
-                                       const Monitor& monitor = {}) const;
+  absl::StatusOr<ActivateResult> Activate(const std::string& gallery,
+                                          std::span<const uint8_t> admission, std::string_view what,
+                                          const Monitor& monitor = {}) const;
   absl::StatusOr<RenewResult> Renew(const std::string& gallery, std::span<const uint8_t> answer,
                                     std::string_view what) const;
   // Remove: heft::Remove under the desk's trust file.

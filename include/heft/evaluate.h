@@ -164,7 +164,7 @@ HEFT_EXPORT absl::StatusOr<Report> CompareChoices(const TrainingData& data,
 struct SampleStudyOptions {
   int folds = 5;
   uint64_t fold_seed = 1;
-  std::vector<int> samples = {1, 2, 4};  // for the template; 1 first, at most kMostSamples
+  std::vector<int> samples = {1, 2, 4};  // for the template; 1 first, at most kMaxSamples
   std::vector<int> probes = {1, 2};      // for the probe; the same limits
   int draws = 5;                         // of each person's samples for template and probe
   uint64_t seed = 1;                     // of the draws

@@ -33,17 +33,17 @@ namespace heft {
 // and conditions that restrict an identification to matching templates. docs/gallery.md says which
 // role learns what from them.
 
-inline constexpr size_t kMostMetadataPairs = 16;
-inline constexpr size_t kMostMetadataKey = 64;     // bytes
-inline constexpr size_t kMostMetadataValue = 255;  // bytes
+inline constexpr size_t kMaxMetadataPairs = 16;
+inline constexpr size_t kMaxMetadataKey = 64;     // bytes
+inline constexpr size_t kMaxMetadataValue = 255;  // bytes
 
-// MetadataPair: a key of 1 to kMostMetadataKey bytes a to z, 0 to 9, '.', '_', '-', and a value of
-// 1 to kMostMetadataValue bytes of UTF-8, of the characters that an identity may have.
+// MetadataPair: a key of 1 to kMaxMetadataKey bytes a to z, 0 to 9, '.', '_', '-', and a value of
+// 1 to kMaxMetadataValue bytes of UTF-8, of the characters that an identity may have.
 struct MetadataPair {
   std::string key, value;
   auto operator<=>(const MetadataPair&) const = default;
 };
-// Metadata: at most kMostMetadataPairs, all different. A key may occur several times, for example
+// Metadata: at most kMaxMetadataPairs, all different. A key may occur several times, for example
 // if a person is on two lists.
 using Metadata = std::vector<MetadataPair>;
 
@@ -59,7 +59,7 @@ HEFT_EXPORT absl::StatusOr<Metadata> ParseMetadata(std::span<const std::string> 
 // an empty text. kInvalidArgument for other texts, and for a time that has passed.
 HEFT_EXPORT absl::StatusOr<uint64_t> ParseExpiry(std::string_view text, uint64_t now);
 
-// Condition: a key has one of `values`, at most kMostConditionValues, all different. Without
+// Condition: a key has one of `values`, at most kMaxConditionValues, all different. Without
 // values: a key has a number within the bounds as a value, and at least one bound is set. A number
 // is written in decimal digits: "34", "-0.5" or "1e3".
 struct Condition {
@@ -68,8 +68,8 @@ struct Condition {
   std::optional<double> at_least = {}, at_most = {};
   bool operator==(const Condition&) const = default;
 };
-inline constexpr size_t kMostConditions = 16;
-inline constexpr size_t kMostConditionValues = 64;
+inline constexpr size_t kMaxConditions = 16;
+inline constexpr size_t kMaxConditionValues = 64;
 
 // CheckConditions: kInvalidArgument, with the reason, for invalid conditions.
 HEFT_EXPORT absl::Status CheckConditions(std::span<const Condition> conditions);

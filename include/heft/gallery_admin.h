@@ -59,7 +59,7 @@ HEFT_EXPORT absl::StatusOr<GalleryInfo> DescribeGallery(const std::string& galle
                                                         const Model* model = nullptr);
 // GalleryNames: the names of a store's galleries, in alphabetical order.
 HEFT_EXPORT absl::StatusOr<std::vector<std::string>> GalleryNames(const std::string& folder);
-// StateFile: where Server::Admit keeps the gallery's latest state that the key owner signed.
+// StateFile: where Server::Activate keeps the gallery's latest state that the key owner signed.
 HEFT_EXPORT std::string StateFile(const std::string& gallery);
 
 struct ListOptions {
@@ -168,8 +168,8 @@ struct PendingLimit {
   uint64_t bytes = uint64_t{64} << 20;
 };
 // PendingUpTo: as Server::Pending, for the first enrolments within the limit; at least one, however
-// large. Those with a name that another pending enrolment has come last. After Server::Admit of the
-// answer, call it again for the next ones.
+// large. Those with a name that another pending enrolment has come last. After Server::Activate of
+// the answer, call it again for the next ones.
 HEFT_EXPORT absl::StatusOr<std::vector<uint8_t>> PendingUpTo(const Server& server,
                                                              const Gallery& gallery,
                                                              const PendingLimit& limit = {});

@@ -103,9 +103,9 @@ struct Flooding {
 // it.
 HEFT_EXPORT BudgetLimits DefaultLimits(const Model& model);
 
-// AdmissionPolicy: which pending templates to admit. In any case each template must have length 1,
+// ApprovalPolicy: which pending templates to approve. In any case each template must have length 1,
 // and a further one for an enrolled identity needs a registrar's authorisation.
-struct AdmissionPolicy {
+struct ApprovalPolicy {
   std::vector<std::string> only = {};    // none but these; empty: all
   std::vector<std::string> reject = {};  // not these
   bool new_identities_only = false;      // not even with an authorisation
@@ -164,13 +164,13 @@ class HEFT_EXPORT KeyOwner {
   absl::StatusOr<std::vector<uint8_t>> SignedHead() const;
   // From here on Open and Decide take replies alone that OpenSigned takes: signed by a server of
   // `trust`, for this owner, in time, and of a gallery that it pins. If it pins none, of the key's
-  // own gallery: the first that it opened a reply of, or admitted people to, as its journal says; a
+  // own gallery: the first that it opened a reply of, or approved people to, as its journal says; a
   // shard list names its gallery itself. Their further errors: OpenSigned's. kUnavailable. Not
   // while others use the object.
   absl::Status RequireSigned(Trust trust);
-  // From here on Open and Decide take replies alone of the state of a gallery that Admit has signed
-  // last. Without it replies of a later state are taken too; those of an older one, and of another
-  // root for the same generation, never are.
+  // From here on Open and Decide take replies alone of the state of a gallery that Approve has
+  // signed last. Without it replies of a later state are taken too; those of an older one, and of
+  // another root for the same generation, never are.
   void RequireSignedGallery();
 
   // `triples` of canaries: of each the third one's score follows from those of the others, whatever
@@ -252,10 +252,10 @@ class HEFT_EXPORT KeyOwner {
   absl::StatusOr<std::vector<uint8_t>> OpenPart(const Replies& replies, const OwnerSet& owners,
                                                 uint32_t publish,
                                                 const std::optional<Flooding>& flooding = {}) const;
-  // The same of all proofs that Admit opens.
-  absl::StatusOr<std::vector<uint8_t>> AdmitPart(std::span<const uint8_t> request,
-                                                 std::string_view what, const OwnerSet& owners,
-                                                 const AdmissionPolicy& policy = {}) const;
+  // The same of all proofs that Approve opens.
+  absl::StatusOr<std::vector<uint8_t>> ApprovePart(std::span<const uint8_t> request,
+                                                   std::string_view what, const OwnerSet& owners,
+                                                   const ApprovalPolicy& policy = {}) const;
   // Its part of what Renew does. Recorded, and given once for each request; without charge. Errors
   // as Renew's.
   absl::StatusOr<std::vector<uint8_t>> RenewPart(std::span<const uint8_t> request,
@@ -269,15 +269,15 @@ class HEFT_EXPORT KeyOwner {
   // else of them, and signs the state of the gallery that asks, also where nothing waits. Not
   // charged: a norm of 1 says nothing. Errors as Open's; kNotFound for an entry of the policy that
   // the request does not have.
-  // `parts`: of a shared key, those of the other owners (AdmitPart).
-  absl::StatusOr<Admissions> Admit(std::span<const uint8_t> request, std::string_view what,
-                                   const AdmissionPolicy& policy = {},
-                                   std::span<const ReplyFile> parts = {}) const;
-  absl::StatusOr<Admissions> Admit(std::span<const uint8_t> request, std::string_view what,
-                                   const AdmissionPolicy& policy, const PartSource& source) const;
+  // `parts`: of a shared key, those of the other owners (ApprovePart).
+  absl::StatusOr<Admissions> Approve(std::span<const uint8_t> request, std::string_view what,
+                                     const ApprovalPolicy& policy = {},
+                                     std::span<const ReplyFile> parts = {}) const;
+  absl::StatusOr<Admissions> Approve(std::span<const uint8_t> request, std::string_view what,
+                                     const ApprovalPolicy& policy, const PartSource& source) const;
 
   // The pending enrolments in Server::Pending's bytes. Opens nothing, signs nothing. Errors as
-  // Admit's.
+  // Approve's.
   absl::StatusOr<AdmissionInquiry> ReadInquiry(std::span<const uint8_t> request,
                                                std::string_view what) const;
 
@@ -286,7 +286,7 @@ class HEFT_EXPORT KeyOwner {
   // templates from this owner; the answer is encryptions, from which a server learns nothing,
   // whatever it sent. So nothing is published or charged. It takes a server's word for the removed
   // people. The server must delete them and keep the others; the signed state of its gallery shows
-  // it. Errors as Admit's.
+  // it. Errors as Approve's.
   // `parts`: of a shared key, those of the other owners (RenewPart). Each owner masks the values,
   // so the one that combines sees random values, whatever pads the server drew. A false part spoils
   // the blocks.

@@ -41,7 +41,7 @@ HEFT_EXPORT Described DescribeScores(const OpenedScores& opened,
                                      const std::optional<ChosenThreshold>& threshold = {});
 // DescribeDecision: whether accepted, the identity, the gallery and the rate, without scores.
 HEFT_EXPORT Described DescribeDecision(const Decision& decision);
-// DescribeAdmissions: the number of admitted templates, the rejected ones, and each cause of
+// DescribeAdmissions: the number of approved templates, the rejected ones, and each cause of
 // rejections once, with its remedy. The text names the first templates of a cause, the JSON object
 // all. Both name contested identities, and who claims each.
 HEFT_EXPORT Described DescribeAdmissions(const Admissions& admissions);

@@ -69,22 +69,22 @@ HEFT_EXPORT std::string_view RateOfName(RateOf of);
 
 // GalleryInfo: facts about a gallery and its store.
 struct GalleryInfo {
-  std::string name;         // name in its store
-  GalleryId gallery_id{};   // id of the gallery
-  ModelId model_id{};       // id of its model
-  KeyId key_id{};           // id of its key
-  uint32_t gamma = 0;       // dimension of a template
-  uint64_t generation = 0;  // number of the gallery's state; each change increases it
-  Digest root{};            // hash of all data that determine replies of this generation
-  uint64_t templates = 0;   // templates that are matched, or have expired
-  uint64_t leaving = 0;     // templates that are no longer matched and wait for a renewal
-  uint64_t pending = 0;     // pending templates
-  uint64_t places = 0;      // positions that are or were filled
-  uint64_t freed = 0;       // positions that can be filled again
-  uint64_t blocks = 0;      // blocks that hold the templates
-  Timestamp started = 0;    // time at which the gallery was made
-  Timestamp key_since = 0;  // time since which it has this key
-  Timestamp verified = 0;   // time at which VerifyGallery last checked everything
+  std::string name;                  // name in its store
+  GalleryId gallery_id{};            // id of the gallery
+  ModelId model_id{};                // id of its model
+  KeyId key_id{};                    // id of its key
+  uint32_t gamma = 0;                // dimension of a template
+  uint64_t generation = 0;           // number of the gallery's state; each change increases it
+  Digest root{};                     // hash of all data that determine replies of this generation
+  uint64_t templates = 0;            // templates that are matched, or have expired
+  uint64_t leaving = 0;              // templates that are no longer matched and wait for a renewal
+  uint64_t pending = 0;              // pending templates
+  uint64_t places = 0;               // positions that are or were filled
+  uint64_t freed = 0;                // positions that can be filled again
+  uint64_t blocks = 0;               // blocks that hold the templates
+  Timestamp started = 0;             // time at which the gallery was made
+  Timestamp key_since = 0;           // time since which it has this key
+  Timestamp verified = 0;            // time at which VerifyGallery last checked everything
   std::optional<bool> intact;        // the result of that check
   uint64_t retention_seconds = 0;    // seconds for which templates stay in the journal
   uint64_t retention_bytes = 0;      // bytes of the journal, at most
@@ -131,7 +131,7 @@ struct PersonInfo {
 
 // PendingEnrolment: templates that were enrolled together and are decided together.
 struct PendingEnrolment {
-  Digest entry{};                       // id of the enrolment, for KeyOwner::Admit
+  Digest entry{};                       // id of the enrolment, for KeyOwner::Approve
   SignerKey client{};                   // public key of the client that sent it; empty: not signed
   uint64_t bytes = 0;                   // size in bytes
   std::vector<std::string> identities;  // identities, one per template
@@ -177,22 +177,22 @@ struct EnrolResult {
 // EnrolManyResult: the result of all batches, and the gallery's size.
 struct EnrolManyResult {
   size_t brought = 0;    // templates that were enrolled
-  size_t admitted = 0;   // templates that were approved
+  size_t activated = 0;  // templates that were added to the gallery
   size_t rejected = 0;   // templates that were rejected
   size_t pending = 0;    // pending templates of the gallery
   size_t templates = 0;  // templates of the gallery
   size_t blocks = 0;     // blocks of the gallery
 };
 
-// AdmitResult: the result of an admission, and the gallery's size. Rejected templates are deleted.
-// All of that is committed, also if a later step failed.
-struct AdmitResult {
-  size_t admitted = 0;   // templates that were added to the gallery
+// ActivateResult: the result of an admission, and the gallery's size. Rejected templates are
+// deleted. All of that is committed, also if a later step failed.
+struct ActivateResult {
+  size_t activated = 0;  // templates that were added to the gallery
   size_t rejected = 0;   // pending templates that were deleted
   size_t pending = 0;    // pending templates of the gallery
   size_t templates = 0;  // templates of the gallery
   size_t blocks = 0;     // blocks of the gallery
-  // Pending enrolments that are damaged, by their entries. They were not admitted and stay pending
+  // Pending enrolments that are damaged, by their entries. They were not activated and stay pending
   // until RejectPending.
   std::vector<Digest> damaged = {};
   // Whether rejected and replaced templates are overwritten, as RemoveResult::overwritten.
@@ -397,7 +397,7 @@ struct AdmissionInquiry {
   struct Enrolment {
     Digest entry{};              // id of the enrolment, in this request and later ones
     std::vector<Person> people;  // the people of the templates
-    bool authorised = false;  // whether a registrar's authorisation came with it; Admit checks it
+    bool authorised = false;  // whether a registrar's authorisation came with it; Approve checks it
     std::string client = {};  // the client that sent it: its name in the trust file, or its key;
                               // empty if not signed
   };
@@ -407,10 +407,10 @@ struct AdmissionInquiry {
   uint64_t more = 0;                  // pending enrolments that are not in this request
 };
 
-// Rejection: why a template is not admitted.
+// Rejection: why a template is not approved.
 enum class Rejection : uint8_t {
-  kNone,           // it is admitted
-  kPolicy,         // AdmissionPolicy names it, or does not choose it
+  kNone,           // it is approved
+  kPolicy,         // ApprovalPolicy names it, or does not choose it
   kEnrolled,       // the identity is enrolled already, and there is no authorisation
   kNotAuthorised,  // the same, and the authorisation is not valid
   kMisplaced,      // the identity belongs into another bucket
@@ -424,9 +424,9 @@ struct Admissions {
   // Verdict: the result for one pending template.
   struct Verdict {
     std::string identity;                    // the identity of the template
-    bool admitted = false;                   // whether it is admitted
+    bool approved = false;                   // whether it is approved
     Rejection rejection = Rejection::kNone;  // REJECTED, ENROLLED, NOT_AUTHORISED, MISPLACED or
-                                             // UNSOUND; empty if it is admitted
+                                             // UNSOUND; empty if it is approved
     std::string reason;  // why it is rejected, with what was measured of this template
   };
   // Group: all templates that are rejected for one cause.
@@ -438,11 +438,11 @@ struct Admissions {
   };
   // Claim: a pending enrolment of a new identity.
   struct Claim {
-    Digest entry{};      // id of the enrolment, for KeyOwner::Admit
+    Digest entry{};      // id of the enrolment, for KeyOwner::Approve
     std::string client;  // the client that sent it, as AdmissionInquiry::Enrolment::client
   };
   // Contested: a new identity that several pending enrolments have. They wait, because only a
-  // choice (AdmissionPolicy::entries, reject_entries) tells which of them is the person's.
+  // choice (ApprovalPolicy::entries, reject_entries) tells which of them is the person's.
   struct Contested {
     std::string identity;       // the identity
     std::vector<Claim> claims;  // the enrolments in this request
@@ -451,7 +451,7 @@ struct Admissions {
   std::vector<Verdict> verdicts;     // the results, in the order of the request
   std::vector<Contested> contested;  // contested identities, in alphabetical order
   std::vector<Group> groups;         // the rejections by cause, the largest group first
-  // For Server::Admit, valid for seven days (kAdmissionLife).
+  // For Server::Activate, valid for seven days (kAdmissionLife).
   std::vector<uint8_t> signed_admission;
 };
 

@@ -4,8 +4,8 @@
 //
 //   auto server = heft::Server::Create(model, evaluation_keys);
 //   server->Enrol("gallery", {{face, "face.ct"}, {voice, "voice.ct"}});
-//   auto pending = server->Pending(*heft::Gallery::Open("gallery"));  // -> KeyOwner::Admit
-//   server->Admit("gallery", admission, "admission", trust);          // now they can be matched
+//   auto pending = server->Pending(*heft::Gallery::Open("gallery"));  // -> KeyOwner::Approve
+//   server->Activate("gallery", admission, "admission", trust);          // now they can be matched
 //   auto gallery = heft::Gallery::Open("gallery");
 //   auto reply = server->Identify(*gallery, {{probe, "probe.ct"}});   // -> heft/key_owner.h
 #ifndef HEFT_SERVER_H_
@@ -90,7 +90,7 @@ struct EnrolOptions {
   // Enrols every combination of one sample of each modality of an identity (the paper's enrolment
   // protocol). Otherwise row i of one file belongs to row i of the others.
   bool all_pairs = false;
-  // One template for each identity: the mean of its samples, at most kMostSamples (heft/client.h),
+  // One template for each identity: the mean of its samples, at most kMaxSamples (heft/client.h),
   // taken under encryption before normalisation. kFailedPrecondition for a model without
   // sample_agreement. kInvalidArgument with `all_pairs`, and for samples that clients have
   // projected or encrypted in bulk: there the client takes the mean (Samples::average).
@@ -198,9 +198,9 @@ class HEFT_EXPORT Server {
 
   // Fuses samples and adds them as pending templates to the gallery in `folder`: all or none.
   // Creates the gallery if it does not exist. Pending templates are not matched until the key owner
-  // has approved them (Pending, KeyOwner::Admit, Admit). Several pending enrolments may have one
-  // new identity: the key owner chooses. One client may have 4,000 pending enrolments and 512 MiB
-  // of them; kResourceExhausted beyond. kAlreadyExists for samples that were enrolled before.
+  // has approved them (Pending, KeyOwner::Approve, Activate). Several pending enrolments may have
+  // one new identity: the key owner chooses. One client may have 4,000 pending enrolments and 512
+  // MiB of them; kResourceExhausted beyond. kAlreadyExists for samples that were enrolled before.
   // kFailedPrecondition for an enrolled identity without an authorisation.
   // kUnavailable if another process writes for longer than SetWriterWait, or the operating system
   // refuses the write.
@@ -213,23 +213,24 @@ class HEFT_EXPORT Server {
                                                             std::span<const SampleFile> files,
                                                             const EnrolOptions& options) const;
 
-  // All pending templates, for KeyOwner::Admit. Damaged enrolments are left out; DamagedRecords of
-  // the same gallery names them.
+  // All pending templates, for KeyOwner::Approve. Damaged enrolments are left out; DamagedRecords
+  // of the same gallery names them.
   absl::StatusOr<std::vector<uint8_t>> Pending(const Gallery& gallery) const;
   // Applies an admission that a key owner of `trust` signed: approved templates join the gallery,
   // all or none, and rejected ones are deleted and overwritten. A second call changes nothing.
   // Errors of OpenSigned and Enrol; kFailedPrecondition for another gallery.
-  absl::StatusOr<AdmitResult> Admit(const std::string& folder, std::span<const uint8_t> admission,
-                                    std::string_view what, const Trust& trust,
-                                    const Monitor& monitor = {}) const;
+  absl::StatusOr<ActivateResult> Activate(const std::string& folder,
+                                          std::span<const uint8_t> admission, std::string_view what,
+                                          const Trust& trust, const Monitor& monitor = {}) const;
   // The same, trusting this key owner only.
-  absl::StatusOr<AdmitResult> Admit(const std::string& folder, std::span<const uint8_t> admission,
-                                    std::string_view what, const SignerKey& key_owner,
-                                    const Monitor& monitor = {}) const;
+  absl::StatusOr<ActivateResult> Activate(const std::string& folder,
+                                          std::span<const uint8_t> admission, std::string_view what,
+                                          const SignerKey& key_owner,
+                                          const Monitor& monitor = {}) const;
 
   // Fold: moves templates that are only in the gallery's journal into the blocks, so that the
-  // gallery opens faster. Admit does this when the journal has grown; re-keying requires it. Errors
-  // as Admit.
+  // gallery opens faster. Activate does this when the journal has grown; re-keying requires it.
+  // Errors as Activate.
   absl::Status Fold(const std::string& folder) const;
 
   // 1:N: the encrypted scores of a probe against every template, for the key owner. Reads the

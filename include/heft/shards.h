@@ -28,8 +28,8 @@
 
 namespace heft {
 
-// kMostBuckets: the largest number of buckets of a gallery; three digits number them.
-inline constexpr uint32_t kMostBuckets = 1000;
+// kMaxBuckets: the largest number of buckets of a gallery; three digits number them.
+inline constexpr uint32_t kMaxBuckets = 1000;
 
 // BucketOf: the bucket of `identity` among `buckets`, at least 1: the first eight bytes of
 // BLAKE2b-256 of the identity's bytes, as a little-endian integer, modulo `buckets`.
@@ -40,7 +40,7 @@ HEFT_EXPORT std::string BucketAddress(std::string_view gallery, uint32_t bucket)
 
 class HEFT_EXPORT ShardList {
  public:
-  // kInvalidArgument unless `gallery` is a valid identity, and `buckets` are 1 to kMostBuckets
+  // kInvalidArgument unless `gallery` is a valid identity, and `buckets` are 1 to kMaxBuckets
   // different ids, none of them zeros.
   static absl::StatusOr<ShardList> Make(std::string gallery, std::vector<GalleryId> buckets);
   // Reads a text file (docs/formats.md). kDataLoss for other files; `what` names the text in

@@ -84,9 +84,9 @@ class HEFT_EXPORT Workspace {
   // The server's gallery, named as in heft/gallery.h.
   const std::string& gallery() const;
 
-  // Adds rows with their labels: encrypts, enrols and admits them. Several rows with one label are
-  // several templates of one person. Rows are added in batches of thousands, each completely or not
-  // at all; all rows of a label are in one batch. kInvalidArgument without all modalities or a
+  // Adds rows with their labels: encrypts, enrols and activates them. Several rows with one label
+  // are several templates of one person. Rows are added in batches of thousands, each completely or
+  // not at all; all rows of a label are in one batch. kInvalidArgument without all modalities or a
   // label for each row; kAlreadyExists, with nothing changed, for a label that is enrolled.
   absl::StatusOr<WorkspaceAdded> Add(std::span<const Samples> rows, const Monitor& monitor = {});
 

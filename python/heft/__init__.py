@@ -6,13 +6,13 @@ Four roles share a model and exchange only bytes:
     Model.train   learns a model from vectors of people who agreed to it
     Client        encrypts feature vectors under the key owner's encryption key
     Matcher       fuses, enrols and matches encrypted data in a Gallery; it cannot decrypt
-    KeyOwner      makes the keys, admits templates, opens replies and decides
+    KeyOwner      makes the keys, approves templates, opens replies and decides
 
     owner = heft.KeyOwner.generate(model)
     client = heft.Client(model, owner.encryption_key())
     matcher = heft.Matcher(model, owner.evaluation_keys(), owner.enrolment_keys())
     matcher.enrol("gallery", client.encrypt_each({"face": faces, "voice": voices}, labels))
-    matcher.admit("gallery", owner.admit(matcher.pending("gallery")).signed_admission,
+    matcher.activate("gallery", owner.approve(matcher.pending("gallery")).signed_admission,
                   owner.public_key)
     reply = matcher.identify("gallery", client.encrypt_each(probe, use="identification"))
     print(owner.decide(reply, fpir=0.01))
@@ -26,7 +26,7 @@ heft.service is the client of the two daemons. docs/python.md is the guide.
 from heft._heft import (
     AdmissionInquiry,
     Admissions,
-    AdmitResult,
+    ActivateResult,
     Approximation,
     AuditFinding,
     AuditHead,
@@ -177,7 +177,7 @@ __version__ = "0.2.0"
 __all__ = [
     "AdmissionInquiry",
     "Admissions",
-    "AdmitResult",
+    "ActivateResult",
     "AlreadyExists",
     "Approximation",
     "AuditFinding",

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from heft._records import (
     AdmissionInquiry as AdmissionInquiry,
     Admissions as Admissions,
-    AdmitResult as AdmitResult,
+    ActivateResult as ActivateResult,
     AuditFinding as AuditFinding,
     AuditHead as AuditHead,
     BudgetClient as BudgetClient,
@@ -852,14 +852,14 @@ class Matcher:
     def pending(
         self, gallery: _Gallery, *, templates: int = 0, bytes: int = 67108864, sign: bool = True
     ) -> builtins.bytes: ...
-    def admit(
+    def activate(
         self,
         gallery: _Gallery,
         admission: _Source,
         key_owner: Union[str, Trust],
         *,
         progress: _Progress = None,
-    ) -> AdmitResult: ...
+    ) -> ActivateResult: ...
     def identify(
         self,
         gallery: _Gallery,
@@ -1161,7 +1161,7 @@ class KeyOwner:
         others: bool = False,
         shards: Optional[ShardList] = None,
     ) -> ChosenThreshold: ...
-    def admit(
+    def activate(
         self,
         request: _Source,
         *,
@@ -1202,7 +1202,7 @@ class KeyOwner:
         openings: int = 100000,
         shards: Optional[ShardList] = None,
     ) -> bytes: ...
-    def admit_part(
+    def approve_part(
         self,
         request: _Source,
         owners: Sequence[int],

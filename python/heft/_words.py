@@ -8,8 +8,8 @@ import re
 # The Python call for each command; longer commands first.
 _COMMANDS = [
     (r"`?heft-server pending`?, `?heft answer`?,? (?:and )?`?heft-server apply`?",
-     "Matcher.pending, KeyOwner.admit, Matcher.admit"),
-    (r"`?heft-server pending`?, `?heft answer`?", "Matcher.pending, KeyOwner.admit"),
+     "Matcher.pending, KeyOwner.approve, Matcher.activate"),
+    (r"`?heft-server pending`?, `?heft answer`?", "Matcher.pending, KeyOwner.approve"),
     (r"`?heft calibrate --data(?: DATA)?`?", "Model.calibrate(data)"),
     (r"`?heft train --method (\w+)`?", r'Model.train(data, method="\1")'),
     (r"`?heft train --profile (\w+)`?", r'Model.train(data, profile="\1")'),
@@ -26,7 +26,7 @@ _COMMANDS = [
     (r"`?heft encrypt --fuse client`?", "Client.encrypt_fused"),
     (r"`?heft encrypt --valid-for`?", "SigningKey.sign(life=)"),
     (r"`?heft encrypt --sign`?", "SigningKey.sign"),
-    (r"`?heft decrypt or admit, with --owners`?", "KeyOwner.decide_part or admit_part"),
+    (r"`?heft decrypt or heft answer, with --owners`?", "KeyOwner.decide_part or approve_part"),
     (r"opens alone: heft decrypt\b", "opens alone: KeyOwner.decide"),
     (r"a smaller --threshold", "a smaller threshold="),
     (r"--receipts none", "without_receipts=True"),
@@ -44,7 +44,7 @@ _COMMANDS = [
     (r"`?heft-server pending and gallery stats --verify`?", "Matcher.pending and Gallery.verify"),
     (r"`?heft-server pending`?", "Matcher.pending"),
     (r"`?heft-server apply`?", "Gallery.rekey"),
-    (r"`?heft answer --entry ENTRY`?", "KeyOwner.admit(entries=[ENTRY])"),
+    (r"`?heft answer --entry ENTRY`?", "KeyOwner.approve(entries=[ENTRY])"),
     (r"`?heft audit LOG`?", "heft.verify_audit_logs"),
     (r"`?heft audit --request`?", "Matcher.audit_reply"),
     (r"`?heft authorise`?", "SigningKey.authorise"),

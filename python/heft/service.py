@@ -160,7 +160,7 @@ class Service:
               authorisation: Optional[bytes] = None, replace: bool = False, wait: int = 0,
               idempotency_key: Optional[str] = None) -> dict[str, Any]:
         """Enrols encrypted samples, one file per modality, as templates of a person. They are
-        matched once the key owner has admitted them; the call waits up to ``wait`` seconds for it.
+        matched once the key owner has approved them; the call waits up to ``wait`` seconds for it.
 
         If the service is overloaded or the connection breaks, the request is repeated with the same
         idempotency key until ``patience`` ends, so it takes effect once. An exception then has that

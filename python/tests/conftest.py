@@ -32,17 +32,17 @@ class World:
         at = [person * SAMPLES + sample for person in people]
         return {name: self.data.vectors(name)[at] for name in self.data.modalities}
 
-    def enrol(self, gallery: str, people: range = range(8), **options: object) -> heft.AdmitResult:
-        """Enrols a sample of each and admits them."""
+    def enrol(self, gallery: str, people: range = range(8), **options: object) -> heft.ActivateResult:
+        """Enrols a sample of each and activates them."""
         labels = [f"person {i}" for i in people]
         files = self.client.encrypt_each(self.rows(people), labels)
         self.matcher.enrol(gallery, files, **options)  # type: ignore[arg-type]
-        return self.admit(gallery)
+        return self.activate(gallery)
 
-    def admit(self, gallery: str) -> heft.AdmitResult:
-        """The key owner admits who waits."""
-        word = self.owner.admit(self.matcher.pending(gallery)).signed_admission
-        return self.matcher.admit(gallery, word, self.owner.public_key)
+    def activate(self, gallery: str) -> heft.ActivateResult:
+        """The key owner approves who waits."""
+        word = self.owner.approve(self.matcher.pending(gallery)).signed_admission
+        return self.matcher.activate(gallery, word, self.owner.public_key)
 
     def probe(self, person: int, sample: int = 1) -> dict[str, bytes]:
         """Another sample of a person, for an identification."""

@@ -23,7 +23,7 @@ CLASSES = {
 
 # Structs that are parameters: of one callable or several, each of their fields.
 PARAMETERS = {
-    "AdmissionPolicy": ["KeyOwner.admit", "KeyOwner.admit_part"],
+    "ApprovalPolicy": ["KeyOwner.approve", "KeyOwner.approve_part"],
     "Audited": ["Matcher.audit_reply"],
     "BenchmarkOptions": ["run_benchmark", "run_sweep"],
     "DecisionRule": ["KeyOwner.decide", "KeyOwner.decide_part"],
@@ -77,7 +77,7 @@ NAMES = {
     "DescribePerson": "Gallery.person",
     "EnrolInShards": "Matcher.enrol",
     "EnrolMany": "Matcher.enrol_many",
-    "EnrolManyOptions::admit": "owner",
+    "EnrolManyOptions::approve": "owner",
     "EnrolManyOptions::from": "start",
     "EraseRemains": "Gallery.erase_remains",
     "ErasureRemains": "Gallery.erasure_remains",

@@ -90,7 +90,7 @@ def test_files_are_bytes_or_paths(world: World, gallery: str, tmp_path: pathlib.
     face = tmp_path / "face.ct"
     face.write_bytes(files["face"])
     world.matcher.enrol(gallery, [face, memoryview(files["voice"])])
-    world.admit(gallery)
+    world.activate(gallery)
     key = tmp_path / "encryption.key"
     key.write_bytes(world.owner.encryption_key())
     heft.Client(world.model, key)

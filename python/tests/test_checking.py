@@ -33,7 +33,7 @@ class Audit:
 @pytest.fixture
 def audit(world: World, gallery: str, tmp_path: pathlib.Path) -> Audit:
     world.enrol(gallery, range(4))
-    world.admit(gallery)  # none is pending: the key owner signs the new state
+    world.activate(gallery)  # none is pending: the key owner signs the new state
     request = world.probe(2)
     reply = world.matcher.identify(gallery, request)
     held = heft.Gallery(gallery)
@@ -158,8 +158,8 @@ def test_the_command_line_agrees(world: World, audit: Audit, tmp_path: pathlib.P
     gallery = tmp_path / "theirs"
     matcher.enrol(gallery, client.encrypt_each(world.rows(range(3)), ["ann", "bob", "cyd"]))
     for _ in range(2):  # the second time none is pending, and the state is signed
-        word = owner.admit(matcher.pending(gallery)).signed_admission
-        matcher.admit(gallery, word, owner.public_key)
+        word = owner.approve(matcher.pending(gallery)).signed_admission
+        matcher.activate(gallery, word, owner.public_key)
     request = client.encrypt_each(world.rows(range(1, 2), 1), use="identification")
     reply = matcher.identify(gallery, request)
     (tmp_path / "reply.ct").write_bytes(reply)
@@ -210,8 +210,8 @@ def test_a_search_without_the_canaries_is_refused(
     def enrol(people: dict[str, Any]) -> None:
         for label, rows in people.items():
             matcher.enrol(gallery, client.encrypt_each(rows, label))
-        word = owner.admit(matcher.pending(gallery)).signed_admission
-        matcher.admit(gallery, word, owner.public_key)
+        word = owner.approve(matcher.pending(gallery)).signed_admission
+        matcher.activate(gallery, word, owner.public_key)
 
     def ask() -> bytes:
         rows = world.rows(range(1, 2), 1)
@@ -305,20 +305,20 @@ def test_the_newest_signed_state_alone(world: World, gallery: str, tmp_path: pat
     client = heft.Client(world.model, owner.encryption_key())
     matcher = heft.Matcher(world.model, owner.evaluation_keys(), owner.enrolment_keys())
 
-    def admit() -> None:
-        word = owner.admit(matcher.pending(gallery)).signed_admission
-        matcher.admit(gallery, word, owner.public_key)
+    def activate() -> None:
+        word = owner.approve(matcher.pending(gallery)).signed_admission
+        matcher.activate(gallery, word, owner.public_key)
 
     matcher.enrol(gallery, client.encrypt_each(world.rows(range(2)), ["ann", "bob"]))
-    admit()
-    admit()
+    activate()
+    activate()
     probe = client.encrypt_each(world.rows(range(1), 1), use="identification")
     owner.require_signed_gallery()
     assert owner.open(matcher.identify(gallery, probe)).candidates
     heft.Gallery(gallery).remove(matcher, "bob")
     with pytest.raises(heft.FailedPrecondition):
         owner.open(matcher.identify(gallery, probe))
-    admit()
+    activate()
     assert owner.open(matcher.identify(gallery, probe)).searched == 1
 
 

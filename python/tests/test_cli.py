@@ -79,7 +79,7 @@ def test_scores_are_those_of_the_command_line(world: World, place: pathlib.Path)
     probe = {name: np.load(place / f"{name}-probe.npy") for name in ("face", "voice")}
     ours = str(place / "python")
     matcher.enrol(ours, client.encrypt_each(rows, labels))
-    matcher.admit(ours, owner.admit(matcher.pending(ours)).signed_admission, owner.public_key)
+    matcher.activate(ours, owner.approve(matcher.pending(ours)).signed_admission, owner.public_key)
     reply = matcher.identify(ours, client.encrypt_each(probe, use="identification"))
     mine = {c.identity: c.score for c in owner.open(reply, publish=8).candidates}
     assert len(mine) == len(theirs) == 8

@@ -54,8 +54,8 @@ def test_a_budget_is_spent(world: World, gallery: str) -> None:
         client = heft.Client(world.model, owner.encryption_key())
         matcher = heft.Matcher(world.model, owner.evaluation_keys(), owner.enrolment_keys())
         matcher.enrol(gallery, client.encrypt_each(world.rows(range(1)), ["ann"]))
-        word = owner.admit(matcher.pending(gallery)).signed_admission
-        matcher.admit(gallery, word, owner.public_key)
+        word = owner.approve(matcher.pending(gallery)).signed_admission
+        matcher.activate(gallery, word, owner.public_key)
 
         def reply() -> bytes:
             rows = world.rows(range(1), 1)
@@ -135,7 +135,7 @@ def test_odd_values_are_errors_of_a_kind(world: World, tmp_path: pathlib.Path) -
     with pytest.raises(TypeError):
         world.client.encrypt_each({1: rows["face"]})  # type: ignore[dict-item]
     with pytest.raises(TypeError):
-        world.matcher.admit("nowhere", b"", 3)  # type: ignore[arg-type]
+        world.matcher.activate("nowhere", b"", 3)  # type: ignore[arg-type]
     calls: list[Any] = [heft.KeyOwner.load, heft.KeyOwner.generate]
     for call in calls:
         with pytest.raises(heft.Error):

@@ -36,7 +36,7 @@ def test_a_matcher_of_expanded_keys(world: World, keys: pathlib.Path, gallery: s
     matcher = heft.Matcher(world.model, evaluation, enrolment, trust=trust)
     del evaluation, enrolment  # the matcher keeps the mapping
     matcher.enrol(gallery, client.encrypt_each(world.rows(range(4)), list("abcd")))
-    matcher.admit(gallery, owner.admit(matcher.pending(gallery)).signed_admission, trust)
+    matcher.activate(gallery, owner.approve(matcher.pending(gallery)).signed_admission, trust)
     probe = client.encrypt_each(world.rows(range(2, 3), 1), use="identification")
     reply = matcher.identify(gallery, probe)
     assert heft.read_signed(reply).audience == owner.public_key

@@ -230,8 +230,8 @@ class Desk:
             heft.Gallery.create(gallery, self.matcher)
             self.matcher.enrol(gallery, self.sign(files, 600), metadata={"site": "berlin"},
                                trust=self.trust)
-            word = self.owner.admit(self.matcher.pending(gallery)).signed_admission
-            self.matcher.admit(gallery, word, self.trust)
+            word = self.owner.approve(self.matcher.pending(gallery)).signed_admission
+            self.matcher.activate(gallery, word, self.trust)
         build = pathlib.Path(os.environ["HEFT_BINARY_DIR"])
         self.c = heft_ctypes.Library(build / "c/libheft_c.so",
                                      pathlib.Path(os.environ["HEFT_SOURCE_DIR"], "include/heft/c"))
@@ -295,9 +295,9 @@ class Desk:
                          "metadata => ARRAY['site=berlin'])")
             request = base64.b64decode(
                 self.ask_sql(f"SELECT encode(heft.heft_pending('{name}'), 'base64')"))
-            word = self.owner.admit(request).signed_admission
+            word = self.owner.approve(request).signed_admission
             assert self.ask_sql(
-                f"SELECT admitted FROM heft.heft_admit('{name}', '\\x{word.hex()}')") == "4"
+                f"SELECT activated FROM heft.heft_activate('{name}', '\\x{word.hex()}')") == "4"
         return host
 
     def ask_sql(self, query: str) -> str:

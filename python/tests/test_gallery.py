@@ -109,8 +109,8 @@ def test_another_key(world: World, gallery: str, tmp_path: pathlib.Path) -> None
     matcher = heft.Matcher(world.model, *(tmp_path / "old" / name for name in
                                           ("evaluation.keys", "enrolment.keys")))
     matcher.enrol(gallery, client.encrypt_each(world.rows(range(3)), ["ann", "bob", "cy"]))
-    word = old.admit(matcher.pending(gallery)).signed_admission
-    matcher.admit(gallery, word, old.public_key)
+    word = old.approve(matcher.pending(gallery)).signed_admission
+    matcher.activate(gallery, word, old.public_key)
     heft.Gallery(gallery).compact(matcher)
     rekeying = old.rekey(tmp_path / "new")
     assert old.budget().successor is not None
@@ -139,8 +139,8 @@ def test_enrol_many_says_where_to_go_on(world: World, gallery: str) -> None:
             enrol(start, owner)
         assert cast(Any, caught.value).start == 3
     done = enrol(3, world.owner)
-    assert (done.brought, done.admitted, done.pending, done.templates) == (0, 3, 0, 3)
-    assert enrol(3, world.owner).admitted == 0
+    assert (done.brought, done.activated, done.pending, done.templates) == (0, 3, 0, 3)
+    assert enrol(3, world.owner).activated == 0
     for start, owner in ((3, None), (4, world.owner)):
         with pytest.raises(heft.InvalidArgument, match="there is none"):
             enrol(start, owner)

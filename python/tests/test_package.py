@@ -29,7 +29,7 @@ client = heft.Client(model, owner.encryption_key())
 matcher = heft.Matcher(model, owner.evaluation_keys(), owner.enrolment_keys())
 rows = {name: data.vectors(name)[::4] for name in data.modalities}
 matcher.enrol(sys.argv[1], client.encrypt_each(rows, range(12)))
-matcher.admit(sys.argv[1], owner.admit(matcher.pending(sys.argv[1])).signed_admission, owner.public_key)
+matcher.activate(sys.argv[1], owner.approve(matcher.pending(sys.argv[1])).signed_admission, owner.public_key)
 probe = {name: data.vectors(name)[4 * 3 + 1] for name in data.modalities}
 reply = matcher.identify(sys.argv[1], client.encrypt_each(probe, use="identification"))
 print(owner.decide(reply, score=0.3).identity)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The roles together: enrol, admit, identify, verify, decide, and scores as NumPy has them."""
+"""The roles together: enrol, activate, identify, verify, decide, and scores as NumPy has them."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ NOISE = 2e-3 + 5e-4  # of a score, and its rounding
 
 def test_the_right_person_is_named(world: World, gallery: str) -> None:
     done = world.enrol(gallery)
-    assert (done.admitted, done.rejected, done.templates) == (8, 0, 8)
+    assert (done.activated, done.rejected, done.templates) == (8, 0, 8)
     reply = world.matcher.identify(gallery, world.probe(5))
     decision = world.owner.decide(reply, fpir=0.1)
     assert decision.accepted and decision.identity == "person 5"
@@ -91,7 +91,7 @@ def test_many_are_enrolled_in_one_call(world: World, gallery: str) -> None:
         gallery, vectors, labels, client=world.client, owner=world.owner,
         metadata={"site": "berlin"},
         progress=lambda what, count, total, note: steps.append((count, total)))
-    assert done.brought == done.admitted == done.templates == 600 and done.pending == 0
+    assert done.brought == done.activated == done.templates == 600 and done.pending == 0
     assert steps[0] == (0, 600) and steps[-1] == (600, 600)
     reply = world.matcher.identify(gallery, world.probe(11), where="site=berlin")
     opened = world.owner.open(reply)
@@ -105,21 +105,21 @@ def test_many_are_enrolled_in_one_call(world: World, gallery: str) -> None:
 def test_a_function_may_admit(world: World, gallery: str) -> None:
     asked: list[bytes] = []
 
-    def admit(request: bytes) -> bytes:
+    def activate(request: bytes) -> bytes:
         asked.append(request)
-        return world.owner.admit(request, reject="person 1").signed_admission
+        return world.owner.approve(request, reject="person 1").signed_admission
 
     done = world.matcher.enrol_many(
         gallery, world.rows(range(3)), ["person 0", "person 1", "person 2"], client=world.client,
-        owner=admit)
-    assert (done.admitted, done.rejected) == (0, 3) or (done.admitted, done.rejected) == (2, 1)
+        owner=activate)
+    assert (done.activated, done.rejected) == (0, 3) or (done.activated, done.rejected) == (2, 1)
     assert len(asked) == 1 and heft.inspect(asked[0]).kind == "ADRQ"
 
 
 def test_a_client_that_fuses(world: World, gallery: str) -> None:
     labels = [f"person {i}" for i in range(4)]
     world.matcher.enrol(gallery, world.client.encrypt_fused(world.rows(range(4)), labels))
-    world.admit(gallery)
+    world.activate(gallery)
     probe = world.client.encrypt_fused(world.rows(range(2, 3), 1), use="identification")
     assert world.owner.decide(world.matcher.identify(gallery, probe), score=0.5).identity == "person 2"
 
@@ -129,7 +129,7 @@ def test_the_mean_of_several_samples(world: World, gallery: str) -> None:
     rows = {name: world.data.vectors(name)[at] for name in world.data.modalities}
     world.enrol(gallery, range(3))
     world.matcher.enrol(gallery, world.client.encrypt_each(rows, ["three"] * 4), average=True)
-    assert world.admit(gallery).templates == 4
+    assert world.activate(gallery).templates == 4
     reply = world.matcher.identify(gallery, world.probe(3, 5))
     assert world.owner.decide(reply, score=0.5).identity == "three"
 
@@ -138,33 +138,33 @@ def test_who_waits_is_named_before_anything_is_decided(world: World, gallery: st
     world.matcher.enrol(gallery, world.client.encrypt_each(world.rows(range(2)), ["ann", "bob"]))
     inquiry = world.owner.inquiry(world.matcher.pending(gallery))
     assert [p.identity for e in inquiry.enrolments for p in e.people] == ["ann", "bob"]
-    admissions = world.owner.admit(world.matcher.pending(gallery))
-    assert [(v.identity, v.admitted) for v in admissions.verdicts] == [("ann", True), ("bob", True)]
+    admissions = world.owner.approve(world.matcher.pending(gallery))
+    assert [(v.identity, v.approved) for v in admissions.verdicts] == [("ann", True), ("bob", True)]
 
 
 def test_a_new_name_of_two_enrolments_waits_for_a_choice(world: World, gallery: str) -> None:
     for row in range(2):
         world.matcher.enrol(gallery, world.client.encrypt_each(world.rows(range(row, row + 1)), ["ann"]))
     assert [e.identities for e in heft.Gallery(gallery).pending()] == [["ann"], ["ann"]]
-    done = world.owner.admit(world.matcher.pending(gallery))
+    done = world.owner.approve(world.matcher.pending(gallery))
     (contested,) = done.contested
     assert not done.verdicts and contested.identity == "ann" and contested.elsewhere == 0
     chosen, other = [claim.entry for claim in contested.claims]
     assert {claim.client for claim in contested.claims} == {""}
-    held = world.owner.admit(world.matcher.pending(gallery), hold=[other])
+    held = world.owner.approve(world.matcher.pending(gallery), hold=[other])
     assert held.contested[0].elsewhere == 1
-    (verdict,) = world.owner.admit(world.matcher.pending(gallery), entries=[chosen]).verdicts
-    assert verdict.admitted
+    (verdict,) = world.owner.approve(world.matcher.pending(gallery), entries=[chosen]).verdicts
+    assert verdict.approved
     inquiry = world.owner.inquiry(world.matcher.pending(gallery))
     assert [p.others for e in inquiry.enrolments for p in e.people] == [1, 1] and inquiry.more == 0
     with pytest.raises(heft.NotFound):
-        world.owner.admit(world.matcher.pending(gallery), entries=["00" * 32])
+        world.owner.approve(world.matcher.pending(gallery), entries=["00" * 32])
 
 
 def test_rejections_are_grouped_by_cause(world: World, gallery: str) -> None:
     names = ["ann", "bob", "cyd"]
     world.matcher.enrol(gallery, world.client.encrypt_each(world.rows(range(3)), names))
-    done = world.owner.admit(world.matcher.pending(gallery), reject=["ann", "cyd"])
+    done = world.owner.approve(world.matcher.pending(gallery), reject=["ann", "cyd"])
     assert [v.rejection for v in done.verdicts] == ["REJECTED", "", "REJECTED"]
     (group,) = done.groups
     assert (group.rejection, group.cause, group.remedy) == ("REJECTED", "rejected by name", "")

@@ -105,7 +105,7 @@ def test_the_whole_way_through_seals_files(
     names = ["ann", "bob", "cyd"]
     people = through_seal(exchange.client.encrypt_each(world.rows(range(3)), names), names)
     matcher.enrol(gallery, people)
-    matcher.admit(gallery, owner.admit(matcher.pending(gallery)).signed_admission, owner.public_key)
+    matcher.activate(gallery, owner.approve(matcher.pending(gallery)).signed_admission, owner.public_key)
     rows = world.rows(range(1, 2), 1)
     probe = through_seal(exchange.client.encrypt_each(rows, ["who"], use="identification"), ["who"])
     reply = matcher.identify(gallery, probe)
@@ -136,8 +136,8 @@ def test_evaluation_keys_of_seal(world: World, exchange: Exchange, gallery: str)
     assert imported.galois_keys == world_keys.galois_keys > 0
     matcher = heft.Matcher(world.model, imported.bytes, exchange.owner.enrolment_keys())
     matcher.enrol(gallery, exchange.client.encrypt_each(world.rows(range(2)), ["ann", "bob"]))
-    word = exchange.owner.admit(matcher.pending(gallery)).signed_admission
-    matcher.admit(gallery, word, exchange.owner.public_key)
+    word = exchange.owner.approve(matcher.pending(gallery)).signed_admission
+    matcher.activate(gallery, word, exchange.owner.public_key)
     probe = exchange.client.encrypt_each(world.rows(range(1), 1), use="identification")
     assert exchange.owner.decide(matcher.identify(gallery, probe), score=0.5).identity == "ann"
     with pytest.raises(heft.Error):

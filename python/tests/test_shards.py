@@ -47,9 +47,9 @@ def crowd(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cr
         trust = heft.Trust()
         trust.add("server", "matcher", heft.Gallery(f"{name}.000").server_key)
         for bucket in shards.open(name):
-            word = owner.admit(matcher.pending(bucket), shards=shards)
-            assert all(verdict.admitted for verdict in word.verdicts)
-            matcher.admit(bucket, word.signed_admission, owner.public_key)
+            word = owner.approve(matcher.pending(bucket), shards=shards)
+            assert all(verdict.approved for verdict in word.verdicts)
+            matcher.activate(bucket, word.signed_admission, owner.public_key)
         owner.require_signed(trust)
         yield Crowd(name, shards, owner, client, matcher, world)
 
@@ -130,7 +130,7 @@ def test_who_belongs_elsewhere_is_rejected(crowd: Crowd) -> None:
     crowd.matcher.enrol(bucket, crowd.client.encrypt_each(crowd.world.rows(range(20, 21)), ["late"]))
     with heft.KeyOwner.generate(crowd.world.model) as other:
         with pytest.raises(heft.FailedPrecondition):
-            other.admit(crowd.matcher.pending(bucket), shards=crowd.shards)
+            other.approve(crowd.matcher.pending(bucket), shards=crowd.shards)
     pending = crowd.matcher.pending(bucket)
-    said = crowd.owner.admit(pending, shards=crowd.shards).verdicts[0]
-    assert not said.admitted and "belongs into bucket" in said.reason
+    said = crowd.owner.approve(pending, shards=crowd.shards).verdicts[0]
+    assert not said.approved and "belongs into bucket" in said.reason

@@ -26,12 +26,12 @@ class SharedWorld(World):
     keys: heft.SharedKeySet
     owners: list[heft.KeyOwner]
 
-    def admit(self, gallery: str) -> heft.AdmitResult:
+    def activate(self, gallery: str) -> heft.ActivateResult:
         """Owner 3 gives its part, owner 1 combines."""
         request = self.matcher.pending(gallery)
-        part = self.owners[2].admit_part(request, [1, 3])
-        word = self.owner.admit(request, parts=part).signed_admission
-        return self.matcher.admit(gallery, word, heft.Trust.load(self.keys.keys.trust))
+        part = self.owners[2].approve_part(request, [1, 3])
+        word = self.owner.approve(request, parts=part).signed_admission
+        return self.matcher.activate(gallery, word, heft.Trust.load(self.keys.keys.trust))
 
 
 def load(model: heft.Model, share: str, passphrase: Optional[str] = None) -> heft.KeyOwner:
@@ -63,7 +63,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SharedWorld]:
 def people(shared: SharedWorld, tmp_path_factory: pytest.TempPathFactory) -> str:
     """A gallery of four."""
     gallery = str(tmp_path_factory.mktemp("people") / "gallery")
-    assert shared.enrol(gallery, range(4)).admitted == 4
+    assert shared.enrol(gallery, range(4)).activated == 4
     return gallery
 
 
@@ -103,7 +103,7 @@ def test_what_no_ceremony_is(shared: SharedWorld, tmp_path: pathlib.Path) -> Non
     refusals: list[Callable[[], object]] = [
         lambda: whole.check_ceremony(tmp_path),
         lambda: whole.give_new_shares([1, 2]),
-        lambda: whole.admit_part(b"request", [1, 2])]
+        lambda: whole.approve_part(b"request", [1, 2])]
     for refused in refusals:
         with pytest.raises(heft.FailedPrecondition, match="whole key"):
             refused()
@@ -164,13 +164,13 @@ def test_no_owner_approves_alone(shared: SharedWorld, people: str, gallery: str)
     shared.matcher.enrol(gallery, shared.client.encrypt_each(shared.rows(range(2)), ["ann", "bob"]))
     request = shared.matcher.pending(gallery)
     with pytest.raises(heft.FailedPrecondition, match="2 of 3 owners"):
-        one.admit(request)
-    part = three.admit_part(request, [1, 3], reject="bob")
-    other = three.admit_part(shared.matcher.pending(people), [1, 3])
+        one.approve(request)
+    part = three.approve_part(request, [1, 3], reject="bob")
+    other = three.approve_part(shared.matcher.pending(people), [1, 3])
     with pytest.raises(heft.FailedPrecondition, match="of another"):
-        one.admit(request, reject="bob", parts=[other])
-    done = one.admit(request, reject="bob", parts=[part])
-    assert [verdict.admitted for verdict in done.verdicts] == [True, False]
+        one.approve(request, reject="bob", parts=[other])
+    done = one.approve(request, reject="bob", parts=[part])
+    assert [verdict.approved for verdict in done.verdicts] == [True, False]
 
 
 def test_a_part_is_for_one_reply_question_and_set(shared: SharedWorld, people: str) -> None:
@@ -199,7 +199,7 @@ def test_two_of_three_renew_blocks(shared: SharedWorld, gallery: str) -> None:
     one, two, _ = shared.owners
     labels = [f"person {i}" for i in range(25)]
     shared.matcher.enrol_many(gallery, shared.rows(range(25)), labels, client=shared.client)
-    assert shared.admit(gallery).admitted == 25
+    assert shared.activate(gallery).activated == 25
     held = heft.Gallery(gallery)
     held.fold(shared.matcher)
     assert held.remove(shared.matcher, ["person 7"]).leaving == 1
@@ -226,8 +226,8 @@ def test_a_gallery_moves_to_another_shared_key(
     matcher = heft.Matcher(shared.model, files.evaluation_keys, files.enrolment_keys)
     matcher.enrol(gallery, client.encrypt_each(shared.rows(range(2)), ["ann", "bob"]))
     request = matcher.pending(gallery)
-    word = old[0].admit(request, parts=old[1].admit_part(request, [1, 2])).signed_admission
-    matcher.admit(gallery, word, heft.Trust.load(files.trust))
+    word = old[0].approve(request, parts=old[1].approve_part(request, [1, 2])).signed_admission
+    matcher.activate(gallery, word, heft.Trust.load(files.trust))
     heft.Gallery(gallery).compact(matcher)
     with pytest.raises(heft.InvalidArgument):
         old[1].give_rekeying_part(new[1], [2], tmp_path / "part")

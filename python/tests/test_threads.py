@@ -145,21 +145,21 @@ except KeyboardInterrupt:
 
 
 def test_ctrl_c_ends_a_wait_for_another_writer(world: World, tmp_path: pathlib.Path) -> None:
-    """While this process admits, another one waits to enrol."""
+    """While this process activates, another one waits to enrol."""
     world.model.save(tmp_path / "model.heft")
     keys, gallery = tmp_path / "keys", tmp_path / "gallery"
     owner = heft.KeyOwner.generate(world.model, keys)
     client = heft.Client(world.model, keys / "encryption.key")
     matcher = heft.Matcher(world.model, keys / "evaluation.keys", keys / "enrolment.keys")
     matcher.enrol(gallery, client.encrypt_each(world.rows(range(2)), ["ann", "bob"]))
-    word = owner.admit(matcher.pending(gallery)).signed_admission
+    word = owner.approve(matcher.pending(gallery)).signed_admission
     holds, go_on = threading.Event(), threading.Event()
 
     def hold(what: str, done: int, total: int, note: str) -> None:
         holds.set()
         go_on.wait(120)
 
-    writer = threading.Thread(target=matcher.admit, args=(gallery, word, owner.public_key),
+    writer = threading.Thread(target=matcher.activate, args=(gallery, word, owner.public_key),
                               kwargs={"progress": hold})
     writer.start()
     try:

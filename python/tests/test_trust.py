@@ -30,8 +30,8 @@ def test_replies_are_signed_and_who_they_are_from_is_asked(
     client = heft.Client(world.model, keys / "encryption.key")
     matcher = heft.Matcher(world.model, keys / "evaluation.keys", keys / "enrolment.keys")
     matcher.enrol(gallery, client.encrypt_each(world.rows(range(3)), ["ann", "bob", "cy"]))
-    word = owner.admit(matcher.pending(gallery)).signed_admission
-    matcher.admit(gallery, word, heft.Trust.load(keys / "trust.heft"))
+    word = owner.approve(matcher.pending(gallery)).signed_admission
+    matcher.activate(gallery, word, heft.Trust.load(keys / "trust.heft"))
 
     def ask(**options: object) -> bytes:
         probe = client.encrypt_each(world.rows(range(1, 2), 1), use="identification")
@@ -79,7 +79,7 @@ def test_a_registrar_allows_another_template(world: World, gallery: str) -> None
     client = heft.Client(world.model, owner.encryption_key())
     matcher = heft.Matcher(world.model, owner.evaluation_keys(), owner.enrolment_keys())
 
-    def enrol(sample: int, authorisation: Optional[bytes] = None) -> heft.AdmitResult:
+    def enrol(sample: int, authorisation: Optional[bytes] = None) -> heft.ActivateResult:
         files = client.encrypt_each(world.rows(range(1), sample), ["ann"])
         signed = {name: registrar.sign(file, "registrar") for name, file in files.items()}
         matcher.enrol(gallery, signed, authorisation=authorisation, trust=trust)
@@ -87,13 +87,13 @@ def test_a_registrar_allows_another_template(world: World, gallery: str) -> None
             believed["server"] = heft.Gallery(gallery).server_key
             trust.add("server", "door", believed["server"])
             owner.require_signed(trust)
-        word = owner.admit(matcher.pending(gallery)).signed_admission
-        return matcher.admit(gallery, word, trust)
+        word = owner.approve(matcher.pending(gallery)).signed_admission
+        return matcher.activate(gallery, word, trust)
 
-    assert enrol(0).admitted == 1
+    assert enrol(0).activated == 1
     with pytest.raises(heft.FailedPrecondition, match="registrar"):
         enrol(1)
-    assert enrol(1, registrar.authorise(heft.Gallery(gallery).gallery_id, "ann")).admitted == 1
+    assert enrol(1, registrar.authorise(heft.Gallery(gallery).gallery_id, "ann")).activated == 1
     assert len(heft.Gallery(gallery).person("ann").templates) == 2
 
 

@@ -28,7 +28,7 @@ def wide() -> Iterator[World]:
 
 def test_from_enrolment_to_removal(wide: World, gallery: str) -> None:
     done = wide.enrol(gallery, range(2))
-    assert (done.admitted, done.rejected, done.templates) == (2, 0, 2)
+    assert (done.activated, done.rejected, done.templates) == (2, 0, 2)
     held = heft.Gallery(gallery)
     trust = heft.Trust()
     trust.add("server", "door", held.server_key)

@@ -68,8 +68,8 @@ class Place:
         heft.Gallery.create(self.gallery, self.matcher)
         self.matcher.enrol(self.gallery, self.client.encrypt_each(
             self.rows(range(ENROLLED), 0), [f"person {i}" for i in range(ENROLLED)]))
-        word = self.owner.admit(self.matcher.pending(self.gallery)).signed_admission
-        assert self.matcher.admit(self.gallery, word, self.owner.public_key).admitted == ENROLLED
+        word = self.owner.approve(self.matcher.pending(self.gallery)).signed_admission
+        assert self.matcher.activate(self.gallery, word, self.owner.public_key).activated == ENROLLED
 
     def rows(self, people: range, sample: int) -> dict[str, np.typing.NDArray[np.float32]]:
         at = [person * SAMPLES + sample for person in people]

@@ -22,7 +22,7 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostJwks = 1 << 20;
+constexpr uint64_t kMaxJwks = 1 << 20;
 
 // TheTable: the scopes of each role. A test compares every route with it (service/testing.h).
 const std::map<ServiceRole, std::set<Scope>>& TheTable() {
@@ -33,7 +33,7 @@ const std::map<ServiceRole, std::set<Scope>>& TheTable() {
         Scope::kReadAdmissions}},
       {ServiceRole::kOperator,
        {Scope::kReadModel, Scope::kReadPersons, Scope::kReadGallery, Scope::kManageGallery,
-        Scope::kManageKeys, Scope::kReadAdmissions, Scope::kAdmit, Scope::kReadMetrics}},
+        Scope::kManageKeys, Scope::kReadAdmissions, Scope::kApprove, Scope::kReadMetrics}},
       {ServiceRole::kAuditor,
        {Scope::kReadGallery, Scope::kReadAdmissions, Scope::kReadAudit, Scope::kReadMetrics}},
       {ServiceRole::kRelyingParty,
@@ -147,7 +147,7 @@ absl::StatusOr<std::shared_ptr<const Rules>> MakeRules(AccessRules from) {
   if (!rules->tokens) return rules;
   const std::string& path = rules->tokens->keys;
   HEFT_ASSIGN_OR_RETURN(rules->stamp, FileStampOf(path));
-  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostJwks));
+  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxJwks));
   HEFT_ASSIGN_OR_RETURN(rules->keys, KeySet::Parse(text, path));
   return rules;
 }

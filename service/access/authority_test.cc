@@ -66,7 +66,7 @@ TEST(AuthorityTest, NobodyMayTooMuch) {
       {Scope::kManageGallery, {Role::kOperator}},
       {Scope::kManageKeys, {Role::kOperator}},
       {Scope::kReadAdmissions, {Role::kRegistrar, Role::kOperator, Role::kAuditor}},
-      {Scope::kAdmit, {Role::kOperator}},
+      {Scope::kApprove, {Role::kOperator}},
       {Scope::kExchange, {Role::kMachine}},
       {Scope::kDecide, {Role::kMachine, Role::kRelyingParty}},
       {Scope::kOpenParts, {Role::kFellow}},
@@ -109,8 +109,8 @@ TEST_F(AuthorityWorld, TokensAreCutToTheirScopes) {
   const auto token = [&](const Json& claims) {
     return service.issuer().Token("ann", {ServiceRole::kOperator}, claims);
   };
-  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, token({})))->status, 200);
-  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, token({{"scope", "admissions:decide"}})))->status,
+  EXPECT_EQ(carrier.Send(Request(Scope::kApprove, token({})))->status, 200);
+  EXPECT_EQ(carrier.Send(Request(Scope::kApprove, token({{"scope", "admissions:decide"}})))->status,
             200);
   EXPECT_EQ(
       carrier.Send(Request(Scope::kManageKeys, token({{"scope", "admissions:decide"}})))->status,
@@ -118,8 +118,8 @@ TEST_F(AuthorityWorld, TokensAreCutToTheirScopes) {
   // A claim cannot add a scope that the role lacks.
   EXPECT_EQ(carrier.Send(Request(Scope::kReadAudit, token({{"scope", "audit:read"}})))->status,
             403);
-  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, token({{"scope", ""}})))->status, 403);
-  const std::string text = TextOf(carrier.Send(Request(Scope::kAdmit, token({}))));
+  EXPECT_EQ(carrier.Send(Request(Scope::kApprove, token({{"scope", ""}})))->status, 403);
+  const std::string text = TextOf(carrier.Send(Request(Scope::kApprove, token({}))));
   EXPECT_THAT(text, HasSubstr("https://issuer.test#ann"));
   EXPECT_THAT(text, HasSubstr("carrier"));
 }
@@ -136,9 +136,9 @@ TEST_F(AuthorityWorld, TokensBoundToACertificate) {
   };
   HttpClient& carrier = service.Client("carrier");
   const auto gate = service.authority().gate();
-  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, bound(std::string(64, 'a'))))->status, 401);
+  EXPECT_EQ(carrier.Send(Request(Scope::kApprove, bound(std::string(64, 'a'))))->status, 401);
   Route route;
-  route.scope = Scope::kAdmit;
+  route.scope = Scope::kApprove;
   PeerCertificate certificate{"carrier", std::string(64, 'a'),
                               static_cast<uint64_t>(std::time(nullptr)) + 60};
   const std::map<std::string, std::string> headers = {
@@ -208,21 +208,21 @@ TEST_F(AuthorityWorld, KeysComeAndGo) {
   TestService service(OneRouteAScope());
   HttpClient& carrier = service.Client("carrier");
   const std::string old = service.issuer().Token("ann", {ServiceRole::kOperator});
-  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, old))->status, 200);
+  EXPECT_EQ(carrier.Send(Request(Scope::kApprove, old))->status, 200);
   // The file gets another issuer's keys, with other kids.
   const heft::testing::TemporaryFolder elsewhere;
   const testing::TokenIssuer other(elsewhere.path());
   const std::string fresh = other.Token("bob", {ServiceRole::kOperator});
-  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, fresh))->status, 401);
+  EXPECT_EQ(carrier.Send(Request(Scope::kApprove, fresh))->status, 401);
   std::filesystem::copy_file(elsewhere / "jwks.json", service.folder() + "/jwks.json",
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_TRUE(service.authority().Reload().ok());
-  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, fresh))->status, 200);
-  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, old))->status, 401);
+  EXPECT_EQ(carrier.Send(Request(Scope::kApprove, fresh))->status, 200);
+  EXPECT_EQ(carrier.Send(Request(Scope::kApprove, old))->status, 401);
   // A file that cannot be read changes nothing.
   ASSERT_TRUE(WriteFileAtomic(service.folder() + "/jwks.json", std::string_view("{}")).ok());
   EXPECT_FALSE(service.authority().Reload().ok());
-  EXPECT_EQ(carrier.Send(Request(Scope::kAdmit, fresh))->status, 200);
+  EXPECT_EQ(carrier.Send(Request(Scope::kApprove, fresh))->status, 200);
 }
 
 // Reading the keys again while new rules arrive keeps the new rules.

@@ -16,7 +16,7 @@
 namespace heft::service {
 namespace {
 
-constexpr size_t kMostToken = 8192;
+constexpr size_t kMaxToken = 8192;
 
 std::string Encode(std::span<const uint8_t> bytes, int variant) {
   std::string out(sodium_base64_encoded_len(bytes.size(), variant), '\0');
@@ -47,7 +47,7 @@ absl::Status Refused(std::string_view why) {
 std::optional<Json> DecodeObject(std::string_view part) {
   const auto bytes = DecodeBase64Url(part);
   if (!bytes.ok()) return std::nullopt;
-  auto json = ParseJson(std::span<const uint8_t>(*bytes), {.bytes = kMostToken, .depth = 8});
+  auto json = ParseJson(std::span<const uint8_t>(*bytes), {.bytes = kMaxToken, .depth = 8});
   if (!json.ok() || !json->is_object()) return std::nullopt;
   return *std::move(json);
 }
@@ -120,7 +120,7 @@ absl::StatusOr<std::vector<uint8_t>> DecodeBase64(std::string_view text) {
 
 absl::StatusOr<Json> VerifyJws(std::string_view compact, const KeySet& keys,
                                std::string_view type) {
-  if (compact.size() > kMostToken) return Refused("is longer than 8 kB");
+  if (compact.size() > kMaxToken) return Refused("is longer than 8 kB");
   const std::vector<std::string_view> parts = Split(compact, '.');
   if (parts.size() != 3) return Refused("is not a compact JWS");
   const auto header = DecodeObject(parts[0]);

@@ -63,7 +63,7 @@ std::string_view ScopeName(Scope scope) {
       return "keys:manage";
     case Scope::kReadAdmissions:
       return "admissions:read";
-    case Scope::kAdmit:
+    case Scope::kApprove:
       return "admissions:decide";
     case Scope::kExchange:
       return "exchange";

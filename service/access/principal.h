@@ -16,7 +16,7 @@ namespace heft::service {
 enum class ServiceRole : uint8_t {
   kClient,        // a capture device: encrypts, asks
   kRegistrar,     // enrols, replaces and removes people
-  kOperator,      // runs galleries, admits, looks at health
+  kOperator,      // runs galleries, approves, looks at health
   kAuditor,       // reads the audit trail, receipts and budgets, changes nothing
   kRelyingParty,  // asks for decisions
   kMachine,       // matcher or decider
@@ -49,7 +49,7 @@ enum class Scope : uint8_t {
   kManageGallery,   // galleries are made, compacted, verified, renewed, copied
   kManageKeys,      // keys and models come in
   kReadAdmissions,  // pending enrolments and their verdicts
-  kAdmit,           // a person's verdicts on enrolments
+  kApprove,         // a person's verdicts on enrolments
   kExchange,        // the other daemon: admission and renewal files
   kDecide,          // signed replies are decided
   kOpenParts,       // partial openings with this decider's share of the key
@@ -59,7 +59,7 @@ enum class Scope : uint8_t {
 inline constexpr Scope kScopes[] = {
     Scope::kPublic,        Scope::kReadModel,   Scope::kEnrol,          Scope::kIdentify,
     Scope::kVerify,        Scope::kReadPersons, Scope::kRemove,         Scope::kReadGallery,
-    Scope::kManageGallery, Scope::kManageKeys,  Scope::kReadAdmissions, Scope::kAdmit,
+    Scope::kManageGallery, Scope::kManageKeys,  Scope::kReadAdmissions, Scope::kApprove,
     Scope::kExchange,      Scope::kDecide,      Scope::kOpenParts,      Scope::kReadAudit,
     Scope::kReadMetrics};
 // "public", "model:read", "persons:enrol", ... as tokens spell them.

@@ -14,7 +14,7 @@
 namespace heft::service {
 namespace {
 
-// A page that runs a foreign script could admit people. So it may only run its own files, and no
+// A page that runs a foreign script could approve people. So it may only run its own files, and no
 // other page may frame it.
 constexpr char kPolicy[] =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "

@@ -124,9 +124,9 @@ async function search() {
 // ---- Admissions: the decider's queue, where a person decides; the matcher shows pending enrolments.
 async function decide(chosen, word) {
   const people = chosen.reduce((sum, entry) => sum + (entry.size ?? 1), 0);
-  const verb = word === 'admit' ? 'Admit' : 'Reject';
+  const verb = word === 'approve' ? 'Approve' : 'Reject';
   const yes = await confirmed(`${verb} ${people === 1 ? 'one person' : `${people} people`}?`,
-    word === 'admit' ? 'They can be found once the matcher has asked again. Their norms are still checked.' : 'Their templates are deleted. They can be enrolled again.',
+    word === 'approve' ? 'They can be found once the matcher has asked again. Their norms are still checked.' : 'Their templates are deleted. They can be enrolled again.',
     verb, word === 'reject');
   if (!yes) return;
   try {
@@ -134,7 +134,7 @@ async function decide(chosen, word) {
       const entries = chosen.filter((entry) => entry.gallery === gallery).map((entry) => entry.entry);
       await call('POST', `/v1/admissions/${gallery}`, {[word]: entries});
     }
-    say(`${people === 1 ? 'One person' : `${people} people`} ${word === 'admit' ? 'admitted' : 'rejected'}.`, true);
+    say(`${people === 1 ? 'One person' : `${people} people`} ${word === 'approve' ? 'approved' : 'rejected'}.`, true);
   } catch (error) {
     say(error.message);
   }
@@ -166,7 +166,7 @@ async function admissions(query) {
   const decides = about.operations.includes('decideAdmissions');
   const boxes = new Map();
   const chosen = () => found.admissions.filter((entry) => boxes.get(entry)?.checked);
-  const buttons = ['admit', 'reject'].map((word) => h('button', {class: word === 'reject' ? 'danger' : '', disabled: true, onclick: () => decide(chosen(), word)}, word === 'admit' ? 'Admit' : 'Reject'));
+  const buttons = ['approve', 'reject'].map((word) => h('button', {class: word === 'reject' ? 'danger' : '', disabled: true, onclick: () => decide(chosen(), word)}, word === 'approve' ? 'Approve' : 'Reject'));
   const changed = () => buttons.forEach((b) => { b.disabled = chosen().length === 0; });
   for (const entry of found.admissions) {
     boxes.set(entry, h('input', {type: 'checkbox', onchange: changed, 'aria-label': `choose ${(entry.people ?? []).map((p) => p.identity).join(', ')}`}));

@@ -15,27 +15,27 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostFile = uint64_t{1} << 28;
-using Word = Waiting::Word;
+constexpr uint64_t kMaxFile = uint64_t{1} << 28;
+using Word = PendingEntry::Word;
 
-Json ToJson(const Waiting& waiting) {
+Json ToJson(const PendingEntry& pending) {
   Json people = Json::array();
-  for (const auto& person : waiting.enrolment.people) {
+  for (const auto& person : pending.enrolment.people) {
     people.push_back(
         {{"identity", person.identity}, {"known", person.known}, {"others", person.others}});
   }
-  return {{"entry", HexString(waiting.enrolment.entry)},
-          {"authorised", waiting.enrolment.authorised},
-          {"client", waiting.enrolment.client},
+  return {{"entry", HexString(pending.enrolment.entry)},
+          {"authorised", pending.enrolment.authorised},
+          {"client", pending.enrolment.client},
           {"people", std::move(people)},
-          {"received", waiting.received},
-          {"word", static_cast<int>(waiting.word)},
-          {"by", waiting.by}};
+          {"received", pending.received},
+          {"word", static_cast<int>(pending.word)},
+          {"by", pending.by}};
 }
 
 // FromJson throws nlohmann's exceptions if a member is not as ToJson writes it.
-absl::StatusOr<Waiting> FromJson(const Json& json, const GalleryId& gallery) {
-  Waiting out;
+absl::StatusOr<PendingEntry> FromJson(const Json& json, const GalleryId& gallery) {
+  PendingEntry out;
   out.gallery = gallery;
   HEFT_ASSIGN_OR_RETURN(out.enrolment.entry, DigestOfHex(json.at("entry").get<std::string>()));
   out.enrolment.authorised = json.at("authorised").get<bool>();
@@ -53,8 +53,9 @@ absl::StatusOr<Waiting> FromJson(const Json& json, const GalleryId& gallery) {
   return out;
 }
 
-bool Has(const std::vector<Waiting>& entries, const Digest& entry) {
-  return std::ranges::any_of(entries, [&](const Waiting& w) { return w.enrolment.entry == entry; });
+bool Has(const std::vector<PendingEntry>& entries, const Digest& entry) {
+  return std::ranges::any_of(entries,
+                             [&](const PendingEntry& w) { return w.enrolment.entry == entry; });
 }
 
 // HasRivals: whether other pending enrolments have one of its new identities.
@@ -65,29 +66,29 @@ bool HasRivals(const AdmissionInquiry::Enrolment& enrolment) {
 }
 
 // CheckOneOfEach: one person's word cannot give a new identity to two enrolments.
-absl::Status CheckOneOfEach(const std::vector<Waiting>& entries) {
+absl::Status CheckOneOfEach(const std::vector<PendingEntry>& entries) {
   std::map<std::string, const Digest*> taken;
-  for (const Waiting& waiting : entries) {
-    if (waiting.word != Word::kAdmit) continue;
-    for (const AdmissionInquiry::Person& person : waiting.enrolment.people) {
+  for (const PendingEntry& pending : entries) {
+    if (pending.word != Word::kApprove) continue;
+    for (const AdmissionInquiry::Person& person : pending.enrolment.people) {
       if (person.known) continue;
-      const auto [first, fresh] = taken.emplace(person.identity, &waiting.enrolment.entry);
-      if (fresh || *first->second == waiting.enrolment.entry) continue;
+      const auto [first, fresh] = taken.emplace(person.identity, &pending.enrolment.entry);
+      if (fresh || *first->second == pending.enrolment.entry) continue;
       return absl::FailedPreconditionError(
           absl::StrCat("\"", person.identity, "\" is in entries ", HexString(*first->second),
-                       " and ", HexString(waiting.enrolment.entry),
-                       ": admit the one that is this person's, and reject the other"));
+                       " and ", HexString(pending.enrolment.entry),
+                       ": approve the one that is this person's, and reject the other"));
     }
   }
   return absl::OkStatus();
 }
 
-AdmissionPolicy PolicyOf(const std::vector<Waiting>& entries) {
-  AdmissionPolicy policy;
-  for (const Waiting& waiting : entries) {
-    if (waiting.word == Word::kNone) continue;
-    policy.entries.push_back(waiting.enrolment.entry);
-    if (waiting.word == Word::kReject) policy.reject_entries.push_back(waiting.enrolment.entry);
+ApprovalPolicy PolicyOf(const std::vector<PendingEntry>& entries) {
+  ApprovalPolicy policy;
+  for (const PendingEntry& pending : entries) {
+    if (pending.word == Word::kNone) continue;
+    policy.entries.push_back(pending.enrolment.entry);
+    if (pending.word == Word::kReject) policy.reject_entries.push_back(pending.enrolment.entry);
   }
   return policy;
 }
@@ -122,12 +123,12 @@ absl::Status AdmissionQueue::Load(const std::string& path, const std::string& na
                                             "unfetched decisions must be repeated"));
   };
   HEFT_ASSIGN_OR_RETURN(const GalleryId gallery, ParseGalleryId(name));
-  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostFile));
+  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxFile));
   Entries entries;
   try {
     for (const Json& json : Json::parse(text)) {
-      HEFT_ASSIGN_OR_RETURN(Waiting waiting, FromJson(json, gallery));
-      entries.push_back(std::move(waiting));
+      HEFT_ASSIGN_OR_RETURN(PendingEntry pending, FromJson(json, gallery));
+      entries.push_back(std::move(pending));
     }
   } catch (const Json::exception& error) {
     return damaged(error.what());
@@ -138,7 +139,7 @@ absl::Status AdmissionQueue::Load(const std::string& path, const std::string& na
 
 absl::Status AdmissionQueue::Save(const GalleryId& gallery, const Entries& entries) const {
   Json json = Json::array();
-  for (const Waiting& waiting : entries) json.push_back(ToJson(waiting));
+  for (const PendingEntry& pending : entries) json.push_back(ToJson(pending));
   return WriteFileAtomic(Path(gallery), json.dump(), 0600);
 }
 
@@ -147,25 +148,25 @@ absl::Status AdmissionQueue::Replace(
     const std::vector<const AdmissionInquiry::Enrolment*>& enrolments, uint64_t now) {
   more_[inquiry.gallery_id] = inquiry.more;
   Entries& before = galleries_[inquiry.gallery_id];
-  std::map<Digest, const Waiting*> known;
-  for (const Waiting& waiting : before) known[waiting.enrolment.entry] = &waiting;
+  std::map<Digest, const PendingEntry*> known;
+  for (const PendingEntry& pending : before) known[pending.enrolment.entry] = &pending;
   Entries entries;
   bool same = before.size() == enrolments.size();
   for (const AdmissionInquiry::Enrolment* const enrolment : enrolments) {
     const auto it = known.find(enrolment->entry);
     same = same && it != known.end();
-    Waiting waiting =
-        it == known.end() ? Waiting{inquiry.gallery_id, now, {}, {}, {}} : *it->second;
-    waiting.enrolment = *enrolment;
-    entries.push_back(std::move(waiting));
+    PendingEntry pending =
+        it == known.end() ? PendingEntry{inquiry.gallery_id, now, {}, {}, {}} : *it->second;
+    pending.enrolment = *enrolment;
+    entries.push_back(std::move(pending));
   }
   if (!same) HEFT_RETURN_IF_ERROR(Save(inquiry.gallery_id, entries));
   before = std::move(entries);
   return absl::OkStatus();
 }
 
-absl::StatusOr<AdmissionPolicy> AdmissionQueue::Offer(const AdmissionInquiry& inquiry,
-                                                      uint64_t now) {
+absl::StatusOr<ApprovalPolicy> AdmissionQueue::Offer(const AdmissionInquiry& inquiry,
+                                                     uint64_t now) {
   const std::lock_guard<std::mutex> guard(mutex_);
   std::vector<const AdmissionInquiry::Enrolment*> all;
   for (const AdmissionInquiry::Enrolment& enrolment : inquiry.enrolments) all.push_back(&enrolment);
@@ -173,8 +174,8 @@ absl::StatusOr<AdmissionPolicy> AdmissionQueue::Offer(const AdmissionInquiry& in
   return PolicyOf(galleries_[inquiry.gallery_id]);
 }
 
-absl::StatusOr<AdmissionPolicy> AdmissionQueue::OfferHeld(const AdmissionInquiry& inquiry,
-                                                          uint64_t now) {
+absl::StatusOr<ApprovalPolicy> AdmissionQueue::OfferHeld(const AdmissionInquiry& inquiry,
+                                                         uint64_t now) {
   const std::lock_guard<std::mutex> guard(mutex_);
   const Entries& before = galleries_[inquiry.gallery_id];
   std::vector<const AdmissionInquiry::Enrolment*> held;
@@ -182,7 +183,7 @@ absl::StatusOr<AdmissionPolicy> AdmissionQueue::OfferHeld(const AdmissionInquiry
     if (Has(before, enrolment.entry) && HasRivals(enrolment)) held.push_back(&enrolment);
   }
   HEFT_RETURN_IF_ERROR(Replace(inquiry, held, now));
-  AdmissionPolicy policy = PolicyOf(galleries_[inquiry.gallery_id]);
+  ApprovalPolicy policy = PolicyOf(galleries_[inquiry.gallery_id]);
   if (!policy.entries.empty()) return policy;
   for (const auto* const enrolment : held) policy.hold.push_back(enrolment->entry);
   return policy;
@@ -205,31 +206,31 @@ absl::Status AdmissionQueue::Hold(const AdmissionInquiry& inquiry,
   return Replace(inquiry, held, now);
 }
 
-absl::Status AdmissionQueue::Decide(const GalleryId& gallery, const std::vector<Digest>& admit,
+absl::Status AdmissionQueue::Decide(const GalleryId& gallery, const std::vector<Digest>& approve,
                                     const std::vector<Digest>& reject, const std::string& by) {
   const std::lock_guard<std::mutex> guard(mutex_);
   const auto it = galleries_.find(gallery);
   if (it == galleries_.end()) return absl::NotFoundError("this gallery has no pending enrolments");
   Entries entries = it->second;
   std::map<Digest, Word> said;
-  for (const Digest& digest : admit) said[digest] = Word::kAdmit;
+  for (const Digest& digest : approve) said[digest] = Word::kApprove;
   for (const Digest& digest : reject) {
     if (!said.emplace(digest, Word::kReject).second) {
-      return absl::InvalidArgumentError(absl::StrCat(HexString(digest), ": admitted and rejected"));
+      return absl::InvalidArgumentError(absl::StrCat(HexString(digest), ": approved and rejected"));
     }
   }
   size_t found = 0;
-  for (Waiting& waiting : entries) {
-    const auto word = said.find(waiting.enrolment.entry);
+  for (PendingEntry& pending : entries) {
+    const auto word = said.find(pending.enrolment.entry);
     if (word == said.end()) continue;
     ++found;
-    if (waiting.word == word->second) continue;
-    if (waiting.word != Word::kNone) {
+    if (pending.word == word->second) continue;
+    if (pending.word != Word::kNone) {
       return absl::FailedPreconditionError(
-          absl::StrCat(HexString(word->first), ": ", waiting.by, " has decided otherwise"));
+          absl::StrCat(HexString(word->first), ": ", pending.by, " has decided otherwise"));
     }
-    waiting.word = word->second;
-    waiting.by = by;
+    pending.word = word->second;
+    pending.by = by;
   }
   if (found != said.size()) {
     return absl::NotFoundError("some of these entries are no longer pending: reload the list");
@@ -240,12 +241,12 @@ absl::Status AdmissionQueue::Decide(const GalleryId& gallery, const std::vector<
   return absl::OkStatus();
 }
 
-std::vector<Waiting> AdmissionQueue::List() const {
+std::vector<PendingEntry> AdmissionQueue::List() const {
   const std::lock_guard<std::mutex> guard(mutex_);
-  std::vector<Waiting> out;
+  std::vector<PendingEntry> out;
   for (const auto& [gallery, entries] : galleries_) {
     std::copy_if(entries.begin(), entries.end(), std::back_inserter(out),
-                 [](const Waiting& waiting) { return waiting.word == Word::kNone; });
+                 [](const PendingEntry& pending) { return pending.word == Word::kNone; });
   }
   return out;
 }
@@ -256,7 +257,7 @@ size_t AdmissionQueue::size() const {
   for (const auto& [gallery, entries] : galleries_) {
     size += static_cast<size_t>(
         std::count_if(entries.begin(), entries.end(),
-                      [](const Waiting& waiting) { return waiting.word == Word::kNone; }));
+                      [](const PendingEntry& pending) { return pending.word == Word::kNone; }));
   }
   return size;
 }

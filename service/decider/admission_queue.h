@@ -23,9 +23,9 @@
 
 namespace heft::service {
 
-// Waiting: an enrolment, and its verdict.
-struct Waiting {
-  enum class Word : uint8_t { kNone, kAdmit, kReject };
+// PendingEntry: an enrolment, and its verdict.
+struct PendingEntry {
+  enum class Word : uint8_t { kNone, kApprove, kReject };
   GalleryId gallery{};
   uint64_t received = 0;  // Unix seconds, of the request that it came with first
   AdmissionInquiry::Enrolment enrolment;
@@ -42,28 +42,28 @@ class AdmissionQueue {
   static absl::StatusOr<std::unique_ptr<AdmissionQueue>> Open(const std::string& folder);
 
   // Offer: replaces the queue of the gallery. Returns the verdicts so far, ready for
-  // KeyOwner::Admit; without entries there are none yet.
-  absl::StatusOr<AdmissionPolicy> Offer(const AdmissionInquiry& inquiry, uint64_t now);
+  // KeyOwner::Approve; without entries there are none yet.
+  absl::StatusOr<ApprovalPolicy> Offer(const AdmissionInquiry& inquiry, uint64_t now);
   // OfferHeld: as Offer, but only entries that Hold has put in the queue stay in it, while others
   // have their new identities too. Without verdicts, the policy decides everything except these.
-  absl::StatusOr<AdmissionPolicy> OfferHeld(const AdmissionInquiry& inquiry, uint64_t now);
+  absl::StatusOr<ApprovalPolicy> OfferHeld(const AdmissionInquiry& inquiry, uint64_t now);
   // Hold: adds the claims on contested identities in the last answer to this inquiry.
   absl::Status Hold(const AdmissionInquiry& inquiry,
                     std::span<const Admissions::Contested> contested, uint64_t now);
-  // Decide: all or none. kNotFound for an entry that is not waiting, kFailedPrecondition for one
-  // with another verdict, and for a new identity that two admitted enrolments would have;
+  // Decide: all or none. kNotFound for an entry that is not pending, kFailedPrecondition for one
+  // with another verdict, and for a new identity that two approved enrolments would have;
   // kInvalidArgument for one in both lists.
-  absl::Status Decide(const GalleryId& gallery, const std::vector<Digest>& admit,
+  absl::Status Decide(const GalleryId& gallery, const std::vector<Digest>& approve,
                       const std::vector<Digest>& reject, const std::string& by);
 
   // List: the entries without a verdict, by gallery and in the order of the request.
-  std::vector<Waiting> List() const;
+  std::vector<PendingEntry> List() const;
   size_t size() const;
   // More: pending enrolments that the matchers' latest requests had no room for.
   uint64_t more() const;
 
  private:
-  using Entries = std::vector<Waiting>;
+  using Entries = std::vector<PendingEntry>;
   AdmissionQueue() = default;
   std::string Path(const GalleryId& gallery) const;
   // Replaces the queue of the inquiry's gallery by these of its enrolments.

@@ -135,7 +135,7 @@ absl::Status AnswerLog::Remember(const Key& key, const Kept& kept, uint64_t now)
   if (text.size() > kLongestAnswer)
     return absl::InternalError("an answer is too long to be stored");
   const File& old = files_[current_];
-  if (old.entries >= kAnswerRecords * kMostAnswers ||
+  if (old.entries >= kAnswerRecords * kMaxAnswers ||
       (old.entries > 0 && old.began + kAnswerLife < now)) {
     HEFT_RETURN_IF_ERROR(Begin(1 - current_, now));
   }

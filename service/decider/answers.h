@@ -27,7 +27,7 @@
 namespace heft::service {
 
 inline constexpr uint64_t kAnswerLife = 86400;       // seconds
-inline constexpr size_t kMostAnswers = 1 << 17;      // of two files each; then the older one goes
+inline constexpr size_t kMaxAnswers = 1 << 17;       // of two files each; then the older one goes
 inline constexpr size_t kAnswerRecords = 2;          // the decision, and the answer
 inline constexpr uint64_t kLongestAnswer = 1 << 16;  // bytes
 

@@ -11,7 +11,7 @@ namespace heft::service {
 namespace {
 
 constexpr char kDescriptorPrefix[] = "fd:";
-constexpr double kLeastRate = 1e-9, kMostRate = 0.5;
+constexpr double kLeastRate = 1e-9, kMaxRate = 0.5;
 
 void ReadPassphrase(const ConfigTable& table, KeyConfig* key) {
   const std::string from = table.Text("passphrase", "credential");
@@ -45,8 +45,8 @@ void ReadGallery(const ConfigTable& table, DeciderConfig* config) {
   const bool sharded = !rule.shard_list.empty();
   const std::string text = sharded ? table.Text("id", "") : table.RequiredText("id");
   rule.name = table.RequiredText("name");
-  if (table.Has("fpir")) rule.fpir = table.Real("fpir", 0.01, kLeastRate, kMostRate);
-  if (table.Has("fmr")) rule.fmr = table.Real("fmr", 0.01, kLeastRate, kMostRate);
+  if (table.Has("fpir")) rule.fpir = table.Real("fpir", 0.01, kLeastRate, kMaxRate);
+  if (table.Has("fmr")) rule.fmr = table.Real("fmr", 0.01, kLeastRate, kMaxRate);
   rule.automatic = table.Choice("admission", "automatic", {"automatic", "manual"}) == "automatic";
   rule.new_identities_only = table.Flag("new_identities_only", false);
   if (sharded) {

@@ -41,7 +41,7 @@ struct GalleryRule {
   std::string name = {};            // for people
   std::optional<double> fpir = {};  // of searches; none: they are refused
   std::optional<double> fmr = {};   // of verifications; none: they are refused
-  bool automatic = true;            // admit sound templates; false: a person decides
+  bool automatic = true;            // approve sound templates; false: a person decides
   bool new_identities_only = false;
   std::string shard_list = {};  // file; of a gallery in buckets
   // The content of the shard list, and the bucket of this rule, once the list is read.

@@ -28,7 +28,8 @@ class DeciderFaultsTest : public ::testing::Test {
     world_->Enrol(world_->visitors, 1, "ann");
     const HttpResponse answer = AskAdmission(world_->Pending(world_->visitors));
     EXPECT_TRUE(
-        world_->server->Admit(world_->visitors, answer.body, "admission", world_->owner_key).ok());
+        world_->server->Activate(world_->visitors, answer.body, "admission", world_->owner_key)
+            .ok());
   }
   static void TearDownTestSuite() { delete world_; }
   static HttpResponse AskAdmission(const Bytes& request) {
@@ -188,20 +189,20 @@ TEST_F(DeciderFaultsTest, ABacklogOfAnyLengthIsWrittenDown) {
   const uint64_t from = log.head().lines + 1;
   const HttpResponse answer = AskAdmission(world_->Pending(crowd));
   ASSERT_EQ(answer.status, 200) << std::string(answer.body.begin(), answer.body.end());
-  const auto done = world_->server->Admit(crowd, answer.body, "admission", world_->owner_key);
+  const auto done = world_->server->Activate(crowd, answer.body, "admission", world_->owner_key);
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(done->admitted + done->rejected, kPeople);
+  EXPECT_EQ(done->activated + done->rejected, kPeople);
   EXPECT_GT(done->rejected, 0u);
-  size_t admitted = 0, rejected = 0;
+  size_t approved = 0, rejected = 0;
   for (const Json& line : LinesOf(log, from, "admission")) {
     EXPECT_LT(line.dump().size(), 32u << 10);
-    if (line.contains("admitted")) admitted += line["admitted"].size();
+    if (line.contains("approved")) approved += line["approved"].size();
     if (!line.contains("rejected")) continue;
     rejected += line["rejected"].size();
     // The line holds no norm.
     for (const Json& one : line["rejected"]) EXPECT_EQ(one["rejection"], "UNSOUND");
   }
-  EXPECT_EQ(admitted, done->admitted);
+  EXPECT_EQ(approved, done->activated);
   EXPECT_EQ(rejected, done->rejected);
 }
 
@@ -209,22 +210,22 @@ TEST_F(DeciderFaultsTest, APersonsWordOnManyIsWrittenDown) {
   constexpr size_t kEntries = 3000;
   AdmissionInquiry inquiry;
   inquiry.gallery_id = Gallery::Open(world_->staff)->id();
-  Json admit = Json::array();
+  Json approve = Json::array();
   for (size_t i = 0; i < kEntries; ++i) {
     const std::string name = "person " + std::to_string(i);
     const Digest entry = HashBytes({reinterpret_cast<const uint8_t*>(name.data()), name.size()});
     inquiry.enrolments.push_back({entry, {{.identity = name}}, false});
-    admit.push_back(HexString(entry));
+    approve.push_back(HexString(entry));
   }
   ASSERT_TRUE(world_->service.queue->Offer(inquiry, 1).ok());
   const AuditLog& log = world_->base->audit_log();
   const uint64_t from = log.head().lines + 1;
   const Json said =
       world_->AskJson(ServiceRole::kOperator, "POST",
-                      "/v1/admissions/" + HexString(inquiry.gallery_id), {{"admit", admit}});
-  EXPECT_EQ(said["admitted"], kEntries);
+                      "/v1/admissions/" + HexString(inquiry.gallery_id), {{"approve", approve}});
+  EXPECT_EQ(said["approved"], kEntries);
   size_t written = 0;
-  for (const Json& line : LinesOf(log, from, "admission-word")) written += line["admit"].size();
+  for (const Json& line : LinesOf(log, from, "admission-word")) written += line["approve"].size();
   EXPECT_EQ(written, kEntries);
   inquiry.enrolments.clear();
   ASSERT_TRUE(world_->service.queue->Offer(inquiry, 1).ok());

@@ -31,10 +31,10 @@ class DeciderFellowsTest : public ::testing::Test {
     const HttpResponse answer =
         world_->Post("matcher", 1, "/v1/exchange/admissions", world_->Pending());
     ASSERT_EQ(answer.status, 200) << TextOf(answer);
-    const auto done = world_->server->Admit(world_->gallery, answer.body, "admission",
-                                            *Trust::Load(world_->set.keys.trust));
+    const auto done = world_->server->Activate(world_->gallery, answer.body, "admission",
+                                               *Trust::Load(world_->set.keys.trust));
     ASSERT_TRUE(done.ok()) << done.status();
-    ASSERT_EQ(done->admitted, 2u);
+    ASSERT_EQ(done->activated, 2u);
   }
   static void TearDownTestSuite() {
     delete world_;
@@ -133,9 +133,9 @@ TEST_F(DeciderFellowsTest, TwoOfThreeRenewBlocks) {
         world_->Files(person, person == 3 ? "leaver" : "stayer", SampleUse::kEnrolment);
     ASSERT_TRUE(server.Enrol(gallery, samples).ok());
     const Bytes pending = world_->Signed(gallery, *server.Pending(*Gallery::Open(gallery)));
-    const HttpResponse admitted = world_->Post("matcher", 1, "/v1/exchange/admissions", pending);
-    ASSERT_EQ(admitted.status, 200) << TextOf(admitted);
-    ASSERT_TRUE(server.Admit(gallery, admitted.body, "admission", trust).ok());
+    const HttpResponse approved = world_->Post("matcher", 1, "/v1/exchange/admissions", pending);
+    ASSERT_EQ(approved.status, 200) << TextOf(approved);
+    ASSERT_TRUE(server.Activate(gallery, approved.body, "admission", trust).ok());
     ASSERT_TRUE(server.Fold(gallery).ok());
   }
   ASSERT_EQ(Remove(server, gallery, {"leaver"})->leaving, 1u);
@@ -341,12 +341,12 @@ TEST_F(DeciderFellowsTest, AnOwnerThatDoesNotListThisOneGivesNothing) {
 TEST_F(DeciderFellowsTest, ThreeOfFourDecide) {
   FellowsWorld world("decider_fellows_four", 4, 3);
   world.Enrol(1, "ann");
-  const HttpResponse admitted =
+  const HttpResponse approved =
       world.Post("matcher", 1, "/v1/exchange/admissions", world.Pending());
-  ASSERT_EQ(admitted.status, 200) << TextOf(admitted);
+  ASSERT_EQ(approved.status, 200) << TextOf(approved);
   ASSERT_TRUE(
       world.server
-          ->Admit(world.gallery, admitted.body, "admission", *Trust::Load(world.set.keys.trust))
+          ->Activate(world.gallery, approved.body, "admission", *Trust::Load(world.set.keys.trust))
           .ok());
   const auto openings = [&] {
     uint64_t sum = 0;
@@ -384,10 +384,10 @@ TEST(GivenPartsTest, AreForgottenInTimeAndBySize) {
   EXPECT_EQ(made, 1);
   EXPECT_TRUE(ask(1, 100 + kGivenLife, 3).ok());
   EXPECT_EQ(made, 2) << "its journal refuses then";
-  EXPECT_TRUE(ask(2, 800, kMostGiven).ok());
+  EXPECT_TRUE(ask(2, 800, kMaxGiven).ok());
   EXPECT_TRUE(ask(1, 800, 3).ok());
   EXPECT_EQ(made, 4);
-  EXPECT_LE(given.bytes(), kMostGiven);
+  EXPECT_LE(given.bytes(), kMaxGiven);
   // What fails is not kept.
   EXPECT_FALSE(given.Once(Digest{9}, 800, [] { return absl::UnavailableError("no"); }).ok());
   EXPECT_TRUE(ask(9, 800, 1).ok());

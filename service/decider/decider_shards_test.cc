@@ -37,18 +37,19 @@ class DeciderShardsTest : public ::testing::Test {
       world_->Enrol(Bucket(shards_->BucketOf(name)), person, name);
       world_->Enrol(world_->visitors, person, name);
     }
-    for (uint32_t b = 0; b < kBuckets; ++b) Admit(Bucket(b));
-    Admit(world_->visitors);
+    for (uint32_t b = 0; b < kBuckets; ++b) Approve(Bucket(b));
+    Approve(world_->visitors);
   }
   static void TearDownTestSuite() { delete world_; }
   static std::string ListFile() { return world_->folder / "people.shards"; }
   static std::string Name(uint64_t person) { return "person-" + std::to_string(person); }
   static std::string Bucket(uint32_t b) { return BucketAddress(gallery_, b); }
-  static void Admit(const std::string& gallery) {
+  static void Approve(const std::string& gallery) {
     const auto answer = world_->Ask(ServiceRole::kMachine, "POST", "/v1/exchange/admissions",
                                     world_->Pending(gallery));
     ASSERT_EQ(answer.status, 200) << std::string(answer.body.begin(), answer.body.end());
-    ASSERT_TRUE(world_->server->Admit(gallery, answer.body, "admission", world_->owner_key).ok());
+    ASSERT_TRUE(
+        world_->server->Activate(gallery, answer.body, "admission", world_->owner_key).ok());
   }
   // A bucket's reply to these files, signed for their client.
   static Bytes Sign(const std::string& gallery, const std::vector<SampleFile>& files,
@@ -180,7 +181,7 @@ TEST_F(DeciderShardsTest, APartIsNeverTakenForTheWhole) {
   EXPECT_LT(forged.status, 500);
   EXPECT_EQ(Decide({}).status, 400);
   EXPECT_EQ(Decide(sound, "file").status, 400);
-  EXPECT_EQ(Decide(std::vector<Bytes>(kMostBuckets + 1, Bytes{1})).status, 400);
+  EXPECT_EQ(Decide(std::vector<Bytes>(kMaxBuckets + 1, Bytes{1})).status, 400);
   EXPECT_EQ(Decide(sound).status, 200) << "what was refused has spent nothing";
 }
 
@@ -190,8 +191,8 @@ TEST_F(DeciderShardsTest, AnOlderBucketIsRefused) {
   for (int i = 0; late.empty() || shards_->BucketOf(late) != 2; ++i)
     late = "late-" + std::to_string(i);
   world_->Enrol(Bucket(2), 40, late);
-  Admit(Bucket(2));
-  Admit(Bucket(2));  // none is pending: its state is signed
+  Approve(Bucket(2));
+  Approve(Bucket(2));  // none is pending: its state is signed
   ExpectRefused(before, "an older state");
   const Json now = Json::parse(Decide(SearchAll(world_->Files(40, ""))).body);
   EXPECT_EQ(now["identity"], late) << now;
@@ -216,7 +217,7 @@ TEST_F(DeciderShardsTest, AClaimIsAnsweredByItsBucketAlone) {
   EXPECT_EQ(decision["generation"], Gallery::Open(Bucket(right))->generation());
 }
 
-TEST_F(DeciderShardsTest, WhoBelongsElsewhereIsNotAdmitted) {
+TEST_F(DeciderShardsTest, WhoBelongsElsewhereIsNotApproved) {
   std::string name;
   for (int i = 0; name.empty() || shards_->BucketOf(name) != 0; ++i)
     name = "lost-" + std::to_string(i);
@@ -224,9 +225,10 @@ TEST_F(DeciderShardsTest, WhoBelongsElsewhereIsNotAdmitted) {
   const auto answer = world_->Ask(ServiceRole::kMachine, "POST", "/v1/exchange/admissions",
                                   world_->Pending(Bucket(1)));
   ASSERT_EQ(answer.status, 200);
-  const auto done = world_->server->Admit(Bucket(1), answer.body, "admission", world_->owner_key);
+  const auto done =
+      world_->server->Activate(Bucket(1), answer.body, "admission", world_->owner_key);
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(done->admitted, 0u);
+  EXPECT_EQ(done->activated, 0u);
   EXPECT_EQ(done->rejected, 1u);
   EXPECT_THAT(*ReadTextFile(world_->folder / "audit.log"),
               HasSubstr("\"rejection\":\"MISPLACED\""));

@@ -22,11 +22,12 @@ class DeciderTest : public ::testing::Test {
   static void SetUpTestSuite() { world_ = new World; }
   static void TearDownTestSuite() { delete world_; }
   // Approves all pending enrolments of a gallery with automatic admission.
-  void Admit(const std::string& gallery) {
+  void Approve(const std::string& gallery) {
     const auto answer = world_->Ask(ServiceRole::kMachine, "POST", "/v1/exchange/admissions",
                                     world_->Pending(gallery));
     ASSERT_EQ(answer.status, 200) << std::string(answer.body.begin(), answer.body.end());
-    const auto done = world_->server->Admit(gallery, answer.body, "admission", world_->owner_key);
+    const auto done =
+        world_->server->Activate(gallery, answer.body, "admission", world_->owner_key);
     ASSERT_TRUE(done.ok()) << done.status();
   }
   HttpResponse Decide(const Bytes& reply, ServiceRole role = ServiceRole::kMachine,
@@ -41,7 +42,7 @@ TEST_F(DeciderTest, AReplyBecomesASignedDecisionOnce) {
   World& world = *world_;
   world.Enrol(world.visitors, 1, "ann");
   world.Enrol(world.visitors, 2, "bob");
-  Admit(world.visitors);
+  Approve(world.visitors);
   const Bytes reply = world.Search(world.visitors, 1);
   const uint64_t before = world.service.state()->owner.Budget()->openings;
   const HttpResponse first = Decide(reply);
@@ -227,14 +228,14 @@ TEST_F(DeciderTest, APersonDecidesWhereTheConfigurationSaysSo) {
   const std::string path =
       "/v1/admissions/" + listed["admissions"][0]["gallery"].get<std::string>();
   const Json said =
-      world.AskJson(ServiceRole::kOperator, "POST", path, {{"admit", {sam}}, {"reject", {tina}}});
-  EXPECT_EQ(said["admitted"], 1);
+      world.AskJson(ServiceRole::kOperator, "POST", path, {{"approve", {sam}}, {"reject", {tina}}});
+  EXPECT_EQ(said["approved"], 1);
   EXPECT_EQ(said["pending"], 0);
   const HttpResponse answer = ask();
   ASSERT_EQ(answer.status, 200);
-  const auto done = world.server->Admit(world.staff, answer.body, "admission", world.owner_key);
+  const auto done = world.server->Activate(world.staff, answer.body, "admission", world.owner_key);
   ASSERT_TRUE(done.ok()) << done.status();
-  EXPECT_EQ(done->admitted, 1u);
+  EXPECT_EQ(done->activated, 1u);
   EXPECT_EQ(done->rejected, 1u);
   // The gallery "staff" has no rule for verifications.
   const auto claim = world.server->Verify(*Gallery::Open(world.staff), world.Files(11, ""), "sam");
@@ -244,7 +245,7 @@ TEST_F(DeciderTest, APersonDecidesWhereTheConfigurationSaysSo) {
   EXPECT_THAT(std::string(decided.body.begin(), decided.body.end()), HasSubstr("fmr"));
   // No enrolment is pending: the state is signed without a person's decision.
   EXPECT_EQ(ask().status, 200);
-  const std::string text = "{\"admit\": [\"" + tina + "\"]}";
+  const std::string text = "{\"approve\": [\"" + tina + "\"]}";
   EXPECT_EQ(
       world
           .Ask(ServiceRole::kOperator, "POST", path, {text.begin(), text.end()}, "application/json")
@@ -261,10 +262,10 @@ TEST_F(DeciderTest, APersonChoosesBetweenEnrolmentsOfOneName) {
     const HttpResponse answer = world.Ask(ServiceRole::kMachine, "POST", "/v1/exchange/admissions",
                                           world.Pending(world.visitors));
     EXPECT_EQ(answer.status, 200);
-    return *world.server->Admit(world.visitors, answer.body, "admission", world.owner_key);
+    return *world.server->Activate(world.visitors, answer.body, "admission", world.owner_key);
   };
-  const AdmitResult first = exchange();
-  EXPECT_EQ(first.admitted, 1u);
+  const ActivateResult first = exchange();
+  EXPECT_EQ(first.activated, 1u);
   EXPECT_EQ(first.pending, 2u);
   EXPECT_EQ(exchange().pending, 2u) << "the new state is signed";
   EXPECT_EQ(world
@@ -282,15 +283,15 @@ TEST_F(DeciderTest, APersonChoosesBetweenEnrolmentsOfOneName) {
   }
   const std::string path =
       "/v1/admissions/" + listed["admissions"][0]["gallery"].get<std::string>();
-  const std::string both = Json({{"admit", entries}}).dump();
+  const std::string both = Json({{"approve", entries}}).dump();
   EXPECT_EQ(
       world
           .Ask(ServiceRole::kOperator, "POST", path, {both.begin(), both.end()}, "application/json")
           .status,
       409);
-  world.AskJson(ServiceRole::kOperator, "POST", path, {{"admit", {entries[1]}}});
-  EXPECT_EQ(exchange().admitted, 1u);
-  const AdmitResult last = exchange();
+  world.AskJson(ServiceRole::kOperator, "POST", path, {{"approve", {entries[1]}}});
+  EXPECT_EQ(exchange().activated, 1u);
+  const ActivateResult last = exchange();
   EXPECT_EQ(last.rejected, 1u) << "it is enrolled now, so the other needs a registrar";
   EXPECT_EQ(last.pending, 0u);
 }
@@ -323,7 +324,7 @@ TEST_F(DeciderTest, BlocksAreRenewed) {
   // The server itself takes back entries of the journal; here none stay in it.
   for (const uint64_t person : {31, 32, 33}) {
     world.Enrol(gallery, person, person == 31 ? "leaver" : "stayer " + std::to_string(person));
-    Admit(gallery);
+    Approve(gallery);
     ASSERT_TRUE(world.server->Fold(gallery).ok());
   }
   const auto removed = Remove(*world.server, gallery, {"leaver"});

@@ -24,7 +24,7 @@ constexpr milliseconds kAgain{200};   // between questions to one that is not
 // From here on others, who are there, are taken instead of one that has not answered.
 constexpr milliseconds kGrace{50};
 constexpr int kLongWaits = 10;
-constexpr uint64_t kMostPart = uint64_t{1} << 30;
+constexpr uint64_t kMaxPart = uint64_t{1} << 30;
 
 std::string PartName(uint32_t owner) {
   return absl::StrCat("the partial opening of owner ", owner);
@@ -245,7 +245,7 @@ absl::StatusOr<OwnerPart> Fellows::Ask(Fellow* fellow, const PartQuestion& quest
   const std::string text = terms.dump();
   std::vector<FormPart> parts = {{"terms", "", "application/json", {text.begin(), text.end()}}};
   parts.insert(parts.end(), question.files.begin(), question.files.end());
-  ClientRequest request = {.method = "POST", .target = kPartsPath, .most_bytes = kMostPart};
+  ClientRequest request = {.method = "POST", .target = kPartsPath, .most_bytes = kMaxPart};
   std::tie(request.content_type, request.body) = FormBody(parts);
   const auto left = std::chrono::duration_cast<milliseconds>(question.deadline - Clock::now());
   request.deadline =

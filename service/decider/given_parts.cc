@@ -9,7 +9,7 @@ void GivenParts::Forget(uint64_t now) {
   while (!order_.empty()) {
     const auto oldest = order_.begin();
     const auto part = parts_.find(oldest->second);
-    if (bytes_ <= kMostGiven && part->second.time + kGivenLife > now) return;
+    if (bytes_ <= kMaxGiven && part->second.time + kGivenLife > now) return;
     bytes_ -= part->second.bytes.size();
     parts_.erase(part);
     order_.erase(oldest);

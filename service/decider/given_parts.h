@@ -18,8 +18,8 @@
 
 namespace heft::service {
 
-inline constexpr uint64_t kGivenLife = 600;        // seconds
-inline constexpr uint64_t kMostGiven = 64u << 20;  // bytes of all of them; then the oldest go
+inline constexpr uint64_t kGivenLife = 600;       // seconds
+inline constexpr uint64_t kMaxGiven = 64u << 20;  // bytes of all of them; then the oldest go
 
 class GivenParts {
  public:

@@ -32,7 +32,7 @@ using std::chrono::steady_clock;
 using testing::Bytes;
 using testing::FellowsWorld;
 
-constexpr double kMostSilence = 10;  // seconds
+constexpr double kMaxSilence = 10;  // seconds
 constexpr uint64_t kPeople = 3;
 
 double Since(steady_clock::time_point began) {
@@ -155,13 +155,13 @@ size_t Asked(const char* name, size_t fallback) {
   return number;
 }
 
-// Admit: by the deciders in this process.
-void Admit(FellowsWorld* world) {
-  const HttpResponse admitted =
+// Approve: by the deciders in this process.
+void Approve(FellowsWorld* world) {
+  const HttpResponse approved =
       world->Post("matcher", 1, "/v1/exchange/admissions", world->Pending());
-  ASSERT_EQ(admitted.status, 200) << testing::TextOf(admitted);
-  const auto done = world->server->Admit(world->gallery, admitted.body, "admission",
-                                         *Trust::Load(world->set.keys.trust));
+  ASSERT_EQ(approved.status, 200) << testing::TextOf(approved);
+  const auto done = world->server->Activate(world->gallery, approved.body, "admission",
+                                            *Trust::Load(world->set.keys.trust));
   ASSERT_TRUE(done.ok()) << done.status();
 }
 
@@ -181,7 +181,7 @@ std::vector<std::unique_ptr<Daemon>> StartAll(FellowsWorld* world) {
 TEST(OwnerKillsTest, NothingIsWrongOrOpenedByOne) {
   FellowsWorld world("owner_kills_test");
   for (uint64_t p = 1; p < kPeople; ++p) world.Enrol(p, absl::StrCat("p", p));
-  Admit(&world);
+  Approve(&world);
   std::vector<std::unique_ptr<Daemon>> daemons = StartAll(&world);
 
   const size_t openings = Asked("HEFT_OPENINGS", 24);
@@ -258,13 +258,13 @@ TEST(OwnerKillsTest, NothingIsWrongOrOpenedByOne) {
   EXPECT_EQ(opened.size(), openings);
   EXPECT_EQ(wrong, 0u);
   EXPECT_EQ(alone, 0u);
-  EXPECT_LE(longest, kMostSilence);
+  EXPECT_LE(longest, kMaxSilence);
 }
 
 // Fill: enrols so many random people, and ann.
 void Fill(FellowsWorld* world, size_t templates) {
   world->Enrol(1, "ann");
-  Admit(world);
+  Approve(world);
   const Model& model = world->model;
   std::mt19937_64 random(5);
   std::vector<std::string> labels;
@@ -283,7 +283,7 @@ void Fill(FellowsWorld* world, size_t templates) {
   const Trust trust = *Trust::Load(world->set.keys.trust);
   EnrolManyOptions options;
   options.trust = &trust;
-  options.admit = [&](std::span<const uint8_t> request) -> absl::StatusOr<Bytes> {
+  options.approve = [&](std::span<const uint8_t> request) -> absl::StatusOr<Bytes> {
     HttpResponse answer =
         world->Post("matcher", 1, "/v1/exchange/admissions", {request.begin(), request.end()});
     if (answer.status == 200) return std::move(answer.body);
@@ -301,7 +301,7 @@ double Median(std::vector<double> values) {
 TEST(OwnerKillsTest, MeasuresADecision) {
   const size_t templates = Asked("HEFT_TEMPLATES", 0);
   if (templates == 0) GTEST_SKIP() << "HEFT_TEMPLATES=10000 measures";
-  FellowsWorld shared("measured_shared"), whole("measured_whole", 1);
+  FellowsWorld shared("measured_shared"), whole("measured_single", 1);
   std::vector<std::unique_ptr<Daemon>> daemons[2];
   std::vector<double> searches, decisions[2];
   for (FellowsWorld* const world : {&whole, &shared}) {

@@ -16,8 +16,8 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostRequest = uint64_t{1} << 28;
-constexpr size_t kMostListed = 200, kMostNames = 50;
+constexpr uint64_t kMaxRequest = uint64_t{1} << 28;
+constexpr size_t kMaxListed = 200, kMaxNames = 50;
 constexpr char kAdmissions[] = "heft_decider_admissions_total";
 constexpr size_t kPart = 16 << 10;  // bytes of a line's verdicts; the longest one has less
 
@@ -54,10 +54,10 @@ void SayUnsound(const GalleryRule& rule, const Admissions& done) {
   }
 }
 
-// AdmitTogether approves, if the key is shared with the fellows.
-absl::StatusOr<Admissions> AdmitTogether(const DeciderState& state, const HttpRequest& request,
-                                         const AdmissionPolicy& policy) {
-  if (!state.fellows) return state.owner.Admit(request.bytes(), "the request", policy);
+// ApproveTogether approves, if the key is shared with the fellows.
+absl::StatusOr<Admissions> ApproveTogether(const DeciderState& state, const HttpRequest& request,
+                                           const ApprovalPolicy& policy) {
+  if (!state.fellows) return state.owner.Approve(request.bytes(), "the request", policy);
   const std::vector<uint8_t> file(request.bytes().begin(), request.bytes().end());
   const PartSource source =
       state.fellows->SourceFor({.terms = {{"question", "admission"}},
@@ -66,27 +66,27 @@ absl::StatusOr<Admissions> AdmitTogether(const DeciderState& state, const HttpRe
                                 .request_id = request.id,
                                 .may_take_long = true,
                                 .deadline = request.deadline});
-  return state.owner.Admit(request.bytes(), "the request", policy, source);
+  return state.owner.Approve(request.bytes(), "the request", policy, source);
 }
 
 // Sign: the signed verdicts, after they are recorded. A person decides contested identities.
 absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const DeciderState& state,
                                           const HttpRequest& request,
-                                          const AdmissionInquiry& inquiry, AdmissionPolicy policy) {
+                                          const AdmissionInquiry& inquiry, ApprovalPolicy policy) {
   const GalleryId& gallery = inquiry.gallery_id;
   const GalleryRule& rule = **state.Rule(gallery);
   policy.new_identities_only = rule.new_identities_only;
   if (rule.shards) policy.shards = *rule.shards;
-  HEFT_ASSIGN_OR_RETURN(const Admissions done, AdmitTogether(state, request, policy));
+  HEFT_ASSIGN_OR_RETURN(const Admissions done, ApproveTogether(state, request, policy));
   if (rule.automatic && !done.contested.empty()) {
     HEFT_RETURN_IF_ERROR(service->queue->Hold(inquiry, done.contested, UnixTime()));
   }
   Verdicts verdicts;
-  double admitted = 0;
+  double approved = 0;
   for (const Admissions::Verdict& verdict : done.verdicts) {
-    if (verdict.admitted) {
-      ++admitted;
-      verdicts.emplace_back("admitted", verdict.identity);
+    if (verdict.approved) {
+      ++approved;
+      verdicts.emplace_back("approved", verdict.identity);
     } else {
       verdicts.emplace_back("rejected", Json{{"identity", verdict.identity},
                                              {"rejection", RejectionName(verdict.rejection)}});
@@ -99,9 +99,9 @@ absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const Decider
   }
   SayUnsound(rule, done);
   Metrics& metrics = service->base->metrics();
-  metrics.Add(kAdmissions, {{"gallery", rule.name}, {"verdict", "admitted"}}, admitted);
+  metrics.Add(kAdmissions, {{"gallery", rule.name}, {"verdict", "approved"}}, approved);
   metrics.Add(kAdmissions, {{"gallery", rule.name}, {"verdict", "rejected"}},
-              static_cast<double>(done.verdicts.size()) - admitted);
+              static_cast<double>(done.verdicts.size()) - approved);
   return done.signed_admission;
 }
 
@@ -111,9 +111,9 @@ absl::StatusOr<HttpResponse> Exchange(DeciderService* service, const HttpRequest
   HEFT_ASSIGN_OR_RETURN(const AdmissionInquiry inquiry,
                         state->owner.ReadInquiry(request.bytes(), "the request"));
   HEFT_ASSIGN_OR_RETURN(const GalleryRule* const rule, state->Rule(inquiry.gallery_id));
-  HEFT_ASSIGN_OR_RETURN(AdmissionPolicy policy, rule->automatic
-                                                    ? service->queue->OfferHeld(inquiry, UnixTime())
-                                                    : service->queue->Offer(inquiry, UnixTime()));
+  HEFT_ASSIGN_OR_RETURN(ApprovalPolicy policy, rule->automatic
+                                                   ? service->queue->OfferHeld(inquiry, UnixTime())
+                                                   : service->queue->Offer(inquiry, UnixTime()));
   // If no enrolment is pending, only the state of the gallery is signed; with automatic admission
   // also if all that are pending wait for a person.
   const bool nothing_to_decide =
@@ -138,21 +138,21 @@ HttpResponse PostExchange(DeciderService* service, const HttpRequest& request) {
   return response.ok() ? *std::move(response) : ErrorResponse(response.status());
 }
 
-Json Describe(const DeciderState& state, const Waiting& waiting) {
-  const auto rule = state.Rule(waiting.gallery);
+Json Describe(const DeciderState& state, const PendingEntry& pending) {
+  const auto rule = state.Rule(pending.gallery);
   Json people = Json::array();
-  for (const auto& person : waiting.enrolment.people) {
-    if (people.size() == kMostNames) break;
+  for (const auto& person : pending.enrolment.people) {
+    if (people.size() == kMaxNames) break;
     people.push_back(
         {{"identity", person.identity}, {"enrolled", person.known}, {"others", person.others}});
   }
-  return {{"entry", HexString(waiting.enrolment.entry)},
-          {"gallery", HexString(waiting.gallery)},
+  return {{"entry", HexString(pending.enrolment.entry)},
+          {"gallery", HexString(pending.gallery)},
           {"gallery_name", rule.ok() ? (*rule)->FullName() : ""},
-          {"received", TimeJson(waiting.received)},
-          {"authorised", waiting.enrolment.authorised},
-          {"client", waiting.enrolment.client},
-          {"size", waiting.enrolment.people.size()},
+          {"received", TimeJson(pending.received)},
+          {"authorised", pending.enrolment.authorised},
+          {"client", pending.enrolment.client},
+          {"size", pending.enrolment.people.size()},
           {"people", std::move(people)}};
 }
 
@@ -164,11 +164,11 @@ HttpResponse List(DeciderService* service, const HttpRequest& request) {
     return ErrorResponse(400, "INVALID_ARGUMENT", "cursor: that of a page before");
   }
   if (!request.Query("count").empty() &&
-      (!absl::SimpleAtoi(request.Query("count"), &count) || count == 0 || count > kMostListed)) {
+      (!absl::SimpleAtoi(request.Query("count"), &count) || count == 0 || count > kMaxListed)) {
     return ErrorResponse(400, "INVALID_ARGUMENT", "count: from 1 to 200");
   }
   const std::shared_ptr<const DeciderState> state = service->state();
-  const std::vector<Waiting> all = service->queue->List();
+  const std::vector<PendingEntry> all = service->queue->List();
   Json out = {
       {"total", all.size()}, {"more", service->queue->more()}, {"admissions", Json::array()}};
   const size_t end = std::min(all.size(), std::min(from, all.size()) + count);
@@ -196,20 +196,20 @@ absl::StatusOr<HttpResponse> DecideAdmissions(DeciderService* service, const Htt
   HEFT_ASSIGN_OR_RETURN(const Json body, ReadJson(request));
   if (!body.is_object()) return absl::InvalidArgumentError("a JSON object is expected");
   for (const auto& [name, value] : body.items()) {
-    if (name == "admit" || name == "reject") continue;
-    return absl::InvalidArgumentError(absl::StrCat(name, ": neither admit nor reject"));
+    if (name == "approve" || name == "reject") continue;
+    return absl::InvalidArgumentError(absl::StrCat(name, ": neither approve nor reject"));
   }
-  HEFT_ASSIGN_OR_RETURN(const auto admit, ReadEntries(body, "admit"));
+  HEFT_ASSIGN_OR_RETURN(const auto approve, ReadEntries(body, "approve"));
   HEFT_ASSIGN_OR_RETURN(const auto reject, ReadEntries(body, "reject"));
   // Recorded before it takes effect: a verdict that cannot be recorded is not given.
   Json line = Recorded("admission-word", request);
   line["gallery_id"] = HexString(gallery);
   Verdicts words;
-  for (const Digest& entry : admit) words.emplace_back("admit", HexString(entry));
+  for (const Digest& entry : approve) words.emplace_back("approve", HexString(entry));
   for (const Digest& entry : reject) words.emplace_back("reject", HexString(entry));
   HEFT_RETURN_IF_ERROR(Record(service, line, std::move(words)));
-  HEFT_RETURN_IF_ERROR(service->queue->Decide(gallery, admit, reject, request.who.name));
-  return JsonResponse({{"admitted", admit.size()},
+  HEFT_RETURN_IF_ERROR(service->queue->Decide(gallery, approve, reject, request.who.name));
+  return JsonResponse({{"approved", approve.size()},
                        {"rejected", reject.size()},
                        {"pending", service->queue->size()}});
 }
@@ -222,7 +222,7 @@ void AddAdmissionRoutes(DeciderService* service, Router* router) {
                .operation = "exchangeAdmission",
                .scope = Scope::kExchange,
                .handler = [=](const HttpRequest& r) { return PostExchange(service, r); },
-               .most_bytes = kMostRequest,
+               .most_bytes = kMaxRequest,
                .signed_request = true});
   router->Add({.method = "GET",
                .pattern = "/v1/admissions",
@@ -232,7 +232,7 @@ void AddAdmissionRoutes(DeciderService* service, Router* router) {
   router->Add({.method = "POST",
                .pattern = "/v1/admissions/{gallery}",
                .operation = "decideAdmissions",
-               .scope = Scope::kAdmit,
+               .scope = Scope::kApprove,
                .handler =
                    [=](const HttpRequest& r) {
                      auto response = DecideAdmissions(service, r);

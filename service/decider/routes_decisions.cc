@@ -17,8 +17,8 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostReply = uint64_t{1} << 28;    // of one gallery, or one bucket
-constexpr uint64_t kMostReplies = uint64_t{1} << 30;  // of all buckets
+constexpr uint64_t kMaxReply = uint64_t{1} << 28;    // of one gallery, or one bucket
+constexpr uint64_t kMaxReplies = uint64_t{1} << 30;  // of all buckets
 constexpr char kDecisions[] = "heft_decider_decisions_total";
 
 // Asked: one reply, or those of all buckets of a gallery, with their signed statements.
@@ -33,7 +33,7 @@ struct Asked {
 
 absl::StatusOr<std::vector<std::span<const uint8_t>>> ReadBodies(const HttpRequest& request) {
   if (!IsForm(request)) return std::vector{request.bytes()};
-  HEFT_ASSIGN_OR_RETURN(const std::vector<Part> parts, ReadParts(request, kMostBuckets));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Part> parts, ReadParts(request, kMaxBuckets));
   std::vector<std::span<const uint8_t>> out;
   for (const Part& part : parts) {
     if (part.name != "reply") {
@@ -52,10 +52,10 @@ absl::StatusOr<Asked> ReadAsked(const DeciderState& state, const HttpRequest& re
   std::vector<Digest> digests;
   for (size_t i = 0; i < bodies.size(); ++i) {
     asked.names.push_back(bodies.size() == 1 ? "the reply" : absl::StrCat("reply ", i));
-    if (bodies[i].size() > kMostReply) {
+    if (bodies[i].size() > kMaxReply) {
       return absl::InvalidArgumentError(
           absl::StrCat(asked.names[i], " has ", bodies[i].size(), " bytes, and more than ",
-                       kMostReply, " are not opened: divide the gallery into more buckets"));
+                       kMaxReply, " are not opened: divide the gallery into more buckets"));
     }
     // KeyOwner::Decide checks whether the signer is trusted.
     HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(bodies[i], asked.names[i]));
@@ -268,7 +268,7 @@ void AddDecisionRoutes(DeciderService* service, Router* router) {
                .operation = "decide",
                .scope = Scope::kDecide,
                .handler = [=](const HttpRequest& r) { return PostDecision(service, r); },
-               .most_bytes = kMostReplies,
+               .most_bytes = kMaxReplies,
                .signed_request = true});
   router->Add({.method = "GET",
                .pattern = "/v1/keys",

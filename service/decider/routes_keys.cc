@@ -12,7 +12,7 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostRenewal = uint64_t{1} << 29;
+constexpr uint64_t kMaxRenewal = uint64_t{1} << 29;
 
 // RenewTogether renews, if the key is shared with the fellows.
 absl::StatusOr<RenewedBlocks> RenewTogether(const DeciderState& state, const HttpRequest& request) {
@@ -106,10 +106,10 @@ void RegisterDeciderMetrics(DeciderService* service) {
   metrics.Gauge("heft_decider_remembered_answers", "Stored answers that can be repeated");
   metrics.Gauge("heft_decider_openings", "Replies ever opened under the key");
   metrics.BeforeReading([service, &metrics] {
-    const std::vector<Waiting> waiting = service->queue->List();
+    const std::vector<PendingEntry> pending = service->queue->List();
     uint64_t oldest = UnixTime();
-    for (const Waiting& w : waiting) oldest = std::min(oldest, w.received);
-    metrics.Set("heft_decider_pending", {}, static_cast<double>(waiting.size()));
+    for (const PendingEntry& w : pending) oldest = std::min(oldest, w.received);
+    metrics.Set("heft_decider_pending", {}, static_cast<double>(pending.size()));
     metrics.Set("heft_decider_oldest_pending_seconds", {},
                 static_cast<double>(UnixTime() - oldest));
     metrics.Set("heft_decider_remembered_answers", {},
@@ -129,10 +129,10 @@ void RegisterDeciderMetrics(DeciderService* service) {
 Json DeciderFacts(DeciderService* service) {
   const std::shared_ptr<const DeciderState> state = service->state();
   Json facts = Json::array();
-  const size_t waiting = service->queue->size();
-  facts.push_back(Fact("Pending", std::to_string(waiting),
-                       waiting == 0 ? "no enrolment is pending" : "enrolments to decide",
-                       waiting > 0));
+  const size_t pending = service->queue->size();
+  facts.push_back(Fact("Pending", std::to_string(pending),
+                       pending == 0 ? "no enrolment is pending" : "enrolments to decide",
+                       pending > 0));
   const std::string key = HexString(state->owner.key_id()).substr(0, 8);
   const auto budget = state->owner.Budget();
   facts.push_back(Fact("Key", key,
@@ -151,7 +151,7 @@ void AddKeyRoutes(DeciderService* service, Router* router) {
                .operation = "exchangeRenewal",
                .scope = Scope::kExchange,
                .handler = [=](const HttpRequest& r) { return PostRenewal(service, r); },
-               .most_bytes = kMostRenewal,
+               .most_bytes = kMaxRenewal,
                .signed_request = true});
   router->Add({.method = "GET",
                .pattern = "/v1/budget",

@@ -17,8 +17,8 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostPartFile = uint64_t{1} << 29;  // of one gallery, or one bucket
-constexpr uint64_t kMostFiles = uint64_t{1} << 30;     // of all buckets
+constexpr uint64_t kMaxPartFile = uint64_t{1} << 29;  // of one gallery, or one bucket
+constexpr uint64_t kMaxFiles = uint64_t{1} << 30;     // of all buckets
 constexpr char kParts[] = "heft_decider_parts_total";
 
 enum class Question { kDecision, kAdmission, kRenewal };
@@ -66,9 +66,9 @@ absl::Status AddFile(const Part& part, AskedPart* asked) {
                                                    "\": of this question each is a \"",
                                                    std::string(kind), "\", after the terms"));
   }
-  if (part.bytes.size() > kMostPartFile) {
+  if (part.bytes.size() > kMaxPartFile) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a file of ", part.bytes.size(), " bytes: more than ", kMostPartFile, " are not opened"));
+        "a file of ", part.bytes.size(), " bytes: more than ", kMaxPartFile, " are not opened"));
   }
   asked->names.push_back(asked->files.empty()
                              ? absl::StrCat("the ", std::string(kind))
@@ -78,7 +78,7 @@ absl::Status AddFile(const Part& part, AskedPart* asked) {
 }
 
 absl::StatusOr<AskedPart> ReadAskedPart(const DeciderState& state, const HttpRequest& request) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<Part> parts, ReadParts(request, kMostBuckets + 1));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<Part> parts, ReadParts(request, kMaxBuckets + 1));
   if (parts.size() < 2 || parts[0].name != "terms") {
     return absl::InvalidArgumentError("the first part is \"terms\", and a file follows");
   }
@@ -149,9 +149,9 @@ absl::StatusOr<std::vector<uint8_t>> MakePart(const DeciderState& state, const A
     return state.owner.RenewPart(asked.files[0].bytes, asked.files[0].what, asked.owners);
   }
   if (asked.question == Question::kAdmission) {
-    AdmissionPolicy policy;
+    ApprovalPolicy policy;
     if (shards != nullptr) policy.shards = *shards;
-    return state.owner.AdmitPart(asked.files[0].bytes, asked.files[0].what, asked.owners, policy);
+    return state.owner.ApprovePart(asked.files[0].bytes, asked.files[0].what, asked.owners, policy);
   }
   return state.owner.OpenPart({asked.files, shards}, asked.owners,
                               RuleOf(*asked.rule, state.config.likelihood));
@@ -205,7 +205,7 @@ void AddPartRoutes(DeciderService* service, Router* router) {
                .operation = "openPart",
                .scope = Scope::kOpenParts,
                .handler = [=](const HttpRequest& r) { return PostPart(service, r); },
-               .most_bytes = kMostFiles,
+               .most_bytes = kMaxFiles,
                .signed_request = true});
 }
 

@@ -22,7 +22,7 @@
 namespace heft::service {
 namespace {
 
-constexpr size_t kMostPassphrase = 4096;
+constexpr size_t kMaxPassphrase = 4096;
 
 // FirstLine: the first line of `bytes`, which it wipes.
 absl::StatusOr<std::string> FirstLine(std::span<uint8_t> bytes, const std::string& what) {
@@ -52,14 +52,14 @@ absl::Status ProtectProcess(bool lock_memory) {
 }
 
 absl::StatusOr<std::string> ReadPassphraseFile(const std::string& path) {
-  HEFT_ASSIGN_OR_RETURN(SecretFile file, ReadSecretFile(path, kMostPassphrase));
+  HEFT_ASSIGN_OR_RETURN(SecretFile file, ReadSecretFile(path, kMaxPassphrase));
   HEFT_RETURN_IF_ERROR(file.permissions);
   return FirstLine(file.bytes.span(), path);
 }
 
 absl::StatusOr<std::string> ReadCredential(const std::string& folder, const std::string& name) {
   const std::string path = absl::StrCat(folder, "/", name);
-  HEFT_ASSIGN_OR_RETURN(SecretFile file, ReadSecretFile(path, kMostPassphrase));
+  HEFT_ASSIGN_OR_RETURN(SecretFile file, ReadSecretFile(path, kMaxPassphrase));
   struct stat status;
   if (stat(path.c_str(), &status) != 0 || (status.st_mode & (S_IWGRP | S_IRWXO)) != 0) {
     return absl::FailedPreconditionError(
@@ -69,7 +69,7 @@ absl::StatusOr<std::string> ReadCredential(const std::string& folder, const std:
 }
 
 absl::StatusOr<std::string> UnsealPassphrase(const std::string& path, const std::string& seal) {
-  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> sealed, ReadFile(path, kMostPassphrase));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> sealed, ReadFile(path, kMaxPassphrase));
   HEFT_ASSIGN_OR_RETURN(const std::shared_ptr<EVP_PKEY> key, LoadPrivateKey(seal));
   const std::unique_ptr<EVP_PKEY_CTX, decltype(&EVP_PKEY_CTX_free)> context(
       EVP_PKEY_CTX_new(key.get(), nullptr), EVP_PKEY_CTX_free);
@@ -92,7 +92,7 @@ absl::StatusOr<std::string> UnsealPassphrase(const std::string& path, const std:
 absl::StatusOr<std::string> PassphraseKeeper::FromDescriptor(int descriptor) {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (!read_) {
-    HEFT_ASSIGN_OR_RETURN(auto buffer, SecureVector<uint8_t>::Create(kMostPassphrase));
+    HEFT_ASSIGN_OR_RETURN(auto buffer, SecureVector<uint8_t>::Create(kMaxPassphrase));
     size_t size = 0;
     while (size < buffer.size()) {
       const ssize_t got = read(descriptor, buffer.data() + size, buffer.size() - size);

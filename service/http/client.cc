@@ -23,7 +23,7 @@ namespace heft::service {
 namespace {
 
 constexpr size_t kKept = 64;  // connections without a request
-constexpr size_t kMostHeaders = 100, kMostHeaderBytes = 64 << 10;
+constexpr size_t kMaxHeaders = 100, kMaxHeaderBytes = 64 << 10;
 constexpr long kPiece = 64 << 10;  // NOLINT: curl's type
 
 // UrlPart: copies a part of a URL that curl parsed; empty if the part is missing.
@@ -72,7 +72,7 @@ class Answer {
   // HeaderLine: takes a status line, a field or an empty line; false refuses the response.
   bool HeaderLine(std::string_view line) {
     line = Trim(line);
-    begun_ = true;
+    started_ = true;
     if (headers_done_ && !line.starts_with("HTTP/")) return Refuse("fields behind the body");
     if (line.starts_with("HTTP/")) {  // 100 Continue and its like come before the answer
       headers_done_ = false;
@@ -82,7 +82,7 @@ class Answer {
     }
     if (line.empty()) return headers_done_ = true;
     header_bytes_ += line.size();
-    if (headers_.size() >= kMostHeaders || header_bytes_ > kMostHeaderBytes) {
+    if (headers_.size() >= kMaxHeaders || header_bytes_ > kMaxHeaderBytes) {
       return Refuse("the header is too long");
     }
     const size_t colon = line.find(':');
@@ -111,7 +111,7 @@ class Answer {
     out.headers.assign(headers_.begin(), headers_.end());
     return out;
   }
-  bool begun() const { return begun_; }
+  bool started() const { return started_; }
   const std::string& refused() const { return refused_; }
 
  private:
@@ -124,7 +124,7 @@ class Answer {
   std::map<std::string, std::string> headers_;  // names in lower case
   size_t header_bytes_ = 0;
   std::vector<uint8_t> body_;
-  bool begun_ = false, headers_done_ = false;
+  bool started_ = false, headers_done_ = false;
   std::string refused_;
 };
 
@@ -233,7 +233,7 @@ absl::Status Link::StatusOf(CURLcode code, const Answer& answer, const std::stri
   }
   const std::string message =
       absl::StrCat("the connection ended before the answer was complete: ", why);
-  return answer.begun() ? absl::DataLossError(message) : absl::UnavailableError(message);
+  return answer.started() ? absl::DataLossError(message) : absl::UnavailableError(message);
 }
 
 absl::StatusOr<HttpResponse> Link::Exchange(const ClientRequest& request, curl_slist* lines,

@@ -54,7 +54,7 @@ struct PlainServer {
     router.Add({"GET", "/{name}", "get", Scope::kReadModel, answer});
     router.Add({"POST", "/{name}", "post", Scope::kReadModel, answer, 1 << 20});
     router.Add({"POST", "/large/{name}", "large", Scope::kReadModel, answer, uint64_t{1} << 30});
-    router.Add({"POST", "/forbidden/x", "forbidden", Scope::kAdmit, answer, 1 << 20});
+    router.Add({"POST", "/forbidden/x", "forbidden", Scope::kApprove, answer, 1 << 20});
     router.Add({"GET", "/wait/x", "wait", Scope::kReadModel, [this](const HttpRequest&) {
                   latch.Wait();
                   return NoContent();
@@ -66,7 +66,7 @@ struct PlainServer {
     router.Add({"GET", "/throw/x", "throw", Scope::kReadModel,
                 [](const HttpRequest&) -> HttpResponse { throw std::bad_alloc(); }});
     const Gate gate = [](const GateInput& input, Principal*) -> std::optional<GateError> {
-      if (input.route->scope == Scope::kAdmit) return GateError{403, "PERMISSION_DENIED", "no"};
+      if (input.route->scope == Scope::kApprove) return GateError{403, "PERMISSION_DENIED", "no"};
       return std::nullopt;
     };
     limits.spool = folder.path();

@@ -93,8 +93,8 @@ std::shared_ptr<const Body> BodyOf(std::vector<uint8_t> bytes);
 absl::StatusOr<Json> ReadJson(const HttpRequest& request, const JsonLimits& limits = {});
 // ReadParts: kInvalidArgument if the body is not multipart/form-data, has more than `most` parts,
 // or a part has headers above 4 kB.
-inline constexpr size_t kMostParts = 64;
-absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request, size_t most = kMostParts);
+inline constexpr size_t kMaxParts = 64;
+absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request, size_t most = kMaxParts);
 // IsForm: whether the content type says multipart/form-data.
 bool IsForm(const HttpRequest& request);
 

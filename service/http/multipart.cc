@@ -12,7 +12,7 @@
 namespace heft::service {
 namespace {
 
-constexpr size_t kMostPartHeader = 4096;
+constexpr size_t kMaxPartHeader = 4096;
 
 absl::Status Wrong(std::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("multipart/form-data: ", std::string(what)));
@@ -118,7 +118,7 @@ absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request, size_t m
     if (text.substr(at, 2) != "\r\n") return Wrong("no line break after a boundary");
     at += 2;
     if (parts.size() == most) return Wrong(absl::StrCat("more than ", most, " parts"));
-    const size_t header_end = text.substr(at, kMostPartHeader + 4).find("\r\n\r\n");
+    const size_t header_end = text.substr(at, kMaxPartHeader + 4).find("\r\n\r\n");
     if (header_end == text.npos) return Wrong("a header of a part does not end within 4 kB");
     Part part;
     const absl::Status read = ReadPartHeader(text.substr(at, header_end), &part);

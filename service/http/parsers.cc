@@ -21,7 +21,7 @@ namespace http = boost::beast::http;
 using boost::beast::string_view;
 using BeastError = boost::beast::error_code;
 
-constexpr size_t kMostFields = 100;
+constexpr size_t kMaxFields = 100;
 // Beast 1.74 takes 0 for boost::none.
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 // Beast asserts that it sees the last chunk ("0" and two line ends) with at least five bytes. A
@@ -46,7 +46,7 @@ bool AddField(std::string_view name, std::string_view value,
               std::map<std::string, std::string>* headers) {
   const std::string lower = LowerCase(name);
   const auto [at, is_new] = headers->try_emplace(lower, std::string(value));
-  if (headers->size() > kMostFields) return false;
+  if (headers->size() > kMaxFields) return false;
   if (is_new) return true;
   if (Single(lower)) return false;
   absl::StrAppend(&at->second, ", ", std::string(value));
@@ -119,7 +119,7 @@ struct RequestReader::Impl {
   bool Field(std::string_view name, std::string_view value) {
     if (AddField(name, value, &head.headers)) return true;
     refused =
-        head.headers.size() > kMostFields
+        head.headers.size() > kMaxFields
             ? Problem(431, "OUT_OF_RANGE", "more than 100 header fields")
             : Malformed(absl::StrCat("the header field ", std::string(name), " occurs twice"));
     return false;

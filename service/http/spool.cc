@@ -51,8 +51,8 @@ class FileBody : public Body {
   const std::shared_ptr<SpoolBudget> budget_;
 };
 
-// UnnamedFile: a file without a name, which disappears when its descriptor is closed.
-int UnnamedFile(const std::string& folder) {
+// TemporaryFile: a file without a name, which disappears when its descriptor is closed.
+int TemporaryFile(const std::string& folder) {
   const int fd = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC | O_EXCL, 0600);
   if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return fd;
   std::string path = folder + "/heft-body-XXXXXX";
@@ -83,7 +83,7 @@ absl::Status BodyWriter::Write(std::span<const uint8_t> bytes) {
 }
 
 absl::Status BodyWriter::ToFile() {
-  fd_ = UnnamedFile(budget_->folder);
+  fd_ = TemporaryFile(budget_->folder);
   if (fd_ < 0) return Refused("begin", budget_->folder);
   const absl::Status written = Append(memory_);
   budget_->memory -= memory_.size();

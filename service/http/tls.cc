@@ -20,7 +20,7 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostPem = 4 << 20;
+constexpr uint64_t kMaxPem = 4 << 20;
 
 uint64_t UnixTime(const ASN1_TIME* time) {
   std::tm broken{};
@@ -33,7 +33,7 @@ uint64_t UnixTime(const ASN1_TIME* time) {
 class PemFile {
  public:
   static absl::StatusOr<PemFile> Read(const std::string& path) {
-    HEFT_ASSIGN_OR_RETURN(std::string text, ReadTextFile(path, kMostPem));
+    HEFT_ASSIGN_OR_RETURN(std::string text, ReadTextFile(path, kMaxPem));
     return PemFile(std::move(text));
   }
   template <typename T, typename F>

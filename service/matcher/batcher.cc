@@ -84,7 +84,7 @@ absl::Status Batcher::HasRoom(Clock::time_point deadline) const {
 }
 
 absl::StatusOr<Matched> Batcher::Identify(BatchProbe probe) {
-  const auto waiting = std::make_shared<Waiting>();
+  const auto waiting = std::make_shared<Queued>();
   waiting->probe = std::move(probe);
   waiting->came = Clock::now();
   const Clock::time_point deadline = waiting->probe.deadline;
@@ -103,9 +103,9 @@ absl::StatusOr<Matched> Batcher::Identify(BatchProbe probe) {
 
 Batcher::Pass Batcher::TakeAlike() {
   Pass pass;
-  std::deque<std::shared_ptr<Waiting>> rest;
+  std::deque<std::shared_ptr<Queued>> rest;
   const Clock::time_point now = Clock::now();
-  for (std::shared_ptr<Waiting>& waiting : queue_) {
+  for (std::shared_ptr<Queued>& waiting : queue_) {
     if (waiting->given_up) continue;
     if (waiting->probe.deadline <= now) {
       waiting->answer = absl::DeadlineExceededError(kTooLate);

@@ -67,13 +67,13 @@ class Batcher {
   size_t queued() const;
 
  private:
-  struct Waiting {
+  struct Queued {
     BatchProbe probe;
     Clock::time_point came;
     bool done = false, given_up = false;
     absl::StatusOr<Matched> answer;
   };
-  using Pass = std::vector<std::shared_ptr<Waiting>>;
+  using Pass = std::vector<std::shared_ptr<Queued>>;
 
   absl::Status HasRoomNow(Clock::time_point deadline) const;  // under the mutex
   void Run();
@@ -89,7 +89,7 @@ class Batcher {
   Metrics* const metrics_;
   mutable std::mutex mutex_;  // of all below
   std::condition_variable came_, answered_;
-  std::deque<std::shared_ptr<Waiting>> queue_;
+  std::deque<std::shared_ptr<Queued>> queue_;
   bool stopping_ = false;
   std::chrono::duration<double> pass_time_{0};  // a running mean
   size_t last_size_ = 0;                        // probes of the last pass

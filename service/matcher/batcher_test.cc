@@ -131,7 +131,7 @@ TEST_F(BatcherTest, AnswersThatCannotBeHadSaySoQuickly) {
   EXPECT_TRUE(status == 504 || status == 429) << status;
 }
 
-// People enrolled while the decider was away are admitted when it is back.
+// People enrolled while the decider was away are activated when it is back.
 TEST_F(BatcherTest, WhatWaitedForTheDeciderIsDoneWhenItIsBack) {
   world_->Start();
   world_->decider().away = true;

@@ -78,7 +78,7 @@ Callbacks::~Callbacks() {
 void Callbacks::Call(const std::string& url, const std::string& transaction, const Json& task) {
   {
     const std::lock_guard lock(mutex_);
-    if (queue_.size() < kMostWaiting && !stopping_) {
+    if (queue_.size() < kMaxQueued && !stopping_) {
       queue_.push_back({url, transaction, task});
       came_.notify_all();
       return;
@@ -91,7 +91,7 @@ void Callbacks::Call(const std::string& url, const std::string& transaction, con
 
 void Callbacks::Run() {
   while (true) {
-    Waiting next;
+    Queued next;
     {
       std::unique_lock lock(mutex_);
       came_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
@@ -108,7 +108,7 @@ bool Callbacks::Pause(std::chrono::seconds time) {
   return !came_.wait_for(lock, time, [&] { return stopping_; });
 }
 
-void Callbacks::Send(const Waiting& waiting) {
+void Callbacks::Send(const Queued& waiting) {
   const auto& [url, transaction, task] = waiting;
   const size_t end = OriginEnd(url);
   const auto client = clients_.find(url.substr(0, end));

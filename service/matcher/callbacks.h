@@ -37,25 +37,25 @@ class Callbacks {
   // Check: kInvalidArgument for a URL that is not allowed.
   absl::Status Check(const std::string& url) const;
   // Call: a thread POSTs `task` to the URL, with OSIA's ?transactionId= and &taskId=, in at most
-  // three attempts; returns at once. A failed call, or one beyond kMostWaiting queued ones, is
+  // three attempts; returns at once. A failed call, or one beyond kMaxQueued queued ones, is
   // logged: the client can poll the task.
-  static constexpr size_t kMostWaiting = 1024;
+  static constexpr size_t kMaxQueued = 1024;
   void Call(const std::string& url, const std::string& transaction, const Json& task);
 
  private:
-  struct Waiting {
+  struct Queued {
     std::string url, transaction;
     Json task;
   };
   void Run();
-  void Send(const Waiting& waiting);
+  void Send(const Queued& waiting);
   // Pause: sleeps between two attempts; false if the object is being destroyed.
   bool Pause(std::chrono::seconds time);
 
   std::map<std::string, std::unique_ptr<HttpClient>> clients_;  // by origin
   std::mutex mutex_;                                            // of all below
   std::condition_variable came_;
-  std::deque<Waiting> queue_;
+  std::deque<Queued> queue_;
   bool stopping_ = false;
   std::thread thread_;
 };

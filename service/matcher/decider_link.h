@@ -48,10 +48,10 @@ class Decider {
   virtual absl::StatusOr<SignedDecision> Decide(std::span<const uint8_t> signed_reply,
                                                 const Forwarded& of) = 0;
 
-  // Admit: for the signed bytes of Server::Pending. The signed admission, or nullopt while a person
-  // has yet to decide: then ask again later with the enrolments that are pending by then. The
-  // decider knows a request by its enrolments, so a repetition is not queued twice.
-  virtual absl::StatusOr<std::optional<std::vector<uint8_t>>> Admit(
+  // Approve: for the signed bytes of Server::Pending. The signed admission, or nullopt while a
+  // person has yet to decide: then ask again later with the enrolments that are pending by then.
+  // The decider knows a request by its enrolments, so a repetition is not queued twice.
+  virtual absl::StatusOr<std::optional<std::vector<uint8_t>>> Approve(
       std::span<const uint8_t> signed_request, const Forwarded& of) = 0;
 
   // Renew: the signed renewal, for the signed bytes of AskRenewal.

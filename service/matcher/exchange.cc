@@ -16,9 +16,9 @@ namespace heft::service {
 namespace {
 
 // Rounds of one RenewAll: a renewal takes up to 64 blocks, so no gallery needs more rounds.
-constexpr int kMostRounds = 1 << 16;
+constexpr int kMaxRounds = 1 << 16;
 // Heads of one gallery that wait to be kept; of more, the oldest are dropped.
-constexpr size_t kMostHeads = 64;
+constexpr size_t kMaxHeads = 64;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ Exchange::Exchange(const CurrentEngine* engine, Galleries* galleries,
       options_(options),
       audit_log_(audit_log),
       metrics_(metrics) {
-  metrics_->Counter("heft_admitted_total", "Templates that came out of quarantine, by verdict");
+  metrics_->Counter("heft_activated_total", "Pending templates that were decided, by verdict");
   metrics_->Counter("heft_exchange_failures_total", "Requests to the decider that failed");
   if (decider_ != nullptr) thread_ = std::thread([this] { Run(); });
 }
@@ -88,12 +88,12 @@ absl::StatusOr<std::vector<uint8_t>> Exchange::Request(const std::string& galler
   return galleries_->DeskOf(*engine).Pending(address, options_.most);
 }
 
-absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
-                                            std::span<const uint8_t> admission,
-                                            const std::string& request_id) {
+absl::StatusOr<ActivateResult> Exchange::Apply(const std::string& gallery,
+                                               std::span<const uint8_t> admission,
+                                               const std::string& request_id) {
   HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
   const auto engine = engine_->Get();
-  HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
+  HEFT_ASSIGN_OR_RETURN(const ActivateResult done,
                         Desk(*engine).Activate(address, admission, "admission"));
   if (!done.overwritten.ok()) {
     const std::lock_guard lock(mutex_);
@@ -114,15 +114,15 @@ absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
             "/v1/galleries/GALLERY/pending/ENTRY",
             {{"gallery", gallery}, {"entry", HexString(entry)}});
   }
-  if (done.admitted + done.rejected > 0) {
-    metrics_->Add("heft_admitted_total", {{"verdict", "admitted"}},
-                  static_cast<double>(done.admitted));
-    metrics_->Add("heft_admitted_total", {{"verdict", "rejected"}},
+  if (done.activated + done.rejected > 0) {
+    metrics_->Add("heft_activated_total", {{"verdict", "activated"}},
+                  static_cast<double>(done.activated));
+    metrics_->Add("heft_activated_total", {{"verdict", "rejected"}},
                   static_cast<double>(done.rejected));
     const absl::Status logged = audit_log_->Append({{"event", "admission"},
                                                     {"request", request_id},
                                                     {"gallery", gallery},
-                                                    {"admitted", done.admitted},
+                                                    {"activated", done.activated},
                                                     {"rejected", done.rejected}});
     if (!logged.ok()) {
       LogLine(LogLevel::kError, "an admission took place but could not be written to the audit log",
@@ -132,7 +132,7 @@ absl::StatusOr<AdmitResult> Exchange::Apply(const std::string& gallery,
   Remember(gallery);
   {
     const std::lock_guard lock(mutex_);
-    changes_ += done.admitted + done.rejected;
+    changes_ += done.activated + done.rejected;
   }
   changed_.notify_all();
   return done;
@@ -143,7 +143,7 @@ bool Exchange::TakeOwed(const std::string& gallery) {
   return owed_.erase(gallery) > 0;
 }
 
-absl::StatusOr<bool> Exchange::Admit(const std::string& gallery) {
+absl::StatusOr<bool> Exchange::Activate(const std::string& gallery) {
   HEFT_ASSIGN_OR_RETURN(const std::string address, galleries_->Address(gallery));
   HEFT_ASSIGN_OR_RETURN(const auto waiting, PendingEnrolments(address));
   uint64_t generation = 0;
@@ -159,13 +159,14 @@ absl::StatusOr<bool> Exchange::Admit(const std::string& gallery) {
   const Forwarded forwarded = ForwardedFor(gallery);
   asked_as_ = forwarded.request_id;
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> request, Request(gallery));
-  HEFT_ASSIGN_OR_RETURN(const auto admission, decider_->Admit(request, forwarded));
+  HEFT_ASSIGN_OR_RETURN(const auto admission, decider_->Approve(request, forwarded));
   if (!admission) return false;
-  HEFT_ASSIGN_OR_RETURN(const AdmitResult done, Apply(gallery, *admission, forwarded.request_id));
+  HEFT_ASSIGN_OR_RETURN(const ActivateResult done,
+                        Apply(gallery, *admission, forwarded.request_id));
   HEFT_ASSIGN_OR_RETURN(const Gallery newest, galleries_->Newest(gallery));
   const std::lock_guard lock(mutex_);
   // The admission changed the gallery, so its new state has yet to be signed.
-  if (done.admitted + done.rejected > 0) {
+  if (done.activated + done.rejected > 0) {
     signed_.erase(gallery);
     return true;
   }
@@ -173,7 +174,7 @@ absl::StatusOr<bool> Exchange::Admit(const std::string& gallery) {
   return false;
 }
 
-void Exchange::AdmitAll() {
+void Exchange::ActivateAll() {
   const auto names = galleries_->Names();
   if (!names.ok()) return;
   for (const std::string& gallery : *names) {
@@ -183,7 +184,7 @@ void Exchange::AdmitAll() {
         const std::lock_guard lock(mutex_);
         if (stopping_) return;
       }
-      more = Admit(gallery);
+      more = Activate(gallery);
     }
     const std::lock_guard lock(mutex_);
     std::string& before = failed_[gallery];
@@ -202,7 +203,7 @@ void Exchange::TakeHead(const std::string& gallery, std::vector<uint8_t> head) {
   {
     const std::lock_guard lock(mutex_);
     auto& waiting = heads_[gallery];
-    if (waiting.size() == kMostHeads) waiting.erase(waiting.begin());
+    if (waiting.size() == kMaxHeads) waiting.erase(waiting.begin());
     waiting.push_back(std::move(head));
   }
   woken_.notify_all();
@@ -250,17 +251,17 @@ void Exchange::Run() {
   }
   auto poll_at = std::chrono::steady_clock::now();
   while (true) {
-    bool admit = false;
+    bool activate = false;
     {
       std::unique_lock lock(mutex_);
       woken_.wait_until(lock, poll_at, [&] { return stopping_ || awake_ || !heads_.empty(); });
       if (stopping_) return;
-      admit = awake_ || std::chrono::steady_clock::now() >= poll_at;
+      activate = awake_ || std::chrono::steady_clock::now() >= poll_at;
       awake_ = false;
     }
     KeepHeads();
-    if (!admit) continue;
-    AdmitAll();
+    if (!activate) continue;
+    ActivateAll();
     poll_at = std::chrono::steady_clock::now() + options_.poll;
   }
 }
@@ -289,7 +290,7 @@ absl::StatusOr<RenewResult> Exchange::RenewAll(const std::string& gallery, bool 
         "no decider is configured ([decider] url): transfer the request and its answer by hand");
   }
   RenewResult all;
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRounds; ++round) {
     const std::lock_guard alone(renewing_);
     const auto request = AskRenewal(gallery, compact, monitor);
     if (absl::IsNotFound(request.status())) break;  // nothing is left to renew

@@ -59,8 +59,9 @@ class Exchange {
   // the first. Apply: takes the key owner's answer.
   absl::StatusOr<std::vector<uint8_t>> Request(const std::string& gallery);
   // `request_id`: the request behind it, for the audit log.
-  absl::StatusOr<AdmitResult> Apply(const std::string& gallery, std::span<const uint8_t> admission,
-                                    const std::string& request_id);
+  absl::StatusOr<ActivateResult> Apply(const std::string& gallery,
+                                       std::span<const uint8_t> admission,
+                                       const std::string& request_id);
 
   // TakeOwed: whether an admission's rejected templates wait to be overwritten; true once each.
   bool TakeOwed(const std::string& gallery);
@@ -81,9 +82,9 @@ class Exchange {
 
  private:
   void Run();
-  // Admit: serves one gallery; whether an enrolment was admitted.
-  absl::StatusOr<bool> Admit(const std::string& gallery);
-  void AdmitAll();
+  // Activate: serves one gallery; whether an enrolment was activated.
+  absl::StatusOr<bool> Activate(const std::string& gallery);
+  void ActivateAll();
   void KeepHeads();
   void KeepHead(const std::string& gallery, const std::vector<uint8_t>& head);
   // ForwardedFor: a message with its own request id, which both daemons record.

@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kMostAnswer = uint64_t{1} << 29;
+constexpr uint64_t kMaxAnswer = uint64_t{1} << 29;
 constexpr milliseconds kBetween{100};  // attempts, twice as long each time
 constexpr milliseconds kNearly{200};   // less than a whole attempt is one still
 
@@ -110,7 +110,7 @@ absl::StatusOr<HttpResponse> HttpDecider::Post(Way* way, const std::string& path
   request.target = path;
   request.content_type = kHeftType;
   request.body.assign(body.begin(), body.end());
-  request.most_bytes = kMostAnswer;
+  request.most_bytes = kMaxAnswer;
   if (!of.request_id.empty()) request.headers.emplace_back("X-Request-Id", of.request_id);
   for (auto& header : RelyingHeaders(of.relying)) request.headers.push_back(std::move(header));
   request.headers.emplace_back("X-Deadline-Ms", "");  // of each attempt
@@ -158,7 +158,7 @@ absl::StatusOr<SignedDecision> HttpDecider::Decide(std::span<const uint8_t> sign
   return out;
 }
 
-absl::StatusOr<std::optional<std::vector<uint8_t>>> HttpDecider::Admit(
+absl::StatusOr<std::optional<std::vector<uint8_t>>> HttpDecider::Approve(
     std::span<const uint8_t> signed_request, const Forwarded& of) {
   HEFT_ASSIGN_OR_RETURN(HttpResponse response,
                         Post(&exchanges_, "/v1/exchange/admissions", signed_request, of));

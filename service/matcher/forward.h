@@ -67,8 +67,8 @@ class HttpDecider : public Decider {
 
   absl::StatusOr<SignedDecision> Decide(std::span<const uint8_t> signed_reply,
                                         const Forwarded& of) override;
-  absl::StatusOr<std::optional<std::vector<uint8_t>>> Admit(std::span<const uint8_t> signed_request,
-                                                            const Forwarded& of) override;
+  absl::StatusOr<std::optional<std::vector<uint8_t>>> Approve(
+      std::span<const uint8_t> signed_request, const Forwarded& of) override;
   absl::StatusOr<std::vector<uint8_t>> Renew(std::span<const uint8_t> signed_request,
                                              const Forwarded& of) override;
   // Reads certificates again, for new connections.

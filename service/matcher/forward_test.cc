@@ -123,11 +123,11 @@ TEST_F(ForwardTest, TheJournalsHeadComesWithADecision) {
 
 TEST_F(ForwardTest, AnAdmissionMayTakeItsTime) {
   answer_ = [](const HttpRequest&) { return JsonResponse({{"status", "pending"}}, 202); };
-  const auto waiting = Link()->Admit(file_, Of());
+  const auto waiting = Link()->Approve(file_, Of());
   ASSERT_TRUE(waiting.ok()) << waiting.status();
   EXPECT_FALSE(waiting->has_value());
   answer_ = [](const HttpRequest&) { return BytesResponse({9}, std::string(kHeftType)); };
-  EXPECT_EQ(**Link()->Admit(file_, Of()), std::vector<uint8_t>{9});
+  EXPECT_EQ(**Link()->Approve(file_, Of()), std::vector<uint8_t>{9});
   EXPECT_EQ(*Link()->Renew(file_, Of()), std::vector<uint8_t>{9});
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A person in the service: enrolled, admitted, found, verified, replaced, removed.
+// A person in the service: enrolled, activated, found, verified, replaced, removed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -134,8 +134,8 @@ TEST_F(MatcherTest, AReplyGoesBackAsItIs) {
   answer.method = "POST";
   answer.target = "/v1/galleries/main/admission";
   answer.content_type = std::string(kHeftType);
-  answer.body = testing::Must(owner.Admit(request.body, "request")).signed_admission;
-  EXPECT_EQ(JsonOf(world_->Send("machine", answer))["admitted"], 1);
+  answer.body = testing::Must(owner.Approve(request.body, "request")).signed_admission;
+  EXPECT_EQ(JsonOf(world_->Send("machine", answer))["activated"], 1);
   for (const char* accept : {"application/vnd.heft", "*/*"}) {
     const HttpResponse reply = world_->Identify(1, accept);
     ASSERT_EQ(reply.status, 200) << Text(reply);
@@ -231,10 +231,10 @@ TEST_F(MatcherTest, BlocksAreRenewedByHand) {
     back.body = answer(request.body);
     return world_->Send("machine", back);
   };
-  const auto admit = [&](const auto& request) {
-    return testing::Must(owner.Admit(request, "request")).signed_admission;
+  const auto activate = [&](const auto& request) {
+    return testing::Must(owner.Approve(request, "request")).signed_admission;
   };
-  ASSERT_EQ(carry("/v1/galleries/main/admission", admit).status, 200);
+  ASSERT_EQ(carry("/v1/galleries/main/admission", activate).status, 200);
   EXPECT_EQ(world_->Get("machine", "/v1/galleries/main/renewal").status, 404) << "nobody leaves";
   ClientRequest compact;
   compact.method = "POST";

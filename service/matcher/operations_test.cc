@@ -90,11 +90,11 @@ TEST_F(OperationsTest, TheEndOfTheKeyOwnersJournalIsKept) {
         .get<uint64_t>();
   };
   ASSERT_EQ(world_->Enrol("ann", 1).status, 201);
-  const uint64_t admitted = entry();
-  EXPECT_GT(admitted, 0u);
+  const uint64_t activated = entry();
+  EXPECT_GT(activated, 0u);
   ASSERT_EQ(world_->Identify(1).status, 200);
   const uint64_t newest = world_->decider().owner().Budget()->entries;
-  EXPECT_GT(newest, admitted);
+  EXPECT_GT(newest, activated);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (entry() < newest && std::chrono::steady_clock::now() < until) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -14,12 +14,12 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostAdmissions = 200;
-constexpr size_t kMostNames = 50;  // of an enrolment, listed
+constexpr uint64_t kMaxAdmissions = 200;
+constexpr size_t kMaxNames = 50;  // of an enrolment, listed
 
 absl::StatusOr<HttpResponse> ReadAdmissions(MatcherState* state, const HttpRequest& request) {
   HEFT_ASSIGN_OR_RETURN(const uint64_t from, QueryNumber(request, "cursor", 0, uint64_t{1} << 48));
-  HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 50, kMostAdmissions));
+  HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 50, kMaxAdmissions));
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, state->galleries.Names());
   Json admissions = Json::array();
   uint64_t at = 0;
@@ -30,7 +30,7 @@ absl::StatusOr<HttpResponse> ReadAdmissions(MatcherState* state, const HttpReque
       if (at++ < from || admissions.size() == std::max<uint64_t>(count, 1)) continue;
       Json people = Json::array();
       for (const std::string& identity : enrolment.identities) {
-        if (people.size() == kMostNames) break;
+        if (people.size() == kMaxNames) break;
         people.push_back({{"identity", identity}});
       }
       const bool is_signed = enrolment.client != SignerKey{};
@@ -62,7 +62,7 @@ absl::StatusOr<HttpResponse> TakeAdmission(MatcherState* state, const HttpReques
   HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
   HEFT_RETURN_IF_ERROR(
       Intend(state, request, {{"operation", "applyAdmission"}, {"gallery", gallery}}));
-  HEFT_ASSIGN_OR_RETURN(const AdmitResult done,
+  HEFT_ASSIGN_OR_RETURN(const ActivateResult done,
                         state->exchange.Apply(gallery, request.bytes(), request.id));
   return JsonResponse(RecordJson(done));
 }

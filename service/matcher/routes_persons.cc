@@ -31,10 +31,10 @@ namespace {
 
 // kEncounterKey: the metadata key of an encounter's id. Requests cannot set it.
 constexpr char kEncounterKey[] = "heft.encounter";
-constexpr uint64_t kMostPersons = 1000;
-constexpr uint64_t kMostScanned = 100000;  // of a page that looks for names
-constexpr size_t kMostGalleries = 16;      // of one enrolment
-constexpr uint64_t kLongestWait = 300;     // seconds, of ?wait=
+constexpr uint64_t kMaxPersons = 1000;
+constexpr uint64_t kMaxScanned = 100000;  // of a page that looks for names
+constexpr size_t kMaxGalleries = 16;      // of one enrolment
+constexpr uint64_t kLongestWait = 300;    // seconds, of ?wait=
 
 // EncounterId: the same for a repetition of a request with an idempotency key.
 std::string EncounterId(const HttpRequest& request, const std::string& key) {
@@ -68,10 +68,10 @@ absl::StatusOr<Enrolling> ReadEnrolling(MatcherState* state, const HttpRequest& 
   const Json& more = in.samples.more;
   HEFT_ASSIGN_OR_RETURN(in.galleries, TextsOf(more, "galleries"));
   std::ranges::sort(in.galleries);
-  if (in.galleries.empty() || in.galleries.size() > kMostGalleries ||
+  if (in.galleries.empty() || in.galleries.size() > kMaxGalleries ||
       std::ranges::adjacent_find(in.galleries) != in.galleries.end()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("galleries: name 1 to ", kMostGalleries, " different ones"));
+        absl::StrCat("galleries: name 1 to ", kMaxGalleries, " different ones"));
   }
   for (const std::string& gallery : in.galleries) {
     HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
@@ -163,7 +163,7 @@ absl::StatusOr<Json> EnrolEach(MatcherState* state, const HttpRequest& request,
                         "for the others");
       }
       absl::Status refused(done.status().code(), why);
-      // A full quarantine or log of requests stays full for hours.
+      // A full store of pending enrolments or log of requests stays full for hours.
       if (absl::IsResourceExhausted(refused)) refused.SetPayload(kSpent, absl::Cord());
       return refused;
     }
@@ -322,10 +322,10 @@ absl::StatusOr<HttpResponse> ListPersons(MatcherState* state, const HttpRequest&
   if (gallery.empty()) return absl::InvalidArgumentError("gallery: name one (?gallery=NAME)");
   HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
   HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
-  HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 100, kMostPersons));
+  HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 100, kMaxPersons));
   ListOptions options;
   HEFT_ASSIGN_OR_RETURN(options.from, QueryNumber(request, "cursor", 0, uint64_t{1} << 48));
-  options.count = search.empty() ? std::max<uint64_t>(count, 1) : kMostScanned;
+  options.count = search.empty() ? std::max<uint64_t>(count, 1) : kMaxScanned;
   if (const std::string where = request.Query("where"); !where.empty()) {
     HEFT_ASSIGN_OR_RETURN(Condition condition, ParseCondition(where));
     options.where.push_back(std::move(condition));

@@ -20,7 +20,7 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostReceipts = 1000;
+constexpr uint64_t kMaxReceipts = 1000;
 constexpr char kGoesOn[] =
     "; the person is no longer matched, and the service repeats the erasure until nothing is left: "
     "receipts are at /v1/receipts";
@@ -214,7 +214,7 @@ absl::StatusOr<HttpResponse> ReadReceipts(MatcherState* state, const HttpRequest
   HEFT_RETURN_IF_ERROR(state->galleries.Newest(gallery).status());
   HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(gallery));
   HEFT_ASSIGN_OR_RETURN(const uint64_t from, QueryNumber(request, "cursor", 0, uint64_t{1} << 48));
-  HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 100, kMostReceipts));
+  HEFT_ASSIGN_OR_RETURN(const uint64_t count, QueryNumber(request, "count", 100, kMaxReceipts));
   HEFT_ASSIGN_OR_RETURN(const auto receipts, Receipts(address));
   Json list = Json::array();
   uint64_t at = from;

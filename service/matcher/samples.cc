@@ -26,9 +26,9 @@ absl::Status Wrong(std::string_view name, std::string_view what) {
 }
 
 absl::Status TakeFile(std::vector<uint8_t> bytes, std::string name, SampleRequest* out) {
-  if (out->files.size() == kMostFiles) {
+  if (out->files.size() == kMaxFiles) {
     return absl::InvalidArgumentError(
-        absl::StrCat("more than ", kMostFiles, " templates: give one per modality"));
+        absl::StrCat("more than ", kMaxFiles, " templates: give one per modality"));
   }
   out->files.push_back({std::move(bytes), std::move(name)});
   return absl::OkStatus();

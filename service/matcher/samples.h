@@ -20,8 +20,8 @@ namespace heft::service {
 
 // kTemplateFormat: the format of a HEFT file with encrypted samples (docs/formats.md).
 inline constexpr std::string_view kTemplateFormat = "heft-sample-1";
-// kMostFiles: of one request; a model has at most 8 modalities.
-inline constexpr size_t kMostFiles = 8;
+// kMaxFiles: of one request; a model has at most 8 modalities.
+inline constexpr size_t kMaxFiles = 8;
 
 // SampleRequest: the samples, a registrar's authorisation if there is one, and the other members.
 struct SampleRequest {

@@ -134,7 +134,7 @@ TEST_F(StandingTest, WhoDoesNotTakeCallbacksHoldsNobodyUp) {
   EXPECT_TRUE(Wait([&] { return (*tasks.Describe(last, ann))["status"] == "done"; }));
   EXPECT_LT(Clock::now() - began, seconds(2));
   // A full queue does not make the caller wait.
-  for (size_t i = 0; i < 2 * Callbacks::kMostWaiting; ++i) ended({{"taskId", "0"}});
+  for (size_t i = 0; i < 2 * Callbacks::kMaxQueued; ++i) ended({{"taskId", "0"}});
   EXPECT_LT(Clock::now() - began, seconds(2));
 }
 

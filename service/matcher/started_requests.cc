@@ -50,7 +50,7 @@ bool StartedRequests::Has(const Hash& what) const { return FileExists(Path(what)
 
 absl::Status StartedRequests::Begin(const Hash& what) const {
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder_));
-  if (Sweep(folder_) >= kMost) return absl::OkStatus();
+  if (Sweep(folder_) >= kMax) return absl::OkStatus();
   return WriteFileAtomic(Path(what), "", 0600);
 }
 

@@ -15,8 +15,8 @@ namespace heft::service {
 
 class StartedRequests {
  public:
-  // kMost: more are not kept: a repetition of such a request gets an error, or must be signed anew.
-  static constexpr size_t kMost = 4096;
+  // kMax: more are not kept: a repetition of such a request gets an error, or must be signed anew.
+  static constexpr size_t kMax = 4096;
 
   // `state`: a folder of this user. Its folder "started", or "started-WHAT" for one kind of
   // request, is made when needed. Other files in it are left alone.

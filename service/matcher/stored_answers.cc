@@ -35,7 +35,7 @@ void StoredAnswers::Forget() {
   const auto now = std::chrono::steady_clock::now();
   while (!order_.empty()) {
     const auto oldest = entries_.find(order_.front());
-    const bool room = order_.size() <= kMost && bytes_ <= kMostBytes;
+    const bool room = order_.size() <= kMax && bytes_ <= kMaxBytes;
     if (room && oldest->second.since + kLife > now) return;
     bytes_ -= oldest->second.answer.body.size();
     entries_.erase(oldest);

@@ -25,9 +25,9 @@ absl::StatusOr<std::string> IdempotencyKeyOf(const HttpRequest& request);
 
 class StoredAnswers {
  public:
-  static constexpr size_t kMost = 4096;           // answers; then the oldest go
-  static constexpr size_t kMostBytes = 64 << 20;  // of all answers' bodies; likewise
-  static constexpr size_t kLongest = 1 << 20;     // bytes of one; a longer one is not kept
+  static constexpr size_t kMax = 4096;           // answers; then the oldest go
+  static constexpr size_t kMaxBytes = 64 << 20;  // of all answers' bodies; likewise
+  static constexpr size_t kLongest = 1 << 20;    // bytes of one; a longer one is not kept
   static constexpr std::chrono::hours kLife{24};
 
   // Once: the stored answer to this principal and key, or the result of `ask`. Errors are not

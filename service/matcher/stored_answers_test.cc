@@ -78,7 +78,7 @@ TEST_F(KeyedTest, OfSeveralAtOnceOneAsks) {
 }
 
 TEST_F(KeyedTest, MemoryIsBounded) {
-  const size_t kept = StoredAnswers::kMostBytes / StoredAnswers::kLongest;
+  const size_t kept = StoredAnswers::kMaxBytes / StoredAnswers::kLongest;
   for (size_t i = 0; i <= kept + 1; ++i) {
     ASSERT_TRUE(Ask(Asked("ann", std::to_string(i)), StoredAnswers::kLongest).ok());
   }

@@ -117,15 +117,15 @@ class LocalDecider : public Decider {
     out.head = Must(owner_.SignedHead());
     return out;
   }
-  absl::StatusOr<std::optional<std::vector<uint8_t>>> Admit(std::span<const uint8_t> request,
-                                                            const Forwarded&) override {
+  absl::StatusOr<std::optional<std::vector<uint8_t>>> Approve(std::span<const uint8_t> request,
+                                                              const Forwarded&) override {
     const std::lock_guard lock(mutex_);
     ++asked;
     if (away) return absl::UnavailableError("the decider does not answer");
     if (manual) return std::nullopt;
-    AdmissionPolicy policy;
+    ApprovalPolicy policy;
     policy.reject.assign(rejected.begin(), rejected.end());
-    auto done = owner_.Admit(request, "request", policy);
+    auto done = owner_.Approve(request, "request", policy);
     if (!done.ok()) return done.status();
     most_verdicts = std::max(most_verdicts.load(), done->verdicts.size());
     return std::move(done->signed_admission);

@@ -24,11 +24,11 @@
 namespace heft::service {
 namespace {
 
-using audit::Aside;
 using audit::CannotDo;
 using audit::Chain;
 using audit::HashOf;
 using audit::NumberOf;
+using audit::RotatedFiles;
 
 constexpr int kFlags = O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW;
 
@@ -39,12 +39,13 @@ std::string FolderOf(const std::string& path) {
 
 class FileLog : public AuditLog {
  public:
-  FileLog(std::string path, FileLock lock, int fd, Chain chain, uint64_t longest, Aside aside)
+  FileLog(std::string path, FileLock lock, int fd, Chain chain, uint64_t longest,
+          RotatedFiles rotated)
       : path_(std::move(path)),
         lock_(std::move(lock)),
         longest_(longest),
         fd_(fd),
-        aside_(std::move(aside)),
+        rotated_(std::move(rotated)),
         bytes_(chain.bytes),
         durable_(chain.head),
         next_(chain.head) {}
@@ -53,7 +54,7 @@ class FileLog : public AuditLog {
   absl::Status Append(Json event) override {
     std::unique_lock<std::mutex> lock(mutex_);
     const std::string line = Line(std::move(event));
-    if (line.size() > audit::kMostLine)
+    if (line.size() > audit::kMaxLine)
       return absl::InvalidArgumentError("too long for the audit log");
     next_ = {next_.lines + 1, HashOf(line)};
     const std::shared_ptr<Batch> mine = waiting_;
@@ -63,7 +64,7 @@ class FileLog : public AuditLog {
       if (writing_) {
         changed_.wait(lock);
       } else {
-        WriteWaiting(&lock);
+        WriteQueued(&lock);
       }
     }
     return mine->status;
@@ -84,7 +85,7 @@ class FileLog : public AuditLog {
       if (from == 0 || from > durable_.lines) return out;
       bytes = bytes_;
       last = count > durable_.lines ? durable_.lines : std::min(durable_.lines, from + count - 1);
-      if (const auto in = aside_.lower_bound(from); in != aside_.end()) {
+      if (const auto in = rotated_.lower_bound(from); in != rotated_.end()) {
         path = in->second;
         last = std::min(last, in->first);
         std::error_code gone;
@@ -130,11 +131,11 @@ class FileLog : public AuditLog {
     return line.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 
-  void WriteWaiting(std::unique_lock<std::mutex>* lock) {
+  void WriteQueued(std::unique_lock<std::mutex>* lock) {
     writing_ = true;
     const auto batch = std::exchange(waiting_, std::make_shared<Batch>());
     const AuditHead head = next_;
-    absl::Status written = longest_ > 0 && bytes_ >= longest_ ? PutAside() : absl::OkStatus();
+    absl::Status written = longest_ > 0 && bytes_ >= longest_ ? Rotate() : absl::OkStatus();
     const uint64_t bytes = bytes_;
     lock->unlock();
     if (written.ok()) written = WriteAndSync(batch->bytes, bytes);
@@ -154,9 +155,9 @@ class FileLog : public AuditLog {
     changed_.notify_all();
   }
 
-  // PutAside: renames the file after the number of its last line, and begins a new one. All or
+  // Rotate: renames the file after the number of its last line, and begins a new one. All or
   // nothing: an existing file of that name is kept. Under the mutex, so readers wait.
-  absl::Status PutAside() {
+  absl::Status Rotate() {
     const std::string old = absl::StrCat(path_, ".", durable_.lines);
     if (FileExists(old)) return absl::UnavailableError(old + " already exists: move it away");
     if (uncut_ && ftruncate(fd_, static_cast<off_t>(bytes_)) != 0) return CannotDo("cut", path_);
@@ -169,7 +170,7 @@ class FileLog : public AuditLog {
       return done;
     }
     close(std::exchange(fd_, made));
-    aside_[durable_.lines] = old;
+    rotated_[durable_.lines] = old;
     bytes_ = 0;
     uncut_ = false;
     return absl::OkStatus();
@@ -202,7 +203,7 @@ class FileLog : public AuditLog {
   int fd_;  // of the writing thread
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  Aside aside_;
+  RotatedFiles rotated_;
   uint64_t bytes_;            // durable bytes
   AuditHead durable_, next_;  // next: with the waiting lines
   std::shared_ptr<Batch> waiting_ = std::make_shared<Batch>();
@@ -218,11 +219,11 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path
       FileLock lock,
       FileLock::Take(path + ".lock", 0600, path + ": another process writes this audit log"));
   const bool is_new = !FileExists(path);
-  Aside aside = audit::FindAside(path);
+  RotatedFiles rotated = audit::FindRotated(path);
   const int fd = open(path.c_str(), kFlags, 0600);
   if (fd < 0) return CannotDo("open", path);
   absl::Status good;
-  const auto before = audit::HeadBeforeOf(path, aside);
+  const auto before = audit::HeadBeforeOf(path, rotated);
   auto chain =
       before.ok() ? audit::ReadChain(path, nullptr, {}, *before, checked) : before.status();
   if (!chain.ok()) {
@@ -237,7 +238,7 @@ absl::StatusOr<std::unique_ptr<AuditLog>> AuditLog::Open(const std::string& path
     return good;
   }
   auto log =
-      std::make_unique<FileLog>(path, std::move(lock), fd, *chain, longest, std::move(aside));
+      std::make_unique<FileLog>(path, std::move(lock), fd, *chain, longest, std::move(rotated));
   if (chain->torn) {
     HEFT_RETURN_IF_ERROR(log->Append({{"event", "half line dropped"},
                                       {"bytes", chain->last.size()},

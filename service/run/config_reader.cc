@@ -18,7 +18,7 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostConfig = 1 << 20;
+constexpr uint64_t kMaxConfig = 1 << 20;
 
 // Distance: the number of insertions, deletions and replacements between two words.
 size_t Distance(std::string_view a, std::string_view b) {
@@ -283,12 +283,12 @@ void ConfigTable::Wrong(std::string_view key, std::string_view message) const {
 }
 
 absl::StatusOr<Config> Config::Read(const std::string& path) {
-  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostConfig));
+  HEFT_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxConfig));
   return Parse(text, path);
 }
 
 absl::StatusOr<Config> Config::Parse(std::string_view text, const std::string& path) {
-  if (text.size() > kMostConfig) return absl::InvalidArgumentError(path + " is above 1 MB");
+  if (text.size() > kMaxConfig) return absl::InvalidArgumentError(path + " is above 1 MB");
   auto file = std::make_shared<ConfigFile>();
   file->path = path;
   const size_t slash = path.rfind('/');

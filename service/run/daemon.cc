@@ -18,7 +18,7 @@
 namespace heft::service {
 namespace {
 
-constexpr uint64_t kMostLines = 1000;  // of the audit log, in one answer
+constexpr uint64_t kMaxLines = 1000;  // of the audit log, in one answer
 
 void DescribeMetrics(Metrics* metrics) {
   metrics->Counter("heft_requests_total", "requests by operation and status");
@@ -147,10 +147,10 @@ class RunningBase : public DaemonBase {
     const std::string from_text = request.Query("from"), count_text = request.Query("count");
     const bool good = (from_text.empty() || (absl::SimpleAtoi(from_text, &from) && from > 0)) &&
                       (count_text.empty() ||
-                       (absl::SimpleAtoi(count_text, &count) && count > 0 && count <= kMostLines));
+                       (absl::SimpleAtoi(count_text, &count) && count > 0 && count <= kMaxLines));
     if (!good) {
       return ErrorResponse(400, "INVALID_ARGUMENT",
-                           absl::StrCat("from is a line's number, count at most ", kMostLines));
+                           absl::StrCat("from is a line's number, count at most ", kMaxLines));
     }
     const AuditHead head = audit_->head();
     const auto lines = audit_->Read(from, count);

@@ -7,7 +7,7 @@ bool Refusals::HasLine(const std::string& whose, Clock::time_point now) {
   if (limits_.Take(whose, now) == 0) return true;
   const std::lock_guard<std::mutex> lock(mutex_);
   if (count_++ == 0) since_ = now;
-  const bool room = counts_.contains(whose) || counts_.size() < kMostNamed;
+  const bool room = counts_.contains(whose) || counts_.size() < kMaxNamed;
   ++counts_[room ? whose : "others"];
   return false;
 }

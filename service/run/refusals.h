@@ -30,7 +30,7 @@ class Refusals {
   absl::Status Flush(bool all, const Append& append, Clock::time_point now = Clock::now());
 
  private:
-  static constexpr size_t kMostNamed = 32;  // in one event
+  static constexpr size_t kMaxNamed = 32;  // in one event
   RateLimits limits_{{.a_second = 0.2, .burst = 60}};
   std::mutex mutex_;
   uint64_t count_ = 0;

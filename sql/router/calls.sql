@@ -152,8 +152,8 @@ EXCEPTION WHEN OTHERS THEN
   PERFORM heft_router.raise_again(SQLSTATE, SQLERRM);
 END $$;
 
-CREATE FUNCTION heft_router.heft_admit(gallery text, bucket integer, admission bytea,
-    OUT admitted bigint, OUT rejected bigint, OUT pending bigint, OUT templates bigint,
+CREATE FUNCTION heft_router.heft_activate(gallery text, bucket integer, admission bytea,
+    OUT activated bigint, OUT rejected bigint, OUT pending bigint, OUT templates bigint,
     OUT blocks bigint)
   LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -164,8 +164,8 @@ BEGIN
     RAISE EXCEPTION '"%" has buckets 0 to %', gallery, cardinality(its.buckets) - 1
       USING ERRCODE = '22023';
   END IF;
-  SELECT a.* INTO admitted, rejected, pending, templates, blocks
-    FROM heft_router.on_node_admit(gallery, bucket, its.nodes[1 + bucket], admission) a;
+  SELECT a.* INTO activated, rejected, pending, templates, blocks
+    FROM heft_router.on_node_activate(gallery, bucket, its.nodes[1 + bucket], admission) a;
 EXCEPTION WHEN OTHERS THEN
   PERFORM heft_router.raise_again(SQLSTATE, SQLERRM);
 END $$;
@@ -226,10 +226,10 @@ GRANT EXECUTE ON FUNCTION heft_router.places_of(text), heft_router.raise_again(t
   TO heft_enroller, heft_prober, heft_admin;
 GRANT EXECUTE ON FUNCTION
   heft_router.heft_enrol(text, bytea[], text, text[], timestamptz, bytea, text),
-  heft_router.heft_pending(text), heft_router.heft_admit(text, integer, bytea),
+  heft_router.heft_pending(text), heft_router.heft_activate(text, integer, bytea),
   heft_router.on_node_enrol(text, integer, integer, bytea[], text, text[], timestamptz, bytea, text),
   heft_router.on_nodes_pending(text, integer[], integer[]),
-  heft_router.on_node_admit(text, integer, integer, bytea)
+  heft_router.on_node_activate(text, integer, integer, bytea)
   TO heft_enroller, heft_admin;
 GRANT EXECUTE ON FUNCTION
   heft_router.heft_identify(text, bytea[], text[], boolean),

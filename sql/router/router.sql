@@ -158,14 +158,14 @@ CREATE FUNCTION heft_router.on_node_enrol(
     i_expires, i_authorisation, i_key) e;
 $$;
 
-CREATE FUNCTION heft_router.on_node_admit(
+CREATE FUNCTION heft_router.on_node_activate(
     i_gallery text, i_bucket integer, i_node integer, i_admission bytea,
-    OUT admitted bigint, OUT rejected bigint, OUT pending bigint, OUT templates bigint,
+    OUT activated bigint, OUT rejected bigint, OUT pending bigint, OUT templates bigint,
     OUT blocks bigint)
   LANGUAGE plproxy SET search_path = pg_catalog, pg_temp AS $$
   CLUSTER heft_router.cluster_of(i_gallery);
   RUN ON i_node;
-  SELECT a.admitted, a.rejected, a.pending, a.templates, a.blocks FROM heft.heft_admit(
+  SELECT a.activated, a.rejected, a.pending, a.templates, a.blocks FROM heft.heft_activate(
     (heft.heft_bucket_names(i_gallery, ARRAY[i_bucket]))[1], i_admission) a;
 $$;
 

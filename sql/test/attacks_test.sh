@@ -16,7 +16,7 @@ rows="$(seq 0 4 100)"
 { encrypt enrolment $rows; encrypt identification 5; }
 make_gallery main dba
 enrol main 0 4 8
-admit main >/dev/null
+activate main >/dev/null
 readonly probe="heft.heft_identify('main', $(pair identification 5))"
 number() { sql -c "SELECT $1 FROM heft.heft_stats('main')"; }
 answers() { [[ "$(sql -c "SELECT length($probe) > 1000")" == t ]] || die "it does not answer any more: $1"; }
@@ -45,7 +45,7 @@ SELECT pg_temp.try(call, b, (SELECT bytes FROM world.files WHERE name = 'enrolme
 FROM broken, unnest(ARRAY['SELECT heft.heft_enrol(''main'', ARRAY[\$1, \$2])',
   'SELECT heft.heft_identify(''main'', ARRAY[\$1, \$2])',
   'SELECT heft.heft_verify(''main'', ''0'', ARRAY[\$1, \$2])',
-  'SELECT heft.heft_admit(''main'', \$1)']) call GROUP BY 1;
+  'SELECT heft.heft_activate(''main'', \$1)']) call GROUP BY 1;
 -- Many files, files of the wrong ring, one twice.
 SELECT pg_temp.try('SELECT heft.heft_identify(''main'', array_fill(\$1, ARRAY[2000]))',
   $(file identification-5-face));

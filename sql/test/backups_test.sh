@@ -31,8 +31,8 @@ keys=(--model "$work/owner/model.heft" --keys "$work/owner/keys/evaluation.keys"
   --trust "$work/owner/keys/trust.heft")
 pair_of() { printf -- '--in\n%s\n--in\n%s\n' "$work/client/$1-$2-face.ct" "$work/client/$1-$2-voice.ct"; }
 
-# admit_row ROW: enrols it; the key owner approves it and signs the state shown.
-admit_row() {
+# activate_row ROW: enrols it; the key owner approves it and signs the state shown.
+activate_row() {
   local files
   mapfile -t files < <(pair_of enrolment "$1")
   server enrol "${keys[@]}" "${files[@]}" >/dev/null
@@ -121,15 +121,15 @@ restart "$work/data" -c archive_mode=on -c "archive_command=$archive"
 backrest stanza-create
 
 # --- A full backup, and then changes: enrolment, admission, removal, a checkpoint.
-admit_row 0
-admit_row 4
+activate_row 0
+activate_row 4
 backrest backup --type=full
-admit_row 8
+activate_row 8
 remove_person 0
 server gallery compact "${keys[@]}" >/dev/null
 note between
 sql -c "SELECT pg_create_restore_point('between')" >/dev/null
-admit_row 12
+activate_row 12
 remove_person 1
 sign_state
 note end
@@ -203,7 +203,7 @@ expect_found 9
 expect_nobody 1 5 13
 server gallery stats --verify --model "$work/owner/model.heft" >/dev/null || die "damaged"
 # It continues: people who came since are enrolled again, with samples that are new to it.
-admit_row 12
+activate_row 12
 expect_found 9 13
 expect_nobody 1 5
 echo "backups_test: as it should be"

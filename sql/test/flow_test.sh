@@ -22,7 +22,7 @@ make_gallery main dba
 enrol main $rows
 [[ "$(sql -c "SELECT count(*) FILTER (WHERE state = 'pending' AND enrolled_at IS NULL), count(*) FROM heft.heft_list('main')")" == "5|5" ]] ||
   die "not all are listed as pending"
-[[ "$(admit main)" == 5 ]] || die "not all were admitted"
+[[ "$(activate main)" == 5 ]] || die "not all were activated"
 [[ "$(sql -c "SELECT count(*) FROM heft.heft_list('main') WHERE state = 'active' AND enrolled_at > now() - interval '1 hour' AND expires IS NULL")" == 5 ]] ||
   die "not all are listed as active"
 identify main 5 "$work/reply"
@@ -115,15 +115,15 @@ answer() {
 answer undecided >"$work/undecided.json"
 mapfile -t entries < <(grep -o '"entry": "[0-9a-f]*"' "$work/undecided.json" | cut -d'"' -f4)
 ((${#entries[@]} == 2)) || die "not two claims: $(cat "$work/undecided.json")"
-[[ "$(sql -c "SELECT admitted, rejected, pending FROM heft.heft_admit('main', $(file undecided))")" == "0|0|2" ]] ||
+[[ "$(sql -c "SELECT activated, rejected, pending FROM heft.heft_activate('main', $(file undecided))")" == "0|0|2" ]] ||
   die "one was picked"
 answer first --entry "${entries[0]}" >/dev/null
 answer second --entry "${entries[1]}" >/dev/null
-[[ "$(sql -c "SELECT admitted, pending FROM heft.heft_admit('main', $(file first))")" == "1|1" ]] ||
-  die "the chosen one was not admitted"
-sql -c "SELECT heft.heft_admit('main', $(file second))" 2>"$work/error" && die "two were admitted as carol"
+[[ "$(sql -c "SELECT activated, pending FROM heft.heft_activate('main', $(file first))")" == "1|1" ]] ||
+  die "the chosen one was not activated"
+sql -c "SELECT heft.heft_activate('main', $(file second))" 2>"$work/error" && die "two were activated as carol"
 grep -q '"carol" is enrolled already' "$work/error" || die "whose name is taken? $(cat "$work/error")"
 answer rest | grep -q ENROLLED || die "the other needs no registrar"
-[[ "$(sql -c "SELECT rejected, pending FROM heft.heft_admit('main', $(file rest))")" == "1|0" ]] ||
+[[ "$(sql -c "SELECT rejected, pending FROM heft.heft_activate('main', $(file rest))")" == "1|0" ]] ||
   die "the other one waits on"
 echo "flow_test: as it should be"

@@ -22,7 +22,7 @@ done
 export PGSERVICEFILE="$work/services"
 mkdir -m 0700 "$work/mover"
 enrol_sharded main 0 4 8
-admit_sharded main
+activate_sharded main
 enrol_sharded main 12
 ask="heft_router.heft_identify('main', $(pair identification 5))"
 
@@ -102,9 +102,9 @@ for place in node-b:main.000 node-a:main.001; do
     die "$place: $(cat "$work/verify.log")"
 done
 # Pending enrolments are approved there, and people are enrolled there.
-admit_sharded main
+activate_sharded main
 enrol_sharded main 16
-admit_sharded main
+activate_sharded main
 [[ "$(sql -c "SELECT sum(templates) FROM heft_router.heft_stats('main')")" == 5 ]] || die "not all five are there"
 identify_sharded main 5 "$work/replies"
 found_in "$work/replies" 1 || die "whoever was asked for was not found"

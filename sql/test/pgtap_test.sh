@@ -29,7 +29,7 @@ make_gallery main alice
 make_gallery others bob
 enrol main 0 4
 enrol others 0
-admit main >/dev/null
+activate main >/dev/null
 identify main 5 "$work/reply"
 bring reply "$work/reply"
 pg_prove --ext .sql --failures "$here/pgtap"

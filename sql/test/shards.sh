@@ -7,7 +7,7 @@
 #   make_router NODE...             databases of these names, and their router
 #   make_sharded NAME BUCKETS TENANT   a gallery; $work/NAME.shards: its shard list
 #   enrol_sharded NAME ROW...       rows that are encrypted, under the names of world's data
-#   admit_sharded NAME              the key owner's part in it
+#   activate_sharded NAME              the key owner's part in it
 #   identify_sharded NAME ROW DIR   a reply of each bucket, by psql, into DIR/BUCKET
 #   verify_sharded NAME IDENTITY ROW OUT
 #   found_in DIR IDENTITY [NAME]    whether the key owner finds the identity in these replies, which
@@ -50,7 +50,7 @@ enrol_sharded() {
   done
 }
 
-admit_sharded() {
+activate_sharded() {
   local key bucket
   for key in $(sql -c "SELECT DISTINCT server_key FROM heft_router.heft_stats('$1')"); do
     grep -q "$key" "$work/owner/keys/trust.heft" && continue
@@ -63,7 +63,7 @@ admit_sharded() {
     "$heft" answer --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
       --shards "$work/$1.shards" --in "$work/pending" --out "$work/admission" >/dev/null
     bring admission "$work/admission"
-    sql -c "SELECT admitted FROM heft_router.heft_admit('$1', $bucket, $(file admission))" >/dev/null
+    sql -c "SELECT activated FROM heft_router.heft_activate('$1', $bucket, $(file admission))" >/dev/null
     rm "$work/pending" "$work/admission"
   done
 }

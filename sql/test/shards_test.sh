@@ -32,8 +32,8 @@ done
 enrol_sharded main $rows
 refused 22004 "heft_router.heft_enrol('main', $(pair enrolment 0), NULL)"
 [[ "$(sql -c "SELECT sum(pending) FROM heft_router.heft_stats('main')")" == 6 ]] || die "not all wait"
-admit_sharded main
-[[ "$(sql -c "SELECT sum(templates) FROM heft_router.heft_stats('main')")" == 6 ]] || die "not all were admitted"
+activate_sharded main
+[[ "$(sql -c "SELECT sum(templates) FROM heft_router.heft_stats('main')")" == 6 ]] || die "not all were activated"
 
 identify_sharded main 5 "$work/replies"
 found_in "$work/replies" 1 || die "whoever was asked for was not found"
@@ -143,7 +143,7 @@ past_the_map() {
   PGUSER=bob refused 42704 "heft_router.on_nodes_identify('hers', '{0, 1}', '{0, 1}', '\\x', '{0}', '{}', true)"
   PGUSER=bob refused 42704 "heft_router.on_node_verify('hers', 0, 0, '1', '{}')"
   PGUSER=bob refused 42704 "heft_router.on_node_enrol('hers', 0, 0, '{}', '1', '{}', NULL, NULL, NULL)"
-  PGUSER=bob refused 42704 "heft_router.on_node_admit('hers', 0, 0, '\\x')"
+  PGUSER=bob refused 42704 "heft_router.on_node_activate('hers', 0, 0, '\\x')"
   PGUSER=bob refused 42704 "heft_router.on_node_remove('hers', 0, 0, '1', NULL)"
   PGUSER=bob refused 42704 "heft_router.on_nodes_create('hers', 2, '{0}', '{0}', $(file model), $(file evaluation),
     'x', NULL, 'bob')"

@@ -16,7 +16,7 @@ make_world "$1" wide
 make_gallery main dba
 [[ "$(sql -c "SELECT gamma FROM heft.heft_stats('main')")" == 1024 ]] || die "not 1,024 dimensions"
 enrol main 0 4
-[[ "$(admit main)" == 2 ]] || die "not all were admitted"
+[[ "$(activate main)" == 2 ]] || die "not all were activated"
 
 # decides WHAT REPLY RULE...: the decision on it.
 decides() { decide "$2" "${@:3}" >"$work/$1.json" || die "$1: no decision"; }

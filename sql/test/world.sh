@@ -10,7 +10,7 @@
 #   encrypt USE ROW...           the same, and world.files has them as USE-ROW-MODALITY
 #   make_gallery NAME TENANT     in the database
 #   enrol NAME ROW...            rows that are encrypted
-#   admit NAME                   the key owner's part in it
+#   activate NAME                   the key owner's part in it
 #   identify NAME ROW OUT        a reply, by psql, into a file
 #   decide IN [RULE...]          what the key owner reads in it: scores, or by a rule a decision
 
@@ -116,13 +116,13 @@ believe() {
     --key "$work/server.pub" --name "$PGDATABASE-$1" >/dev/null
 }
 
-admit() {
+activate() {
   value_of "$work/pending" "heft.heft_pending('$1')"
   believe "$1"
   "$heft" answer --quiet --model "$work/owner/model.heft" --secret-key "$work/owner/keys/secret.key" \
     --in "$work/pending" --out "$work/admission" >/dev/null
   bring admission "$work/admission"
-  sql -c "SELECT admitted FROM heft.heft_admit('$1', $(file admission))"
+  sql -c "SELECT activated FROM heft.heft_activate('$1', $(file admission))"
   rm "$work/pending" "$work/admission"
 }
 

@@ -31,7 +31,7 @@ namespace heft {
 namespace {
 
 constexpr int kSpecs = 6;
-constexpr uint64_t kMostBytes = uint64_t{1} << 30;
+constexpr uint64_t kMaxBytes = uint64_t{1} << 30;
 
 // The stream: xorshift32, the lowest byte of each state. Only for tests.
 uint32_t g_state = 0x48454654;
@@ -69,7 +69,7 @@ struct Spec {
 absl::StatusOr<Spec> ReadSpec(char** argv) {
   Spec spec;
   HEFT_ASSIGN_OR_RETURN(spec.model, LoadModel(argv[0]));
-  HEFT_ASSIGN_OR_RETURN(spec.key, ReadFile(argv[1], kMostBytes));
+  HEFT_ASSIGN_OR_RETURN(spec.key, ReadFile(argv[1], kMaxBytes));
   const std::string encoding = argv[2], use = argv[3];
   size_t row = 0;
   if (!absl::SimpleAtoi(argv[4], &row)) return absl::InvalidArgumentError("ROW is a number");
@@ -135,7 +135,7 @@ absl::StatusOr<Errors> ErrorsOf(const Spec& spec, const SecretKeys& secrets, con
 
 // OneSample: the ciphertext of a file with one.
 absl::StatusOr<ckks::Ciphertext> OneSample(const Instance& ring, const std::string& file) {
-  HEFT_ASSIGN_OR_RETURN(auto bytes, ReadFile(file, kMostBytes));
+  HEFT_ASSIGN_OR_RETURN(auto bytes, ReadFile(file, kMaxBytes));
   HEFT_ASSIGN_OR_RETURN(const SampleReader reader,
                         SampleReader::Parse(ring.context, std::move(bytes), file));
   return reader.Sample(0);
@@ -175,10 +175,10 @@ absl::Status Same(const Spec& spec, const std::string& a_file, const std::string
 absl::Status Open(const Spec& spec, const std::string& secret_key,
                   const std::vector<std::string>& files) {
   HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(spec.model));
-  HEFT_ASSIGN_OR_RETURN(const auto key, ReadFile(secret_key, kMostBytes));
+  HEFT_ASSIGN_OR_RETURN(const auto key, ReadFile(secret_key, kMaxBytes));
   HEFT_ASSIGN_OR_RETURN(const SecretKeys secrets, ParseSecretKeys(rings, key, {}, secret_key));
   for (const std::string& file : files) {
-    HEFT_ASSIGN_OR_RETURN(auto bytes, ReadFile(file, kMostBytes));
+    HEFT_ASSIGN_OR_RETURN(auto bytes, ReadFile(file, kMaxBytes));
     HEFT_ASSIGN_OR_RETURN(const Errors errors,
                           ErrorsOf(spec, secrets, rings, std::move(bytes), file));
     std::printf("%s: %.3g of %.3g\n", file.c_str(), errors.worst, errors.bound);

@@ -51,7 +51,7 @@ async function enrolAndIdentify() {
     await page.fill('#person', `person-${labels[row]}`);
     await page.click('#enrol button');
     lines += 2;
-    assert.match(await lastLine(page, lines), /is enrolled: the key owner has admitted/);
+    assert.match(await lastLine(page, lines), /is enrolled: the key owner has approved/);
   }
   await page.fill('#row', '5');
   await page.click('#identify button');

@@ -10,7 +10,7 @@ class Arguments(Case):
     # By name, or function and name, of those that may be NULL.
     MAY_BE_NULL = {"options", "monitor", "user", "labels", "split", "audience", "request", "errors",
                    "enrolment_keys", "statement", "parts", "passphrases",
-                   ("heft_key_owner_admit", "result"), ("heft_key_owner_admit_parts", "result"),
+                   ("heft_key_owner_approve", "result"), ("heft_key_owner_approve_parts", "result"),
                    ("heft_key_owner_open_replies", "shards"), ("heft_key_owner_decide_replies", "shards"),
                    ("heft_key_owner_threshold_replies", "shards"), ("heft_key_owner_open_part", "shards"),
                    ("heft_key_owner_decide_part", "shards"),
@@ -25,8 +25,8 @@ class Arguments(Case):
                    ("heft_key_owner_renew", "result"), ("heft_key_owner_renew_parts", "result"),
                    ("heft_matcher_identify_together", "options")}
     NEEDED_THERE = {("heft_dataset_from_rows", "labels"), ("heft_enrol_many", "labels"),
-                    ("heft_key_owner_admit", "request"), ("heft_key_owner_renew", "request"),
-                    ("heft_key_owner_admit_part", "request"), ("heft_key_owner_admit_parts", "request"),
+                    ("heft_key_owner_approve", "request"), ("heft_key_owner_renew", "request"),
+                    ("heft_key_owner_approve_part", "request"), ("heft_key_owner_approve_parts", "request"),
                     ("heft_key_owner_inquiry", "request"), ("heft_matcher_pending", "request"),
                     ("heft_key_owner_renew_part", "request"), ("heft_key_owner_renew_parts", "request"),
                     ("heft_gallery_ask_renewal", "request")}

@@ -98,8 +98,8 @@ class Kinds(Case):
         heft.call("heft_trust_add", trust, "key-owner", "owner",
                   heft.call("heft_signing_key_public", signer).decode())
         request = heft.call("heft_matcher_pending", matcher, world.open("small"), 0, 0)
-        admission, _ = heft.call("heft_key_owner_admit", owner, request, None)
-        heft.call("heft_matcher_admit", matcher, "small", admission, trust, None, None)
+        admission, _ = heft.call("heft_key_owner_approve", owner, request, None)
+        heft.call("heft_matcher_activate", matcher, "small", admission, trust, None, None)
         reply = heft.call("heft_matcher_verify", matcher, world.open("small"), files, "ann", None, None)
         self.refused("RESOURCE_EXHAUSTED", "no score of a person", "heft_key_owner_open", owner, reply,
                      "r", None)

@@ -21,9 +21,9 @@ class Administration(Case):
         entry = inquiry["enrolments"][0]["entry"]
         self.assertEqual((entry, inquiry["more"]), (waiting["entry"], 0))
         self.assertEqual([p["known"] for p in inquiry["enrolments"][0]["people"]], [False, False])
-        done, answer = world.admit("desk", entries=[entry], reject=["person 1"])
-        self.assertEqual((done["admitted"], done["rejected"]), (1, 1))
-        self.assertEqual((answer["admitted"], len(answer["rejected"])), (1, 1))
+        done, answer = world.activate("desk", entries=[entry], reject=["person 1"])
+        self.assertEqual((done["activated"], done["rejected"]), (1, 1))
+        self.assertEqual((answer["approved"], len(answer["rejected"])), (1, 1))
         self.assertEqual(answer["groups"], [{"rejection": "REJECTED", "cause": "rejected by name",
                                              "remedy": "", "identities": ["person 1"]}])
         listed = ask("heft_gallery_list", "desk", heft.options(where=["site=bonn"]))
@@ -39,16 +39,16 @@ class Administration(Case):
     def test_two_enrolments_of_one_name(self):
         world.enrol("rivals", [0], identity="carol", client="ab" * 32)
         world.enrol("rivals", [SAMPLES], identity="carol")
-        done, answer = world.admit("rivals")
-        self.assertEqual((done["admitted"], done["pending"]), (0, 2))
+        done, answer = world.activate("rivals")
+        self.assertEqual((done["activated"], done["pending"]), (0, 2))
         (contested,) = answer["contested"]
         self.assertEqual((contested["identity"], contested["elsewhere"]), ("carol", 0))
         entries = {claim["client"]: claim["entry"] for claim in contested["claims"]}
         self.assertEqual(set(entries), {"ab" * 32, ""})
-        _, answer = world.admit("rivals", hold=[entries[""]])
+        _, answer = world.activate("rivals", hold=[entries[""]])
         self.assertEqual(answer["contested"][0]["elsewhere"], 1)
-        done, answer = world.admit("rivals", entries=[entries[""]])
-        self.assertEqual((done["admitted"], done["pending"], answer["contested"]), (1, 1, []))
+        done, answer = world.activate("rivals", entries=[entries[""]])
+        self.assertEqual((done["activated"], done["pending"], answer["contested"]), (1, 1, []))
         self.refused("INVALID_ARGUMENT", "64", "heft_matcher_enrol", world.matcher, "rivals",
                      world.encrypt([1]), heft.options(client="ann"), None, None, None)
 
@@ -73,9 +73,9 @@ class Administration(Case):
     def test_a_whole_gallery(self):
         asked = []
 
-        def admit(user, request, admission):
+        def activate(user, request, admission):
             asked.append(h.c.string_at(request.data, request.size))
-            answer, _ = heft.call("heft_key_owner_admit", world.owner, asked[-1], None)
+            answer, _ = heft.call("heft_key_owner_approve", world.owner, asked[-1], None)
             admission[0], answer.pointer = answer.pointer, None  # the library frees it
             return 0
 
@@ -85,8 +85,8 @@ class Administration(Case):
         enrol = lambda name, answer: ask(
             "heft_enrol_many", world.client, world.matcher, name, all_rows, 2, labels,
             heft.options(metadata=["list=all"]), answer, None, None, None)
-        done = enrol("many", h.ANSWER(admit))
-        self.assertEqual((done["admitted"], done["templates"]), (PEOPLE, PEOPLE))
+        done = enrol("many", h.ANSWER(activate))
+        self.assertEqual((done["activated"], done["templates"]), (PEOPLE, PEOPLE))
         self.assertTrue(asked)
         best = world.scores(world.identify("many", 20 * SAMPLES + 1))["candidates"][0]["identity"]
         self.assertEqual(best, "person 20")
@@ -110,7 +110,7 @@ class Administration(Case):
         requests = (h.c.c_void_p * 1)(files.pointer)
         finding = ask("heft_audit_reply", world.matcher, gallery, trust, signed, seed, requests, 1)
         self.assertEqual(finding, {"right": True, "reason": ""})
-        world.admit(name)  # no one is pending: the owner signs the state as it is
+        world.activate(name)  # no one is pending: the owner signs the state as it is
         state = heft.call("heft_file_read", f"{name}/state.heft", 0)
         finding = ask("heft_audit_gallery", world.matcher, world.open(name), state, trust)
         self.assertEqual(finding, {"right": True, "reason": ""})
@@ -139,7 +139,7 @@ class Administration(Case):
         world.gallery("back", 2)
         generation = ask("heft_gallery_describe", world.open("back"))["generation"]
         world.enrol("back", [2 * SAMPLES])
-        world.admit("back")
+        world.activate("back")
         self.assertEqual(ask("heft_gallery_roll_back", world.matcher, "back", generation)["removed"], 1)
 
     def test_renewal(self):
@@ -150,7 +150,7 @@ class Administration(Case):
         # Another change lets those go from the journal whose time there is over.
         heft.call("heft_matcher_fold", world.matcher, "renew")
         world.enrol("renew", [4 * SAMPLES])
-        world.admit("renew")
+        world.activate("renew")
         heft.call("heft_matcher_fold", world.matcher, "renew")
         done = ask("heft_gallery_remove", world.matcher, "renew", ["person 1"], 1, None, None)
         self.assertEqual((done["removed"], done["leaving"]), (1, 1))

@@ -98,7 +98,7 @@ class Matching(Case):
         options = heft.options(audience=ask("heft_key_owner_describe", owner)["signer"], life=600)
         ask_for = ("heft_matcher_identify", world.matcher, gallery)
         self.refused("FAILED_PRECONDITION", "not signed", *ask_for, files, options, trust, None, None)
-        world.admit(galleries.big)  # no one is pending: the owner signs the state as it is
+        world.activate(galleries.big)  # no one is pending: the owner signs the state as it is
         signed_reply = heft.call(*ask_for, signed["files"], options, trust, None, None)
         self.refused("FAILED_PRECONDITION", "taken before", *ask_for, signed["files"], options, trust,
                      None, None)

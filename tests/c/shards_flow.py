@@ -19,7 +19,7 @@ class Shards(Case):
         cls.owner = world.load_owner()
         cls.server = heft.call("heft_gallery_signer", NAME + ".000")
         for bucket in range(BUCKETS):
-            world.admit(f"{NAME}.{bucket:03}", shards=cls.describe(cls.list)["text"])
+            world.activate(f"{NAME}.{bucket:03}", shards=cls.describe(cls.list)["text"])
         trust = heft.call("heft_trust_new")
         heft.call("heft_trust_add", trust, "server", "matcher",
                   heft.call("heft_signing_key_public", cls.server).decode())
@@ -84,8 +84,8 @@ class Shards(Case):
         name = "person 20"
         wrong = (ask("heft_shards_find", self.list, NAME, name)["bucket"] + 1) % BUCKETS
         world.enrol(f"{NAME}.{wrong:03}", [20 * SAMPLES])
-        _, answer = world.admit(f"{NAME}.{wrong:03}", shards=self.describe(self.list)["text"])
-        self.assertEqual(answer["admitted"], 0)
+        _, answer = world.activate(f"{NAME}.{wrong:03}", shards=self.describe(self.list)["text"])
+        self.assertEqual(answer["approved"], 0)
         self.assertIn("belongs into bucket", answer["rejected"][0]["reason"])
 
     def test_search_is_of_all(self):

@@ -58,9 +58,9 @@ class Shared(Case):
     def approve(cls, gallery):
         one, _, three = cls.owners
         request = heft.call("heft_matcher_pending", cls.matcher, heft.call("heft_gallery_open", gallery), 0, 0)
-        part = heft.call("heft_key_owner_admit_part", three, request, heft.options(owners=[1.0, 3.0]))
-        admission, result = heft.call("heft_key_owner_admit_parts", one, request, cls.files(part), None)
-        ask("heft_matcher_admit", cls.matcher, gallery, admission, cls.trust, None, None)
+        part = heft.call("heft_key_owner_approve_part", three, request, heft.options(owners=[1.0, 3.0]))
+        admission, result = heft.call("heft_key_owner_approve_parts", one, request, cls.files(part), None)
+        ask("heft_matcher_activate", cls.matcher, gallery, admission, cls.trust, None, None)
         return text(result)
 
     def search(self, row, gallery="secret"):

@@ -90,10 +90,10 @@ class World:
     def pending(self, gallery):
         return heft.call("heft_matcher_pending", self.matcher, self.open(gallery), 0, 0)
 
-    def admit(self, gallery, **policy):
-        admission, result = heft.call("heft_key_owner_admit", self.owner, self.pending(gallery),
+    def activate(self, gallery, **policy):
+        admission, result = heft.call("heft_key_owner_approve", self.owner, self.pending(gallery),
                                       heft.options(**policy))
-        done = ask("heft_matcher_admit", self.matcher, gallery, admission, self.trust, None, None)
+        done = ask("heft_matcher_activate", self.matcher, gallery, admission, self.trust, None, None)
         return done, text(result)
 
     def open(self, gallery):
@@ -102,7 +102,7 @@ class World:
     def gallery(self, name, count=6):
         """A gallery with the first sample of `count` people."""
         self.enrol(name, range(0, count * SAMPLES, SAMPLES))
-        self.admit(name)
+        self.activate(name)
         return name
 
     def identify(self, gallery, row, **options):
@@ -120,7 +120,7 @@ class Galleries:
     def __init__(self):
         self.big = world.gallery("big", 8)
         world.enrol("big", range(8 * SAMPLES, 10 * SAMPLES, SAMPLES), metadata=["site=berlin"])
-        world.admit("big")
+        world.activate("big")
 
 
 def one_of_each():

@@ -33,8 +33,8 @@ sample() {
   done
 }
 
-# admitted: admits all pending templates of gallery with the keys of made_keys.
-admitted() {
+# activated: activates all pending templates of gallery with the keys of made_keys.
+activated() {
   heft trust add --trust keys/trust.heft --role server --key gallery/server.pub >/dev/null
   heft-server pending --quiet --model model.heft --keys evaluation.keys --gallery gallery --out .pending
   heft answer --quiet --model model.heft --secret-key keys/secret.key --in .pending --out .admission

@@ -68,7 +68,7 @@ enrol() {
     as registrar POST "$matching/v1/persons/person-$i/encounters?wait=20" "${forms[@]}" \
       --form 'request={"galleries": ["visitors"]};type=application/json' >"$work/answer" ||
       die "enrolment refused: $(cat "$work/answer")"
-    grep -q '"status":"active"' "$work/answer" || die "not admitted: $(cat "$work/answer")"
+    grep -q '"status":"active"' "$work/answer" || die "not activated: $(cat "$work/answer")"
   done
   say "   $people people enrolled"
 }

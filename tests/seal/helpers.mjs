@@ -70,9 +70,9 @@ export function allowScores(model, secretKey) {
   must(programs.heft, 'budget', '--model', model, '--secret-key', secretKey, '--set', 'scores=1000');
 }
 
-// admitWaiting: the key owner admits all pending templates of a gallery. `of`: the server's options
+// activatePending: the key owner approves all pending templates of a gallery. `of`: the server's options
 // for it. `keys`: the folder of heft keygen, whose keys are signed.
-export function admitWaiting(at, of, secretKey, keys) {
+export function activatePending(at, of, secretKey, keys) {
   const { heft, server } = programs;
   const trust = ['--trust', `${keys}/trust.heft`];
   must(server, 'pending', ...of, ...trust, '--out', at('pending.ct'));

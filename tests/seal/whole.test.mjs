@@ -4,7 +4,7 @@
 // probes, with projection, norm and match in SEAL.
 import assert from 'node:assert/strict';
 import { chmodSync, existsSync, readFileSync, statSync } from 'node:fs';
-import { admitWaiting, allowScores, assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';
+import { activatePending, allowScores, assertClose, must, programs, run, Suite, workplace } from './helpers.mjs';
 import { compactSlots, dot, fuse, project, trained, unit } from './model.mjs';
 import { contextOf, modes, Party, save, scoped } from './party.mjs';
 
@@ -149,7 +149,7 @@ suite.test('our server enrols what SEAL encrypted in the enrolment ring, and not
   must(server, 'enrol', ...enrolling, ...templates);
 });
 const signed = (folder, gallery) => [...of, '--keys', at(`${folder}/evaluation.keys`), '--gallery', at(gallery)];
-admitWaiting(at, signed('keys', 'gallery'), at('secret.key'), at('keys'));
+activatePending(at, signed('keys', 'gallery'), at('secret.key'), at('keys'));
 
 suite.test('one file of samples is of one ring', () =>
   refuses(3, /needed: one of the matching ring, N = 4096/, at('mixed.ct'), exchange, 'import', 'samples', ...of,
@@ -268,7 +268,7 @@ suite.test('SEAL encrypts a thin probe under our exported public key, and our pr
   }
   const keys = [...of, '--keys', at('heft-keys/evaluation.keys'), '--gallery', at('second')];
   must(server, 'enrol', ...keys, '--enrolment-keys', at('heft-keys/enrolment.keys'), ...inputs.enrolment);
-  admitWaiting(at, signed('heft-keys', 'second'), at('heft-keys/secret.key'), at('heft-keys'));
+  activatePending(at, signed('heft-keys', 'second'), at('heft-keys/secret.key'), at('heft-keys'));
   must(server, 'identify', ...keys, ...inputs.matching, '--out', at('second.ct'));
   allowScores(at('m.heft'), at('heft-keys/secret.key'));
   const { candidates } = json(heft, 'decrypt', ...of, '--secret-key', at('heft-keys/secret.key'), '--in', at('second.ct'), '--scores');

@@ -65,7 +65,7 @@ async function lookAtEverything(service, url, wanted) {
   }
 }
 
-// Uses only the keyboard: goes to the queue, chooses one, admits it; then rejects another one.
+// Uses only the keyboard: goes to the queue, chooses one, approves it; then rejects another one.
 async function decideByKeyboard() {
   const {page, context, complaints} = await open(options.deciding, 'operator');
   await page.waitForFunction(() => document.querySelector('nav .count')?.textContent === '3', null, {timeout: 20000});
@@ -73,8 +73,8 @@ async function decideByKeyboard() {
   await page.waitForSelector('input[type=checkbox]');
   const boxes = page.locator('input[type=checkbox]');
   assert.equal(await boxes.count(), 3);
-  assert.equal(await page.isDisabled('button:has-text("Admit")'), true, 'nobody is chosen');
-  for (const [word, left] of [['Admit', 2], ['Reject', 1]]) {
+  assert.equal(await page.isDisabled('button:has-text("Approve")'), true, 'nobody is chosen');
+  for (const [word, left] of [['Approve', 2], ['Reject', 1]]) {
     await boxes.first().focus();
     await page.keyboard.press('Space');
     await page.locator(`main button:has-text("${word}")`).focus();
@@ -84,11 +84,11 @@ async function decideByKeyboard() {
     await page.locator('#ask-yes').focus();
     await page.keyboard.press('Enter');
     await page.waitForFunction((count) => document.querySelectorAll('input[type=checkbox]').length === count, left);
-    assert.match(await page.textContent('#notice'), /One person (admitted|rejected)/);
+    assert.match(await page.textContent('#notice'), /One person (approved|rejected)/);
   }
   // Answering no changes nothing.
   await boxes.first().check();
-  await page.click('main button:has-text("Admit")');
+  await page.click('main button:has-text("Approve")');
   await page.keyboard.press('Escape');
   await page.waitForTimeout(200);
   assert.equal(await boxes.count(), 1);
@@ -121,7 +121,7 @@ async function seeWhoIsIn() {
   await context.close();
 }
 
-// Tries a search with another sample of the person who was admitted, as client and as operator.
+// Tries a search with another sample of the person who was approved, as client and as operator.
 async function trySearches() {
   const files = ['face', 'voice'].map((modality) => `${options.probes}/probe-${modality}.ct`);
   for (const [who, wanted] of [['client', /accept|reject/], ['operator', null]]) {

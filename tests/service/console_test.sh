@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Tests the console in a real Chromium with both daemons: an operator looks at every page, and
-# admits and rejects. Screenshots go to SCREENSHOTS, if given.
+# approves and rejects. Screenshots go to SCREENSHOTS, if given.
 #
 #   tests/service/console_test.sh SOURCE_DIR BUILD_DIR [SCREENSHOTS]
 set -euo pipefail

@@ -58,14 +58,14 @@ at_server=(--quiet --model "$work/matcher/model.heft" --keys "$work/matcher/eval
 HEFT_STATE_DIR="$work/matcher/state" "$server" enrol "${at_server[@]}" \
   --enrolment-keys "$work/matcher/enrolment.keys" --in "$work/face.ct" "$work/voice.ct" >/dev/null
 HEFT_STATE_DIR="$work/matcher/state" "$server" pending "${at_server[@]}" --out "$work/pending.ct" >/dev/null
-# ask_to_admit STATUS
-ask_to_admit() {
+# ask_to_approve STATUS
+ask_to_approve() {
   local status
   status="$(ask matcher POST "$deciding/v1/exchange/admissions" --header 'Content-Type: application/vnd.heft' \
     --data-binary "@$work/pending.ct" --output "$work/said" --write-out '%{http_code}' 2>/dev/null || true)"
   [[ "$status" == "$1" ]] || die "status $status, not $1: $(cat "$work/said")"
 }
-ask_to_admit 409
+ask_to_approve 409
 expect "[[gallery]]"
 printf '%s\nadmission = "manual"\n' "$rule" >>"$config"
 # reload WORD: reloads, and waits until the audit log has one more line about it.
@@ -80,10 +80,10 @@ reload() {
   return 1
 }
 reload || die "not reloaded"
-ask_to_admit 202
+ask_to_approve 202
 sed -i 's/^fmr = .*/fmr = "often"/' "$config"
 ! reload || die "a wrong configuration was taken"
-ask_to_admit 202
+ask_to_approve 202
 
 # Other processes of this user cannot read its memory; only root could dump it.
 if [[ "$(id -u)" != 0 ]]; then

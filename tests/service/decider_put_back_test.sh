@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Both daemons run. Then all folders of the key owner (keys, state of the journal, state of the service) are
 # restored from an earlier copy together: heft-matcher shows the restored heft-decider the newest end of its
-# journal, and heft-decider decides and admits nothing. With the newest folders it serves again.
+# journal, and heft-decider decides and approves nothing. With the newest folders it serves again.
 #
 #   tests/service/decider_put_back_test.sh SOURCE_DIR BUILD_DIR
 set -euo pipefail
@@ -102,7 +102,7 @@ old="$(entries)"
 start_owner
 identify 409 "put back to an older state"
 enrol 4 bob 2
-(("$(fact templates)" == 1 && "$(fact pending)" == 1)) || die "a key owner that was put back admits people"
+(("$(fact templates)" == 1 && "$(fact pending)" == 1)) || die "a key owner that was put back approves people"
 stop_owner
 (("$(entries)" == old)) || die "something was charged"
 
@@ -113,5 +113,5 @@ for ((i = 0; i < 100; ++i)); do
   (("$(fact templates)" == 2)) && break
   sleep 0.1
 done
-((i < 100)) || die "bob is not admitted by the newest key owner"
+((i < 100)) || die "bob is not approved by the newest key owner"
 echo "heft-decider: put back, refused, and serving again with the newest journal"

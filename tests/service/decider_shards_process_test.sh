@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # heft-decider as a process, with a gallery in buckets. Its shard list is in the configuration,
-# people are admitted bucket by bucket, and a search is decided only from the replies of all
+# people are activated bucket by bucket, and a search is decided only from the replies of all
 # buckets.
 #
 #   tests/service/decider_shards_process_test.sh SOURCE_DIR BUILD_DIR

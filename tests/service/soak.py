@@ -172,7 +172,7 @@ def change(world, seed):
                 world.lost.append({'enrolment': person.label, 'answer': answer})
                 continue
             world.count('enrolments')
-            # In quarantine, durable: it must come in by itself.
+            # Pending, durable: it must come in by itself.
             deadline = time.monotonic() + ACKNOWLEDGED_WITHIN
             seen = None
             while time.monotonic() < deadline:

@@ -96,15 +96,15 @@ HEFT_C_API heft_status heft_key_owner_require_canaries(heft_key_owner* owner, he
 // (ReadInquiry). Result: the record AdmissionInquiry.
 HEFT_C_API heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_bytes request,
                                               heft_result** result, heft_error** error);
-// heft_key_owner_admit: opens the proofs of the norms of all pending templates, and decides.
+// heft_key_owner_approve: opens the proofs of the norms of all pending templates, and decides.
 // Options: "only", "reject" (identities, added), "entries", "reject_entries", "hold" (of an
-// inquiry, added), "new_identities_only", "put_back" (flags; AdmissionPolicy), "shards" (text: the
-// shard list, if the gallery is a bucket). `admission` is for heft_matcher_admit. `result` (may be
-// NULL): admitted (a number), and members of the record Admissions: rejected (its verdicts that
+// inquiry, added), "new_identities_only", "put_back" (flags; ApprovalPolicy), "shards" (text: the
+// shard list, if the gallery is a bucket). `admission` is for heft_matcher_activate. `result` (may
+// be NULL): approved (a number), and members of the record Admissions: rejected (its verdicts that
 // reject), groups, contested.
-HEFT_C_API heft_status heft_key_owner_admit(const heft_key_owner* owner, heft_bytes request,
-                                            const heft_options* options, heft_buffer** admission,
-                                            heft_result** result, heft_error** error);
+HEFT_C_API heft_status heft_key_owner_approve(const heft_key_owner* owner, heft_bytes request,
+                                              const heft_options* options, heft_buffer** admission,
+                                              heft_result** result, heft_error** error);
 // heft_key_owner_renew: encrypts blocks again, without removed templates. `renewal` is for
 // heft_gallery_renew. `result` (may be NULL): blocks, templates.
 HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_bytes request,
@@ -177,7 +177,7 @@ HEFT_C_API heft_status heft_key_owner_check_ceremony(const heft_key_owner* owner
                                                      const char* folder, heft_result** result,
                                                      heft_error** error);
 // This owner's signed part, which one other owner passes to heft_key_owner_open_replies,
-// heft_key_owner_decide_replies or heft_key_owner_admit_parts, as `parts`.
+// heft_key_owner_decide_replies or heft_key_owner_approve_parts, as `parts`.
 // Options: those of that call, and "owners" (numbers, added): all that open together. It checks,
 // charges and records like that call. Valid for seven days.
 HEFT_C_API heft_status heft_key_owner_open_part(const heft_key_owner* owner,
@@ -190,17 +190,18 @@ HEFT_C_API heft_status heft_key_owner_decide_part(const heft_key_owner* owner,
                                                   const heft_shards* shards,
                                                   const heft_options* options, heft_buffer** part,
                                                   heft_error** error);
-HEFT_C_API heft_status heft_key_owner_admit_part(const heft_key_owner* owner, heft_bytes request,
-                                                 const heft_options* options, heft_buffer** part,
-                                                 heft_error** error);
-// heft_key_owner_admit with the other owners' parts.
-HEFT_C_API heft_status heft_key_owner_admit_parts(const heft_key_owner* owner, heft_bytes request,
-                                                  const heft_files* parts,
-                                                  const heft_options* options,
-                                                  heft_buffer** admission, heft_result** result,
-                                                  heft_error** error);
-// The same for a server's request to renew blocks (RenewPart): given once for each request. Options:
-// "owners" (numbers, added). The part is for heft_key_owner_renew_parts of one other owner.
+HEFT_C_API heft_status heft_key_owner_approve_part(const heft_key_owner* owner, heft_bytes request,
+                                                   const heft_options* options, heft_buffer** part,
+                                                   heft_error** error);
+// heft_key_owner_approve with the other owners' parts.
+HEFT_C_API heft_status heft_key_owner_approve_parts(const heft_key_owner* owner, heft_bytes request,
+                                                    const heft_files* parts,
+                                                    const heft_options* options,
+                                                    heft_buffer** admission, heft_result** result,
+                                                    heft_error** error);
+// The same for a server's request to renew blocks (RenewPart): given once for each request.
+// Options: "owners" (numbers, added). The part is for heft_key_owner_renew_parts of one other
+// owner.
 HEFT_C_API heft_status heft_key_owner_renew_part(const heft_key_owner* owner, heft_bytes request,
                                                  const heft_options* options, heft_buffer** part,
                                                  heft_error** error);
@@ -227,9 +228,9 @@ HEFT_C_API heft_status heft_blank_share_make(const heft_model* model, heft_bytes
                                              heft_bytes passphrase, heft_result** result,
                                              heft_error** error);
 // A gallery moves to another shared key of the same model and threshold, in which every owner has
-// its old number. heft_key_owner_give_rekeying_part writes the part of the owner of both shares, for
-// the one other owner that calls heft_key_owner_combine_rekeying_key with all parts. It hands this
-// owner's record of queries to the new share and revokes the old one (GiveRekeyingPart,
+// its old number. heft_key_owner_give_rekeying_part writes the part of the owner of both shares,
+// for the one other owner that calls heft_key_owner_combine_rekeying_key with all parts. It hands
+// this owner's record of queries to the new share and revokes the old one (GiveRekeyingPart,
 // CombineRekeyingKey). Options: "owners" (numbers, added). `path`: the file to write.
 HEFT_C_API heft_status heft_key_owner_give_rekeying_part(const heft_key_owner* old,
                                                          const heft_key_owner* next,

@@ -54,33 +54,33 @@ HEFT_C_API heft_status heft_matcher_enrol(const heft_matcher* matcher, const cha
                                           const heft_trust* trust, heft_monitor monitor, void* user,
                                           heft_result** result, heft_error** error);
 // heft_answer_request: returns the key owner's answer to a request for admission
-// (heft_key_owner_admit), as a buffer that the caller frees. It must not throw or jump out.
+// (heft_key_owner_approve), as a buffer that the caller frees. It must not throw or jump out.
 typedef heft_status (*heft_answer_request)(void* user, heft_bytes request, heft_buffer** admission);
 // heft_enrol_many: a whole gallery from feature vectors in one call, for programs that are client
 // and server at once (EnrolMany). Row i of all `count` modalities is enrolled under labels[i]. With
-// `admit`, each batch is admitted before the next one; an error of `admit` ends the call. An error
-// after the first batch states the row to continue from. `trust`: the accepted key owners; NULL:
-// any signer. Options: "metadata" (texts, added), "expires", "from" (the first row to enrol).
+// `approve`, each batch is activated before the next one; an error of `approve` ends the call. An
+// error after the first batch states the row to continue from. `trust`: the accepted key owners;
+// NULL: any signer. Options: "metadata" (texts, added), "expires", "from" (the first row to enrol).
 // Result: the record EnrolManyResult.
 HEFT_C_API heft_status heft_enrol_many(const heft_client* client, const heft_matcher* matcher,
                                        const char* gallery, const heft_rows* modalities,
                                        size_t count, const char* const* labels,
-                                       const heft_options* options, heft_answer_request admit,
+                                       const heft_options* options, heft_answer_request approve,
                                        const heft_trust* trust, heft_monitor monitor, void* user,
                                        heft_result** result, heft_error** error);
 
-// heft_matcher_pending: pending templates, oldest first, for heft_key_owner_admit, up to
+// heft_matcher_pending: pending templates, oldest first, for heft_key_owner_approve, up to
 // `templates` and `bytes`; 0: no limit. Signed for anybody, as heft_gallery_ask_renewal's.
 HEFT_C_API heft_status heft_matcher_pending(const heft_matcher* matcher,
                                             const heft_gallery* gallery, uint64_t templates,
                                             uint64_t bytes, heft_buffer** request,
                                             heft_error** error);
-// heft_matcher_admit: applies an admission of a key owner of `trust`. Result: the record
-// AdmitResult.
-HEFT_C_API heft_status heft_matcher_admit(const heft_matcher* matcher, const char* gallery,
-                                          heft_bytes admission, const heft_trust* trust,
-                                          heft_monitor monitor, void* user, heft_result** result,
-                                          heft_error** error);
+// heft_matcher_activate: applies an admission of a key owner of `trust`. Result: the record
+// ActivateResult.
+HEFT_C_API heft_status heft_matcher_activate(const heft_matcher* matcher, const char* gallery,
+                                             heft_bytes admission, const heft_trust* trust,
+                                             heft_monitor monitor, void* user, heft_result** result,
+                                             heft_error** error);
 // heft_matcher_fold: moves templates from the journal into the blocks; re-keying requires it.
 HEFT_C_API heft_status heft_matcher_fold(const heft_matcher* matcher, const char* gallery,
                                          heft_error** error);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replies that were read, and whether those of a sharded gallery are the answer of the whole.
-#ifndef HEFT_OWNER_WHOLE_H_
-#define HEFT_OWNER_WHOLE_H_
+#ifndef HEFT_OWNER_COMPLETE_REPLIES_H_
+#define HEFT_OWNER_COMPLETE_REPLIES_H_
 
 #include <optional>
 #include <string>
@@ -31,16 +31,16 @@ struct ReadReply {
 // PositionName: of who has no name: "#7", or "#3/7" of bucket 3.
 std::string PositionName(const std::optional<uint32_t>& bucket, uint64_t position);
 
-// CheckWhole: kFailedPrecondition, saying what to do, unless these are the replies of a gallery in
+// CheckComplete: kFailedPrecondition, saying what to do, unless these are the replies of a gallery in
 // buckets to one request: of an identification exactly one of each bucket; of a verification that
 // of the claimed identity's, alone. They must say which request they answer, all the same, for the
 // same client, under the same conditions; and who answers must belong into that bucket. Puts them
 // into the order of the buckets.
-absl::Status CheckWhole(const ShardList& shards, std::vector<ReadReply>* replies);
+absl::Status CheckComplete(const ShardList& shards, std::vector<ReadReply>* replies);
 
 // CheckBucket: kFailedPrecondition for an identity that belongs into another bucket than `bucket`.
 absl::Status CheckBucket(const ShardList& shards, std::string_view identity, uint32_t bucket);
 
 }  // namespace heft
 
-#endif  // HEFT_OWNER_WHOLE_H_
+#endif  // HEFT_OWNER_COMPLETE_REPLIES_H_

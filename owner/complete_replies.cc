@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "owner/whole.h"
+#include "owner/complete_replies.h"
 
 #include <algorithm>
 #include <string>
@@ -11,7 +11,7 @@
 namespace heft {
 namespace {
 
-absl::Status NotWhole(std::string_view what, std::string_view why) {
+absl::Status Incomplete(std::string_view what, std::string_view why) {
   return absl::FailedPreconditionError(absl::StrCat(std::string(what), ": ", std::string(why)));
 }
 
@@ -26,7 +26,7 @@ absl::Status AssignBuckets(const ShardList& shards, std::vector<ReadReply>* repl
   for (ReadReply& reply : *replies) {
     reply.bucket = shards.Find(reply.scores.origin.gallery);
     if (!reply.bucket) {
-      return NotWhole(reply.what,
+      return Incomplete(reply.what,
                       absl::StrCat("of gallery ", HexString(reply.scores.origin.gallery),
                                    ", which is no bucket of ", shards.gallery(),
                                    ": give the replies of that gallery's buckets, or its own "
@@ -34,7 +34,7 @@ absl::Status AssignBuckets(const ShardList& shards, std::vector<ReadReply>* repl
     }
     const ReadReply*& before = of[*reply.bucket];
     if (before != nullptr) {
-      return NotWhole(reply.what, absl::StrCat("a second reply of ", Named(shards, *reply.bucket),
+      return Incomplete(reply.what, absl::StrCat("a second reply of ", Named(shards, *reply.bucket),
                                                ": there is ", std::string(before->what)));
     }
     before = &reply;
@@ -63,7 +63,7 @@ absl::Status CheckAllAnswered(const ShardList& shards, const std::vector<ReadRep
 absl::Status CheckVerification(const ShardList& shards, const std::vector<ReadReply>& replies) {
   const ReadReply& reply = replies[0];
   if (replies.size() > 1) {
-    return NotWhole(replies[1].what,
+    return Incomplete(replies[1].what,
                     "a verification is answered by one bucket, that of the claimed identity: give "
                     "its reply alone");
   }
@@ -76,25 +76,25 @@ absl::Status CheckSameRequest(const std::vector<ReadReply>& replies) {
   for (const ReadReply& reply : replies) {
     const ReadReply& first = replies[0];
     if (!reply.request) {
-      return NotWhole(reply.what,
+      return Incomplete(reply.what,
                       "it does not say which request it answers: replies of a gallery "
                       "in buckets are signed ones");
     }
     if (reply.request != first.request || reply.client != first.client ||
         reply.scores.probe != first.scores.probe || reply.scores.kind != first.scores.kind) {
-      return NotWhole(reply.what,
+      return Incomplete(reply.what,
                       absl::StrCat("answers another request than ", std::string(first.what),
                                    ": give the replies to one probe"));
     }
     if (reply.scores.modalities != first.scores.modalities) {
-      return NotWhole(reply.what, absl::StrCat("says that the probe had other modalities than ",
+      return Incomplete(reply.what, absl::StrCat("says that the probe had other modalities than ",
                                                std::string(first.what),
                                                ": ask all buckets with the same files"));
     }
     // One that all of a bucket's people fit is not restricted, and does not say to what.
     if (!reply.scores.restriction) continue;
     if (where != nullptr && *where != reply.scores.restriction->where) {
-      return NotWhole(reply.what, "restricted to other conditions than the other replies");
+      return Incomplete(reply.what, "restricted to other conditions than the other replies");
     }
     where = &reply.scores.restriction->where;
   }
@@ -105,7 +105,7 @@ absl::Status CheckPeople(const ShardList& shards, const ReadReply& reply) {
   for (const std::string& identity : reply.scores.identities) {
     if (identity.empty()) continue;  // does not answer
     const absl::Status belongs = CheckBucket(shards, identity, *reply.bucket);
-    if (!belongs.ok()) return NotWhole(reply.what, std::string(belongs.message()));
+    if (!belongs.ok()) return Incomplete(reply.what, std::string(belongs.message()));
   }
   return absl::OkStatus();
 }
@@ -124,7 +124,7 @@ absl::Status CheckBucket(const ShardList& shards, std::string_view identity, uin
       Named(shards, right), ": have it removed here, and enrolled there"));
 }
 
-absl::Status CheckWhole(const ShardList& shards, std::vector<ReadReply>* replies) {
+absl::Status CheckComplete(const ShardList& shards, std::vector<ReadReply>* replies) {
   if (replies->empty()) return CheckAllAnswered(shards, *replies);
   HEFT_RETURN_IF_ERROR(AssignBuckets(shards, replies));
   HEFT_RETURN_IF_ERROR(CheckSameRequest(*replies));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A million additions and removals with the formulae of gallery/wear.h: no template's exposure
+// A million additions and removals with the formulae of gallery/added_error.h: no template's exposure
 // exceeds the bound, and no space is lost.
-#include "gallery/wear.h"
+#include "gallery/added_error.h"
 
 #include <gtest/gtest.h>
 
@@ -29,21 +29,21 @@ Instance Matching(const char* profile) {
   return rings->matching;
 }
 
-TEST(WearTest, AFullBlockOfSingleAdditionsIsWhatErrorsPredict) {
+TEST(AddedErrorTest, AFullBlockOfSingleAdditionsIsWhatErrorsPredict) {
   for (const char* profile : {"standard", "flooded"}) {
     const Instance matching = Matching(profile);
-    const WearCosts costs = WearCostsOf(matching);
+    const ErrorCosts costs = ErrorCostsOf(matching);
     const uint32_t positions = 2 * matching.params().slots();
-    BlockWear block;
-    block.wear = positions * (costs.addition + costs.exchange);
+    BlockError block;
+    block.added = positions * (costs.addition + costs.exchange);
     EXPECT_NEAR(Margin(costs, block), 0, 1e-9);
     EXPECT_EQ(Margin(costs, {}), 1);
     // One by one, half of a block; by sixteens, as a journal is folded, all of it.
     for (const uint32_t call : {1, 16}) {
       const double cost = AdditionVariance(matching.params(), matching.plan, call);
       uint32_t added = 0;
-      for (block.wear = 0; added < positions && MayAdd(costs, block, 0, cost); added += call) {
-        block.wear += cost;
+      for (block.added = 0; added < positions && MayAdd(costs, block, 0, cost); added += call) {
+        block.added += cost;
       }
       EXPECT_GE(added, call == 1 ? positions / 2 : positions);
       EXPECT_GE(Margin(costs, block), 0.5 - 1e-6);
@@ -57,32 +57,32 @@ TEST(WearTest, AFullBlockOfSingleAdditionsIsWhatErrorsPredict) {
   }
 }
 
-TEST(WearTest, NoiseOfAPositionIsThatSinceItWasClean) {
-  const WearCosts costs = {.addition = 1, .exchange = 0.25, .bound = 12, .reserve = 2};
+TEST(AddedErrorTest, NoiseOfAPositionIsThatSinceItWasClean) {
+  const ErrorCosts costs = {.addition = 1, .exchange = 0.25, .bound = 12, .reserve = 2};
   // Nine additions, none taken back: the position of the tenth has their noise too.
-  const BlockWear block = {.wear = 9, .least_clean = 9};
+  const BlockError block = {.added = 9, .least_clean = 9};
   EXPECT_TRUE(MayAdd(costs, block, 0, 1));
   EXPECT_FALSE(MayAdd(costs, block, -0.5, 1));
-  EXPECT_FALSE(MayAdd(costs, {.wear = 9, .least_clean = -0.5}, 0, 1));
+  EXPECT_FALSE(MayAdd(costs, {.added = 9, .least_clean = -0.5}, 0, 1));
   // A template with an exposure of 3 moves to a new block, which has had one exchange.
   const double clean = MovedClean(costs, 9, 6, 0.25);
   EXPECT_DOUBLE_EQ(0.25 - clean, 3.25);
-  EXPECT_DOUBLE_EQ(Margin(costs, {.wear = 0.25, .least_clean = clean}), 1 - 3.25 / 12);
+  EXPECT_DOUBLE_EQ(Margin(costs, {.added = 0.25, .least_clean = clean}), 1 - 3.25 / 12);
 }
 
 // A gallery that people join and leave.
 class Population {
  public:
-  Population(const WearCosts& costs, uint32_t positions)
+  Population(const ErrorCosts& costs, uint32_t positions)
       : costs_(costs), positions_(positions), blocks_(1, Block(positions)) {}
 
   // Adds to the open block, which settles after enough additions.
   void Add() {
     Block& open = blocks_[0];
     const uint32_t position = open.used++;
-    const BlockWear wear = {open.wear, 0};  // of a block that was new
-    EXPECT_TRUE(MayAdd(costs_, wear, 0, costs_.addition));
-    open.wear += costs_.addition;
+    const BlockError error = {open.added, 0};  // of a block that was new
+    EXPECT_TRUE(MayAdd(costs_, error, 0, costs_.addition));
+    open.added += costs_.addition;
     Seat(0, position, people_.size(), 0);
     people_.push_back({0, position});
     if (open.used == kSettleAfter) {
@@ -99,7 +99,7 @@ class Population {
     block.person[person.position] = kNobody;
     --block.live;
     if (person.block == 0) {
-      block.wear -= costs_.addition;
+      block.added -= costs_.addition;
     } else {
       Exchange(block);
     }
@@ -141,7 +141,7 @@ class Population {
   static constexpr size_t kNobody = ~size_t{0};
   struct Block {
     explicit Block(uint32_t positions) : clean(positions, 0), person(positions, kNobody) {}
-    double wear = 0;
+    double added = 0;
     uint32_t live = 0, used = 0;
     std::vector<double> clean;
     std::vector<size_t> person;
@@ -152,7 +152,7 @@ class Population {
   };
 
   void Note(const Block& block, uint32_t position) {
-    worst_ = std::max(worst_, block.wear - block.clean[position]);
+    worst_ = std::max(worst_, block.added - block.clean[position]);
   }
   void Seat(size_t block, uint32_t position, size_t person, double clean) {
     blocks_[block].person[position] = person;
@@ -161,7 +161,7 @@ class Population {
   }
   void Exchange(Block& block) {
     ++exchanges_;
-    block.wear += costs_.exchange;
+    block.added += costs_.exchange;
   }
   // Moves all of block `from` to free positions of other settled blocks, or of a new one.
   void Empty(size_t from) {
@@ -178,14 +178,14 @@ class Population {
         const Block& source = blocks_[from];
         const size_t person = source.person[waiting.back()];
         Seat(target, p, person,
-             MovedClean(costs_, source.wear, source.clean[waiting.back()], blocks_[target].wear));
+             MovedClean(costs_, source.added, source.clean[waiting.back()], blocks_[target].added));
         people_[person] = {target, p};
         waiting.pop_back();
       }
     }
   }
 
-  WearCosts costs_;
+  ErrorCosts costs_;
   uint32_t positions_;
   std::vector<Block> blocks_;  // the open one first
   std::vector<Person> people_;
@@ -197,25 +197,25 @@ class Population {
 // two blocks are half empty.
 class InPlace {
  public:
-  InPlace(const WearCosts& costs, uint32_t positions) : costs_(costs), positions_(positions) {}
+  InPlace(const ErrorCosts& costs, uint32_t positions) : costs_(costs), positions_(positions) {}
 
   void Add() {
     size_t b = 0;
     while (b < blocks_.size() && !MayTake(blocks_[b])) ++b;
     if (b == blocks_.size()) blocks_.emplace_back();
     Block& block = blocks_[b];
-    block.wear += costs_.addition;
+    block.added += costs_.addition;
     block.residents.insert(block.free_clean);
     people_.push_back({b, block.free_clean});
   }
   void Remove(size_t i) {
     const Person person = people_[i];
     Block& block = blocks_[person.block];
-    worst_ = std::max(worst_, block.wear - person.clean);
+    worst_ = std::max(worst_, block.added - person.clean);
     block.residents.erase(block.residents.find(person.clean));
     // All free positions are clean except for the exchange.
-    block.free_clean = block.wear;
-    block.wear += costs_.exchange;
+    block.free_clean = block.added;
+    block.added += costs_.exchange;
     ++exchanges_;
     people_[i] = people_.back();
     people_.pop_back();
@@ -230,11 +230,11 @@ class InPlace {
     ++exchanges_;
     const size_t last = blocks_.size() - 1;
     Block merged;
-    merged.wear = costs_.exchange;
+    merged.added = costs_.exchange;
     for (Person& person : people_) {
       if (person.block == sparse[0] || person.block == sparse[1]) {
-        const double wear = blocks_[person.block].wear;
-        person = {sparse[0], MovedClean(costs_, wear, person.clean, merged.wear)};
+        const double added = blocks_[person.block].added;
+        person = {sparse[0], MovedClean(costs_, added, person.clean, merged.added)};
         merged.residents.insert(person.clean);
       } else if (person.block == last) {
         person.block = sparse[1];
@@ -249,13 +249,13 @@ class InPlace {
   size_t blocks() const { return blocks_.size(); }
   uint64_t exchanges() const { return exchanges_; }
   double Worst() {
-    for (const Person& p : people_) worst_ = std::max(worst_, blocks_[p.block].wear - p.clean);
+    for (const Person& p : people_) worst_ = std::max(worst_, blocks_[p.block].added - p.clean);
     return worst_;
   }
 
  private:
   struct Block {
-    double wear = 0, free_clean = 0;
+    double added = 0, free_clean = 0;
     std::multiset<double> residents;  // when their positions were clean
   };
   struct Person {
@@ -263,12 +263,12 @@ class InPlace {
     double clean;
   };
   bool MayTake(const Block& block) const {
-    const double least = block.residents.empty() ? block.wear : *block.residents.begin();
+    const double least = block.residents.empty() ? block.added : *block.residents.begin();
     return block.residents.size() < positions_ &&
-           MayAdd(costs_, {block.wear, least}, block.free_clean, costs_.addition);
+           MayAdd(costs_, {block.added, least}, block.free_clean, costs_.addition);
   }
 
-  WearCosts costs_;
+  ErrorCosts costs_;
   uint32_t positions_;
   std::vector<Block> blocks_;
   std::vector<Person> people_;
@@ -305,7 +305,7 @@ double Million(Gallery& gallery, uint32_t positions) {
 }
 
 template <typename Gallery>
-double Report(const char* policy, const char* profile, Gallery& gallery, const WearCosts& costs,
+double Report(const char* policy, const char* profile, Gallery& gallery, const ErrorCosts& costs,
               double space) {
   const double worst = gallery.Worst() / costs.bound;
   std::printf(
@@ -318,7 +318,7 @@ double Report(const char* policy, const char* profile, Gallery& gallery, const W
 
 TEST_P(MillionTest, SettlingLosesNoSpace) {
   const Instance matching = Matching(GetParam());
-  const WearCosts costs = WearCostsOf(matching);
+  const ErrorCosts costs = ErrorCostsOf(matching);
   const uint32_t positions = 2 * matching.params().slots();
   Population gallery(costs, positions);
   const double space = Million(gallery, positions);
@@ -331,7 +331,7 @@ TEST_P(MillionTest, SettlingLosesNoSpace) {
 
 TEST_P(MillionTest, FillingWhatOthersLeftStaysWithinTheBound) {
   const Instance matching = Matching(GetParam());
-  const WearCosts costs = WearCostsOf(matching);
+  const ErrorCosts costs = ErrorCostsOf(matching);
   const uint32_t positions = 2 * matching.params().slots();
   InPlace gallery(costs, positions);
   const double space = Million(gallery, positions);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A gallery in buckets, at the key owner: one search like that of one gallery, and nothing less
 // than the whole.
-#include "owner/whole.h"
+#include "owner/complete_replies.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,9 +23,9 @@ using ::testing::HasSubstr;
 constexpr uint32_t kBuckets = 4, kEmpty = 3;  // one bucket is empty, and has to answer
 constexpr BudgetLimits kLimits = {.scores = 1000, .decisions = 1000, .client_bits = 1000000};
 
-class WholeTest : public testing::RolesTest {
+class CompleteRepliesTest : public testing::RolesTest {
  protected:
-  WholeTest() : RolesTest(kLimits) {}
+  CompleteRepliesTest() : RolesTest(kLimits) {}
   void SetUp() override {
     std::vector<GalleryId> ids;
     for (uint32_t b = 0; b < kBuckets; ++b) ids.push_back(*CreateGallery(*server_, Bucket(b)));
@@ -38,8 +38,8 @@ class WholeTest : public testing::RolesTest {
       Enrol(Bucket(shards_->BucketOf(name)), seed, name);
       Enrol(folder_ + ":one", seed, name);
     }
-    for (uint32_t b = 0; b < kBuckets; ++b) AdmitIn(Bucket(b));
-    AdmitIn(folder_ + ":one");
+    for (uint32_t b = 0; b < kBuckets; ++b) ActivateIn(Bucket(b));
+    ActivateIn(folder_ + ":one");
     Trust trust;
     ASSERT_TRUE(trust.Add(Role::kServer, "matcher", signer_.public_key()).ok());
     ASSERT_TRUE(owner_->RequireSigned(trust).ok());
@@ -49,9 +49,9 @@ class WholeTest : public testing::RolesTest {
   void Enrol(const std::string& gallery, uint64_t seed, const std::string& name) const {
     ASSERT_TRUE(server_->Enrol(gallery, Files(seed, name)).ok());
   }
-  void AdmitIn(const std::string& gallery) const {
+  void ActivateIn(const std::string& gallery) const {
     const KeyOwner owner = roles_.NewOwner();
-    ASSERT_TRUE(testing::AdmitAll(*server_, owner, gallery).ok());
+    ASSERT_TRUE(testing::ActivateAll(*server_, owner, gallery).ok());
   }
   // What a server answers to these files, signed for their client.
   Bytes Sign(const std::string& gallery, const std::vector<SampleFile>& files, const Bytes& scores,
@@ -99,7 +99,7 @@ class WholeTest : public testing::RolesTest {
   std::vector<std::string> people_;
 };
 
-TEST_P(WholeTest, BucketsAreOneSearch) {
+TEST_P(CompleteRepliesTest, BucketsAreOneSearch) {
   const std::string whom = people_[4];
   const auto probe = Probe(SeedOf(whom));
   const auto one = roles_.NewOwner(kLimits).Open(Ask(folder_ + ":one", probe), "one");
@@ -121,7 +121,7 @@ TEST_P(WholeTest, BucketsAreOneSearch) {
 
 // It costs one search, however many buckets answer.
 // One file for all of them: each goes where it belongs, and nothing comes twice.
-TEST_P(WholeTest, EnrolsIntoBuckets) {
+TEST_P(CompleteRepliesTest, EnrolsIntoBuckets) {
   const std::string gallery = temporary_ / "store:crowd";
   const auto shards = CreateShards(*server_, gallery, 3);
   ASSERT_TRUE(shards.ok()) << shards.status();
@@ -165,7 +165,7 @@ TEST_P(WholeTest, EnrolsIntoBuckets) {
   EXPECT_FALSE(OpenBuckets(gallery, *shards_).ok()) << "another gallery's list";
 }
 
-TEST_P(WholeTest, ASearchIsChargedOnce) {
+TEST_P(CompleteRepliesTest, ASearchIsChargedOnce) {
   const KeyOwner other = roles_.NewOwner(kLimits);
   ASSERT_TRUE(other.Decide(Ask(folder_ + ":one", Probe(1)), "one", 0.9).ok());
   const auto decision = owner_->Decide({View(AskAll(Probe(1))), &*shards_}, {.score = 0.9});
@@ -178,7 +178,7 @@ TEST_P(WholeTest, ASearchIsChargedOnce) {
   EXPECT_EQ(all.clients.at(0).client, SignerKey{7});
 }
 
-TEST_P(WholeTest, APartIsNeverTakenForTheWhole) {
+TEST_P(CompleteRepliesTest, APartIsNeverTakenForTheWhole) {
   const auto probe = Probe(1);
   const std::vector<Bytes> sound = AskAll(probe);
   std::vector<Bytes> replies(sound.begin(), sound.end() - 1);
@@ -197,7 +197,7 @@ TEST_P(WholeTest, APartIsNeverTakenForTheWhole) {
   EXPECT_TRUE(OpenAll(sound).ok()) << "nothing was spent by what was refused";
 }
 
-TEST_P(WholeTest, RepliesToDifferentRequestsAreNotOneAnswer) {
+TEST_P(CompleteRepliesTest, RepliesToDifferentRequestsAreNotOneAnswer) {
   const auto probe = Probe(1);
   std::vector<Bytes> replies = AskAll(probe);
   const Bytes sound = replies[2];
@@ -224,7 +224,7 @@ TEST_P(WholeTest, RepliesToDifferentRequestsAreNotOneAnswer) {
 
 // All buckets must have seen the same probe: of one that says it lacked a modality the scores are
 // judged otherwise.
-TEST_P(WholeTest, BucketsThatSawOtherModalitiesAreRefused) {
+TEST_P(CompleteRepliesTest, BucketsThatSawOtherModalitiesAreRefused) {
   const auto probe = Probe(1);
   std::vector<Bytes> replies = AskAll(probe);
   const ckks::Context& context = *Inside::Of(*server_).instance().context;
@@ -238,7 +238,7 @@ TEST_P(WholeTest, BucketsThatSawOtherModalitiesAreRefused) {
 }
 
 // An older state of a bucket is refused once a newer one is signed.
-TEST_P(WholeTest, AnOlderBucketIsRefused) {
+TEST_P(CompleteRepliesTest, AnOlderBucketIsRefused) {
   const auto probe = Probe(50);
   const std::vector<Bytes> before = AskAll(probe);
   std::string name;
@@ -249,16 +249,16 @@ TEST_P(WholeTest, AnOlderBucketIsRefused) {
   const KeyOwner signing = roles_.NewOwner();  // takes requests that nobody signed
   const auto pending = server_->Pending(*Gallery::Open(Bucket(2)));
   ASSERT_TRUE(pending.ok());
-  const auto admitted = signing.Admit(*pending, "pending", {.shards = *shards_});
-  ASSERT_TRUE(admitted.ok()) << admitted.status();
-  ASSERT_TRUE(admitted->verdicts.at(0).admitted) << admitted->verdicts[0].reason;
+  const auto approved = signing.Approve(*pending, "pending", {.shards = *shards_});
+  ASSERT_TRUE(approved.ok()) << approved.status();
+  ASSERT_TRUE(approved->verdicts.at(0).approved) << approved->verdicts[0].reason;
   ASSERT_TRUE(server_
-                  ->Admit(Bucket(2), admitted->signed_admission, "admission",
-                          signing.Signer()->public_key())
+                  ->Activate(Bucket(2), approved->signed_admission, "admission",
+                            signing.Signer()->public_key())
                   .ok());
   // The state after it is signed, in this owner's journal.
   const auto state = server_->Pending(*Gallery::Open(Bucket(2)));
-  ASSERT_TRUE(signing.Admit(*state, "pending", {.shards = *shards_}).ok());
+  ASSERT_TRUE(signing.Approve(*state, "pending", {.shards = *shards_}).ok());
   EXPECT_THAT(signing.Open({View(before), &*shards_}).status().message(),
               HasSubstr("an older state"));
   EXPECT_EQ(signing.Budget()->openings, 0u);
@@ -267,7 +267,7 @@ TEST_P(WholeTest, AnOlderBucketIsRefused) {
   EXPECT_EQ(now->candidates[0].identity, name);
 }
 
-TEST_P(WholeTest, EachReplyIsOpenedOnce) {
+TEST_P(CompleteRepliesTest, EachReplyIsOpenedOnce) {
   const auto probe = Probe(1);
   const std::vector<Bytes> replies = AskAll(probe);
   ASSERT_TRUE(OpenAll(replies).ok());
@@ -284,7 +284,7 @@ TEST_P(WholeTest, EachReplyIsOpenedOnce) {
   EXPECT_TRUE(opened.ok()) << opened.status() << ": the others were not spent";
 }
 
-TEST_P(WholeTest, AVerificationIsOfTheClaimedIdentitysBucket) {
+TEST_P(CompleteRepliesTest, AVerificationIsOfTheClaimedIdentitysBucket) {
   const std::string whom = people_[0];
   const uint32_t right = shards_->BucketOf(whom), wrong = (right + 1) % kEmpty;
   const auto files = Files(SeedOf(whom), "probe");
@@ -302,27 +302,27 @@ TEST_P(WholeTest, AVerificationIsOfTheClaimedIdentitysBucket) {
   EXPECT_GT(opened->candidates.at(0).score, 0.9);
 }
 
-TEST_P(WholeTest, WhoBelongsElsewhereIsNoticed) {
+TEST_P(CompleteRepliesTest, WhoBelongsElsewhereIsNoticed) {
   const std::string whom = people_[0];
   const uint32_t right = shards_->BucketOf(whom), wrong = (right + 1) % kEmpty;
   Enrol(Bucket(wrong), SeedOf(whom), whom);
   const KeyOwner signing = roles_.NewOwner();
   const auto pending = *server_->Pending(*Gallery::Open(Bucket(wrong)));
-  const auto judged = signing.Admit(pending, "pending", {.shards = *shards_});
+  const auto judged = signing.Approve(pending, "pending", {.shards = *shards_});
   ASSERT_TRUE(judged.ok()) << judged.status();
-  EXPECT_FALSE(judged->verdicts.at(0).admitted);
+  EXPECT_FALSE(judged->verdicts.at(0).approved);
   EXPECT_THAT(judged->verdicts[0].reason,
               HasSubstr("belongs into bucket " + std::to_string(right) + " of people"));
   const auto stranger = server_->Pending(*Gallery::Open(folder_ + ":one"));
-  EXPECT_THAT(signing.Admit(*stranger, "pending", {.shards = *shards_}).status().message(),
+  EXPECT_THAT(signing.Approve(*stranger, "pending", {.shards = *shards_}).status().message(),
               HasSubstr("no bucket of people"));
-  // Admitted without the list, the search says so.
-  AdmitIn(Bucket(wrong));
+  // Activated without the list, the search says so.
+  ActivateIn(Bucket(wrong));
   ExpectRefused(AskAll(Probe(1)), "\"" + whom + "\" stands in bucket " + std::to_string(wrong));
   ExpectNothingCharged();
 }
 
-TEST_P(WholeTest, WhoIsThereIsAskedForUnderOtherNames) {
+TEST_P(CompleteRepliesTest, WhoIsThereIsAskedForUnderOtherNames) {
   const std::string whom = people_[2];
   const auto decide = [&](const std::string& label, bool others) {
     return owner_->Decide(
@@ -340,13 +340,13 @@ TEST_P(WholeTest, WhoIsThereIsAskedForUnderOtherNames) {
     twin = "twin-" + std::to_string(i);
   }
   Enrol(Bucket(shards_->BucketOf(twin)), SeedOf(whom), twin);
-  AdmitIn(Bucket(shards_->BucketOf(twin)));
+  ActivateIn(Bucket(shards_->BucketOf(twin)));
   EXPECT_EQ(decide(whom, true)->identity, twin);
   EXPECT_EQ(decide(twin, true)->identity, whom);
 }
 
 // Canaries are people of their buckets, and their relation holds from bucket to bucket.
-TEST_P(WholeTest, CanariesStandInAllBuckets) {
+TEST_P(CompleteRepliesTest, CanariesStandInAllBuckets) {
   // A triple that stands in two buckets: one that is in one bucket alone knows nothing of others.
   std::vector<std::string> names;
   for (int i = 0; names.size() < 3; ++i) {
@@ -358,7 +358,7 @@ TEST_P(WholeTest, CanariesStandInAllBuckets) {
     const std::string bucket = Bucket(shards_->BucketOf(person.label));
     ASSERT_TRUE(
         server_->Enrol(bucket, Encrypt(person.vectors, person.label, SampleUse::kEnrolment)).ok());
-    AdmitIn(bucket);
+    ActivateIn(bucket);
   }
   ASSERT_TRUE(owner_->RequireCanaries(set.file, "canaries").ok());
   const auto opened = OpenAll(AskAll(Probe(1)));
@@ -375,13 +375,13 @@ TEST_P(WholeTest, CanariesStandInAllBuckets) {
   EXPECT_THAT(mixed->refusal, HasSubstr("scores of canaries"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, WholeTest, ::testing::Values("standard"));
+INSTANTIATE_TEST_SUITE_P(Profiles, CompleteRepliesTest, ::testing::Values("standard"));
 
 // Noise that hides the key is of the whole search: there is room for all buckets' ciphertexts, and
 // it is one of the openings that it is for.
-class FloodedWholeTest : public WholeTest {};
+class FloodedCompleteRepliesTest : public CompleteRepliesTest {};
 
-TEST_P(FloodedWholeTest, NoiseIsOfOneOpening) {
+TEST_P(FloodedCompleteRepliesTest, NoiseIsOfOneOpening) {
   const std::string whom = people_[1];
   const auto opened = OpenAll(AskAll(Probe(SeedOf(whom))));
   ASSERT_TRUE(opened.ok()) << opened.status();
@@ -389,7 +389,7 @@ TEST_P(FloodedWholeTest, NoiseIsOfOneOpening) {
   EXPECT_EQ(owner_->Budget()->openings, 1u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Profiles, FloodedWholeTest, ::testing::Values("flooded"));
+INSTANTIATE_TEST_SUITE_P(Profiles, FloodedCompleteRepliesTest, ::testing::Values("flooded"));
 
 }  // namespace
 }  // namespace heft

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The quarantine of a gallery: pending enrolments, which the key owner has not approved. No reader
+// Pending enrolments, which the key owner has not approved. No reader
 // of the gallery sees them.
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
@@ -10,33 +10,33 @@
 namespace heft {
 namespace {
 
-WaitingRecord WaitingOf(std::span<const Enrolment> templates, const SignerKey& client,
+PendingRecord PendingRecordOf(std::span<const Enrolment> templates, const SignerKey& client,
                         uint64_t bytes) {
-  WaitingRecord waiting;
-  waiting.client = client;
-  waiting.bytes = bytes;
+  PendingRecord pending;
+  pending.client = client;
+  pending.bytes = bytes;
   for (const Enrolment& t : templates) {
-    waiting.identities.push_back(t.identity);
-    waiting.samples.push_back(t.sample);
-    waiting.samples.insert(waiting.samples.end(), t.parts.begin(), t.parts.end());
+    pending.identities.push_back(t.identity);
+    pending.samples.push_back(t.sample);
+    pending.samples.insert(pending.samples.end(), t.parts.begin(), t.parts.end());
   }
-  return waiting;
+  return pending;
 }
 
-constexpr std::string_view kWhat = "the gallery's quarantine";
+constexpr std::string_view kWhat = "a pending enrolment";
 
 }  // namespace
 
-absl::Status GalleryChange::PutQuarantined(ByteSpan bytes, std::span<const Enrolment> templates,
+absl::Status GalleryChange::PutPending(ByteSpan bytes, std::span<const Enrolment> templates,
                                            const SignerKey& client) {
   const StoreKey key = DigestKey(number_, HashBytes(bytes));
-  HEFT_RETURN_IF_ERROR(writer_->Put(Table::kQuarantine, key, bytes));
-  HEFT_RETURN_IF_ERROR(writer_->Put(Table::kWaiting, key,
-                                    SerializeWaiting(WaitingOf(templates, client, bytes.size()))));
+  HEFT_RETURN_IF_ERROR(writer_->Put(Table::kPendingFile, key, bytes));
+  HEFT_RETURN_IF_ERROR(writer_->Put(Table::kPending, key,
+                                    SerializePending(PendingRecordOf(templates, client, bytes.size()))));
   ByteWriter place;
-  place.U64(kWaitingPlace);
+  place.U64(kPendingPlace);
   for (const Enrolment& t : templates) {
-    HEFT_RETURN_IF_ERROR(Name(t.identity, [](NamedPlaces* named) { ++named->waiting; }));
+    HEFT_RETURN_IF_ERROR(Name(t.identity, [](NamedPlaces* named) { ++named->pending; }));
     std::vector<SampleDigest> samples = t.parts;
     samples.push_back(t.sample);
     for (const SampleDigest& sample : samples) {
@@ -48,44 +48,44 @@ absl::Status GalleryChange::PutQuarantined(ByteSpan bytes, std::span<const Enrol
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<size_t>> GalleryChange::DropQuarantined(const Digest& digest) {
+absl::StatusOr<std::optional<size_t>> GalleryChange::DropPending(const Digest& digest) {
   const StoreKey key = DigestKey(number_, digest);
-  const auto bytes = writer_->Get(Table::kWaiting, key);
+  const auto bytes = writer_->Get(Table::kPending, key);
   if (!bytes.ok() && !absl::IsDataLoss(bytes.status())) return bytes.status();
-  const auto waits = writer_->Get(Table::kQuarantine, key);
+  const auto waits = writer_->Get(Table::kPendingFile, key);
   if (!waits.ok() && !absl::IsDataLoss(waits.status())) return waits.status();
   if (bytes.ok() && !*bytes && waits.ok() && !*waits) return std::optional<size_t>();
-  WaitingRecord record;
+  PendingRecord record;
   if (bytes.ok() && *bytes) {
-    HEFT_ASSIGN_OR_RETURN(record, ParseWaiting(**bytes, kWhat));
+    HEFT_ASSIGN_OR_RETURN(record, ParsePending(**bytes, kWhat));
   }
-  HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kWaiting, key));
-  HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kQuarantine, key));
+  HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kPending, key));
+  HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kPendingFile, key));
   for (const std::string& identity : record.identities) {
     HEFT_RETURN_IF_ERROR(Name(identity, [](NamedPlaces* named) {
-      if (named->waiting > 0) --named->waiting;
+      if (named->pending > 0) --named->pending;
     }));
   }
   for (const SampleDigest& sample : record.samples) {
     const auto place = FindSample(sample);
     if (!place.ok() && !absl::IsDataLoss(place.status())) return place.status();
-    if (place.ok() && (!*place || **place != kWaitingPlace)) continue;
+    if (place.ok() && (!*place || **place != kPendingPlace)) continue;
     HEFT_RETURN_IF_ERROR(writer_->Delete(Table::kSamples, DigestKey(number_, sample)));
   }
   return std::optional<size_t>(record.identities.size());
 }
 
-absl::StatusOr<std::vector<Gallery::Impl::WaitingEntry>> Gallery::Impl::Waiting() const {
-  std::vector<WaitingEntry> out;
+absl::StatusOr<std::vector<Gallery::Impl::PendingEntry>> Gallery::Impl::PendingEnrolments() const {
+  std::vector<PendingEntry> out;
   if (reader_ == nullptr) return out;
   absl::Status status;
   HEFT_RETURN_IF_ERROR(
-      reader_->Scan(Table::kWaiting, HeadKey(number_), [&](ByteSpan key, ByteSpan value) {
+      reader_->Scan(Table::kPending, HeadKey(number_), [&](ByteSpan key, ByteSpan value) {
         if (!OfGallery(number_, key)) return false;
-        auto record = ParseWaiting(value, kWhat);
+        auto record = ParsePending(value, kWhat);
         status = record.status();
         if (!status.ok()) return false;
-        WaitingEntry entry;
+        PendingEntry entry;
         const ByteSpan digest = key.last(entry.digest.size());
         std::ranges::copy(digest, entry.digest.begin());
         entry.record = *std::move(record);
@@ -96,10 +96,10 @@ absl::StatusOr<std::vector<Gallery::Impl::WaitingEntry>> Gallery::Impl::Waiting(
   return out;
 }
 
-absl::Status CheckRoom(std::span<const Gallery::Impl::WaitingEntry> waiting,
-                       const SignerKey& client, uint64_t bytes, const QuarantineLimits& limits) {
+absl::Status CheckRoom(std::span<const Gallery::Impl::PendingEntry> pending,
+                       const SignerKey& client, uint64_t bytes, const ClientLimits& limits) {
   uint64_t enrolments = 0, used = 0;
-  for (const Gallery::Impl::WaitingEntry& entry : waiting) {
+  for (const Gallery::Impl::PendingEntry& entry : pending) {
     if (entry.record.client != client) continue;
     ++enrolments;
     used += entry.record.bytes;
@@ -118,11 +118,11 @@ absl::Status CheckRoom(std::span<const Gallery::Impl::WaitingEntry> waiting,
       "apply)"));
 }
 
-absl::StatusOr<ByteSpan> Gallery::Impl::Quarantined(const Digest& digest) const {
+absl::StatusOr<ByteSpan> Gallery::Impl::PendingFile(const Digest& digest) const {
   const StoreKey key = DigestKey(number_, digest);
-  HEFT_ASSIGN_OR_RETURN(const auto bytes, reader_->Get(Table::kQuarantine, key));
+  HEFT_ASSIGN_OR_RETURN(const auto bytes, reader_->Get(Table::kPendingFile, key));
   if (!bytes || Digest(HashBytes(*bytes)) != digest) {
-    const Damage damage = {Table::kQuarantine, key, false};
+    const Damage damage = {Table::kPendingFile, key, false};
     cache_->records()->Note(damage);
     return absl::DataLossError(Describe(damage));
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gallery/wear.h"
+#include "gallery/added_error.h"
 
 #include <algorithm>
 
@@ -7,11 +7,11 @@
 
 namespace heft {
 
-WearCosts WearCostsOf(const Instance& matching) {
+ErrorCosts ErrorCostsOf(const Instance& matching) {
   const ckks::Params& params = matching.params();
   const FusionPlan& plan = matching.plan;
   const double positions = 2.0 * params.slots();
-  WearCosts costs;
+  ErrorCosts costs;
   costs.addition = AdditionVariance(params, plan);
   costs.batch = BatchVariance(params, plan);
   costs.exchange = RenewalVariance(params, plan);
@@ -21,19 +21,19 @@ WearCosts WearCostsOf(const Instance& matching) {
   return costs;
 }
 
-bool MayAdd(const WearCosts& costs, const BlockWear& block, double clean, double cost) {
+bool MayAdd(const ErrorCosts& costs, const BlockError& block, double clean, double cost) {
   // Sums of thousands of equal numbers differ slightly from their product.
   constexpr double kRounding = 1e-9;
-  const double exposure = block.wear + cost - std::min(block.least_clean, clean);
+  const double exposure = block.added + cost - std::min(block.least_clean, clean);
   return exposure <= (costs.bound - costs.reserve) * (1 + kRounding);
 }
 
-double MovedClean(const WearCosts& costs, double source_wear, double source_clean, double target) {
-  return target - (source_wear - source_clean + costs.exchange);
+double MovedClean(const ErrorCosts& costs, double source_added, double source_clean, double target) {
+  return target - (source_added - source_clean + costs.exchange);
 }
 
-double Margin(const WearCosts& costs, const BlockWear& block) {
-  return 1 - (block.wear - block.least_clean) / costs.bound;
+double Margin(const ErrorCosts& costs, const BlockError& block) {
+  return 1 - (block.added - block.least_clean) / costs.bound;
 }
 
 }  // namespace heft
