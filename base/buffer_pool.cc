@@ -3,7 +3,9 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <bit>
+#include <mutex>
 #include <new>
 
 #include "base/aligned.h"
@@ -47,6 +49,11 @@ std::align_val_t Alignment(size_t rounded) {
   return std::align_val_t(rounded >= kHugePage ? kHugePage : kCacheLine);
 }
 
+// FreeBuffer: the start of a free buffer.
+struct FreeBuffer {
+  FreeBuffer* next;
+};
+
 // RoundToHugePages: a rest of more than half a huge page gets a whole one; hundreds of page faults
 // take longer than clearing it.
 size_t RoundToHugePages(size_t rounded) {
@@ -54,7 +61,72 @@ size_t RoundToHugePages(size_t rounded) {
   return rounded > kHugePage && rest > kHugePage / 2 ? rounded - rest + kHugePage : rounded;
 }
 
+// Region: a range of memory in huge pages, for pooled buffers smaller than one. In 4 kB pages a
+// process that runs one operation spends a fifth of its time on the page faults of these buffers.
+// The range is reserved at once and used from its start, so it takes memory as it is used. Its
+// buffers are never given back to the system.
+class Region {
+ public:
+  // nullptr: there is no room, and the buffer must come from the allocator.
+  void* Allocate(size_t rounded) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    FreeBuffer*& first = first_[ClassOf(rounded)];
+    if (first != nullptr) {
+      void* p = first;
+      first = first->next;
+      return p;
+    }
+    if (!reserved_) Reserve();
+    if (start_ == nullptr || used_ + rounded > kSize) return nullptr;
+    char* p = start_ + used_;
+    used_ += rounded;
+    return p;
+  }
+
+  // False if `p` is not of this range.
+  bool Free(void* p, size_t rounded) {
+    const char* start = start_;
+    if (start == nullptr || p < start || p >= start + kSize) return false;
+    const std::lock_guard<std::mutex> lock(mutex_);
+    FreeBuffer*& first = first_[ClassOf(rounded)];
+    first = ::new (p) FreeBuffer{first};
+    return true;
+  }
+
+ private:
+  static constexpr size_t kSize = size_t{64} << 20;
+
+  void Reserve() {
+    reserved_ = true;
+#ifdef MADV_HUGEPAGE
+    void* p = mmap(nullptr, kSize + kHugePage, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return;
+    const size_t rest = reinterpret_cast<uintptr_t>(p) % kHugePage;
+    char* start = static_cast<char*>(p) + (kHugePage - rest) % kHugePage;
+    if (madvise(start, kSize, MADV_HUGEPAGE) == 0) start_ = start;
+#endif
+  }
+
+  std::mutex mutex_;
+  std::atomic<char*> start_ = nullptr;
+  bool reserved_ = false;
+  size_t used_ = 0;
+  FreeBuffer* first_[kClasses] = {};
+};
+
+// Never destroyed: threads that end later give buffers back.
+Region& SmallBuffers() {
+  static Region* region = new Region;
+  return *region;
+}
+
+bool IsSmall(size_t rounded) { return rounded >= kSmallest && rounded < kHugePage; }
+
 void* SystemAllocate(size_t rounded) {
+  if (IsSmall(rounded)) {
+    if (void* p = SmallBuffers().Allocate(rounded)) return p;
+  }
   rounded = RoundToHugePages(rounded);
   void* p = ::operator new(rounded, Alignment(rounded));
 #ifdef MADV_HUGEPAGE
@@ -63,16 +135,14 @@ void* SystemAllocate(size_t rounded) {
   return p;
 }
 
-void SystemFree(void* p, size_t rounded) noexcept { ::operator delete(p, Alignment(rounded)); }
+void SystemFree(void* p, size_t rounded) noexcept {
+  if (IsSmall(rounded) && SmallBuffers().Free(p, rounded)) return;
+  ::operator delete(p, Alignment(rounded));
+}
 
 // t_pool_gone: a buffer may be freed after its thread's pool is destroyed, because the order of
 // thread-local destructors is undefined. Then it is freed at once.
 thread_local bool t_pool_gone = false;
-
-// FreeBuffer: the start of a free buffer.
-struct FreeBuffer {
-  FreeBuffer* next;
-};
 
 // ThreadPool: free buffers by class. The lists are stored in the buffers themselves, so that
 // freeing needs no memory and cannot fail.

@@ -59,8 +59,9 @@ HEFT_EXPORT absl::Status SecureMemoryStatus();
 // kUnavailable if the operating system refuses.
 HEFT_EXPORT absl::Status DisableCoreDumps();
 
-// ReleaseThreadMemory: frees the calling thread's buffers that are not in use, up to 96 MB. For
-// services with many threads, when a thread starts to wait.
+// ReleaseThreadMemory: frees the calling thread's buffers that are not in use, up to 96 MB. Up to
+// 64 MB of all threads' small buffers stay in the process, for its other threads. For services with
+// many threads, when a thread starts to wait.
 HEFT_EXPORT void ReleaseThreadMemory();
 
 }  // namespace heft
