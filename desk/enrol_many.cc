@@ -84,7 +84,7 @@ absl::StatusOr<std::vector<SampleFile>> Encrypt(const Client& client, const Rows
   return files;
 }
 
-// Activate: all that waits, until the key owner decides nothing any more.
+// Activate: until the key owner decides nothing any more.
 absl::Status Activate(const Server& server, const std::string& gallery,
                       const EnrolManyOptions& options, const Monitor& monitor,
                       EnrolManyResult* total) {

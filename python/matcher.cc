@@ -183,7 +183,8 @@ void DefineEnrolment(MatcherClass& c) {
   Method(
       c, "enrol", &Enrol,
       "Fuses encrypted samples, one file per modality, into pending templates of a gallery: all\n"
-      "or none. They are not matched until activate. The gallery (a Gallery, or its name) is made\n"
+      "or none. They are not matched until they are activated. The gallery (a Gallery, or its "
+      "name) is made\n"
       "if it does not exist.\n\n"
       "samples: a mapping from modalities to files, or files; each bytes or a path. identity:\n"
       "used instead of the samples' labels. average: one template per identity, the mean of its\n"
@@ -202,7 +203,7 @@ void DefineEnrolment(MatcherClass& c) {
       "Enrols a whole gallery in one call: encrypts with client, fuses and enrols row i of all\n"
       "arrays under labels[i], thousands at a time (docs/python.md). Rows of one identity must\n"
       "be adjacent.\n\n"
-      "owner: a KeyOwner, or a function from a request to its answer, that activates each batch;\n"
+      "owner: a KeyOwner, or a function from a request to its answer, that approves each batch;\n"
       "without one all templates stay pending. start: the row to continue from. An exception\n"
       "has that row as `start`; if it is the number of rows, only the admission is missing.\n"
       "InvalidArgument; errors of encrypt, enrol and activate.",

@@ -83,7 +83,7 @@ void Believe(const std::string& trust, const std::string& gallery);
 // Unpin: removes all pins from a trust file, as heft keygen makes it.
 void Unpin(const std::string& trust);
 
-// EnrolNow: runs heft-server enrol; then the key owner of `secret_key` activates all pending
+// EnrolNow: runs heft-server enrol; then the key owner of `secret_key` approves all pending
 // templates, and none may be rejected. Returns the output of heft-server apply.
 nlohmann::json EnrolNow(const Args& enrol, const std::string& secret_key);
 // ActivatePending: the second half of EnrolNow, with the options of the first. `owner`: further
