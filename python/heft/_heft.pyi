@@ -1161,7 +1161,7 @@ class KeyOwner:
         others: bool = False,
         shards: Optional[ShardList] = None,
     ) -> ChosenThreshold: ...
-    def activate(
+    def approve(
         self,
         request: _Source,
         *,
