@@ -187,8 +187,8 @@ absl::StatusOr<AuditHead> HeadBeforeOf(const std::string& path, const RotatedFil
     return absl::DataLossError(
         absl::StrCat(path, " begins after line ", follows.lines,
                      ", but the file that ends there is missing: put ", path, ".", follows.lines,
-                     " back beside it (the youngest of those put rotated must stay, as it is), or ",
-                     "move ", path, " away as well, which begins a new chain"));
+                     " back beside it (the newest rotated file must stay unchanged), or ", "move ",
+                     path, " away as well, which begins a new chain"));
   }
   return HeadBefore(rotated);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/buffer_pool.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 
 #include <atomic>
@@ -93,6 +94,9 @@ class Region {
     return true;
   }
 
+  void Lock() { mutex_.lock(); }
+  void Unlock() { mutex_.unlock(); }
+
  private:
   static constexpr size_t kSize = size_t{64} << 20;
 
@@ -117,7 +121,13 @@ class Region {
 
 // Never destroyed: threads that end later give buffers back.
 Region& SmallBuffers() {
-  static Region* region = new Region;
+  static Region* region = [] {
+    auto* made = new Region;
+    // A child must not inherit the lock from a thread that it does not have.
+    pthread_atfork([] { SmallBuffers().Lock(); }, [] { SmallBuffers().Unlock(); },
+                   [] { SmallBuffers().Unlock(); });
+    return made;
+  }();
   return *region;
 }
 

@@ -62,7 +62,7 @@ TEST_F(KeySetTest, MakesKeysThatBelongTogether) {
   EXPECT_EQ(decided->identity, "ann");
 }
 
-// Public keys are signed by the owner, whom the trust file lists; the owner of the same secret key
+// Public keys are signed by an owner that the trust file lists; the owner of the same secret key
 // is the same signer.
 TEST_F(KeySetTest, PublicKeysAreSigned) {
   const auto set = MakeKeySet(model_, Path("keys"));
@@ -156,7 +156,7 @@ TEST_F(KeySetTest, RenewingRevokesTheOldKeyOnce) {
   EXPECT_EQ(renewed->rekeying_key_bytes, fs::file_size(renewed->rekeying_key));
   EXPECT_THAT(renewed->rekeying_key, EndsWith("new/rekeying.key"));
   EXPECT_EQ(old->Budget()->successor, renewed->key_id);
-  // Whom the old owner believed, the new one does, but for the old key.
+  // The new trust file lists what the old one listed, except for the old key.
   const auto trust = Trust::Load(renewed->trust);
   ASSERT_TRUE(trust.ok()) << trust.status();
   EXPECT_TRUE(trust->IsRevoked(old->Signer()->public_key()));
@@ -172,7 +172,7 @@ TEST_F(KeySetTest, RenewingRevokesTheOldKeyOnce) {
   EXPECT_EQ(RenewKey(*next, Path("new")).status().code(), absl::StatusCode::kAlreadyExists);
 }
 
-// Somebody leaves a gallery: what the server asks for is encrypted anew under no revoked key.
+// After a removal, blocks are renewed under no revoked key.
 TEST_F(KeySetTest, ARevokedKeyRenewsNoBlocks) {
   const auto set = MakeKeySet(model_, Path("old"));
   ASSERT_TRUE(set.ok()) << set.status();

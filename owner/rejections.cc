@@ -46,7 +46,7 @@ std::string RemedyFor(const Finding& finding, const Model& model, bool model_at_
          "to do without, or was made to score too high. Take another sample of this person.";
 }
 
-// "squared norm 0.310 to 0.442, " for what was measured of a group; empty without norms.
+// "squared norm 0.310 to 0.442, " for the norms of a group; empty without norms.
 std::string Measured(const std::vector<double>& norms) {
   if (norms.empty()) return "";
   const auto [least, most] = std::ranges::minmax(norms);

@@ -78,8 +78,8 @@ TEST_F(AttacksTest, APendingEnrolmentReservesNoName) {
     if (claim["entry"] != squatter) carols = claim["entry"];
   }
   EXPECT_NE(Verify(Samples(8), "carol"), Outcome::kAccepted);
-  const auto [activated, released] = world_->Activate({"--entry", carols});
-  EXPECT_EQ(activated["approved"], 1);
+  const auto [answer, released] = world_->Activate({"--entry", carols});
+  EXPECT_EQ(answer["approved"], 1);
   EXPECT_EQ(released["pending"], 1);
   EXPECT_EQ(Verify(Samples(8), "carol"), Outcome::kAccepted);
   EXPECT_NE(Verify(Samples(5), "carol"), Outcome::kAccepted);
@@ -100,10 +100,10 @@ TEST_F(AttacksTest, ATemplateOfLengthTwo) {
                                            {"--identity", "mallory-" + std::to_string(++number)});
     ASSERT_EQ(brought.exit_code, 0) << brought.err;
   }
-  const auto [activated, released] = world_->Activate();
-  EXPECT_EQ(activated["approved"], 0);
-  ASSERT_EQ(activated["rejected"].size(), 4u) << activated;
-  for (const auto& verdict : activated["rejected"]) {
+  const auto [answer, released] = world_->Activate();
+  EXPECT_EQ(answer["approved"], 0);
+  ASSERT_EQ(answer["rejected"].size(), 4u) << answer;
+  for (const auto& verdict : answer["rejected"]) {
     EXPECT_THAT(verdict["identity"].get<std::string>(), HasSubstr("mallory"));
   }
   EXPECT_EQ(released["activated"], 0);

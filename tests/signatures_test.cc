@@ -488,19 +488,19 @@ TEST_F(SignaturesTest, EnrolmentsWaitForTheKeyOwner) {
                 more);
   };
   Must(kServer, at_server("pending", {"--out", W("pending.ct")}));
-  const auto activate = [&](const std::string& in) {
+  const auto approve = [&](const std::string& in) {
     return Args{
         "answer", "--model", W("model.heft"), "--secret-key",     W("owner/keys/secret.key"),
         "--in",   W(in),     "--out",         W("admission.heft")};
   };
-  Refused(kHeft, activate(Write("bare.ct", Inner(W("pending.ct")))), "not signed");
-  const auto activated = Must(kHeft, activate("pending.ct"));
-  EXPECT_EQ(activated["approved"], brought["brought"]);
-  EXPECT_TRUE(activated["rejected"].empty());
+  Refused(kHeft, approve(Write("bare.ct", Inner(W("pending.ct")))), "not signed");
+  const auto answer = Must(kHeft, approve("pending.ct"));
+  EXPECT_EQ(answer["approved"], brought["brought"]);
+  EXPECT_TRUE(answer["rejected"].empty());
   Refused(kServer, at_server("apply", {"--in", W(Write("bare.heft", Inner(W("admission.heft"))))}),
           "not signed");
   const auto done = Must(kServer, at_server("apply", {"--in", W("admission.heft")}));
-  EXPECT_EQ(done["templates"], activated["approved"]);
+  EXPECT_EQ(done["templates"], answer["approved"]);
   EXPECT_EQ(done["pending"], 0);
   Refused(kServer, again, "enrolled before");
 }

@@ -31,7 +31,8 @@ Exchange::Exchange(const CurrentEngine* engine, Galleries* galleries,
       options_(options),
       audit_log_(audit_log),
       metrics_(metrics) {
-  metrics_->Counter("heft_activated_total", "Pending templates that were decided, by verdict");
+  metrics_->Counter("heft_pending_decided_total",
+                    "Pending templates that were decided, by verdict");
   metrics_->Counter("heft_exchange_failures_total", "Requests to the decider that failed");
   if (decider_ != nullptr) thread_ = std::thread([this] { Run(); });
 }
@@ -115,9 +116,9 @@ absl::StatusOr<ActivateResult> Exchange::Apply(const std::string& gallery,
             {{"gallery", gallery}, {"entry", HexString(entry)}});
   }
   if (done.activated + done.rejected > 0) {
-    metrics_->Add("heft_activated_total", {{"verdict", "activated"}},
+    metrics_->Add("heft_pending_decided_total", {{"verdict", "activated"}},
                   static_cast<double>(done.activated));
-    metrics_->Add("heft_activated_total", {{"verdict", "rejected"}},
+    metrics_->Add("heft_pending_decided_total", {{"verdict", "rejected"}},
                   static_cast<double>(done.rejected));
     const absl::Status logged = audit_log_->Append({{"event", "admission"},
                                                     {"request", request_id},

@@ -4,7 +4,7 @@
 // a head that was noted elsewhere (it is in the log line of each signed reply, in metrics, and
 // printed by `heft audit LOG`). No biometrics, no scores, no tokens.
 //
-// A long file is put rotated as PATH.N, where N is the number of its last line, and the chain
+// A long file is rotated to PATH.N, where N is the number of its last line, and the chain
 // continues in a new file: its first line has the hash of the last line in the old one.
 #ifndef HEFT_SERVICE_RUN_AUDIT_LOG_H_
 #define HEFT_SERVICE_RUN_AUDIT_LOG_H_
@@ -28,7 +28,7 @@ class AuditLog {
   // Opens or begins it (mode 0600), and checks the chain of the last `checked` bytes
   // (VerifyAuditLog checks all). Drops half a line that a crash left at the end, and records this
   // in a line. kDataLoss if the chain is broken before that; kUnavailable if another process has it
-  // open. `longest`: from this size in bytes a file is put rotated before the next line; 0: never.
+  // open. `longest`: from this size in bytes a file is rotated before the next line; 0: never.
   static absl::StatusOr<std::unique_ptr<AuditLog>> Open(const std::string& path,
                                                         uint64_t checked = 16 << 20,
                                                         uint64_t longest = 0);
@@ -39,7 +39,7 @@ class AuditLog {
   virtual absl::Status Append(Json event) = 0;
   virtual AuditHead head() const = 0;
   // Read: lines `from` (1 is the first) to `from` + `count` - 1, limited to the file that holds
-  // line `from`. kNotFound if that file was put rotated and moved away.
+  // line `from`. kNotFound if that file was rotated and moved away.
   virtual absl::StatusOr<std::vector<Json>> Read(uint64_t from, uint64_t count) const = 0;
 };
 

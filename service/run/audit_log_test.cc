@@ -59,7 +59,7 @@ TEST_F(AuditLogTest, LinesHoldTogether) {
   EXPECT_EQ(AuditLog::Open(path_).status().code(), absl::StatusCode::kUnavailable);
 }
 
-// A long file is put rotated, and the chain continues.
+// A long file is rotated, and the chain continues.
 TEST_F(AuditLogTest, RotatedFilesAreOneChain) {
   constexpr uint64_t kLongest = 2000;
   const auto open = [&] { return AuditLog::Open(path_, 16 << 20, kLongest); };
