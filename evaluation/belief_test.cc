@@ -6,6 +6,8 @@
 
 #include <cmath>
 
+#include "features/random.h"
+
 namespace heft {
 namespace {
 
@@ -31,7 +33,7 @@ TEST(BeliefTest, AScoreOfOneAxis) {
   const Eigen::VectorXd after = After(prior, m, Eigen::VectorXd::Constant(1, 6));
   EXPECT_NEAR(after(0), 5, 1e-12);
   EXPECT_NEAR(after(1), 4, 1e-12);
-  const Eigen::MatrixXd left = MatrixOf(m.left);
+  const Eigen::MatrixXd left = MatrixOf(LeftAfter(prior, m, after));
   EXPECT_NEAR(left(0, 0), 0.8, 1e-12);
   EXPECT_NEAR(left(0, 1), 0.4, 1e-12);
   EXPECT_NEAR(left(1, 1), 2.2, 1e-12);
@@ -49,10 +51,11 @@ TEST(BeliefTest, AsManyExactScoresAsDimensions) {
 
 TEST(BeliefTest, TheLargestDirectionsAreMeasuredAsAnyOthers) {
   const Belief prior = Prior();
-  const Measurement chosen = MeasureLargest(prior, 1, 0.25);
-  const Measurement same = Measure(prior, chosen.probes, 0.25);
-  EXPECT_NEAR((chosen.gain - same.gain).norm(), 0, 1e-12);
-  EXPECT_NEAR((MatrixOf(chosen.left) - MatrixOf(same.left)).norm(), 0, 1e-12);
+  const Largest largest = MeasureLargest(prior, 1, 0.25);
+  const Measurement same = Measure(prior, largest.measurement.probes, 0.25);
+  EXPECT_NEAR((largest.measurement.gain - same.gain).norm(), 0, 1e-12);
+  const Eigen::MatrixXd left = MatrixOf(LeftAfter(prior, same, prior.mean));
+  EXPECT_NEAR((MatrixOf(largest.left) - left).norm(), 0, 1e-12);
 }
 
 // Along which direction is a sample of this Gaussian most likely to reach the threshold?
@@ -89,6 +92,54 @@ TEST(BeliefTest, MeanAndCovarianceOfRows) {
   // 1 and 4, moved by a twentieth towards their mean of 2.5.
   EXPECT_NEAR(belief.covariance.values(0), 0.95 + 0.125, 1e-12);
   EXPECT_NEAR(belief.covariance.values(1), 3.8 + 0.125, 1e-12);
+}
+
+FeatureMatrix RandomRows(int count, int dimensions) {
+  Random random(7);
+  FeatureMatrix rows(count, dimensions);
+  for (int i = 0; i < count; ++i) {
+    for (int j = 0; j < dimensions; ++j) rows(i, j) = 0.3 + random.Normal() / (1 + j);
+  }
+  return rows;
+}
+
+// Fewer rows than dimensions: the space of the rows, and one variance outside of it.
+TEST(BeliefTest, FewRowsHaveTheCovarianceOfAllDimensions) {
+  const FeatureMatrix rows = RandomRows(70, 100);
+  const FeatureMatrix centred = rows.rowwise() - rows.colwise().mean();
+  Eigen::MatrixXd expected = 0.95 / 70 * centred.transpose() * centred;
+  const double added = 0.05 * centred.squaredNorm() / 70 / 100;
+  expected.diagonal().array() += added;
+  const Belief belief = BeliefOf(rows);
+  const Eigen::MatrixXd& vectors = belief.covariance.vectors;
+  ASSERT_EQ(vectors.cols(), 70);
+  const Eigen::MatrixXd outside =
+      Eigen::MatrixXd::Identity(100, 100) - vectors * vectors.transpose();
+  EXPECT_NEAR((MatrixOf(belief.covariance) + added * outside - expected).norm(), 0, 1e-12);
+  EXPECT_NEAR(belief.norm, expected.norm(), 1e-12);
+  EXPECT_NEAR((outside * rows.transpose()).norm(), 0, 1e-10);
+}
+
+// Differential: the vector most likely to be accepted, from the part that is left and from all of
+// it.
+TEST(BeliefTest, TheLeftPartIsEnough) {
+  for (const int count : {70, 300}) {
+    const FeatureMatrix rows = RandomRows(count, 100);
+    const Belief prior = BeliefOf(rows);
+    for (const int probes : {1, 4, 30}) {
+      const Measurement m = Measure(prior, rows.topRows(probes), 1e-4);
+      const Eigen::VectorXd mean = After(prior, m, Eigen::VectorXd::Constant(probes, 0.5));
+      const Eigen::MatrixXd left =
+          MatrixOf(prior.covariance) - m.gain * m.probes * MatrixOf(prior.covariance);
+      const Spectrum all = SpectrumOf((left + left.transpose()) / 2);
+      for (const double threshold : {0.3, 0.9}) {
+        const Eigen::VectorXd expected =
+            LikeliestAccepted(mean, {all.values.cwiseMax(0), all.vectors}, threshold);
+        const Eigen::VectorXd found = LikeliestAccepted(mean, LeftAfter(prior, m, mean), threshold);
+        EXPECT_NEAR((found - expected).norm(), 0, 1e-6) << count << " " << probes;
+      }
+    }
+  }
 }
 
 }  // namespace

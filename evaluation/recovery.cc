@@ -70,14 +70,18 @@ std::vector<Vector> Cover(const FeatureMatrix& known, double threshold, int coun
   const Vector mean = known.colwise().mean().transpose();
   const Matrix spread = Moments(known.rowwise() - mean.transpose());
   const Matrix root = CholeskyFactor(spread);
-  const auto draw = [&] {
-    Vector v(dimension);
-    for (double& x : v) x = random->Normal();
-    return Unit(mean + root * v);
+  const auto draw = [&](int rows) {
+    FeatureMatrix normal(rows, dimension);
+    for (int i = 0; i < rows; ++i) {
+      for (double& x : normal.row(i)) x = random->Normal();
+    }
+    Matrix out = normal * root.transpose();
+    out.rowwise() += mean.transpose();
+    out.rowwise().normalize();
+    return out;
   };
-  Matrix drawn(drawn_count, dimension), candidates(candidate_count, dimension);
-  for (int i = 0; i < drawn_count; ++i) drawn.row(i) = draw().transpose();
-  for (int i = 0; i < candidate_count; ++i) candidates.row(i) = draw().transpose();
+  const Matrix drawn = draw(drawn_count);
+  Matrix candidates = draw(candidate_count);
   candidates.topRows(kWolves) = LearnWolves(known, threshold);
   candidates.row(kWolves) = Unit(mean).transpose();
   const Eigen::MatrixXf scores = (candidates * drawn.transpose()).cast<float>();
@@ -97,7 +101,7 @@ std::vector<Vector> Cover(const FeatureMatrix& known, double threshold, int coun
     }
     gain[best] = -1;
   }
-  while (static_cast<int>(chosen.size()) < count) chosen.push_back(draw());
+  while (static_cast<int>(chosen.size()) < count) chosen.push_back(draw(1).transpose());
   return chosen;
 }
 
@@ -185,25 +189,26 @@ absl::StatusOr<std::vector<Recovery>> RecoverFromScores(const Population& people
   const double share = 1.0 / static_cast<double>(TargetCount(people));
   std::vector<Recovery> out;
   for (const int wanted : answers) {
-    const int most =
-        static_cast<int>(probes == Probes::kChosen ? people.known.cols() : people.known.rows());
-    const int count = std::clamp(wanted, 0, most);
+    const Eigen::Index most =
+        probes == Probes::kChosen ? prior.covariance.values.size() : people.known.rows();
+    const int count = std::clamp(wanted, 0, static_cast<int>(most));
     Random random(seed, static_cast<uint64_t>(count));
     Recovery mean{wanted, 0, std::vector<double>(thresholds.size())}, likeliest = mean;
-    Measurement measured = MeasureLargest(prior, probes == Probes::kChosen ? count : 0, noise);
+    const bool drawn = probes == Probes::kStrangers && count > 0;
+    auto [measured, left] = MeasureLargest(prior, drawn ? 0 : count, noise);
     for (Eigen::Index t = 0; t < TargetCount(people); ++t) {
-      if (probes == Probes::kStrangers && count > 0) {  // drawn anew for each target
-        measured = Measure(prior, Strangers(people.known, count, &random), noise);
-      }
+      // Anew for each target.
+      if (drawn) measured = Measure(prior, Strangers(people.known, count, &random), noise);
       const Matrix target = TargetOf(people, t);
       Vector believed = prior.mean;
       if (count > 0) {
         const Vector scores = (measured.probes * target.transpose()).rowwise().maxCoeff();
         believed = After(prior, measured, Rounded(scores, step));
       }
+      if (drawn) left = LeftAfter(prior, measured, believed);
       Add(Unit(believed), target, thresholds, share, &mean);
       for (size_t i = 0; i < thresholds.size(); ++i) {
-        const Vector guess = LikeliestAccepted(believed, measured.left, thresholds[i]);
+        const Vector guess = LikeliestAccepted(believed, left, thresholds[i]);
         if ((target * guess).maxCoeff() >= thresholds[i]) likeliest.accepted[i] += share;
       }
     }

@@ -182,7 +182,7 @@ FeatureMatrix LearnWolves(const FeatureMatrix& known, double threshold) {
   FeatureMatrix wolves(kWolves, known.cols());
   const Vector likeliest = LikeliestAccepted(belief.mean, belief.covariance, threshold);
   wolves.row(0) = likeliest.transpose();
-  const double deviation = std::max(belief.covariance.values.norm(), 1e-6);
+  const double deviation = std::max(belief.norm, 1e-6);
   const Eigen::Index starts = std::min(kStarts, known.rows());
   Eigen::MatrixXd first(starts + 2, known.cols());
   for (Eigen::Index i = 0; i < starts; ++i) first.row(i) = known.row(i * known.rows() / starts);

@@ -135,6 +135,18 @@ Spectrum LeadingSpectrum(const Eigen::MatrixXd& symmetric, Eigen::Index count) {
   return {scale * values, reduced.matrixQ() * *vectors};
 }
 
+Spectrum TridiagonalSpectrum(const Eigen::VectorXd& diagonal, const Eigen::VectorXd& beside) {
+  Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver;
+  solver.computeFromTridiagonal(diagonal, beside, Eigen::ComputeEigenvectors);
+  return {solver.eigenvalues(), solver.eigenvectors()};
+}
+
+Eigen::MatrixXd OrthonormalSpan(const Eigen::MatrixXd& columns) {
+  const Eigen::Index count = std::min(columns.rows(), columns.cols());
+  return Eigen::HouseholderQR<Eigen::MatrixXd>(columns).householderQ() *
+         Eigen::MatrixXd::Identity(columns.rows(), count);
+}
+
 Eigen::MatrixXd CholeskyFactor(const Eigen::MatrixXd& positive) { return positive.llt().matrixL(); }
 
 Eigen::VectorXd SolveSymmetric(const Eigen::MatrixXd& symmetric, const Eigen::VectorXd& b) {

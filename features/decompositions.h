@@ -18,6 +18,12 @@ Spectrum SpectrumOf(const Eigen::MatrixXd& symmetric);
 // fewer. Up to half of them cost less than half of SpectrumOf where the matrix is large.
 Spectrum LeadingSpectrum(const Eigen::MatrixXd& symmetric, Eigen::Index count);
 
+// TridiagonalSpectrum: of a symmetric matrix with this diagonal, and `beside` below and above it.
+Spectrum TridiagonalSpectrum(const Eigen::VectorXd& diagonal, const Eigen::VectorXd& beside);
+
+// OrthonormalSpan: as many orthonormal columns as `columns` has, at most its rows, which span them.
+Eigen::MatrixXd OrthonormalSpan(const Eigen::MatrixXd& columns);
+
 // CholeskyFactor: the lower L of L L' = `positive`, zeros above.
 Eigen::MatrixXd CholeskyFactor(const Eigen::MatrixXd& positive);
 
