@@ -131,9 +131,9 @@ struct SideGradients {
   FeatureMatrix left, right;
 };
 
-// Anchors of chunk `chunk`: adds to the gradients and returns their loss.
+// Anchors of chunk `chunk`: sets their rows of `left`, adds to `right`, and returns their loss.
 double ChunkTerm(Eigen::Index chunk, const Ordered& ordered, const TermWeights& weights,
-                 double margin, SideGradients& gradients) {
+                 double margin, FeatureMatrix& left, FeatureMatrix& right) {
   const Eigen::Index n = ordered.right.rows();
   const Eigen::Index first = n * chunk / kChunks, last = n * (chunk + 1) / kChunks;
   AnchorScratch scratch;
@@ -148,8 +148,8 @@ double ChunkTerm(Eigen::Index chunk, const Ordered& ordered, const TermWeights& 
       loss += AnchorTerm(anchor, ordered.begin[anchor], ordered.end[anchor], ordered.base[anchor],
                          weights, margin, block.row(i), scratch);
     }
-    gradients.left.middleRows(start, size).noalias() += block * ordered.right;
-    gradients.right.noalias() += block.transpose() * ordered.left.middleRows(start, size);
+    left.middleRows(start, size).noalias() = block * ordered.right;
+    right.noalias() += block.transpose() * ordered.left.middleRows(start, size);
   }
   return loss;
 }
@@ -197,18 +197,25 @@ LossResult LossAndGradient(const FeatureMatrix& projection, const FeatureMatrix&
   if (ordered.pairs > 0) weights.pair = options.lambda / ordered.pairs;
   if (ordered.triplets > 0) weights.triplet = (1 - options.lambda) / ordered.triplets;
   const FeatureMatrix zero = FeatureMatrix::Zero(result.used, ordered.right.cols());
-  std::vector<SideGradients> gradients(kChunks, SideGradients{zero, zero});
-  std::vector<double> losses(kChunks, 0.0);
-  ParallelFor(kChunks, [&](std::size_t chunk) {
-    losses[chunk] = ChunkTerm(chunk, ordered, weights, options.margin, gradients[chunk]);
-  });
-  for (Eigen::Index chunk = 1; chunk < kChunks; ++chunk) {
-    gradients[0].left += gradients[chunk].left;
-    gradients[0].right += gradients[chunk].right;
+  SideGradients gradients = {zero, zero};
+  // A sum over one chunk of anchors has megabytes, so there are only as many as threads.
+  std::vector<FeatureMatrix> right(
+      std::min<std::size_t>(kChunks, static_cast<std::size_t>(ThreadCount())), zero);
+  for (Eigen::Index first = 0; first < kChunks; first += static_cast<Eigen::Index>(right.size())) {
+    const Eigen::Index count = std::min(kChunks - first, static_cast<Eigen::Index>(right.size()));
+    std::vector<double> losses(static_cast<std::size_t>(count));
+    ParallelFor(losses.size(), [&](std::size_t i) {
+      right[i].setZero();
+      losses[i] = ChunkTerm(first + static_cast<Eigen::Index>(i), ordered, weights, options.margin,
+                            gradients.left, right[i]);
+    });
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      gradients.right += right[i];
+      result.loss += losses[i];
+    }
   }
-  result.loss = std::accumulate(losses.begin(), losses.end(), 0.0);
   const FeatureMatrix dz =
-      ThroughMetric(z, s, ordered, gradients[0], weights, options.metric, normaliser);
+      ThroughMetric(z, s, ordered, gradients, weights, options.metric, normaliser);
   result.gradient = TransposedProduct(dz, features);
   return result;
 }
