@@ -4,11 +4,14 @@
 # eigen, both again for light code, light programs, and tests. Sources still include all headers that they use:
 # builds without precompiled headers must pass.
 #
-# Not with ccache, which takes rebuilt precompiled headers for changed ones, and not under
-# the sanitizers of GCC.
-set(precompile ON)
-if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache"
-   OR (CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang))
+# Not with ccache, which takes rebuilt precompiled headers for changed ones. GCC has no precompiled headers under its
+# sanitizers.
+set(together ON)
+if(CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
+  set(together OFF)
+endif()
+set(precompile ${together})
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND NOT CMAKE_CXX_COMPILER_ID STREQUAL Clang)
   set(precompile OFF)
 endif()
 option(HEFT_PRECOMPILED_HEADERS "Parse the headers that all files share once" ${precompile})
@@ -17,7 +20,7 @@ option(HEFT_PRECOMPILED_HEADERS "Parse the headers that all files share once" ${
 # each of our files. A changed source recompiles its neighbours, so this too is for builds from
 # nothing, not for ccache. Therefore names in a library or a test program, also in unnamed
 # namespaces, differ from file to file.
-option(HEFT_UNITY_BUILD "Compile a target's sources sixteen at a time" ${precompile})
+option(HEFT_UNITY_BUILD "Compile a target's sources sixteen at a time" ${together})
 function(heft_compile_together target)
   if(HEFT_UNITY_BUILD)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
