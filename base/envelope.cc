@@ -72,8 +72,8 @@ absl::StatusOr<ByteSpan> OpenEnvelope(ByteSpan bytes, std::string_view kind, uin
   }
   const std::string found = EnvelopeKind(bytes);
   if (found != kind) {
-    return absl::DataLossError(absl::StrCat(name, ": a file of another kind: ", KindText(found),
-                                            ", not ", KindText(kind)));
+    return absl::DataLossError(absl::StrCat(name, ": a file of another kind: ", KindName(found),
+                                            ", not ", KindName(kind)));
   }
   ByteReader header(bytes.subspan(12, 12), what);
   const uint32_t found_version = header.U32();

@@ -49,8 +49,4 @@ std::string KindName(std::string_view kind) {
                             : std::string(it->second);
 }
 
-std::string KindText(std::string_view kind) {
-  return absl::StrCat(KindName(kind), " (", std::string(kind), ")");
-}
-
 }  // namespace heft

@@ -8,10 +8,8 @@
 
 namespace heft {
 
-// KindName: "encrypted samples" for CTXT; "unknown kind ABCD" for unknown ones. KindText, for
-// errors: "encrypted samples (CTXT)".
+// KindName: "encrypted samples" for CTXT; "unknown kind ABCD" for unknown ones.
 std::string KindName(std::string_view kind);
-std::string KindText(std::string_view kind);
 
 }  // namespace heft
 

@@ -6,9 +6,9 @@
 namespace heft {
 namespace {
 
-TEST(KindsTest, NamesAndLetters) {
+TEST(KindsTest, NamesOfKinds) {
   EXPECT_EQ(KindName("CTXT"), "encrypted samples");
-  EXPECT_EQ(KindText("SCOR"), "encrypted scores (SCOR)");
+  EXPECT_EQ(KindName("SCOR"), "encrypted scores");
   EXPECT_EQ(KindName("NONE"), "unknown kind NONE");
 }
 

@@ -123,8 +123,8 @@ class Check {
 
   absl::Status Kind(const Expected& expected) const {
     if (expected.kind.empty() || expected.kind == file_.statement.kind) return absl::OkStatus();
-    return Refuse(absl::StrCat("a signed file of another kind: ", KindText(file_.statement.kind),
-                               ", not ", KindText(expected.kind)));
+    return Refuse(absl::StrCat("a signed file of another kind: ", KindName(file_.statement.kind),
+                               ", not ", KindName(expected.kind)));
   }
 
   absl::Status Role(const Expected& expected) const {
@@ -325,8 +325,8 @@ absl::Status CheckKind(std::string_view kind, const Expected& expected, std::str
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(absl::StrCat(std::string(what),
-                                                    ": a file of another kind: ", KindText(kind),
-                                                    ", not ", KindText(expected.kind), ", signed"));
+                                                    ": a file of another kind: ", KindName(kind),
+                                                    ", not ", KindName(expected.kind), ", signed"));
 }
 
 }  // namespace

@@ -38,9 +38,14 @@ class SignedFileTest : public ::testing::Test {
     EXPECT_TRUE(trust_.Add(Role::kClient, "camera", client_.public_key()).ok());
   }
   Statement Good() const {
-    return {.role = Role::kServer, .generation = 7, .issued = kSigningTime - 60, .expires = kSigningTime + 60};
+    return {.role = Role::kServer,
+            .generation = 7,
+            .issued = kSigningTime - 60,
+            .expires = kSigningTime + 60};
   }
-  Expected Demands() const { return {.roles = {Role::kServer}, .kind = "TEST", .now = kSigningTime}; }
+  Expected Demands() const {
+    return {.roles = {Role::kServer}, .kind = "TEST", .now = kSigningTime};
+  }
   // Why a file with this statement is refused; empty if it is accepted.
   std::string Why(const Statement& statement, const Expected& expected) const {
     return Why(server_, statement, expected);
@@ -177,7 +182,7 @@ TEST_F(SignedFileTest, RefusesWithTheReason) {
   EXPECT_THAT(Why(client_, other, Demands()), HasSubstr("signed by a client"));
   Expected expected = Demands();
   expected.kind = "SCOR";
-  EXPECT_THAT(Why(Good(), expected), HasSubstr("(TEST), not encrypted scores (SCOR)"));
+  EXPECT_THAT(Why(Good(), expected), HasSubstr("unknown kind TEST, not encrypted scores"));
   ASSERT_TRUE(trust_.Revoke(server_.public_key()).ok());
   EXPECT_THAT(Why(Good(), Demands()), HasSubstr("revokes"));
 }

@@ -223,7 +223,7 @@ absl::Status TakeExpandedKeys(const Rings& rings, const ExpandedKeys::Impl& expa
   if (expanded.source().kind != kind) {
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": expanded from a file of another kind: ",
-                     KindText(expanded.source().kind), ", not ", KindText(kind)));
+                     KindName(expanded.source().kind), ", not ", KindName(kind)));
   }
   if (kind == kEvaluationKeysKind) {
     return TakeEntries(*rings.matching.context, expanded, what, &keys->matching, nullptr);

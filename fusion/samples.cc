@@ -253,7 +253,7 @@ absl::Status CheckSampleKind(ByteSpan file, std::string_view what) {
   const std::string_view known = Kind(EncodingOf(kind));
   if (kind == known) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(
-      std::string(what), ": a file of another kind: ", KindText(kind), ", not ", KindText(known)));
+      std::string(what), ": a file of another kind: ", KindName(kind), ", not ", KindName(known)));
 }
 
 ckks::ParamsId SampleParamsId(ByteSpan bytes) {

@@ -113,7 +113,7 @@ absl::Status CheckKind(ByteSpan bytes, std::string_view what,
   for (const std::string_view kind : kinds) {
     if (info.kind == kind) return absl::OkStatus();
   }
-  return Unfit(what, absl::StrCat(KindText(info.kind), ", not ", KindText(*kinds.begin())));
+  return Unfit(what, absl::StrCat(KindName(info.kind), ", not ", KindName(*kinds.begin())));
 }
 
 // The content of any file of HEFT that may be signed.

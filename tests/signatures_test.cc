@@ -173,7 +173,7 @@ TEST_F(SignaturesTest, SubstitutedEvaluationKeys) {
   // Another file of the same owner instead of the right one.
   Folder("server/swapped", "evaluation.keys", Read(W("owner/keys/encryption.key")));
   Refused(kServer, Serve("enrol", {"--gallery", W("server/gallery")}, "server/swapped"),
-          "encryption key (PUBK), not evaluation keys (EVAL)");
+          "encryption key, not evaluation keys");
 }
 
 // The keys for enrolment and verification are a file of their own.

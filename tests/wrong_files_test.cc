@@ -201,7 +201,7 @@ TEST_F(WrongFilesTest, SwappedFiles) {
   Refused(kServer, Serve("enrol", {}, {.model = W("client/face.npy")}), kInput,
           {"not a HEFT file"});
   Refused(kHeft, DecryptArgs(W("client/face.ct")), kInput,
-          {"a file of another kind: encrypted samples (CTXT), not encrypted scores (SCOR)"});
+          {"a file of another kind: encrypted samples, not encrypted scores"});
   Refused(kHeft,
           {"answer", "--model", W("owner/model.heft"), "--secret-key", W("owner/keys/secret.key"),
            "--in", W("client/face.ct"), "--out", W("owner/none")},
