@@ -60,7 +60,7 @@ th.text, td.text, th:first-child, td:first-child { text-align: left; white-space
 th:first-child, td:first-child { padding-left: 0; min-width: 8rem; }
 th.published, td.published { color: var(--muted); font-style: italic; }
 td small { display: block; font-size: .78rem; white-space: nowrap; }
-tr.main td { font-weight: 600; background: var(--shade); }
+tr.main td { font-weight: 600; background: #7a87941c; }
 tr.main td:first-child { padding-left: .4rem; }
 tr.main small { font-weight: 400; }
 .facts td { white-space: normal; text-align: left; }
