@@ -194,10 +194,11 @@ TEST_F(WrongFilesTest, InspectKnowsWhatPeopleHave) {
 
 TEST_F(WrongFilesTest, SwappedFiles) {
   Refused(kServer, Serve("enrol", {}, {.samples = {W("owner/keys/encryption.key")}}), kInput,
-          {"PUBK", "CTXT"});
+          {"encryption key, not encrypted samples"});
   Refused(kServer, Serve("enrol", {}, {.keys = W("owner/keys/encryption.key")}), kInput,
-          {"PUBK", "EVAL"});
-  Refused(kServer, Serve("enrol", {}, {.model = W("client/face.ct")}), kInput, {"CTXT", "MODL"});
+          {"encryption key, not evaluation keys"});
+  Refused(kServer, Serve("enrol", {}, {.model = W("client/face.ct")}), kInput,
+          {"encrypted samples, not model"});
   Refused(kServer, Serve("enrol", {}, {.model = W("client/face.npy")}), kInput,
           {"not a HEFT file"});
   Refused(kHeft, DecryptArgs(W("client/face.ct")), kInput,
@@ -214,12 +215,12 @@ TEST_F(WrongFilesTest, SwappedFiles) {
   Refused(kHeft,
           {"decrypt", "--model", W("owner/model.heft"), "--secret-key",
            W("owner/keys/encryption.key"), "--in", W("server/scores.ct"), "--threshold", "0.5"},
-          kInput, {"SIGN", "SECK"});
+          kInput, {"signed file, not secret key"});
   // A secret key must not be accepted as a public one.
   Refused(kHeft,
           {"encrypt", "--model", W("owner/model.heft"), "--key", W("owner/keys/secret.key"),
            "--modality", "face", "--in", W("client/face.npy"), "--out", W("client/new.ct")},
-          kInput, {"SECK", "PUBK"});
+          kInput, {"secret key, not encryption key"});
 }
 
 class DamagedGalleryTest : public WrongInputTest {
