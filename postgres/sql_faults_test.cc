@@ -43,6 +43,21 @@ class SqlFaultsTest : public SqlStoreTest {
     ASSERT_TRUE(Sql(statement));
     ASSERT_TRUE(Sql("SELECT pg_reload_conf()"));
   }
+  // CommitsWait: from here on, for a standby that never comes. The checkpointer tells sessions so,
+  // some time after the setting shows.
+  void CommitsWait() {
+    Set(kNobody);
+    std::atomic<bool> seen = false;
+    std::thread trial([&] {
+      while (!seen) Sql("SELECT pg_logical_emit_message(true, 'trial', '')");
+    });
+    const bool waits = Until(kWaiting, "1");
+    seen = true;
+    const bool cancelled = Sql(kCancelAll);
+    trial.join();
+    ASSERT_TRUE(waits && cancelled);
+    ASSERT_TRUE(Until(kWaiting, "0"));
+  }
   void TearDown() override {
     if (store_ != nullptr) Set("ALTER SYSTEM RESET ALL");
   }
@@ -60,8 +75,7 @@ class SqlFaultsTest : public SqlStoreTest {
 };
 
 TEST_F(SqlFaultsTest, OfACommitThatWasMadeTheOutcomeIsFound) {
-  Set(kNobody);
-  ASSERT_TRUE(Until("SHOW synchronous_standby_names", "nobody"));
+  CommitsWait();
   absl::Status status;
   std::thread writer([&] { status = PutOne(); });
   EXPECT_TRUE(Until(kWaiting, "1"));
@@ -76,8 +90,7 @@ TEST_F(SqlFaultsTest, OfACommitThatWasMadeTheOutcomeIsFound) {
 TEST_F(SqlFaultsTest, ACommitThatNoStandbyHasIsNotMade) {
   for (const bool comes : {true, false}) {
     store_ = *Open(StoreMode::kWrite, comes ? absl::Seconds(60) : absl::Milliseconds(500));
-    Set(kNobody);
-    ASSERT_TRUE(Until("SHOW synchronous_standby_names", "nobody"));
+    CommitsWait();
     absl::Status status;
     std::thread writer([&] { status = PutOne(comes ? "key" : "another"); });
     EXPECT_TRUE(Until(kWaiting, "1"));
@@ -98,8 +111,7 @@ TEST_F(SqlFaultsTest, ACommitThatNoStandbyHasIsNotMade) {
 // The data that it wrote before it was killed exists, and nowhere else.
 TEST_F(SqlFaultsTest, AServerThatComesBackWithoutItsStandbyIsNotBelieved) {
   store_ = *Open(StoreMode::kWrite, absl::Seconds(3));
-  ASSERT_TRUE(Sql(kNobody) && Sql("SELECT pg_reload_conf()"));
-  ASSERT_TRUE(Until("SHOW synchronous_standby_names", "nobody"));
+  CommitsWait();
   absl::Status status;
   std::thread writer([&] { status = PutOne(); });
   EXPECT_TRUE(Until(kWaiting, "1"));
@@ -111,8 +123,7 @@ TEST_F(SqlFaultsTest, AServerThatComesBackWithoutItsStandbyIsNotBelieved) {
 }
 
 TEST_F(SqlFaultsTest, WhoeverInterruptsACommitIsNotToldThatItWasNotMade) {
-  Set(kNobody);
-  ASSERT_TRUE(Until("SHOW synchronous_standby_names", "nobody"));
+  CommitsWait();
   static std::atomic<bool> interrupted = false;
   SetInterruptedCheck([] { return interrupted.load(); });
   absl::Status status;
@@ -146,8 +157,7 @@ TEST_F(SqlFaultsTest, WhoeverWaitsForAServerThatHangsAsksForAnother) {
 TEST_F(SqlFaultsTest, TheServerIsKilledAfterACommitWasMade) {
   // Under one lock, later transactions continue.
   const auto lock = *store_->Lock(kLong);
-  ASSERT_TRUE(Sql(kNobody) && Sql("SELECT pg_reload_conf()"));
-  ASSERT_TRUE(Until("SHOW synchronous_standby_names", "nobody"));
+  CommitsWait();
   absl::Status status;
   std::thread writer([&] {
     const auto w = *store_->Write(*lock);
