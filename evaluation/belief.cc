@@ -12,7 +12,7 @@ using Vector = Eigen::VectorXd;
 using Matrix = Eigen::MatrixXd;
 
 constexpr double kShrinkage = 0.05;
-// Of rows, from which on the space that they span is as good as all: more than are ever measured.
+// kFewest: fewer rows might span fewer directions than are measured.
 constexpr Eigen::Index kFewest = 64;
 // kClosest: the largest k of LikeliestAccepted, which is the hardest to solve for.
 constexpr double kClosest = 1 - 1e-4, kConverged = 1e-12;

@@ -2,7 +2,6 @@
 #include "learning/loss.h"
 
 #include <algorithm>
-#include <numeric>
 #include <vector>
 
 #include "base/threads.h"

@@ -43,8 +43,8 @@ class SqlFaultsTest : public SqlStoreTest {
     ASSERT_TRUE(Sql(statement));
     ASSERT_TRUE(Sql("SELECT pg_reload_conf()"));
   }
-  // CommitsWait: from here on, for a standby that never comes. The checkpointer tells sessions so,
-  // some time after the setting shows.
+  // CommitsWait: makes all later commits wait for a standby that never comes. SHOW has the setting
+  // before the checkpointer tells the sessions to wait.
   void CommitsWait() {
     Set(kNobody);
     std::atomic<bool> seen = false;
