@@ -2,7 +2,6 @@
 // heft-matcher: the service that holds encrypted templates and cannot decrypt.
 //
 //   heft-matcher serve --config FILE [--check]
-#include <malloc.h>
 
 #include <cstdlib>
 #include <functional>
@@ -87,16 +86,7 @@ absl::Status Check(const MatcherConfig& config) {
   return absl::OkStatus();
 }
 
-// KeepMemoryTogether: by default the C library gives each thread an arena, and raises the size from
-// which memory is mapped up to 32 MB. With many workers, free memory would be scattered over all
-// arenas.
-void KeepMemoryTogether() {
-  mallopt(M_ARENA_MAX, 4);
-  mallopt(M_MMAP_THRESHOLD, 1 << 20);
-}
-
 absl::Status Serve(const ServeArguments& arguments, Signals* signals) {
-  KeepMemoryTogether();
   HEFT_ASSIGN_OR_RETURN(const MatcherConfig config, ReadMatcherConfig(arguments.config));
   SetLogLevel(config.common.log_level);
   setenv("HEFT_STATE_DIR", config.state.c_str(), /*replace=*/0);
