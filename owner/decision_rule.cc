@@ -2,10 +2,11 @@
 // The threshold that a rule means for a reply, or for those of all buckets of a gallery.
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "owner/key_owner_impl.h"
 
@@ -22,7 +23,7 @@ struct Searched {
 Searched Count(const std::vector<ReadReply>& replies, const std::optional<Canaries>& canaries,
                const std::string& besides) {
   uint64_t unnamed = 0;  // each its own
-  std::map<std::string_view, uint32_t> templates;
+  absl::flat_hash_map<std::string_view, uint32_t> templates;
   Searched out;
   for (const ReadReply& reply : replies) {
     const EncryptedScores& scores = reply.scores;

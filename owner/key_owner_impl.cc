@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "base/constant_time.h"
@@ -59,6 +58,25 @@ absl::StatusOr<SignedCeremony> CheckedCeremony(const Model& model, const KeyShar
       "a share of a key for another model: give the model that its ceremony was for");
 }
 
+// Better: a score that is not a number is the best one, so that a refusal charges it.
+bool Better(const Candidate& a, const Candidate& b) {
+  const auto worth = [](const Candidate& c) {
+    return std::isnan(c.score) ? std::numeric_limits<double>::infinity() : c.score;
+  };
+  if (worth(a) != worth(b)) return worth(a) > worth(b);
+  return a.identity < b.identity;
+}
+
+// KeepBest: adds to a heap of at most `most` candidates, whose first one is the worst.
+void KeepBest(Candidate candidate, size_t most, std::vector<Candidate>* kept) {
+  if (kept->size() == most && !Better(candidate, kept->front())) return;
+  kept->push_back(std::move(candidate));
+  std::ranges::push_heap(*kept, Better);
+  if (kept->size() <= most) return;
+  std::ranges::pop_heap(*kept, Better);
+  kept->pop_back();
+}
+
 constexpr char kNoCosine[] = "a score that is no cosine: not one of a sound probe and template";
 
 }  // namespace
@@ -110,22 +128,17 @@ absl::Status KeyOwner::Impl::Publish(const Opening& opening, OpenedScores* score
 }
 
 absl::StatusOr<OpenedScores> KeyOwner::Impl::Refused(const Opening& opening,
-                                                     const std::map<std::string, Candidate>& best,
+                                                     std::vector<Candidate> best,
                                                      OpenedScores scores) const {
-  const auto worth = [](const auto& named) {
-    const double score = named.second.score;
-    return std::isnan(score) ? std::numeric_limits<double>::infinity() : score;
-  };
-  const auto first = std::ranges::max_element(best, {}, worth);
+  const auto first = std::ranges::min_element(best, Better);
   if (opening.decision) {
     const bool claimed = opening.verification || !opening.few.empty();
     if (claimed || first == best.end()) return scores;
-    HEFT_RETURN_IF_ERROR(
-        journal_->PublishDecision(opening, first->second.identity, /*accepted=*/true));
+    HEFT_RETURN_IF_ERROR(journal_->PublishDecision(opening, first->identity, /*accepted=*/true));
     return scores;
   }
   OpenedScores charged;
-  if (first != best.end()) charged.candidates.push_back(first->second);
+  if (first != best.end()) charged.candidates.push_back(std::move(*first));
   HEFT_RETURN_IF_ERROR(Publish(opening, &charged));
   return scores;
 }
@@ -164,8 +177,7 @@ absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenReply(const Score
 }
 
 void KeyOwner::Impl::Rank(uint32_t modalities, std::vector<Candidate>* candidates) const {
-  std::stable_sort(candidates->begin(), candidates->end(),
-                   [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+  std::ranges::sort(*candidates, Better);
   const auto table = model_.TableFor(modalities);
   if (!table.ok() || !(*table)->calibration) return;
   // Of the rounded score: the published ratio must not tell more than it.
@@ -219,9 +231,9 @@ absl::Status KeyOwner::Impl::OpenScores(const ReadReply& read, double length,
         if (scores.kind == ScoreKind::kIdentification) continue;
       }
       if (identity == purpose.besides) continue;
-      auto [it, fresh] = found->best.try_emplace(identity, Candidate{identity, score, 0, {}});
-      it->second.score = std::max(it->second.score, score);
-      ++it->second.templates;
+      Found::Best& best = found->best.try_emplace(identity, Found::Best{score}).first->second;
+      best.score = std::max(best.score, score);
+      ++best.templates;
     }
     SecureWipe(slots.data(), slots.size() * sizeof(slots[0]));
     if (!refusal->empty()) break;
@@ -263,22 +275,23 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(Question question, const O
         canaries_->Check(accepted.replies, found.canaries, model_.approximation, rings_.thin());
   }
   uint64_t searched = found.unnamed;
-  for (const auto& [identity, candidate] : found.best) searched += candidate.templates;
+  const size_t most = purpose.decision ? 1 : std::max<size_t>(accepted.opening.slots, 1);
+  for (const auto& [identity, best] : found.best) {
+    KeepBest({std::string(identity), best.score, best.templates, {}}, most, &out.candidates);
+    searched += best.templates;
+  }
   for (const BestPlaces::Place& place : std::move(found.places).Take()) {
-    const std::string name = PositionName(place.bucket, place.position);
-    found.best.emplace(name, Candidate{name, place.score, 1, {}});
+    KeepBest({PositionName(place.bucket, place.position), place.score, 1, {}}, most,
+             &out.candidates);
   }
   if (!out.refusal.empty()) {
-    return Refused(accepted.opening, found.best, Doubted(std::move(out)));
+    std::vector<Candidate> best = std::move(out.candidates);
+    out.candidates.clear();
+    return Refused(accepted.opening, std::move(best), Doubted(std::move(out)));
   }
   if (out.kind == ScoreKind::kIdentification) out.searched = searched;
-  for (auto& [identity, candidate] : found.best) out.candidates.push_back(std::move(candidate));
   Rank(first.modalities, &out.candidates);
-  if (purpose.decision) {
-    out.candidates.resize(std::min<size_t>(out.candidates.size(), 1));
-  } else {
-    HEFT_RETURN_IF_ERROR(Publish(accepted.opening, &out));
-  }
+  if (!purpose.decision) HEFT_RETURN_IF_ERROR(Publish(accepted.opening, &out));
   HEFT_ASSIGN_OR_RETURN(out.key_warning, journal_->KeyWarning(accepted.opening));
   return out;
 }

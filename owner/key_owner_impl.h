@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "base/bytes.h"
 #include "base/status.h"
 #include "ckks/encoder.h"
@@ -288,7 +289,12 @@ class KeyOwner::Impl {
   ClientId ListedClient(const ClientId& client) const;
   // Found: the decrypted scores of accepted replies, before they are ranked.
   struct Found {
-    std::map<std::string, Candidate> best;
+    // Best: of one person; its name is a view of the reply's.
+    struct Best {
+      double score = 0;
+      uint32_t templates = 0;
+    };
+    absl::flat_hash_map<std::string_view, Best> best;
     std::multimap<std::string, double> canaries;  // with their cosines
     // Places without a name are candidates too. Only those that may be published are kept, so that
     // a large gallery takes no memory here; and their number in all.
@@ -306,8 +312,7 @@ class KeyOwner::Impl {
   // server that makes scores up under invented clients could learn, again and again and at no cost,
   // whether a multiple of a template's score is above a bound. A refusal by the probe's norm tells
   // nothing about people. A refused claim is a rejection, which Accept has charged.
-  absl::StatusOr<OpenedScores> Refused(const Opening& opening,
-                                       const std::map<std::string, Candidate>& best,
+  absl::StatusOr<OpenedScores> Refused(const Opening& opening, std::vector<Candidate> best,
                                        OpenedScores scores) const;
   // Decrypted slots, to be wiped by the caller. `brief`: of a short reply; none where its
   // coefficients had no room.
@@ -319,7 +324,8 @@ class KeyOwner::Impl {
   absl::StatusOr<std::vector<ckks::Complex>> OpenReply(const ScoreReply& reply,
                                                        const Decryption& decryption,
                                                        std::string* refusal) const;
-  // Best first, with what a score says for a match of a probe with these modalities.
+  // Best first, of equal scores by name, with what a score says for a match of a probe with these
+  // modalities.
   void Rank(uint32_t modalities, std::vector<Candidate>* candidates) const;
 
   // |z|^2 of the probe; in `refusal` why it is not that of a sound one.
