@@ -4,8 +4,8 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#include <atomic>
 #include <bit>
+#include <cstdint>
 #include <mutex>
 #include <new>
 
@@ -62,80 +62,133 @@ size_t RoundToHugePages(size_t rounded) {
   return rounded > kHugePage && rest > kHugePage / 2 ? rounded - rest + kHugePage : rounded;
 }
 
-// Region: a range of memory in huge pages, for pooled buffers smaller than one. In 4 kB pages a
-// process that runs one operation spends a fifth of its time on the page faults of these buffers.
-// The range is reserved at once and used from its start, so it takes memory as it is used. Its
-// buffers are never given back to the system.
-class Region {
+// Chunk: 64 MB of memory in huge pages, which start at a multiple of 64 MB. Its buffers are handed
+// out from its start, so it takes memory as it is used.
+class Chunk {
+ public:
+  static constexpr size_t kSize = size_t{64} << 20;
+  static uintptr_t StartOf(const void* p) { return reinterpret_cast<uintptr_t>(p) & ~(kSize - 1); }
+
+  bool Map() {
+#ifdef MADV_HUGEPAGE
+    // Twice the size contains a chunk at a multiple of its size. The rest is given back. A process
+    // that locks its memory would get all of it at once, if it could be written.
+    void* p =
+        mmap(nullptr, 2 * kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) return false;
+    char* const mapped = static_cast<char*>(p);
+    start_ = mapped + (StartOf(mapped + kSize - 1) - reinterpret_cast<uintptr_t>(mapped));
+    if (start_ != mapped) munmap(mapped, static_cast<size_t>(start_ - mapped));
+    char* const end = start_ + kSize;
+    if (end != mapped + 2 * kSize) munmap(end, static_cast<size_t>(mapped + 2 * kSize - end));
+    madvise(start_, kSize, MADV_HUGEPAGE);  // failing costs speed only
+    if (mprotect(start_, kSize, PROT_READ | PROT_WRITE) == 0) return true;
+    Unmap();
+    return false;
+#else
+    return false;
+#endif
+  }
+  void Unmap() {
+    munmap(start_, kSize);
+    *this = Chunk();
+  }
+  bool mapped() const { return start_ != nullptr; }
+  bool Holds(const void* p) const {
+    return mapped() && StartOf(p) == reinterpret_cast<uintptr_t>(start_);
+  }
+  bool unused() const { return handed_out_ == 0; }
+
+  // nullptr: no room.
+  void* Allocate(size_t rounded) {
+    FreeBuffer*& first = first_[ClassOf(rounded)];
+    void* p = first;
+    if (first != nullptr) {
+      first = first->next;
+    } else if (mapped() && used_ + rounded <= kSize) {
+      p = start_ + used_;
+      used_ += rounded;
+    }
+    if (p != nullptr) ++handed_out_;
+    return p;
+  }
+  void Free(void* p, size_t rounded) {
+    FreeBuffer*& first = first_[ClassOf(rounded)];
+    first = ::new (p) FreeBuffer{first};
+    if (--handed_out_ > 0) return;
+    // Nothing is in use: other sizes may be handed out from the start.
+    used_ = 0;
+    for (FreeBuffer*& list : first_) list = nullptr;
+  }
+
+ private:
+  char* start_ = nullptr;
+  size_t used_ = 0, handed_out_ = 0;
+  FreeBuffer* first_[kClasses] = {};
+};
+
+// SmallBuffers: chunks for pooled buffers smaller than a huge page. In 4 kB pages a process that
+// runs one operation spends a fifth of its time on the page faults of these buffers, and the
+// hundreds of megabytes of a bulk batch take twice the time to read. The first chunk is kept; the
+// others go back to the system when nothing is in use in them.
+class SmallBuffers {
  public:
   // nullptr: there is no room, and the buffer must come from the allocator.
   void* Allocate(size_t rounded) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    FreeBuffer*& first = first_[ClassOf(rounded)];
-    if (first != nullptr) {
-      void* p = first;
-      first = first->next;
-      return p;
+    Chunk* unmapped = nullptr;
+    for (Chunk& chunk : chunks_) {
+      if (void* p = chunk.Allocate(rounded)) return p;
+      if (!chunk.mapped() && unmapped == nullptr) unmapped = &chunk;
     }
-    if (!reserved_) Reserve();
-    if (start_ == nullptr || used_ + rounded > kSize) return nullptr;
-    char* p = start_ + used_;
-    used_ += rounded;
-    return p;
+    if (unmapped == nullptr || !unmapped->Map()) return nullptr;
+    return unmapped->Allocate(rounded);
   }
 
-  // False if `p` is not of this range.
+  // False if `p` is not of a chunk.
   bool Free(void* p, size_t rounded) {
-    const char* start = start_;
-    if (start == nullptr || p < start || p >= start + kSize) return false;
     const std::lock_guard<std::mutex> lock(mutex_);
-    FreeBuffer*& first = first_[ClassOf(rounded)];
-    first = ::new (p) FreeBuffer{first};
-    return true;
+    for (Chunk& chunk : chunks_) {
+      if (!chunk.Holds(p)) continue;
+      chunk.Free(p, rounded);
+      if (chunk.unused() && &chunk != &chunks_[0]) chunk.Unmap();
+      return true;
+    }
+    return false;
   }
 
   void Lock() { mutex_.lock(); }
   void Unlock() { mutex_.unlock(); }
 
  private:
-  static constexpr size_t kSize = size_t{64} << 20;
-
-  void Reserve() {
-    reserved_ = true;
-#ifdef MADV_HUGEPAGE
-    void* p = mmap(nullptr, kSize + kHugePage, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p == MAP_FAILED) return;
-    const size_t rest = reinterpret_cast<uintptr_t>(p) % kHugePage;
-    char* start = static_cast<char*>(p) + (kHugePage - rest) % kHugePage;
-    if (madvise(start, kSize, MADV_HUGEPAGE) == 0) start_ = start;
-#endif
-  }
-
+  static constexpr size_t kMaxChunks = 64;  // 4 GB
   std::mutex mutex_;
-  std::atomic<char*> start_ = nullptr;
-  bool reserved_ = false;
-  size_t used_ = 0;
-  FreeBuffer* first_[kClasses] = {};
+  Chunk chunks_[kMaxChunks];
 };
 
 // Never destroyed: threads that end later give buffers back.
-Region& SmallBuffers() {
-  static Region* region = [] {
-    auto* made = new Region;
+SmallBuffers& Small() {
+  static SmallBuffers* buffers = [] {
+    auto* made = new SmallBuffers;
     // A child must not inherit the lock from a thread that it does not have.
-    pthread_atfork([] { SmallBuffers().Lock(); }, [] { SmallBuffers().Unlock(); },
-                   [] { SmallBuffers().Unlock(); });
+    pthread_atfork([] { Small().Lock(); }, [] { Small().Unlock(); }, [] { Small().Unlock(); });
     return made;
   }();
-  return *region;
+  return *buffers;
 }
 
-bool IsSmall(size_t rounded) { return rounded >= kSmallest && rounded < kHugePage; }
+// With AddressSanitizer each buffer comes from the allocator, which is watched.
+#ifdef __SANITIZE_ADDRESS__
+constexpr bool kKeeps = false;
+#else
+constexpr bool kKeeps = true;
+#endif
+
+bool IsSmall(size_t rounded) { return kKeeps && rounded >= kSmallest && rounded < kHugePage; }
 
 void* SystemAllocate(size_t rounded) {
   if (IsSmall(rounded)) {
-    if (void* p = SmallBuffers().Allocate(rounded)) return p;
+    if (void* p = Small().Allocate(rounded)) return p;
   }
   rounded = RoundToHugePages(rounded);
   void* p = ::operator new(rounded, Alignment(rounded));
@@ -146,7 +199,7 @@ void* SystemAllocate(size_t rounded) {
 }
 
 void SystemFree(void* p, size_t rounded) noexcept {
-  if (IsSmall(rounded) && SmallBuffers().Free(p, rounded)) return;
+  if (IsSmall(rounded) && Small().Free(p, rounded)) return;
   ::operator delete(p, Alignment(rounded));
 }
 
@@ -179,7 +232,9 @@ ThreadPool& Pool() {
   return pool;
 }
 
-bool Pooled(size_t rounded) { return rounded >= kSmallest && rounded <= kLargest && !t_pool_gone; }
+bool Pooled(size_t rounded) {
+  return kKeeps && rounded >= kSmallest && rounded <= kLargest && !t_pool_gone;
+}
 
 }  // namespace
 
