@@ -16,13 +16,17 @@ void AddScalarSums(const ckks::Context& context, std::span<ckks::Ciphertext> sum
   if (sums.empty() || columns.empty()) return;
   const size_t n = context.n(), rows = sums.size(), count = columns.size();
   const size_t limbs = sums[0].limbs();
-  // The factors modulo each prime, [limb][rows][count].
-  std::vector<std::vector<uint32_t>> residues(limbs);
+  // The weights modulo each prime, [limb][rows][count]: the residues with the least absolute value,
+  // which for most weights are the weights themselves.
+  std::vector<std::vector<int32_t>> residues(limbs);
   ParallelFor(limbs, [&](size_t l) {
+    const ring::Modulus& q = context.modulus(l);
     residues[l].reserve(rows * count);
     for (size_t r = 0; r < rows; ++r) {
       for (size_t d = 0; d < count; ++d) {
-        residues[l].push_back(context.modulus(l).ReduceSigned(weights[r * stride + d]));
+        const auto residue = static_cast<int32_t>(q.ReduceSigned(weights[r * stride + d]));
+        const auto whole = static_cast<int32_t>(q.value());
+        residues[l].push_back(residue > whole / 2 ? residue - whole : residue);
       }
     }
   });

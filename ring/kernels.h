@@ -120,10 +120,10 @@ struct Kernels {
                      const uint32_t* const* galleries, size_t gallery_count, uint32_t* scratch,
                      size_t count, const Modulus& q);
   // scalar_sums: several sums of the same `count` inputs, out[r][i] += sum over d < count of
-  // weights[r * count + d] * in[d][i], lazily in 64 bits; `out` is none of the inputs. In, weights
-  // and out [0, q). n need not be a power of two. Each input is read once, in pieces that stay in
-  // the first-level cache for all `rows`.
-  void (*scalar_sums)(uint32_t* const* out, const uint32_t* const* in, const uint32_t* weights,
+  // weights[r * count + d] * in[d][i], lazily in 64 bits; `out` is none of the inputs. In and out
+  // [0, q), weights (-q, q): the smaller they are, the fewer reductions. n need not be a power of
+  // two. Each input is read once, in pieces that stay in the caches for all `rows`.
+  void (*scalar_sums)(uint32_t* const* out, const uint32_t* const* in, const int32_t* weights,
                       size_t rows, size_t count, size_t n, const Modulus& q);
 };
 

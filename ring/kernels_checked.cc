@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <initializer_list>
 
 #include "base/check.h"
@@ -264,9 +265,11 @@ void MatchTile(uint32_t* out, size_t stride, const uint32_t* probes, size_t prob
               "a kernel's output is reduced");
 }
 
-void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const uint32_t* weights,
+void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const int32_t* weights,
                 size_t rows, size_t count, size_t n, const Modulus& q) {
-  HEFT_DCHECK(Below(weights, rows * count, q.value()), "the weights of sums are reduced");
+  for (size_t k = 0; k < rows * count; ++k) {
+    HEFT_DCHECK(std::abs(int64_t{weights[k]}) < q.value(), "the weights of sums are below q");
+  }
   for (size_t d = 0; d < count; ++d) Input(in[d], n, q.value());
   for (size_t r = 0; r < rows; ++r) {
     Input(out[r], n, q.value());

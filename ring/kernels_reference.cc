@@ -208,11 +208,11 @@ void MatchTile(uint32_t* out, size_t stride, const uint32_t* probes, size_t prob
   }
 }
 
-void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const uint32_t* weights,
+void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const int32_t* weights,
                 size_t rows, size_t count, size_t n, const Modulus& q) {
   for (size_t r = 0; r < rows; ++r) {
     for (size_t d = 0; d < count; ++d) {
-      const uint32_t w = weights[r * count + d];
+      const uint32_t w = q.ReduceSigned(weights[r * count + d]);
       for (size_t i = 0; i < n; ++i) out[r][i] = q.Add(out[r][i], q.Multiply(w, in[d][i]));
     }
   }

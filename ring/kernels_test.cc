@@ -274,7 +274,9 @@ TEST_P(KernelsTest, ScalarSumsOfAnySize) {
       for (const auto& v : in) p_in.push_back(v.data());
       for (auto& v : x) px.push_back(v.data());
       for (auto& v : y) py.push_back(v.data());
-      const auto weights = Input(rows * count, q().value(), GetParam().fill, 600);
+      const auto residues = Input(rows * count, q().value(), GetParam().fill, 600);
+      std::vector<int32_t> weights(residues.begin(), residues.end());
+      for (size_t k = 0; k < weights.size(); k += 2) weights[k] = -weights[k];
       fast().scalar_sums(px.data(), p_in.data(), weights.data(), rows, count, n(), q());
       reference().scalar_sums(py.data(), p_in.data(), weights.data(), rows, count, n(), q());
       EXPECT_EQ(x, y) << rows << " rows, " << count << " inputs";

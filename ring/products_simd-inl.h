@@ -45,62 +45,85 @@ void InnerProduct(uint32_t* out, const uint32_t* const* a, const uint32_t* const
   }
 }
 
-// ScalarSumsOf: adds sums of `count` < q.lazy_products() products for each of kRows rows to out +
-// at. The inputs are packed, `piece` values each, and all sums of one vector stay in registers.
+// SignedSums: `lazy` products of a value in [0, q) and a signed weight fit in a signed 64-bit sum,
+// which is kept from 0 by a multiple of q.
+struct SignedSums {
+  SignedSums(const Modulus& q, uint32_t largest_weight)
+      : multiples((uint64_t{1} << 63) / q.value()),
+        start(multiples * q.value()),
+        lazy(multiples / (largest_weight == 0 ? 1 : largest_weight)) {}
+  uint64_t multiples, start, lazy;
+};
+
+// ScalarSumsOf: adds sums of `count` products for each of kRows rows to out + at; `start` is the
+// multiple of q. The inputs are packed, `piece` values each, and all sums of one vector stay in
+// registers.
 template <size_t kRows>
-HWY_INLINE void ScalarSumsOf(uint32_t* const* out, const uint32_t* packed, const uint32_t* weights,
-                             size_t stride, size_t count, size_t at, size_t piece,
+HWY_INLINE void ScalarSumsOf(uint32_t* const* out, const uint32_t* packed, const int32_t* weights,
+                             size_t stride, size_t count, size_t at, size_t piece, uint64_t start,
                              const WideReduction& wide) {
   for (size_t i = 0; i < piece; i += Lanes()) {
-    WideSum sum[kRows];
+    V64 even[kRows], odd[kRows];
+    for (size_t r = 0; r < kRows; ++r) even[r] = odd[r] = hn::Set(d64, start);
     for (size_t d = 0; d < count; ++d) {
-      const V32 x = hn::Load(d32, packed + d * piece + i);
-      const V32 x_odd = hn::DupOdd(x);
+      const V32 x = LoadOnce(packed + d * piece + i);
+      const auto x_even = hn::BitCast(di32, x);
+      const auto x_odd = hn::BitCast(di32, hn::DupOdd(x));
       for (size_t r = 0; r < kRows; ++r) {
-        const V32 w = hn::Set(d32, weights[r * stride + d]);
-        sum[r].even = hn::Add(sum[r].even, hn::MulEven(x, w));
-        sum[r].odd = hn::Add(sum[r].odd, hn::MulEven(x_odd, w));
+        const auto w = hn::Set(di32, weights[r * stride + d]);
+        even[r] = hn::Add(even[r], hn::BitCast(d64, hn::MulEven(x_even, w)));
+        odd[r] = hn::Add(odd[r], hn::BitCast(d64, hn::MulEven(x_odd, w)));
       }
     }
     for (size_t r = 0; r < kRows; ++r) {
-      const V32 total = hn::Add(hn::Load(d32, out[r] + at + i), sum[r].Finish(wide));
+      const V32 total = hn::Add(hn::Load(d32, out[r] + at + i), wide.Finish(even[r], odd[r]));
       hn::Store(ReduceOnce(total, wide.q), d32, out[r] + at + i);
     }
   }
 }
 
-void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const uint32_t* weights,
+void ScalarSums(uint32_t* const* out, const uint32_t* const* in, const int32_t* weights,
                 size_t rows, size_t count, size_t n, const Modulus& q) {
   if (n % kSmallestVectorLoop != 0) {
     return ReferenceKernels().scalar_sums(out, in, weights, rows, count, n, q);
   }
   // Inputs are often whole pages apart and would share a few sets of the caches, so pieces are
-  // packed first: 64 inputs of 128 values, 32 kB.
-  constexpr size_t kPiece = 128;
-  constexpr size_t kInputs = 64;
+  // packed first: 128 inputs of 128 values, 64 kB. The hardware does not foresee so many streams,
+  // so inputs are prefetched.
+  constexpr size_t kPiece = 128, kInputs = 128, kAheadInputs = 12;
   constexpr size_t kRows = HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_NEON ? 8 : 4;
   alignas(64) uint32_t packed[kInputs * kPiece];
+  uint32_t largest = 0;
+  for (size_t k = 0; k < rows * count; ++k) {
+    const auto w = static_cast<uint32_t>(weights[k] < 0 ? -weights[k] : weights[k]);
+    if (w > largest) largest = w;
+  }
+  const SignedSums sums(q, largest);
   const WideReduction wide(q);
-  const size_t run = q.lazy_products() - 1;
   for (size_t at = 0; at < n; at += kPiece) {
     const size_t piece = n - at < kPiece ? n - at : kPiece;
     for (size_t start = 0; start < count; start += kInputs) {
       const size_t inputs = count - start < kInputs ? count - start : kInputs;
       for (size_t d = 0; d < inputs; ++d) {
+        const uint32_t* from = in[start + d] + at;
+        const size_t next = start + d + kAheadInputs;
+        const uint32_t* ahead = next < count ? in[next] + at : from;
         for (size_t i = 0; i < piece; i += Lanes()) {
-          hn::Store(hn::Load(d32, in[start + d] + at + i), d32, packed + d * piece + i);
+          hwy::Prefetch(ahead + i);
+          hn::Store(hn::Load(d32, from + i), d32, packed + d * piece + i);
         }
       }
-      for (size_t first = 0; first < inputs; first += run) {
-        const size_t some = inputs - first < run ? inputs - first : run;
+      for (size_t first = 0; first < inputs; first += sums.lazy) {
+        const size_t some = inputs - first < sums.lazy ? inputs - first : sums.lazy;
         const uint32_t* from = packed + first * piece;
-        const uint32_t* w = weights + start + first;
+        const int32_t* w = weights + start + first;
         size_t r = 0;
         for (; r + kRows <= rows; r += kRows) {
-          ScalarSumsOf<kRows>(out + r, from, w + r * count, count, some, at, piece, wide);
+          ScalarSumsOf<kRows>(out + r, from, w + r * count, count, some, at, piece, sums.start,
+                              wide);
         }
         for (; r < rows; ++r) {
-          ScalarSumsOf<1>(out + r, from, w + r * count, count, some, at, piece, wide);
+          ScalarSumsOf<1>(out + r, from, w + r * count, count, some, at, piece, sums.start, wide);
         }
       }
     }

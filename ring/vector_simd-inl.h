@@ -22,10 +22,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 // D32: at most 16 lanes, for every instruction set.
 using D32 = hn::CappedTag<uint32_t, 16>;
 using D64 = hn::Repartition<uint64_t, D32>;
+using DI32 = hn::Repartition<int32_t, D32>;
 using V32 = hn::Vec<D32>;
 using V64 = hn::Vec<D64>;
 inline constexpr D32 d32;
 inline constexpr D64 d64;
+inline constexpr DI32 di32;
 HWY_INLINE constexpr size_t Lanes() { return HWY_MIN(16, HWY_MAX_BYTES / 4); }
 
 HWY_INLINE V32 As32(V64 v) { return hn::BitCast(d32, v); }
