@@ -128,9 +128,9 @@ class Chunk {
 };
 
 // SmallBuffers: chunks for pooled buffers smaller than a huge page. In 4 kB pages a process that
-// runs one operation spends a fifth of its time on the page faults of these buffers, and the
-// hundreds of megabytes of a bulk batch take twice the time to read. The first chunk is kept; the
-// others go back to the system when nothing is in use in them.
+// runs one operation spends a fifth of its time on the page faults of these buffers. The hundreds
+// of megabytes of a bulk batch take twice the time to read. The first chunk is kept; the others go
+// back to the system when nothing is in use in them.
 class SmallBuffers {
  public:
   // nullptr: there is no room, and the buffer must come from the allocator.
