@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/threads.h"
+#include "features/products.h"
 
 namespace heft {
 namespace {
@@ -138,17 +139,22 @@ double ChunkTerm(Eigen::Index chunk, const Ordered& ordered, const TermWeights& 
   AnchorScratch scratch;
   double loss = 0;
   FeatureMatrix cosines(std::min(kAnchorsPerBlock, last - first), n);
+  FeatureMatrix sum(n, ordered.left.cols());
   for (Eigen::Index start = first; start < last; start += kAnchorsPerBlock) {
     const Eigen::Index size = std::min(kAnchorsPerBlock, last - start);
     auto block = cosines.topRows(size);
-    block.noalias() = ordered.left.middleRows(start, size) * ordered.right.transpose();
+    internal::ProductOfRows(ordered.left.row(start).data(), size, ordered.right.data(), n,
+                            ordered.right.cols(), cosines.data());
     for (Eigen::Index i = 0; i < size; ++i) {
       const int anchor = start + i;
       loss += AnchorTerm(anchor, ordered.begin[anchor], ordered.end[anchor], ordered.base[anchor],
                          weights, margin, block.row(i), scratch);
     }
     left.middleRows(start, size).noalias() = block * ordered.right;
-    right.noalias() += block.transpose() * ordered.left.middleRows(start, size);
+    const FeatureMatrix of_samples = block.transpose();
+    const FeatureMatrix anchors = ordered.left.middleRows(start, size).transpose();
+    internal::ProductOfRows(of_samples.data(), n, anchors.data(), anchors.rows(), size, sum.data());
+    right += sum;
   }
   return loss;
 }

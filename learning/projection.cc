@@ -7,11 +7,14 @@
 #include <vector>
 
 #include "base/threads.h"
+#include "features/products.h"
 
 namespace heft {
 namespace {
 
 constexpr Eigen::Index kRowsPerTask = 256;
+// Of fewer rows it takes longer to arrange the other matrix than to multiply.
+constexpr Eigen::Index kFewRows = 4;
 
 // left * right^T by blocks of rows, in parallel.
 FeatureMatrix ProductTransposed(const FeatureMatrix& left, const FeatureMatrix& right) {
@@ -20,7 +23,13 @@ FeatureMatrix ProductTransposed(const FeatureMatrix& left, const FeatureMatrix& 
   ParallelFor(tasks, [&](std::size_t task) {
     const Eigen::Index begin = task * kRowsPerTask;
     const Eigen::Index count = std::min(kRowsPerTask, left.rows() - begin);
-    product.middleRows(begin, count).noalias() = left.middleRows(begin, count) * right.transpose();
+    if (count < kFewRows) {
+      product.middleRows(begin, count).noalias() =
+          left.middleRows(begin, count) * right.transpose();
+      return;
+    }
+    internal::ProductOfRows(left.row(begin).data(), count, right.data(), right.rows(), left.cols(),
+                            product.row(begin).data());
   });
   return product;
 }

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Products of matrices in vector instructions that give the same bits on every processor.
+#ifndef HEFT_FEATURES_PRODUCTS_H_
+#define HEFT_FEATURES_PRODUCTS_H_
+
+#include <cstddef>
+
+namespace heft::internal {
+
+// ProductOfRows: out[i * columns + j] = the sum over k < depth of left[i * depth + k] *
+// right[j * depth + k], for i < rows and j < columns. Products are added in the order of k and
+// rounded one by one, without fused operations: neither the length of the vectors nor the size of
+// the caches changes a bit. `out` overlaps with none of the inputs.
+void ProductOfRows(const double* left, size_t rows, const double* right, size_t columns,
+                   size_t depth, double* out);
+
+}  // namespace heft::internal
+
+#endif  // HEFT_FEATURES_PRODUCTS_H_
