@@ -14,6 +14,7 @@
 #include "evaluation/open_set.h"
 #include "evaluation/resample.h"
 #include "evaluation/tail_fit.h"
+#include "features/products.h"
 
 namespace heft {
 namespace {
@@ -32,7 +33,9 @@ Vector Unit(const Vector& v) {
 }
 
 // How many acceptances there are, smoothed: a row of scores for each vector.
-Eigen::ArrayXXd Acceptances(const Eigen::MatrixXd& scores, double threshold, double width) {
+Eigen::ArrayXXd Acceptances(const FeatureMatrix& wolves, const FeatureMatrix& known,
+                            double threshold, double width) {
+  const Eigen::MatrixXd scores = internal::TimesTransposed(wolves, known);
   return 1 / (1 + ((threshold - scores.array()) / width).exp());
 }
 
@@ -40,14 +43,15 @@ Eigen::ArrayXXd Acceptances(const Eigen::MatrixXd& scores, double threshold, dou
 // one with the most acceptances.
 Vector Climbed(const FeatureMatrix& known, Eigen::MatrixXd wolves, double threshold, double width) {
   constexpr int kSteps = 20;
+  const FeatureMatrix coordinates = known.transpose();
   for (int step = 0; step < kSteps; ++step) {
-    const Eigen::ArrayXXd p = Acceptances(wolves * known.transpose(), threshold, width);
+    const Eigen::ArrayXXd p = Acceptances(wolves, known, threshold, width);
     const Eigen::ArrayXXd weights = p * (1 - p) + 1e-12;
-    const Eigen::MatrixXd pull = (weights.colwise() / weights.rowwise().sum()).matrix() * known;
-    wolves = (wolves + pull).rowwise().normalized();
+    const FeatureMatrix shares = weights.colwise() / weights.rowwise().sum();
+    wolves = (wolves + internal::TimesTransposed(shares, coordinates)).rowwise().normalized();
   }
   Eigen::Index best = 0;
-  Acceptances(wolves * known.transpose(), threshold, width).rowwise().sum().maxCoeff(&best);
+  Acceptances(wolves, known, threshold, width).rowwise().sum().maxCoeff(&best);
   return wolves.row(best).transpose();
 }
 
@@ -173,12 +177,9 @@ Searches SearchesOf(const Wolves& wolves, const WolfScores& pack, uint32_t templ
   return out;
 }
 
-}  // namespace
-
-FeatureMatrix LearnWolves(const FeatureMatrix& known, double threshold) {
+FeatureMatrix LearnWith(const Belief& belief, const FeatureMatrix& known, double threshold) {
   constexpr double kWidths[] = {0.3, 0.8, 2.0};  // over the deviation of strangers' scores
   constexpr Eigen::Index kStarts = 24;
-  const Belief belief = BeliefOf(known);
   FeatureMatrix wolves(kWolves, known.cols());
   const Vector likeliest = LikeliestAccepted(belief.mean, belief.covariance, threshold);
   wolves.row(0) = likeliest.transpose();
@@ -192,6 +193,12 @@ FeatureMatrix LearnWolves(const FeatureMatrix& known, double threshold) {
     wolves.row(i + 1) = Climbed(known, first, threshold, kWidths[i] * deviation).transpose();
   }
   return wolves;
+}
+
+}  // namespace
+
+FeatureMatrix LearnWolves(const FeatureMatrix& known, double threshold) {
+  return LearnWith(BeliefOf(known), known, threshold);
 }
 
 int Wolves::People() const { return people.empty() ? 0 : 1 + *std::ranges::max_element(people); }
@@ -243,9 +250,12 @@ absl::StatusOr<Wolves> MeasureWolves(std::span<const AttackedFold> folds,
   if (out.people.empty() || thresholds.empty()) {
     return absl::InvalidArgumentError("wolves need people to attack, and a threshold");
   }
+  std::vector<Belief> beliefs(folds.size());
+  ParallelFor(folds.size(), [&](size_t f) { beliefs[f] = BeliefOf(folds[f].known); });
   std::vector<FeatureMatrix> learned(folds.size() * thresholds.size());
   ParallelFor(learned.size(), [&](size_t i) {
-    learned[i] = LearnWolves(folds[i / thresholds.size()].known, thresholds[i % thresholds.size()]);
+    const size_t f = i / thresholds.size();
+    learned[i] = LearnWith(beliefs[f], folds[f].known, thresholds[i % thresholds.size()]);
   });
   for (size_t t = 0; t < thresholds.size(); ++t) {
     for (int kind = 0; kind < kWolves; ++kind) {

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include "features/matrix.h"
+
 namespace heft::internal {
 
 // ProductOfRows: out[i * columns + j] = the sum over k < depth of left[i * depth + k] *
@@ -13,6 +15,14 @@ namespace heft::internal {
 // the caches changes a bit. `out` overlaps with none of the inputs.
 void ProductOfRows(const double* left, size_t rows, const double* right, size_t columns,
                    size_t depth, double* out);
+
+// TimesTransposed: left * right', by it.
+inline FeatureMatrix TimesTransposed(const FeatureMatrix& left, const FeatureMatrix& right) {
+  FeatureMatrix out(left.rows(), right.rows());
+  ProductOfRows(left.data(), static_cast<size_t>(left.rows()), right.data(),
+                static_cast<size_t>(right.rows()), static_cast<size_t>(left.cols()), out.data());
+  return out;
+}
 
 }  // namespace heft::internal
 

@@ -140,6 +140,7 @@ double ChunkTerm(Eigen::Index chunk, const Ordered& ordered, const TermWeights& 
   double loss = 0;
   FeatureMatrix cosines(std::min(kAnchorsPerBlock, last - first), n);
   FeatureMatrix sum(n, ordered.left.cols());
+  const FeatureMatrix coordinates = ordered.right.transpose();
   for (Eigen::Index start = first; start < last; start += kAnchorsPerBlock) {
     const Eigen::Index size = std::min(kAnchorsPerBlock, last - start);
     auto block = cosines.topRows(size);
@@ -150,7 +151,8 @@ double ChunkTerm(Eigen::Index chunk, const Ordered& ordered, const TermWeights& 
       loss += AnchorTerm(anchor, ordered.begin[anchor], ordered.end[anchor], ordered.base[anchor],
                          weights, margin, block.row(i), scratch);
     }
-    left.middleRows(start, size).noalias() = block * ordered.right;
+    internal::ProductOfRows(cosines.data(), size, coordinates.data(), coordinates.rows(), n,
+                            left.row(start).data());
     const FeatureMatrix of_samples = block.transpose();
     const FeatureMatrix anchors = ordered.left.middleRows(start, size).transpose();
     internal::ProductOfRows(of_samples.data(), n, anchors.data(), anchors.rows(), size, sum.data());
