@@ -55,19 +55,10 @@ struct Fellows::Fellow {
 class Fellows::Opening {
  public:
   Opening(Fellows* fellows, PartQuestion question)
-      : fellows_(*fellows), question_(std::move(question)) {
-    if (question_.early) first_ = std::async(std::launch::async, [this] { return Round(); });
-  }
+      : fellows_(*fellows), question_(std::move(question)) {}
 
   absl::StatusOr<std::vector<OwnerPart>> Get(const absl::Status& refused) {
-    if (first_.valid()) return first_.get();
     if (!refused.ok()) Blame(refused);
-    return Round();
-  }
-
- private:
-  // Round: the parts of one set of owners that have not been asked before.
-  absl::StatusOr<std::vector<OwnerPart>> Round() {
     while (true) {
       auto chosen = fellows_.Choose(question_, asked_);
       if (!chosen.ok()) return TooFew(chosen.status());
@@ -78,6 +69,7 @@ class Fellows::Opening {
     }
   }
 
+ private:
   absl::Status TooFew(const absl::Status& others) const {
     std::vector<std::string> why = why_;
     if (!others.message().empty()) why.emplace_back(others.message());
@@ -134,8 +126,6 @@ class Fellows::Opening {
   OwnerSet set_;              // of `given_`
   std::vector<OwnerPart> given_;
   std::vector<std::string> why_;
-  // Of an early question. Its destructor waits for the thread, which uses the members above.
-  std::future<absl::StatusOr<std::vector<OwnerPart>>> first_;
 };
 
 Fellows::Fellows(const SharedKey& own) : own_(own) {}

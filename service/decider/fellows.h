@@ -33,7 +33,6 @@ struct PartQuestion {
   Digest digest{};  // of the files: it chooses who is asked first
   std::string request_id = {};
   bool may_take_long = false;  // its time depends on its size, and no client waits
-  bool early = false;          // the fellows check it while this owner does
   std::chrono::steady_clock::time_point deadline = {};
   OwnerSet* owners = nullptr;  // who opened, unless null
 };

@@ -135,7 +135,6 @@ absl::StatusOr<Decision> OpenTogether(const DeciderState& state, const Asked& as
   PartQuestion question = {.terms = RuleTerms(*asked.rule, state.config.likelihood),
                            .digest = asked.digest,
                            .request_id = request.id,
-                           .early = true,
                            .deadline = request.deadline,
                            .owners = owners};
   for (const ReplyFile& reply : asked.replies) {
