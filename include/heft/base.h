@@ -59,9 +59,10 @@ HEFT_EXPORT absl::Status SecureMemoryStatus();
 // kUnavailable if the operating system refuses.
 HEFT_EXPORT absl::Status DisableCoreDumps();
 
-// ReleaseThreadMemory: frees the calling thread's buffers that are not in use, up to 96 MB. Up to
-// 64 MB of all threads' small buffers stay in the process, for its other threads. For services with
-// many threads, when a thread starts to wait.
+// ReleaseThreadMemory: frees the calling thread's buffers that are not in use, up to 96 MB. Small
+// buffers lie together in pieces of 64 MB, which serve all threads: one of them stays in the
+// process, and each other one as long as a buffer in it is in use. For services with many threads,
+// when a thread starts to wait.
 HEFT_EXPORT void ReleaseThreadMemory();
 
 }  // namespace heft
