@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "features/products.h"
 
-#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+// Those between SSE4 and AVX2 and beyond AVX-512 cost compile time only. Vectors of unknown length
+// cannot be members of an array.
+#define HWY_DISABLED_TARGETS \
+  (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "features/products.cc"

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include "base/check.h"
 #include "features/matrix.h"
 
 namespace heft::internal {
@@ -18,6 +19,7 @@ void ProductOfRows(const double* left, size_t rows, const double* right, size_t 
 
 // TimesTransposed: left * right', by it.
 inline FeatureMatrix TimesTransposed(const FeatureMatrix& left, const FeatureMatrix& right) {
+  HEFT_DCHECK(left.cols() == right.cols(), "rows of different lengths have no product");
   FeatureMatrix out(left.rows(), right.rows());
   ProductOfRows(left.data(), static_cast<size_t>(left.rows()), right.data(),
                 static_cast<size_t>(right.rows()), static_cast<size_t>(left.cols()), out.data());

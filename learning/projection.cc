@@ -6,6 +6,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/check.h"
 #include "base/threads.h"
 #include "features/products.h"
 
@@ -13,11 +14,13 @@ namespace heft {
 namespace {
 
 constexpr Eigen::Index kRowsPerTask = 256;
-// Of fewer rows it takes longer to arrange the other matrix than to multiply.
+// Of fewer rows it takes longer to arrange the other matrix than to multiply. Eigen adds long ones
+// in pieces whose size depends on the caches.
 constexpr Eigen::Index kFewRows = 4;
 
 // left * right^T by blocks of rows, in parallel.
 FeatureMatrix ProductTransposed(const FeatureMatrix& left, const FeatureMatrix& right) {
+  HEFT_DCHECK(left.cols() == right.cols(), "rows of different lengths have no product");
   FeatureMatrix product(left.rows(), right.rows());
   const std::size_t tasks = (left.rows() + kRowsPerTask - 1) / kRowsPerTask;
   ParallelFor(tasks, [&](std::size_t task) {
