@@ -13,6 +13,7 @@
 #include <cstring>
 #include <vector>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/status.h"
@@ -170,15 +171,17 @@ absl::StatusOr<std::string> AnswerLog::Once(const Digest& reply, const std::stri
     if (found && found->finished) return std::move(found->text);
     asking_.insert(key);
   }
+  const absl::Cleanup release = [&] {  // also after an exception, as nobody else could ask then
+    const std::lock_guard<std::mutex> guard(mutex_);
+    asking_.erase(key);
+    done_.notify_all();
+  };
   absl::StatusOr<std::string> answer = found ? std::move(found->text) : decide();
   if (answer.ok()) {
     if (!found) TryToRemember(key, {*answer, /*finished=*/false}, now);
     answer = finish(*answer);
   }
   if (answer.ok()) TryToRemember(key, {*answer, /*finished=*/true}, now);
-  const std::lock_guard<std::mutex> guard(mutex_);
-  asking_.erase(key);
-  done_.notify_all();
   return answer;
 }
 

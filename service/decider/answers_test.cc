@@ -5,10 +5,12 @@
 
 #include <atomic>
 #include <filesystem>
+#include <new>
 #include <thread>
 #include <vector>
 
 #include "base/testing.h"
+#include "service/decider/given_parts.h"
 
 namespace heft::service {
 namespace {
@@ -56,6 +58,23 @@ TEST_F(AnswerLogTest, ARefusalIsNotRemembered) {
       []() -> absl::StatusOr<std::string> { return absl::UnavailableError("not now"); }, Same);
   EXPECT_EQ(refused.status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ(Ask(log.get()), "answer 1");
+}
+
+TEST_F(AnswerLogTest, AReplyCanBeAskedAgainAfterAnException) {
+  auto log = Open();
+  const auto fail = []() -> absl::StatusOr<std::string> { throw std::bad_alloc(); };
+  EXPECT_THROW((void)log->Once(kReply, "matcher", kNow, fail, Same), std::bad_alloc);
+  EXPECT_EQ(Ask(log.get()), "answer 1");
+}
+
+TEST(GivenPartsTest, APartCanBeAskedForAgainAfterAnException) {
+  GivenParts given;
+  const auto fail = []() -> absl::StatusOr<GivenParts::Bytes> { throw std::bad_alloc(); };
+  EXPECT_THROW((void)given.Once(kReply, kNow, fail), std::bad_alloc);
+  const GivenParts::Bytes part = {1, 2};
+  const auto again = given.Once(kReply, kNow, [&] { return part; });
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(*again, part);
 }
 
 // A decision is made once, even if finishing it fails.

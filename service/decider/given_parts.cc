@@ -3,6 +3,8 @@
 
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
+
 namespace heft::service {
 
 void GivenParts::Forget(uint64_t now) {
@@ -24,10 +26,13 @@ absl::StatusOr<GivenParts::Bytes> GivenParts::Once(
   if (const auto it = parts_.find(key); it != parts_.end()) return it->second.bytes;
   giving_.insert(key);
   lock.unlock();
+  absl::Cleanup release = [&] {  // also after an exception, as nobody else could ask then
+    lock.lock();
+    giving_.erase(key);
+    done_.notify_all();
+  };
   auto made = give();
-  lock.lock();
-  giving_.erase(key);
-  done_.notify_all();
+  std::move(release).Invoke();
   if (!made.ok()) return made;
   bytes_ += made->size();
   order_[next_] = key;
