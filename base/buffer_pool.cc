@@ -69,8 +69,9 @@ class Chunk {
   static constexpr size_t kSize = size_t{64} << 20;
   static uintptr_t StartOf(const void* p) { return reinterpret_cast<uintptr_t>(p) & ~(kSize - 1); }
 
+  // WebAssembly has one memory, without pages and parts that can be given back.
   bool Map() {
-#ifdef MADV_HUGEPAGE
+#if defined(MADV_HUGEPAGE) && !defined(__EMSCRIPTEN__)
     // Twice the size contains a chunk at a multiple of its size. The rest is given back. A process
     // that locks its memory would get all of it at once, if it could be written.
     void* p =
