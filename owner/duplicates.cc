@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -9,6 +11,7 @@
 #include "base/append_file.h"
 #include "base/bytes.h"
 #include "base/files.h"
+#include "base/files_internal.h"
 #include "base/inside.h"
 #include "base/regular_file.h"
 #include "fusion/samples.h"
@@ -223,10 +226,13 @@ absl::Status DecideRequest(const KeyOwner& owner, const DecideJob& job, const st
   return record->Add({{"end", request}});
 }
 
-// Finish: says to the server's half that a request is done.
+// Finish: says to the server's half that a request is done, by an empty file. It is whole once it
+// is there, so it needs no other name before, which a killed process would leave. It is made again
+// where a crash lost it.
 absl::Status Finish(const DecideJob& job, const std::string& request) {
-  if (!IsDone(job.folders, request)) {
-    HEFT_RETURN_IF_ERROR(WriteFileAtomic(DoneFile(job.folders, request), std::string()));
+  const std::string done = DoneFile(job.folders, request);
+  if (!IsDone(job.folders, request) && !std::ofstream(done).is_open()) {
+    return internal::SystemError("cannot write", done, errno);
   }
   Drop(job, request);
   return absl::OkStatus();
