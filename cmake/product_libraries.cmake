@@ -11,7 +11,8 @@ set(HEFT_ALL_ROOMS ${HEFT_SERVER_ROOMS} ckks_secret seal_secret owner exchange_k
     evaluation learning protocol experiment bench)
 set(HEFT_PUBLIC_PACKAGES absl::status absl::statusor absl::strings)
 set(HEFT_PRIVATE_PACKAGES absl::flat_hash_map absl::str_format absl::time Threads::Threads
-    PkgConfig::HWY PkgConfig::SODIUM PkgConfig::ZSTD PkgConfig::B2 PkgConfig::SQLITE PkgConfig::UTF8PROC ZLIB::ZLIB OpenSSL::Crypto)
+    PkgConfig::HWY PkgConfig::SODIUM PkgConfig::ZSTD PkgConfig::B2 PkgConfig::SQLITE
+    PkgConfig::UTF8PROC ZLIB::ZLIB OpenSSL::Crypto)
 
 # heft_product_library(FILE_NAME EXPORT_NAME ROOM...)
 function(heft_product_library file_name export_name)

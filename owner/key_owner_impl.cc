@@ -281,8 +281,9 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(Question question, const O
     searched += best.templates;
   }
   for (const BestPlaces::Place& place : std::move(found.places).Take()) {
-    KeepBest({PositionName(place.bucket, place.position), place.score, 1, {}}, most,
-             &out.candidates);
+    const std::string name = PositionName(place.bucket, place.position);
+    if (found.best.contains(name)) continue;  // somebody has this name
+    KeepBest({name, place.score, 1, {}}, most, &out.candidates);
   }
   if (!out.refusal.empty()) {
     std::vector<Candidate> best = std::move(out.candidates);

@@ -2,7 +2,6 @@
 // heft-matcher: the service that holds encrypted templates and cannot decrypt.
 //
 //   heft-matcher serve --config FILE [--check]
-
 #include <cstdlib>
 #include <functional>
 #include <iostream>
