@@ -338,6 +338,14 @@ absl::StatusOr<SignedFile> ReadSigned(std::span<const uint8_t> bytes, std::strin
   return std::move(parsed.file);
 }
 
+absl::StatusOr<Claimed> ReadClaimed(ByteSpan bytes, std::string_view what) {
+  if (!IsSigned(bytes) && !EnvelopeKind(bytes).empty()) return NotSigned(what);
+  HEFT_ASSIGN_OR_RETURN(const ParsedFile parsed, Parse(bytes, what));
+  Claimed out = {parsed.file.statement};
+  std::ranges::copy(bytes.last(sizeof(Hash)), out.checksum.begin());
+  return out;
+}
+
 std::vector<uint8_t> WithHead(ByteSpan head, ByteSpan file) {
   ByteWriter writer;
   writer.Reserve(head.size() + file.size() + kEnvelopeOverhead);
@@ -375,12 +383,17 @@ absl::StatusOr<SignedFile> OpenSigned(std::span<const uint8_t> bytes, const Trus
 }
 
 absl::StatusOr<SignedFile> OpenBySignature(ByteSpan bytes, const Trust& trust,
-                                           const Expected& expected, std::string_view what) {
+                                           const Expected& expected, std::string_view what,
+                                           Hash* hash) {
   absl::StatusOr<ParsedFile> parsed = Parse(bytes, what, Checksum::kKnown);
-  if (!parsed.ok() || !CheckSignature(*parsed, HashBytes(parsed->file.file), what).ok()) {
+  const Hash inner = parsed.ok() ? HashBytes(parsed->file.file) : Hash{};
+  if (!parsed.ok() || !CheckSignature(*parsed, inner, what).ok()) {
     // The checksum distinguishes damage from forgery.
-    return OpenSigned(bytes, trust, expected, what);
+    HEFT_ASSIGN_OR_RETURN(SignedFile file, OpenSigned(bytes, trust, expected, what));
+    if (hash != nullptr) *hash = HashBytes(file.file);
+    return file;
   }
+  if (hash != nullptr) *hash = inner;
   HEFT_RETURN_IF_ERROR(CheckExpected(trust, expected, what, &parsed->file));
   return std::move(parsed->file);
 }

@@ -45,9 +45,21 @@ absl::StatusOr<SignedFile> OpenSignedHead(const SignedHead& head, std::string_vi
 
 // OpenBySignature: OpenSigned for large files, if only the inner file is used. The signature covers
 // that file, so the outer checksum is computed only if the signature is false. (A digest of all
-// bytes would need it, because the checksum itself is not signed.)
+// bytes would need it, because the checksum itself is not signed.) `hash`: of the inner file.
 absl::StatusOr<SignedFile> OpenBySignature(ByteSpan bytes, const Trust& trust,
-                                           const Expected& expected, std::string_view what);
+                                           const Expected& expected, std::string_view what,
+                                           Hash* hash = nullptr);
+
+// Claimed: the statement of a signed file whose signature nobody has checked yet. A service chooses
+// by it who opens the file; the reader that opens it checks the signature. `checksum` is checked,
+// so it identifies the file's bytes.
+struct Claimed {
+  Statement statement;
+  Hash checksum{};
+};
+// ReadClaimed: one hash of the file. kDataLoss for a damaged file; kFailedPrecondition for one that
+// is not signed.
+absl::StatusOr<Claimed> ReadClaimed(ByteSpan bytes, std::string_view what);
 
 }  // namespace heft
 

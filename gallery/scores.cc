@@ -252,10 +252,10 @@ absl::StatusOr<ReplyOrigin> OriginOf(ByteSpan reply, std::string_view what) {
 }
 
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
-                                            std::string_view what) {
+                                            std::string_view what, Checksum checksum) {
   HEFT_ASSIGN_OR_RETURN(bytes, Unsigned(bytes, what));
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(bytes, kScoresKind, kScoresVersion, what));
+                        OpenEnvelope(bytes, kScoresKind, kScoresVersion, what, checksum));
   ByteReader reader(payload, what);
   EncryptedScores scores;
   HEFT_RETURN_IF_ERROR(ReadHead(reader, context, what, &scores));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/envelope.h"
 #include "base/status.h"
 #include "ckks/ciphertext.h"
 #include "ckks/keys.h"
@@ -102,9 +103,11 @@ std::vector<uint8_t> SerializeScores(const ckks::Context& context, const Encrypt
 // WriteScores: the same, appended; returns its hash.
 Hash WriteScores(ByteWriter& writer, const ckks::Context& context, const EncryptedScores& scores);
 // kFailedPrecondition for other parameters, kDataLoss for damaged bytes and for a probe without any
-// modality. The caller must check that its modalities are the model's.
+// modality. The caller must check that its modalities are the model's. `checksum`: of scores that
+// are not signed; signed ones are checked by the checksum of the signed file.
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
-                                            std::string_view what);
+                                            std::string_view what,
+                                            Checksum checksum = Checksum::kCheck);
 // OriginOf: reads the origin, at the end of a reply, without the reply's parameters.
 absl::StatusOr<ReplyOrigin> OriginOf(ByteSpan reply, std::string_view what);
 

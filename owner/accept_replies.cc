@@ -135,8 +135,10 @@ absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const ReplyFile& file) const {
   out.what = what;
   out.client = trusted.client;
   out.request = trusted.request;
+  out.hash = trusted.hash;
   EncryptedScores& scores = out.scores;
-  HEFT_ASSIGN_OR_RETURN(scores, ParseScores(*instance().context, trusted.file, what));
+  HEFT_ASSIGN_OR_RETURN(scores,
+                        ParseScores(*instance().context, trusted.file, what, trusted.checksum));
   HEFT_RETURN_IF_ERROR(CheckKeyId(key_id(), scores.key_id, what));
   HEFT_ASSIGN_OR_RETURN(out.heads, OpenHeads(scores.head, what));
   if (scores.model_id != model_.Id()) {
@@ -163,9 +165,6 @@ absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const ReplyFile& file) const {
     return absl::FailedPreconditionError(absl::StrCat(
         std::string(what), ": made from another gallery, or generation, than it is signed for"));
   }
-  // Signed again it is the same reply.
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan reply, Unsigned(trusted.file, what));
-  out.hash = HashBytes(reply);
   return out;
 }
 

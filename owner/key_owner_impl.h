@@ -14,6 +14,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "base/bytes.h"
+#include "base/envelope.h"
 #include "base/status.h"
 #include "ckks/encoder.h"
 #include "ckks/owner/flooding.h"
@@ -170,11 +171,13 @@ class KeyOwner::Impl {
  private:
   // Where files must be signed: of a good one of this kind the file in it, and who asked for it.
   struct TrustedReply {
-    ByteSpan file;
-    SignerKey client{};                // zeros: unknown
-    std::optional<GalleryId> gallery;  // that it is signed for
+    ByteSpan file{};
+    Hash hash{};                           // of it; signed again it is the same file
+    Checksum checksum = Checksum::kCheck;  // of it
+    SignerKey client{};                    // zeros: unknown
+    std::optional<GalleryId> gallery{};    // that it is signed for
     uint64_t generation = 0;
-    std::optional<Digest> request;  // that it claims to answer, also without a trust file
+    std::optional<Digest> request{};  // that it claims to answer, also without a trust file
   };
   absl::StatusOr<TrustedReply> CheckSigned(ByteSpan bytes, std::string_view kind,
                                            std::string_view what) const;

@@ -76,20 +76,27 @@ absl::Status KeyOwner::Impl::RequireSigned(Trust trust) {
 absl::StatusOr<KeyOwner::Impl::TrustedReply> KeyOwner::Impl::CheckSigned(
     ByteSpan bytes, std::string_view kind, std::string_view what) const {
   if (!trust_) {
-    HEFT_ASSIGN_OR_RETURN(const ByteSpan file, Unsigned(bytes, what));
-    TrustedReply reply{file, {}, {}, 0, {}};
-    if (!IsSigned(bytes)) return reply;
-    HEFT_ASSIGN_OR_RETURN(const SignedFile read, ReadSigned(bytes, what));
-    reply.request = read.statement.request;
+    TrustedReply reply{.file = bytes};
+    if (IsSigned(bytes)) {
+      HEFT_ASSIGN_OR_RETURN(const SignedFile read, ReadSigned(bytes, what));
+      reply.file = read.file;
+      reply.request = read.statement.request;
+    }
+    reply.hash = HashBytes(reply.file);
     return reply;
   }
-  HEFT_ASSIGN_OR_RETURN(
-      const SignedFile file,
-      OpenSigned(bytes, *trust_,
-                 {.roles = {Role::kServer}, .kind = std::string(kind), .audience = public_key_},
-                 what));
-  return TrustedReply{file.file, file.statement.subject, file.statement.gallery,
-                      file.statement.generation, file.statement.request};
+  TrustedReply reply{.checksum = Checksum::kKnown};
+  HEFT_ASSIGN_OR_RETURN(const SignedFile file, OpenBySignature(bytes, *trust_,
+                                                               {.roles = {Role::kServer},
+                                                                .kind = std::string(kind),
+                                                                .audience = public_key_},
+                                                               what, &reply.hash));
+  reply.file = file.file;
+  reply.client = file.statement.subject;
+  reply.gallery = file.statement.gallery;
+  reply.generation = file.statement.generation;
+  reply.request = file.statement.request;
+  return reply;
 }
 
 }  // namespace heft

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
+#include "base/signed_file.h"
 #include "base/status.h"
 #include "heft/gallery.h"
 #include "heft/shards.h"
@@ -25,9 +26,9 @@ constexpr char kDecisions[] = "heft_decider_decisions_total";
 struct Asked {
   std::vector<std::string> names;  // of `replies`, for errors
   std::vector<ReplyFile> replies;
-  std::vector<Statement> statements;
+  std::vector<Statement> statements;  // not checked before KeyOwner::Decide
   const GalleryRule* rule = nullptr;
-  Digest digest{};  // of the files as they came, in any order
+  Digest digest{};  // of the files, in any order
   Relying relying;  // the party and challenge of the decision
 };
 
@@ -57,10 +58,10 @@ absl::StatusOr<Asked> ReadAsked(const DeciderState& state, const HttpRequest& re
           absl::StrCat(asked.names[i], " has ", bodies[i].size(), " bytes, and more than ",
                        kMaxReply, " are not opened: divide the gallery into more buckets"));
     }
-    // KeyOwner::Decide checks whether the signer is trusted.
-    HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(bodies[i], asked.names[i]));
-    asked.statements.push_back(file.statement);
-    digests.push_back(HashBytes(bodies[i]));
+    // KeyOwner::Decide checks the signature, before anything is opened.
+    HEFT_ASSIGN_OR_RETURN(Claimed claimed, ReadClaimed(bodies[i], asked.names[i]));
+    asked.statements.push_back(std::move(claimed.statement));
+    digests.push_back(claimed.checksum);
   }
   for (size_t i = 0; i < bodies.size(); ++i) asked.replies.push_back({bodies[i], asked.names[i]});
   HEFT_ASSIGN_OR_RETURN(asked.rule, state.Rule(asked.statements[0].gallery));

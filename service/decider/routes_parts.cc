@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
+#include "base/signed_file.h"
 #include "base/status.h"
 #include "heft/shards.h"
 #include "service/decider/routes.h"
@@ -95,14 +96,14 @@ absl::StatusOr<AskedPart> ReadAskedPart(const DeciderState& state, const HttpReq
   }
   asked.question = static_cast<Question>(found - kQuestions);
   std::vector<Digest> digests;
-  for (size_t i = 1; i < parts.size(); ++i) {
-    HEFT_RETURN_IF_ERROR(AddFile(parts[i], &asked));
-    digests.push_back(HashBytes(parts[i].bytes));
+  for (size_t i = 1; i < parts.size(); ++i) HEFT_RETURN_IF_ERROR(AddFile(parts[i], &asked));
+  for (size_t i = 0; i < asked.files.size(); ++i) {
+    asked.files[i].what = asked.names[i];
+    // The signature is checked when it is opened.
+    HEFT_ASSIGN_OR_RETURN(const Claimed claimed, ReadClaimed(asked.files[i].bytes, asked.names[i]));
+    digests.push_back(claimed.checksum);
+    if (i == 0) asked.gallery = claimed.statement.gallery;
   }
-  for (size_t i = 0; i < asked.files.size(); ++i) asked.files[i].what = asked.names[i];
-  // Its signature is checked when it is opened.
-  HEFT_ASSIGN_OR_RETURN(const SignedFile first, ReadSigned(asked.files[0].bytes, asked.names[0]));
-  asked.gallery = first.statement.gallery;
   HEFT_ASSIGN_OR_RETURN(asked.rule, state.Rule(asked.gallery));
   if ((asked.question != Question::kDecision || !asked.rule->shards) && asked.files.size() > 1) {
     return absl::FailedPreconditionError(
