@@ -340,10 +340,9 @@ absl::StatusOr<SignedFile> ReadSigned(std::span<const uint8_t> bytes, std::strin
 
 absl::StatusOr<Claimed> ReadClaimed(ByteSpan bytes, std::string_view what) {
   if (!IsSigned(bytes) && !EnvelopeKind(bytes).empty()) return NotSigned(what);
-  HEFT_ASSIGN_OR_RETURN(const ParsedFile parsed, Parse(bytes, what));
-  Claimed out = {parsed.file.statement};
-  std::ranges::copy(bytes.last(sizeof(Hash)), out.checksum.begin());
-  return out;
+  HEFT_ASSIGN_OR_RETURN(const ParsedFile parsed, Parse(bytes, what, Checksum::kKnown));
+  return Claimed{parsed.file.statement,
+                 HashBytes(bytes.subspan(kEnvelopeHeaderSize, kSignedHeadSize))};
 }
 
 std::vector<uint8_t> WithHead(ByteSpan head, ByteSpan file) {

@@ -51,14 +51,13 @@ absl::StatusOr<SignedFile> OpenBySignature(ByteSpan bytes, const Trust& trust,
                                            Hash* hash = nullptr);
 
 // Claimed: the statement of a signed file whose signature nobody has checked yet. A service chooses
-// by it who opens the file; the reader that opens it checks the signature. `checksum` is checked,
-// so it identifies the file's bytes.
+// by it who opens the file; the reader that opens it checks the signature.
 struct Claimed {
   Statement statement;
-  Hash checksum{};
+  Hash digest{};  // of statement, signer and signature, which fit one file alone
 };
-// ReadClaimed: one hash of the file. kDataLoss for a damaged file; kFailedPrecondition for one that
-// is not signed.
+// ReadClaimed: reads no more than them. kDataLoss for another form; kFailedPrecondition for a file
+// that is not signed.
 absl::StatusOr<Claimed> ReadClaimed(ByteSpan bytes, std::string_view what);
 
 }  // namespace heft

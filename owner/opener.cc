@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "owner/opener.h"
 
+#include "base/checksum.h"
 #include "base/secure.h"
 
 namespace heft {
@@ -26,9 +27,11 @@ CiphertextName NameOf(RingName ring, const ckks::Ciphertext& ciphertext) {
   writer.F64(ciphertext.scale);
   for (const ring::RnsPoly& part : ciphertext.parts) {
     writer.U64(part.limbs());
-    writer.U32Array(part.values());
+    const auto values = part.values();
+    writer.U64(FastChecksum(
+        {reinterpret_cast<const uint8_t*>(values.data()), values.size() * sizeof(values[0])}));
   }
-  return {ring, HashBytes(writer.bytes())};
+  return {ring, FastChecksum(writer.bytes())};
 }
 
 absl::StatusOr<PartialOpening> OpenPartially(const Rings& rings, const KeyShare& share,

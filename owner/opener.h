@@ -51,8 +51,10 @@ class SecretKeyOpener : public Opener {
   const SecretKeys& keys_;
 };
 
-// CiphertextName: what a partial opening is of: the ring, and a hash of all residues.
-using CiphertextName = std::pair<RingName, Digest>;
+// CiphertextName: what a partial opening is of: the ring, and a checksum of all residues. It tells
+// apart the ciphertexts of files whose hashes the part's subject has (PartSubject), so it need not
+// resist forgery.
+using CiphertextName = std::pair<RingName, uint64_t>;
 CiphertextName NameOf(RingName ring, const ckks::Ciphertext& ciphertext);
 
 // PartialOpening: of one ciphertext by one owner.

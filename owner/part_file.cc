@@ -10,12 +10,12 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kPartVersion = 1;
+constexpr uint32_t kPartVersion = 2;
 constexpr uint64_t kMaxFiles = 1 << 20;
 constexpr uint64_t kMaxOpenings = 1 << 24;
 constexpr uint64_t kMaxBlocks = 256;  // of a renewal
 // Of an opening: ring, name, limbs.
-constexpr size_t kOpeningHead = 1 + sizeof(Digest) + 1;
+constexpr size_t kOpeningHead = 1 + sizeof(uint64_t) + 1;
 
 const ckks::Context& ContextOf(const Rings& rings, RingName ring) {
   return ring == RingName::kMatching ? *rings.matching.context : *rings.enrolment.context;
@@ -53,7 +53,7 @@ PartialOpening ReadOpening(ByteReader& reader, const Rings& rings) {
   const uint8_t ring = reader.U8();
   if (ring > 1) reader.Fail("a ring that the model does not have");
   out.ciphertext.first = ring == 0 ? RingName::kMatching : RingName::kEnrolment;
-  ReadArray(reader, &out.ciphertext.second);
+  out.ciphertext.second = reader.U64();
   const uint8_t limbs = reader.U8();
   const ckks::Context& context = ContextOf(rings, out.ciphertext.first);
   if (limbs < 1 || limbs > context.params().limbs()) reader.Fail("an opening of no level");
@@ -109,6 +109,22 @@ std::string Mismatch(const PartSubject& mine, const PartSubject& other) {
 
 std::vector<uint8_t> PartFile::Serialize(const Rings& rings) const {
   ByteWriter writer;
+  Write(rings, &writer);
+  return writer.Take();
+}
+
+size_t PartFile::Size(const Rings& rings) const {
+  size_t bytes = 4096;
+  for (const PartialOpening& opening : openings) {
+    bytes += kOpeningHead + opening.part.limbs() * ContextOf(rings, opening.ciphertext.first).n() *
+                                sizeof(uint32_t);
+  }
+  return bytes;
+}
+
+Hash PartFile::Write(const Rings& rings, ByteWriter* out) const {
+  ByteWriter& writer = *out;
+  const size_t start = BeginEnvelope(kPartKind, kPartVersion, &writer);
   ckks::WriteId(writer, key_id);
   writer.Raw(ceremony);
   writer.U32(owner);
@@ -118,7 +134,7 @@ std::vector<uint8_t> PartFile::Serialize(const Rings& rings) const {
   writer.U64(openings.size());
   for (const PartialOpening& opening : openings) {
     writer.U8(static_cast<uint8_t>(opening.ciphertext.first));
-    writer.Raw(opening.ciphertext.second);
+    writer.U64(opening.ciphertext.second);
     writer.U8(static_cast<uint8_t>(opening.part.limbs()));
     ckks::WritePoly(writer, ContextOf(rings, opening.ciphertext.first), opening.part,
                     /*extended=*/false);
@@ -127,12 +143,13 @@ std::vector<uint8_t> PartFile::Serialize(const Rings& rings) const {
   WriteBlocks(writer, rings, renewal.hidden, /*extended=*/false);
   writer.U8(rekeying ? 1 : 0);
   if (rekeying) ckks::WriteSwitchKey(writer, *rings.matching.context, *rekeying);
-  return SealEnvelope(kPartKind, kPartVersion, writer.bytes());
+  return EndEnvelope(start, &writer);
 }
 
-absl::StatusOr<PartFile> PartFile::Parse(const Rings& rings, ByteSpan bytes,
-                                         std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, kPartKind, kPartVersion, what));
+absl::StatusOr<PartFile> PartFile::Parse(const Rings& rings, ByteSpan bytes, std::string_view what,
+                                         Checksum checksum) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kPartKind, kPartVersion, what, checksum));
   ByteReader reader(payload, what);
   PartFile out;
   out.key_id = ckks::ReadId(reader);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/envelope.h"
 #include "base/status.h"
 #include "ckks/owner/secret_share.h"
 #include "fusion/owner/renewal.h"
@@ -53,9 +54,13 @@ struct PartFile {
   RenewalPart renewal;
   std::optional<ckks::SeededSwitchKey> rekeying;  // part of a re-keying key
 
+  // Write: appends the file; returns its hash. Size: about how many bytes the openings take.
+  Hash Write(const Rings& rings, ByteWriter* out) const;
+  size_t Size(const Rings& rings) const;
   std::vector<uint8_t> Serialize(const Rings& rings) const;
   // Parse: kDataLoss. `bytes`: without the signature.
-  static absl::StatusOr<PartFile> Parse(const Rings& rings, ByteSpan bytes, std::string_view what);
+  static absl::StatusOr<PartFile> Parse(const Rings& rings, ByteSpan bytes, std::string_view what,
+                                        Checksum checksum = Checksum::kCheck);
 };
 
 }  // namespace heft

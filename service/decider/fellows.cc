@@ -243,10 +243,9 @@ absl::StatusOr<OwnerPart> Fellows::Ask(Fellow* fellow, const PartQuestion& quest
   Json terms = question.terms;
   terms["owners"] = set;
   const std::string text = terms.dump();
-  std::vector<FormPart> parts = {{"terms", "", "application/json", {text.begin(), text.end()}}};
-  parts.insert(parts.end(), question.files.begin(), question.files.end());
   ClientRequest request = {.method = "POST", .target = kPartsPath, .most_bytes = kMaxPart};
-  std::tie(request.content_type, request.body) = FormBody(parts);
+  std::tie(request.content_type, request.body) =
+      FormBody({{"terms", "", "application/json", {text.begin(), text.end()}}}, question.files);
   const auto left = std::chrono::duration_cast<milliseconds>(question.deadline - Clock::now());
   request.deadline =
       std::min(left, fellow->config.wait * (question.may_take_long ? kLongWaits : 1));

@@ -61,7 +61,7 @@ absl::StatusOr<Asked> ReadAsked(const DeciderState& state, const HttpRequest& re
     // KeyOwner::Decide checks the signature, before anything is opened.
     HEFT_ASSIGN_OR_RETURN(Claimed claimed, ReadClaimed(bodies[i], asked.names[i]));
     asked.statements.push_back(std::move(claimed.statement));
-    digests.push_back(claimed.checksum);
+    digests.push_back(claimed.digest);
   }
   for (size_t i = 0; i < bodies.size(); ++i) asked.replies.push_back({bodies[i], asked.names[i]});
   HEFT_ASSIGN_OR_RETURN(asked.rule, state.Rule(asked.statements[0].gallery));

@@ -101,7 +101,7 @@ absl::StatusOr<AskedPart> ReadAskedPart(const DeciderState& state, const HttpReq
     asked.files[i].what = asked.names[i];
     // The signature is checked when it is opened.
     HEFT_ASSIGN_OR_RETURN(const Claimed claimed, ReadClaimed(asked.files[i].bytes, asked.names[i]));
-    digests.push_back(claimed.checksum);
+    digests.push_back(claimed.digest);
     if (i == 0) asked.gallery = claimed.statement.gallery;
   }
   HEFT_ASSIGN_OR_RETURN(asked.rule, state.Rule(asked.gallery));

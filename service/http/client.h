@@ -38,12 +38,13 @@ class HttpClient {
   virtual absl::StatusOr<HttpResponse> Send(const ClientRequest& request) = 0;
 };
 
-// FormBody: a multipart/form-data body of these parts, and its content type.
+// FormBody: a multipart/form-data body of these parts, then of `more`, and its content type.
 struct FormPart {
   std::string name, file_name, content_type;
   std::vector<uint8_t> bytes;
 };
-std::pair<std::string, std::vector<uint8_t>> FormBody(const std::vector<FormPart>& parts);
+std::pair<std::string, std::vector<uint8_t>> FormBody(const std::vector<FormPart>& parts,
+                                                      const std::vector<FormPart>& more = {});
 
 }  // namespace heft::service
 

@@ -135,17 +135,23 @@ absl::StatusOr<std::vector<Part>> ReadParts(const HttpRequest& request, size_t m
   return parts;
 }
 
-std::pair<std::string, std::vector<uint8_t>> FormBody(const std::vector<FormPart>& parts) {
+std::pair<std::string, std::vector<uint8_t>> FormBody(const std::vector<FormPart>& parts,
+                                                      const std::vector<FormPart>& more) {
   // Random, so that the bytes of a part contain it only with probability 2^-128.
   std::array<uint8_t, 16> random;
   Csprng().Fill(random);
   std::string boundary = "heft";
   for (const uint8_t byte : random) absl::StrAppend(&boundary, absl::Hex(byte, absl::kZeroPad2));
   std::vector<uint8_t> body;
+  size_t size = 0;
+  for (const auto* list : {&parts, &more}) {
+    for (const FormPart& part : *list) size += part.bytes.size() + 512;
+  }
+  body.reserve(size);
   const auto add = [&](std::string_view text) {
     body.insert(body.end(), text.begin(), text.end());
   };
-  for (const FormPart& part : parts) {
+  const auto add_part = [&](const FormPart& part) {
     add(absl::StrCat("--", boundary, "\r\nContent-Disposition: form-data; name=\"", part.name,
                      "\""));
     if (!part.file_name.empty()) add(absl::StrCat("; filename=\"", part.file_name, "\""));
@@ -153,7 +159,8 @@ std::pair<std::string, std::vector<uint8_t>> FormBody(const std::vector<FormPart
     add("\r\n\r\n");
     body.insert(body.end(), part.bytes.begin(), part.bytes.end());
     add("\r\n");
-  }
+  };
+  for (const auto* list : {&parts, &more}) std::ranges::for_each(*list, add_part);
   add(absl::StrCat("--", boundary, "--\r\n"));
   return {"multipart/form-data; boundary=" + boundary, std::move(body)};
 }
