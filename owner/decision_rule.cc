@@ -81,7 +81,8 @@ absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdFor(const Replies& repl
                                                              const DecisionRule& rule) const {
   HEFT_RETURN_IF_ERROR(CheckRule(rule));
   if (rule.score) return ChosenThreshold{*rule.score};
-  HEFT_ASSIGN_OR_RETURN(const std::vector<ReadReply> read, Read(replies));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<TrustedReply> trusted, CheckReplies(replies));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<ReadReply> read, Read(replies, trusted));
   return ThresholdOf(read, rule);
 }
 

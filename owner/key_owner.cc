@@ -213,17 +213,12 @@ void KeyOwner::Impl::Blur(uint32_t modalities, Candidate* candidate) const {
 
 absl::StatusOr<Decision> KeyOwner::Impl::Decide(const Replies& replies, const DecisionRule& rule,
                                                 const std::optional<Flooding>& flooding) const {
-  HEFT_ASSIGN_OR_RETURN(Question question, Ask(replies, {/*decision=*/true, 1}, rule));
-  if (replies.source != nullptr) {
-    HEFT_RETURN_IF_ERROR(journal_->CheckUnopened(question.subject.files));
-  }
-  HEFT_ASSIGN_OR_RETURN(const auto opener,
-                        OpenerOf(question.subject, {replies.parts, replies.source}));
-  const ChosenThreshold threshold = question.threshold;
-  const uint32_t modalities = question.modalities;
+  HEFT_ASSIGN_OR_RETURN(Asked asked, AskTogether(replies, {/*decision=*/true, 1}, rule));
+  const ChosenThreshold threshold = asked.question.threshold;
+  const uint32_t modalities = asked.question.modalities;
   Opening opening;
   HEFT_ASSIGN_OR_RETURN(OpenedScores opened,
-                        OpenRead(std::move(question), *opener, flooding, &opening));
+                        OpenRead(std::move(asked.question), *asked.opener, flooding, &opening));
   if (!opened.candidates.empty()) Blur(modalities, &opened.candidates[0]);
   Decision decision = opened.Decide(threshold);
   if (!opened.candidates.empty()) {

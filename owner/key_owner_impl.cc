@@ -300,14 +300,9 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(Question question, const O
 absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(const Replies& replies,
                                                   const std::optional<Flooding>& flooding,
                                                   const Purpose& purpose) const {
-  HEFT_ASSIGN_OR_RETURN(Question question, Ask(replies, purpose, {}));
-  if (replies.source != nullptr) {
-    HEFT_RETURN_IF_ERROR(journal_->CheckUnopened(question.subject.files));
-  }
-  HEFT_ASSIGN_OR_RETURN(const auto opener,
-                        OpenerOf(question.subject, {replies.parts, replies.source}));
+  HEFT_ASSIGN_OR_RETURN(Asked asked, AskTogether(replies, purpose, {}));
   Opening opening;
-  return OpenRead(std::move(question), *opener, flooding, &opening);
+  return OpenRead(std::move(asked.question), *asked.opener, flooding, &opening);
 }
 
 absl::StatusOr<CanarySet> KeyOwner::Impl::MakeCanaries(size_t triples,
@@ -329,7 +324,9 @@ absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::Impl::OpenRawS
   HEFT_RETURN_IF_ERROR(RequireSecretKey("open raw slots"));
   const SecretKeyOpener opener(rings_, keys());
   const ReplyFile file = {bytes, what};
-  HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read({{&file, 1}}));
+  const Replies replies = {{&file, 1}};
+  HEFT_ASSIGN_OR_RETURN(const std::vector<TrustedReply> trusted, CheckReplies(replies));
+  HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read(replies, trusted));
   HEFT_ASSIGN_OR_RETURN(const Accepted accepted, Accept(std::move(read), {}, {}));
   std::vector<std::vector<ckks::Complex>> out;
   for (const ScoreReply& reply : accepted.replies[0].scores.replies) {

@@ -240,10 +240,13 @@ class KeyOwner::Impl {
                     const std::string& identity) const;
   // AdmissionInquiry::Enrolment::client.
   std::string ClientName(const SignerKey& client) const;
+  // CheckReplies: of each reply, as CheckSigned.
+  absl::StatusOr<std::vector<TrustedReply>> CheckReplies(const Replies& replies) const;
   // Read: parses, and checks that the replies belong here and are the whole answer; never none.
   // ReadOne: of one of them.
-  absl::StatusOr<std::vector<ReadReply>> Read(const Replies& replies) const;
-  absl::StatusOr<ReadReply> ReadOne(const ReplyFile& file) const;
+  absl::StatusOr<std::vector<ReadReply>> Read(const Replies& replies,
+                                              const std::vector<TrustedReply>& trusted) const;
+  absl::StatusOr<ReadReply> ReadOne(const TrustedReply& trusted, std::string_view what) const;
   // The gallery as a whole.
   static GalleryId GalleryOf(const Replies& replies, const std::vector<ReadReply>& read) {
     return replies.shards ? replies.shards->Id() : read[0].scores.origin.gallery;
@@ -266,8 +269,18 @@ class KeyOwner::Impl {
     uint32_t modalities = 0;
     PartSubject subject;
   };
-  absl::StatusOr<Question> Ask(const Replies& replies, const Purpose& purpose,
+  absl::StatusOr<Question> Ask(const Replies& replies, const std::vector<TrustedReply>& trusted,
+                               const Purpose& purpose,
                                const std::optional<DecisionRule>& rule) const;
+  // Asked: a question, and who opens its replies.
+  struct Asked {
+    Question question;
+    std::unique_ptr<Opener> opener;
+  };
+  // AskTogether: gets the parts of the other owners too. A source is asked while this owner reads
+  // the reply. The others make the same checks.
+  absl::StatusOr<Asked> AskTogether(const Replies& replies, const Purpose& purpose,
+                                    const std::optional<DecisionRule>& rule) const;
   // Accepted: replies that may be opened, and have been charged for, as one search.
   struct Accepted {
     std::vector<ReadReply> replies;

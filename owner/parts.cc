@@ -2,10 +2,12 @@
 // A shared key: partial openings that an owner gives, and those of others that it takes. All checks
 // and charges are those of an opening with a whole key.
 #include <algorithm>
+#include <future>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "base/signed_file.h"
 #include "heft/server.h"
 #include "owner/key_owner_impl.h"
 
@@ -66,10 +68,11 @@ absl::Status CheckComplete(const Ceremony& ceremony, uint32_t own,
 }  // namespace
 
 absl::StatusOr<KeyOwner::Impl::Question> KeyOwner::Impl::Ask(
-    const Replies& replies, const Purpose& purpose, const std::optional<DecisionRule>& rule) const {
+    const Replies& replies, const std::vector<TrustedReply>& trusted, const Purpose& purpose,
+    const std::optional<DecisionRule>& rule) const {
   Question out;
   out.purpose = purpose;
-  HEFT_ASSIGN_OR_RETURN(out.replies, Read(replies));
+  HEFT_ASSIGN_OR_RETURN(out.replies, Read(replies, trusted));
   const EncryptedScores& first = out.replies[0].scores;
   if (rule) {
     HEFT_ASSIGN_OR_RETURN(out.threshold, ThresholdOf(out.replies, *rule));
@@ -93,6 +96,30 @@ absl::StatusOr<KeyOwner::Impl::Question> KeyOwner::Impl::Ask(
     out.subject.files.push_back(reply.hash);
     out.subject.states.push_back({origin.gallery, origin.generation, origin.root});
   }
+  return out;
+}
+
+absl::StatusOr<KeyOwner::Impl::Asked> KeyOwner::Impl::AskTogether(
+    const Replies& replies, const Purpose& purpose, const std::optional<DecisionRule>& rule) const {
+  HEFT_ASSIGN_OR_RETURN(const std::vector<TrustedReply> trusted, CheckReplies(replies));
+  std::future<absl::StatusOr<std::vector<OwnerPart>>> first;
+  if (replies.source != nullptr && ceremony_) {
+    std::vector<Digest> files;
+    for (const TrustedReply& reply : trusted) files.push_back(reply.hash);
+    HEFT_RETURN_IF_ERROR(journal_->CheckUnopened(files));
+    // Replies of several buckets may be incomplete, which Ask sees.
+    const bool at_once = replies.shards == nullptr && files.size() == 1;
+    first = std::async(at_once ? std::launch::async : std::launch::deferred,
+                       [&] { return (*replies.source)(absl::OkStatus()); });
+  }
+  const PartSource source = [&](const absl::Status& refused) {
+    return refused.ok() ? first.get() : (*replies.source)(refused);
+  };
+  Asked out;
+  HEFT_ASSIGN_OR_RETURN(out.question, Ask(replies, trusted, purpose, rule));
+  HEFT_ASSIGN_OR_RETURN(out.opener,
+                        OpenerOf(out.question.subject,
+                                 {replies.parts, replies.source == nullptr ? nullptr : &source}));
   return out;
 }
 
@@ -124,7 +151,8 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::SignPart(
   file.openings = std::move(openings);
   file.renewal = std::move(renewal);
   file.rekeying = std::move(rekeying);
-  return signer.Sign(statement, file.Serialize(rings_));
+  return SignWritten(signer, statement, file.Size(rings_),
+                     [&](ByteWriter& writer) { return file.Write(rings_, &writer); });
 }
 
 absl::Status KeyOwner::Impl::CheckOwnSet(const OwnerSet& set) const {
@@ -145,7 +173,8 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::OpenPart(
     uint32_t publish, const std::optional<Flooding>& flooding) const {
   HEFT_RETURN_IF_ERROR(CheckOwnSet(set));
   const Purpose purpose = rule ? Purpose{/*decision=*/true, 1} : Purpose{false, publish};
-  HEFT_ASSIGN_OR_RETURN(Question question, Ask(replies, purpose, rule));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<TrustedReply> trusted, CheckReplies(replies));
+  HEFT_ASSIGN_OR_RETURN(Question question, Ask(replies, trusted, purpose, rule));
   question.purpose.given = true;
   HEFT_ASSIGN_OR_RETURN(const Accepted accepted, Accept(std::move(question.replies),
                                                         FloodingFor(flooding), question.purpose));
@@ -206,9 +235,10 @@ absl::StatusOr<PartFile> KeyOwner::Impl::ReadPart(const PartSubject& subject,
   }
   HEFT_ASSIGN_OR_RETURN(
       const SignedFile opened,
-      OpenSigned(file.bytes, owners, {.roles = {Role::kKeyOwner}, .kind = std::string(kPartKind)},
-                 what));
-  HEFT_ASSIGN_OR_RETURN(PartFile part, PartFile::Parse(rings_, opened.file, what));
+      OpenBySignature(file.bytes, owners,
+                      {.roles = {Role::kKeyOwner}, .kind = std::string(kPartKind)}, what));
+  HEFT_ASSIGN_OR_RETURN(PartFile part,
+                        PartFile::Parse(rings_, opened.file, what, Checksum::kKnown));
   const auto refuse = [&](std::string_view why) {
     return absl::FailedPreconditionError(
         absl::StrCat(what, ": a partial opening ", std::string(why)));
