@@ -19,13 +19,6 @@ namespace {
 
 constexpr uint64_t kFoldsStream = 6, kStopStream = 7, kDropStream = 40;  // of the seed
 
-// How many people have a second sample. Genuine scores come from these people alone.
-int PeopleWithTwo(std::span<const int> identities) {
-  std::vector<int> samples(1 + *std::max_element(identities.begin(), identities.end()));
-  for (int identity : identities) ++samples[identity];
-  return static_cast<int>(std::ranges::count_if(samples, [](int n) { return n > 1; }));
-}
-
 // The split of a fold of the paper's recipe: a part is left out, and of the others one person in
 // recipe::kStoppingShare stops.
 std::vector<Split> SplitOf(int part, std::span<const int> identities, std::span<const int> part_of,
@@ -74,6 +67,12 @@ std::vector<std::pair<int, int>> Folds(int parts, bool across) {
 }
 
 }  // namespace
+
+int PeopleWithTwo(std::span<const int> identities) {
+  std::vector<int> samples(1 + *std::max_element(identities.begin(), identities.end()));
+  for (int identity : identities) ++samples[identity];
+  return static_cast<int>(std::ranges::count_if(samples, [](int n) { return n > 1; }));
+}
 
 Dataset CrossFit::Fold(size_t fold) const {
   Dataset data = people;

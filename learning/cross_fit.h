@@ -15,6 +15,7 @@
 #define HEFT_LEARNING_CROSS_FIT_H_
 
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,8 @@ struct CrossFit {
 // DevelopmentPeople: the rows for training and validation, and the unpaired samples of all people
 // but those of the test split.
 Dataset DevelopmentPeople(const Dataset& dataset);
+// PeopleWithTwo: how many people have a second sample. Genuine scores come from these people alone.
+int PeopleWithTwo(std::span<const int> identities);
 // CrossFitParts: into how many parts people are dealt where a fold leaves out one; below 2 there
 // are too few people. Twice as many where a fold leaves out two, so that a model trains on the same
 // share of the people.
