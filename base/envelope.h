@@ -36,7 +36,7 @@ size_t BeginEnvelope(std::string_view kind, uint32_t version, ByteWriter* writer
 Hash EndEnvelope(size_t start, ByteWriter* writer);
 
 // Checksum: whether to check an envelope's hash. kKnown: a checked signature or outer envelope
-// covers the same bytes.
+// covers the same bytes, or the reader trusts none of them.
 enum class Checksum { kCheck, kKnown };
 
 // OpenEnvelope: the payload, a view into `bytes`. kDataLoss unless magic, kind, version, size and

@@ -50,11 +50,13 @@ absl::StatusOr<SignedFile> OpenBySignature(ByteSpan bytes, const Trust& trust,
                                            const Expected& expected, std::string_view what,
                                            Hash* hash = nullptr);
 
-// Claimed: the statement of a signed file whose signature nobody has checked yet. A service chooses
+// Claimed: the statement of a signed file whose signature is not checked yet. A service chooses
 // by it who opens the file; the reader that opens it checks the signature.
 struct Claimed {
   Statement statement;
-  Hash digest{};  // of statement, signer and signature, which fit one file alone
+  // Of statement, signer and signature. A good signature is of one inner file, so files with equal
+  // digests and good signatures have the same content.
+  Hash digest{};
 };
 // ReadClaimed: reads no more than them. kDataLoss for another form; kFailedPrecondition for a file
 // that is not signed.

@@ -287,5 +287,46 @@ TEST_F(SignedFileTest, AHeadStandsForItsFileAndNoOther) {
   EXPECT_EQ(HeadOf(damaged, "reply.ct").status().code(), absl::StatusCode::kDataLoss);
 }
 
+// A service finds its answer to a file again by this digest.
+TEST_F(SignedFileTest, AClaimIsKnownByItsHead) {
+  const std::vector<uint8_t> bytes = *server_.Sign(Good(), File());
+  const auto claimed = ReadClaimed(bytes, "reply.ct");
+  ASSERT_TRUE(claimed.ok()) << claimed.status();
+  EXPECT_EQ(claimed->statement.generation, 7u);
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::vector<uint8_t> changed = bytes;
+    changed[i] ^= 1;
+    const auto other = ReadClaimed(changed, "reply.ct");
+    const size_t head = i - kEnvelopeHeaderSize;  // wraps around before it
+    if (i < kEnvelopeHeaderSize) {
+      EXPECT_FALSE(other.ok()) << i;
+    } else if (head < kSignedHeadSize) {
+      EXPECT_TRUE(!other.ok() || other->digest != claimed->digest) << i;
+    } else {
+      EXPECT_TRUE(!other.ok() || other->digest == claimed->digest) << i;
+    }
+  }
+  const auto code = [](ByteSpan file) { return ReadClaimed(file, "reply.ct").status().code(); };
+  EXPECT_EQ(code(File()), absl::StatusCode::kFailedPrecondition);
+  for (const size_t size : {size_t{0}, size_t{10}, kEnvelopeHeaderSize + 100, bytes.size() - 1}) {
+    EXPECT_EQ(code(ByteSpan(bytes).first(size)), absl::StatusCode::kDataLoss) << size;
+  }
+}
+
+TEST_F(SignedFileTest, TheSignatureCoversTheFileInIt) {
+  const std::vector<uint8_t> bytes = *server_.Sign(Good(), File());
+  Hash hash{};
+  const auto opened = OpenBySignature(bytes, trust_, Demands(), "reply.ct", &hash);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  EXPECT_EQ(hash, HashBytes(File()));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    std::vector<uint8_t> changed = bytes;
+    changed[i] ^= 1;
+    const auto other = OpenBySignature(changed, trust_, Demands(), "reply.ct", &hash);
+    // The checksum at the end is not signed.
+    EXPECT_EQ(other.ok(), i >= bytes.size() - sizeof(Hash)) << i;
+  }
+}
+
 }  // namespace
 }  // namespace heft

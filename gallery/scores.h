@@ -103,8 +103,8 @@ std::vector<uint8_t> SerializeScores(const ckks::Context& context, const Encrypt
 // WriteScores: the same, appended; returns its hash.
 Hash WriteScores(ByteWriter& writer, const ckks::Context& context, const EncryptedScores& scores);
 // kFailedPrecondition for other parameters, kDataLoss for damaged bytes and for a probe without any
-// modality. The caller must check that its modalities are the model's. `checksum`: of scores that
-// are not signed; signed ones are checked by the checksum of the signed file.
+// modality. The caller must check that its modalities are the model's. `checksum`: kKnown
+// for scores whose signature was checked.
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
                                             std::string_view what,
                                             Checksum checksum = Checksum::kCheck);

@@ -128,18 +128,9 @@ ClientId KeyOwner::Impl::ListedClient(const ClientId& client) const {
   return kUnlistedClient;
 }
 
-absl::StatusOr<std::vector<KeyOwner::Impl::TrustedReply>> KeyOwner::Impl::CheckReplies(
-    const Replies& replies) const {
-  std::vector<TrustedReply> out;
-  for (const ReplyFile& file : replies.files) {
-    HEFT_ASSIGN_OR_RETURN(TrustedReply trusted, CheckSigned(file.bytes, "SCOR", file.what));
-    out.push_back(std::move(trusted));
-  }
-  return out;
-}
-
-absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const TrustedReply& trusted,
-                                                  std::string_view what) const {
+absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const ReplyFile& file) const {
+  const std::string_view what = file.what;
+  HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted, CheckSigned(file.bytes, "SCOR", what));
   ReadReply out;
   out.what = what;
   out.client = trusted.client;
@@ -177,15 +168,14 @@ absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const TrustedReply& trusted,
   return out;
 }
 
-absl::StatusOr<std::vector<ReadReply>> KeyOwner::Impl::Read(
-    const Replies& replies, const std::vector<TrustedReply>& trusted) const {
+absl::StatusOr<std::vector<ReadReply>> KeyOwner::Impl::Read(const Replies& replies) const {
   if (replies.shards == nullptr && replies.files.size() != 1) {
     return absl::InvalidArgumentError(
         "one reply at a time: several are those of a gallery in buckets, with its shard list");
   }
   std::vector<ReadReply> out;
-  for (size_t i = 0; i < trusted.size(); ++i) {
-    HEFT_ASSIGN_OR_RETURN(ReadReply read, ReadOne(trusted[i], replies.files[i].what));
+  for (const ReplyFile& file : replies.files) {
+    HEFT_ASSIGN_OR_RETURN(ReadReply read, ReadOne(file));
     out.push_back(std::move(read));
   }
   if (replies.shards != nullptr) HEFT_RETURN_IF_ERROR(CheckComplete(*replies.shards, &out));

@@ -81,27 +81,33 @@ absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdFor(const Replies& repl
                                                              const DecisionRule& rule) const {
   HEFT_RETURN_IF_ERROR(CheckRule(rule));
   if (rule.score) return ChosenThreshold{*rule.score};
-  HEFT_ASSIGN_OR_RETURN(const std::vector<TrustedReply> trusted, CheckReplies(replies));
-  HEFT_ASSIGN_OR_RETURN(const std::vector<ReadReply> read, Read(replies, trusted));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<ReadReply> read, Read(replies));
   return ThresholdOf(read, rule);
 }
 
-absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<ReadReply>& replies,
-                                                            const DecisionRule& rule) const {
+absl::Status KeyOwner::Impl::CheckDecidable(const std::vector<ReadReply>& replies,
+                                            const DecisionRule& rule) const {
   HEFT_RETURN_IF_ERROR(CheckRule(rule));
   const std::string what(replies[0].what);
   const bool verification = replies[0].scores.kind == ScoreKind::kVerification;
   const uint32_t set = replies[0].scores.modalities;  // of all of them (CheckComplete)
-  const std::string& label = replies[0].scores.probe;
-  if (rule.others && (verification || label.empty())) {
+  if (rule.others && (verification || replies[0].scores.probe.empty())) {
     return absl::InvalidArgumentError(absl::StrCat(
         what, verification
                   ? ": a verification is of the claimed identity alone: there are no others"
                   : ": the probe has no label, so nobody knows who the others are: encrypt "
                     "with --labels"));
   }
-  if (rule.score) return ChosenThreshold{*rule.score};
-  if (verification && rule.fmr) return model_.ThresholdFor(*rule.fmr, set);
+  if (rule.likelihood) {
+    HEFT_ASSIGN_OR_RETURN(const DecisionTable* table, model_.TableFor(set));
+    if (!table->calibration) {
+      return absl::FailedPreconditionError(
+          "the decision table of these modalities has no calibration, so it does not say how "
+          "likely: decide without likelihood");
+    }
+  }
+  if (rule.score) return absl::OkStatus();
+  if (verification && rule.fmr) return model_.ThresholdFor(*rule.fmr, set).status();
   if (!verification && !rule.fpir) {
     return absl::InvalidArgumentError(absl::StrCat(
         what, ": a search compares with everybody, so a false match rate ",
@@ -112,12 +118,22 @@ absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<Re
     return absl::InvalidArgumentError(
         absl::StrCat(what, ": a verification is one comparison: give its false match rate, --fmr"));
   }
-  const Searched searched = Count(replies, canaries_, rule.others ? label : std::string());
+  return model_.ThresholdForSearch(*rule.fpir, 1, 1, set).status();
+}
+
+absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<ReadReply>& replies,
+                                                            const DecisionRule& rule) const {
+  HEFT_RETURN_IF_ERROR(CheckDecidable(replies, rule));
+  if (rule.score) return ChosenThreshold{*rule.score};
+  const EncryptedScores& first = replies[0].scores;
+  const uint32_t set = first.modalities;
+  if (first.kind == ScoreKind::kVerification) return model_.ThresholdFor(*rule.fmr, set);
+  const Searched searched = Count(replies, canaries_, rule.others ? first.probe : std::string());
   const bool restricted = Restricted(replies);
   if (restricted && !rule.fmr && searched.people < kFewPeople) {
     return absl::FailedPreconditionError(absl::StrCat(
-        what, ": the conditions of this search, which its client chose, leave fewer than ",
-        kFewPeople,
+        std::string(replies[0].what),
+        ": the conditions of this search, which its client chose, leave fewer than ", kFewPeople,
         " people, who are as good as claimed: give --fmr too, the false match rate of "
         "a claim; the stricter of both decides"));
   }

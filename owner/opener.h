@@ -52,8 +52,9 @@ class SecretKeyOpener : public Opener {
 };
 
 // CiphertextName: what a partial opening is of: the ring, and a checksum of all residues. It tells
-// apart the ciphertexts of files whose hashes the part's subject has (PartSubject), so it need not
-// resist forgery.
+// apart the ciphertexts of files whose hashes the part's subject has (PartSubject). A server that
+// writes two ciphertexts with one checksum makes the combining owner add parts of both. It gains
+// nothing: it could have sent any other ciphertext instead.
 using CiphertextName = std::pair<RingName, uint64_t>;
 CiphertextName NameOf(RingName ring, const ckks::Ciphertext& ciphertext);
 

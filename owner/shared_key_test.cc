@@ -261,6 +261,45 @@ TEST_F(SharedKeyTest, EveryOwnerRecordsBeforeItOpens) {
   EXPECT_EQ(openings(1), before[0] + 1);
 }
 
+// A source gets the others' parts; it is asked about nothing that this owner refuses.
+TEST_F(SharedKeyTest, ASourceIsAskedWhatThisOwnerCanAnswer) {
+  EnrolPeople(1);
+  const OwnerSet set = {1, 2, 3};
+  const std::vector<uint8_t> reply = Identify(0);
+  int asked = 0;
+  const PartSource source = [&](const absl::Status&) -> absl::StatusOr<std::vector<OwnerPart>> {
+    ++asked;
+    return std::vector<OwnerPart>{{"owner 1", Part(1, set, reply)},
+                                  {"owner 2", Part(2, set, reply)}};
+  };
+  const ReplyFile file = {reply, "reply"};
+  const auto decide = [&](const KeyOwner& owner, const DecisionRule& rule, const PartSource& by) {
+    return owner.Decide({.files = {&file, 1}, .source = &by}, rule);
+  };
+  // Rules without a table, and of another kind.
+  EXPECT_FALSE(decide(Owner(3), {.fpir = 0.01}, source).ok());
+  EXPECT_FALSE(decide(Owner(3), {.score = kAccept, .fmr = 0.01}, source).ok());
+  EXPECT_FALSE(decide(Owner(3), {.score = kAccept, .likelihood = true}, source).ok());
+  EXPECT_FALSE(decide(*KeyOwner::Generate(*model_), {.score = kAccept}, source).ok());
+  EXPECT_EQ(asked, 0);
+  // A source that fails ends the opening, which can be tried again.
+  const PartSource failing = [](const absl::Status&) { return absl::UnavailableError("nobody"); };
+  EXPECT_EQ(decide(Owner(3), {.score = kAccept}, failing).status().code(),
+            StatusCode::kUnavailable);
+  const PartSource throwing = [](const absl::Status&) -> absl::StatusOr<std::vector<OwnerPart>> {
+    throw std::bad_alloc();
+  };
+  EXPECT_THROW((void)decide(Owner(3), {.score = kAccept}, throwing), std::bad_alloc);
+  const auto decision = decide(Owner(3), {.score = kAccept}, source);
+  ASSERT_TRUE(decision.ok()) << decision.status();
+  EXPECT_TRUE(decision->accepted);
+  EXPECT_EQ(asked, 1);
+  // It is opened, so the source is not asked again.
+  EXPECT_EQ(decide(Owner(3), {.score = kAccept}, source).status().code(),
+            StatusCode::kFailedPrecondition);
+  EXPECT_EQ(asked, 1);
+}
+
 // Each owner allows 4 rejections, and parts of 128 claims.
 TEST_F(SharedKeyTest, AnHonestPersonPassesOften) {
   EnrolPeople(1);

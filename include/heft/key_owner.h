@@ -60,11 +60,10 @@ struct OwnerPart {
   std::string what;
   std::vector<uint8_t> bytes;
 };
-// PartSource: gets the partial openings of all other owners of one set, for replies of a trusted
-// server that this owner has not opened and not yet charged. The first call may come from another
-// thread, while this owner makes its other checks, which the others make too. `refused`: OK at the
-// first call; later, why those of the call before are not taken: get them of others. Its error ends
-// the opening.
+// PartSource: gets the partial openings of all other owners of one set, for a question that this
+// owner can answer, has not opened before and has not charged yet. `refused`: OK at the first call;
+// later, why those of the call before are not taken: get them of others. Its error ends the
+// opening. The first call comes from a thread of its own. No call lasts longer than the opening.
 using PartSource =
     std::function<absl::StatusOr<std::vector<OwnerPart>>(const absl::Status& refused)>;
 

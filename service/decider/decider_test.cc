@@ -71,6 +71,28 @@ TEST_F(DeciderTest, AReplyBecomesASignedDecisionOnce) {
   EXPECT_EQ(stranger["likelihood"], "");
 }
 
+// The answer is found again by statement and signature, which stand before another content here.
+TEST_F(DeciderTest, AnotherContentUnderTheSignatureIsNotOpened) {
+  World& world = *world_;
+  const Bytes reply = world.Search(world.visitors, 2);
+  Bytes changed = reply, trailer = reply;
+  changed[changed.size() / 2] ^= 1;
+  trailer.back() ^= 1;
+  const auto openings = [&] { return world.service.state()->owner.Budget()->openings; };
+  const uint64_t before = openings();
+  EXPECT_EQ(Decide(changed).status / 100, 4);
+  EXPECT_EQ(openings(), before);
+  const HttpResponse genuine = Decide(reply);
+  ASSERT_EQ(genuine.status, 200) << std::string(genuine.body.begin(), genuine.body.end());
+  EXPECT_EQ(Json::parse(genuine.body)["identity"], "bob");
+  // The caller that has the answer gets it again; another caller does not.
+  for (const Bytes& same : {changed, trailer}) {
+    EXPECT_EQ(Decide(same).body, genuine.body);
+    EXPECT_EQ(Decide(same, ServiceRole::kRelyingParty).status / 100, 4);
+  }
+  EXPECT_EQ(openings(), before + 1);
+}
+
 TEST_F(DeciderTest, WhoHasADecisionCanCheckIt) {
   World& world = *world_;
   const HttpResponse jws =

@@ -22,13 +22,13 @@ constexpr uint64_t kMaxReply = uint64_t{1} << 28;    // of one gallery, or one b
 constexpr uint64_t kMaxReplies = uint64_t{1} << 30;  // of all buckets
 constexpr char kDecisions[] = "heft_decider_decisions_total";
 
-// Asked: one reply, or those of all buckets of a gallery, with their signed statements.
+// Asked: one reply, or those of all buckets of a gallery, with what they state.
 struct Asked {
   std::vector<std::string> names;  // of `replies`, for errors
   std::vector<ReplyFile> replies;
   std::vector<Statement> statements;  // not checked before KeyOwner::Decide
   const GalleryRule* rule = nullptr;
-  Digest digest{};  // of the files, in any order
+  Digest digest{};  // of statements and signatures, in any order
   Relying relying;  // the party and challenge of the decision
 };
 
@@ -197,9 +197,10 @@ absl::StatusOr<std::string> Finish(DeciderService* service, const DeciderState& 
 
 // RecordRefusal: records the caller and the reason. If that fails, the request is refused all the
 // same.
-void RecordRefusal(DeciderService* service, const HttpRequest& request,
+void RecordRefusal(DeciderService* service, const HttpRequest& request, const std::string& jti,
                    const absl::Status& status) {
   Json line = Recorded("decision", request);
+  if (!jti.empty()) line["jti"] = jti;
   line["refused"] = absl::StatusCodeToString(status.code());
   (void)service->base->audit_log().Append(std::move(line));
   service->base->metrics().Add(kDecisions, {{"gallery", ""}, {"kind", ""}, {"decision", "error"}});
@@ -220,7 +221,7 @@ HttpResponse PostDecision(DeciderService* service, const HttpRequest& request) {
   const std::shared_ptr<const DeciderState> state = service->state();
   const auto asked = ReadAsked(*state, request);
   if (!asked.ok()) {
-    RecordRefusal(service, request, asked.status());
+    RecordRefusal(service, request, "", asked.status());
     return ErrorResponse(asked.status());
   }
   const auto answer = service->answers->Once(
@@ -228,7 +229,7 @@ HttpResponse PostDecision(DeciderService* service, const HttpRequest& request) {
       [&] { return Decide(service, *state, *asked, request); },
       [&](const std::string& decided) { return Finish(service, *state, decided, request); });
   if (!answer.ok()) {
-    RecordRefusal(service, request, answer.status());
+    RecordRefusal(service, request, IdOf(*asked), answer.status());
     return RefusalOf(answer.status());
   }
   HttpResponse response;

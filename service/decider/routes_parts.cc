@@ -34,7 +34,7 @@ struct AskedPart {
   std::vector<ReplyFile> files;
   const GalleryRule* rule = nullptr;
   GalleryId gallery{};
-  Digest digest{};  // of the files, in any order
+  Digest digest{};  // of statements and signatures, in any order
 };
 
 absl::StatusOr<OwnerSet> ReadOwners(const Json& terms) {
