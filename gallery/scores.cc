@@ -103,9 +103,9 @@ void ReadNormOf(ByteReader& reader, const ckks::Context& context, EncryptedScore
   scores->norm = ckks::ReadCiphertext(reader, context);
 }
 
-// ReadHead: all before the norm. Names are read as they come (CheckNames).
-absl::Status ReadHead(ByteReader& reader, const ckks::Context& context, std::string_view what,
-                      EncryptedScores* scores) {
+// ReadAbout: all before the names.
+absl::Status ReadAbout(ByteReader& reader, const ckks::Context& context, std::string_view what,
+                       EncryptedScores* scores) {
   scores->params_id = ckks::ReadId(reader);
   HEFT_RETURN_IF_ERROR(reader.status());
   HEFT_RETURN_IF_ERROR(CheckParamsId(context.params(), scores->params_id, what));
@@ -122,6 +122,13 @@ absl::Status ReadHead(ByteReader& reader, const ckks::Context& context, std::str
     const absl::Status sound = name->empty() ? absl::OkStatus() : CheckIdentity(*name);
     if (!sound.ok()) reader.Fail(std::string(sound.message()));
   }
+  return reader.status();
+}
+
+// ReadHead: all before the norm. Names are read as they come (CheckNames).
+absl::Status ReadHead(ByteReader& reader, const ckks::Context& context, std::string_view what,
+                      EncryptedScores* scores) {
+  HEFT_RETURN_IF_ERROR(ReadAbout(reader, context, what, scores));
   const uint64_t names = reader.Count(1, kMaxNames);
   for (uint64_t i = 0; i < names && reader.ok(); ++i) {
     scores->identities.push_back(ReadName(reader));
@@ -249,6 +256,16 @@ absl::StatusOr<ReplyOrigin> OriginOf(ByteSpan reply, std::string_view what) {
   const ReplyOrigin origin = ReadOrigin(reader);
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return origin;
+}
+
+absl::StatusOr<EncryptedScores> ParseAboutScores(const ckks::Context& context, ByteSpan bytes,
+                                                 std::string_view what) {
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
+                        OpenEnvelope(bytes, kScoresKind, kScoresVersion, what, Checksum::kKnown));
+  ByteReader reader(payload, what);
+  EncryptedScores about;
+  HEFT_RETURN_IF_ERROR(ReadAbout(reader, context, what, &about));
+  return about;
 }
 
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,

@@ -108,6 +108,10 @@ Hash WriteScores(ByteWriter& writer, const ckks::Context& context, const Encrypt
 absl::StatusOr<EncryptedScores> ParseScores(const ckks::Context& context, ByteSpan bytes,
                                             std::string_view what,
                                             Checksum checksum = Checksum::kCheck);
+// ParseAboutScores: their beginning alone: ids, kind, modalities, labels of probe and claim. Checks
+// no checksum. Cheap. Errors as ParseScores.
+absl::StatusOr<EncryptedScores> ParseAboutScores(const ckks::Context& context, ByteSpan bytes,
+                                                 std::string_view what);
 // OriginOf: reads the origin, at the end of a reply, without the reply's parameters.
 absl::StatusOr<ReplyOrigin> OriginOf(ByteSpan reply, std::string_view what);
 

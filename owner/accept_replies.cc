@@ -128,9 +128,31 @@ ClientId KeyOwner::Impl::ListedClient(const ClientId& client) const {
   return kUnlistedClient;
 }
 
-absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const ReplyFile& file) const {
-  const std::string_view what = file.what;
-  HEFT_ASSIGN_OR_RETURN(const TrustedReply trusted, CheckSigned(file.bytes, "SCOR", what));
+absl::StatusOr<std::vector<KeyOwner::Impl::TrustedReply>> KeyOwner::Impl::CheckReplies(
+    const Replies& replies) const {
+  std::vector<TrustedReply> out;
+  for (const ReplyFile& file : replies.files) {
+    HEFT_ASSIGN_OR_RETURN(TrustedReply trusted, CheckSigned(file.bytes, "SCOR", file.what));
+    out.push_back(std::move(trusted));
+  }
+  return out;
+}
+
+absl::Status KeyOwner::Impl::CheckBelongs(const EncryptedScores& scores,
+                                          std::string_view what) const {
+  HEFT_RETURN_IF_ERROR(CheckKeyId(key_id(), scores.key_id, what));
+  if (scores.model_id != model_.Id()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(std::string(what), ": scores of another model"));
+  }
+  if ((scores.modalities & ~model_.AllModalities()) == 0) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(std::string(what), ": a probe with the set of modalities ", scores.modalities,
+                   ", which has others than the model, whose set is ", model_.AllModalities()));
+}
+
+absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const TrustedReply& trusted,
+                                                  std::string_view what) const {
   ReadReply out;
   out.what = what;
   out.client = trusted.client;
@@ -139,17 +161,8 @@ absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const ReplyFile& file) const {
   EncryptedScores& scores = out.scores;
   HEFT_ASSIGN_OR_RETURN(scores,
                         ParseScores(*instance().context, trusted.file, what, trusted.checksum));
-  HEFT_RETURN_IF_ERROR(CheckKeyId(key_id(), scores.key_id, what));
+  HEFT_RETURN_IF_ERROR(CheckBelongs(scores, what));
   HEFT_ASSIGN_OR_RETURN(out.heads, OpenHeads(scores.head, what));
-  if (scores.model_id != model_.Id()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(std::string(what), ": scores of another model"));
-  }
-  if ((scores.modalities & ~model_.AllModalities()) != 0) {
-    return absl::DataLossError(
-        absl::StrCat(std::string(what), ": a probe with the set of modalities ", scores.modalities,
-                     ", which has others than the model, whose set is ", model_.AllModalities()));
-  }
   for (ScoreReply& reply : scores.replies) {
     if (reply.brief) HEFT_RETURN_IF_ERROR(LengthenReply(instance(), &reply, what));
   }
@@ -168,14 +181,15 @@ absl::StatusOr<ReadReply> KeyOwner::Impl::ReadOne(const ReplyFile& file) const {
   return out;
 }
 
-absl::StatusOr<std::vector<ReadReply>> KeyOwner::Impl::Read(const Replies& replies) const {
+absl::StatusOr<std::vector<ReadReply>> KeyOwner::Impl::Read(
+    const Replies& replies, const std::vector<TrustedReply>& trusted) const {
   if (replies.shards == nullptr && replies.files.size() != 1) {
     return absl::InvalidArgumentError(
         "one reply at a time: several are those of a gallery in buckets, with its shard list");
   }
   std::vector<ReadReply> out;
-  for (const ReplyFile& file : replies.files) {
-    HEFT_ASSIGN_OR_RETURN(ReadReply read, ReadOne(file));
+  for (size_t i = 0; i < trusted.size(); ++i) {
+    HEFT_ASSIGN_OR_RETURN(ReadReply read, ReadOne(trusted[i], replies.files[i].what));
     out.push_back(std::move(read));
   }
   if (replies.shards != nullptr) HEFT_RETURN_IF_ERROR(CheckComplete(*replies.shards, &out));

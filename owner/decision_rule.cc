@@ -81,17 +81,18 @@ absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdFor(const Replies& repl
                                                              const DecisionRule& rule) const {
   HEFT_RETURN_IF_ERROR(CheckRule(rule));
   if (rule.score) return ChosenThreshold{*rule.score};
-  HEFT_ASSIGN_OR_RETURN(const std::vector<ReadReply> read, Read(replies));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<TrustedReply> trusted, CheckReplies(replies));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<ReadReply> read, Read(replies, trusted));
   return ThresholdOf(read, rule);
 }
 
-absl::Status KeyOwner::Impl::CheckDecidable(const std::vector<ReadReply>& replies,
+absl::Status KeyOwner::Impl::CheckDecidable(const EncryptedScores& scores, std::string_view name,
                                             const DecisionRule& rule) const {
   HEFT_RETURN_IF_ERROR(CheckRule(rule));
-  const std::string what(replies[0].what);
-  const bool verification = replies[0].scores.kind == ScoreKind::kVerification;
-  const uint32_t set = replies[0].scores.modalities;  // of all of them (CheckComplete)
-  if (rule.others && (verification || replies[0].scores.probe.empty())) {
+  const std::string what(name);
+  const bool verification = scores.kind == ScoreKind::kVerification;
+  const uint32_t set = scores.modalities;
+  if (rule.others && (verification || scores.probe.empty())) {
     return absl::InvalidArgumentError(absl::StrCat(
         what, verification
                   ? ": a verification is of the claimed identity alone: there are no others"
@@ -123,9 +124,9 @@ absl::Status KeyOwner::Impl::CheckDecidable(const std::vector<ReadReply>& replie
 
 absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<ReadReply>& replies,
                                                             const DecisionRule& rule) const {
-  HEFT_RETURN_IF_ERROR(CheckDecidable(replies, rule));
+  const EncryptedScores& first = replies[0].scores;  // of the kind and set of all (CheckComplete)
+  HEFT_RETURN_IF_ERROR(CheckDecidable(first, replies[0].what, rule));
   if (rule.score) return ChosenThreshold{*rule.score};
-  const EncryptedScores& first = replies[0].scores;
   const uint32_t set = first.modalities;
   if (first.kind == ScoreKind::kVerification) return model_.ThresholdFor(*rule.fmr, set);
   const Searched searched = Count(replies, canaries_, rule.others ? first.probe : std::string());

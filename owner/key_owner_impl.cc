@@ -324,7 +324,9 @@ absl::StatusOr<std::vector<std::vector<ckks::Complex>>> KeyOwner::Impl::OpenRawS
   HEFT_RETURN_IF_ERROR(RequireSecretKey("open raw slots"));
   const SecretKeyOpener opener(rings_, keys());
   const ReplyFile file = {bytes, what};
-  HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read({{&file, 1}}));
+  const Replies replies = {{&file, 1}};
+  HEFT_ASSIGN_OR_RETURN(const std::vector<TrustedReply> trusted, CheckReplies(replies));
+  HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read(replies, trusted));
   HEFT_ASSIGN_OR_RETURN(const Accepted accepted, Accept(std::move(read), {}, {}));
   std::vector<std::vector<ckks::Complex>> out;
   for (const ScoreReply& reply : accepted.replies[0].scores.replies) {

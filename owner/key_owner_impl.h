@@ -240,10 +240,14 @@ class KeyOwner::Impl {
                     const std::string& identity) const;
   // AdmissionInquiry::Enrolment::client.
   std::string ClientName(const SignerKey& client) const;
+  // CheckReplies: of each reply, as CheckSigned.
+  absl::StatusOr<std::vector<TrustedReply>> CheckReplies(const Replies& replies) const;
   // Read: parses, and checks that the replies belong here and are the whole answer; never none.
-  // ReadOne: of one of them.
-  absl::StatusOr<std::vector<ReadReply>> Read(const Replies& replies) const;
-  absl::StatusOr<ReadReply> ReadOne(const ReplyFile& file) const;
+  // ReadOne: of one of them. CheckBelongs: whether it is of this key and model.
+  absl::StatusOr<std::vector<ReadReply>> Read(const Replies& replies,
+                                              const std::vector<TrustedReply>& trusted) const;
+  absl::StatusOr<ReadReply> ReadOne(const TrustedReply& trusted, std::string_view what) const;
+  absl::Status CheckBelongs(const EncryptedScores& scores, std::string_view what) const;
   // The gallery as a whole.
   static GalleryId GalleryOf(const Replies& replies, const std::vector<ReadReply>& read) {
     return replies.shards ? replies.shards->Id() : read[0].scores.origin.gallery;
@@ -254,8 +258,9 @@ class KeyOwner::Impl {
     const bool named = replies.shards || !trust_ || !trust_->galleries().empty();
     return named ? GalleryId{} : read[0].scores.origin.gallery;
   }
-  // CheckDecidable: whether the rule is sound and of their kind, and the model has the tables.
-  absl::Status CheckDecidable(const std::vector<ReadReply>& replies,
+  // CheckDecidable: whether the rule is sound and of the scores' kind, and the model has the
+  // tables.
+  absl::Status CheckDecidable(const EncryptedScores& scores, std::string_view what,
                               const DecisionRule& rule) const;
   // The threshold that a rule means for them. CheckDecidable's errors.
   absl::StatusOr<ChosenThreshold> ThresholdOf(const std::vector<ReadReply>& replies,
@@ -269,7 +274,7 @@ class KeyOwner::Impl {
     uint32_t modalities = 0;
     PartSubject subject;
   };
-  absl::StatusOr<Question> Ask(const Replies& replies, std::vector<ReadReply> read,
+  absl::StatusOr<Question> Ask(const Replies& replies, const std::vector<TrustedReply>& trusted,
                                const Purpose& purpose,
                                const std::optional<DecisionRule>& rule) const;
   // Asked: a question, and who opens its replies.
@@ -277,8 +282,12 @@ class KeyOwner::Impl {
     Question question;
     std::unique_ptr<Opener> opener;
   };
-  // AskTogether: gets the parts of the other owners too. A source is asked while this owner counts
-  // the people in replies that it has read, has not opened before and has a threshold for.
+  // CheckAnswerable: checks by the beginning of one reply whether this owner can answer a question
+  // about it. The others charge each reply that they can open, and their tables may differ.
+  absl::Status CheckAnswerable(const TrustedReply& trusted, std::string_view what,
+                               const std::optional<DecisionRule>& rule) const;
+  // AskTogether: gets the parts of the other owners too. A source is asked while this owner reads
+  // an unopened reply that it can answer; it reads those of several buckets first.
   absl::StatusOr<Asked> AskTogether(const Replies& replies, const Purpose& purpose,
                                     const std::optional<DecisionRule>& rule) const;
   // Accepted: replies that may be opened, and have been charged for, as one search.

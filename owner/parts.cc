@@ -68,11 +68,11 @@ absl::Status CheckComplete(const Ceremony& ceremony, uint32_t own,
 }  // namespace
 
 absl::StatusOr<KeyOwner::Impl::Question> KeyOwner::Impl::Ask(
-    const Replies& replies, std::vector<ReadReply> read, const Purpose& purpose,
+    const Replies& replies, const std::vector<TrustedReply>& trusted, const Purpose& purpose,
     const std::optional<DecisionRule>& rule) const {
   Question out;
   out.purpose = purpose;
-  out.replies = std::move(read);
+  HEFT_ASSIGN_OR_RETURN(out.replies, Read(replies, trusted));
   const EncryptedScores& first = out.replies[0].scores;
   if (rule) {
     HEFT_ASSIGN_OR_RETURN(out.threshold, ThresholdOf(out.replies, *rule));
@@ -91,23 +91,34 @@ absl::StatusOr<KeyOwner::Impl::Question> KeyOwner::Impl::Ask(
   return out;
 }
 
+absl::Status KeyOwner::Impl::CheckAnswerable(const TrustedReply& trusted, std::string_view what,
+                                             const std::optional<DecisionRule>& rule) const {
+  HEFT_ASSIGN_OR_RETURN(const EncryptedScores about,
+                        ParseAboutScores(*instance().context, trusted.file, what));
+  HEFT_RETURN_IF_ERROR(CheckBelongs(about, what));
+  return rule ? CheckDecidable(about, what, *rule) : absl::OkStatus();
+}
+
 absl::StatusOr<KeyOwner::Impl::Asked> KeyOwner::Impl::AskTogether(
     const Replies& replies, const Purpose& purpose, const std::optional<DecisionRule>& rule) const {
-  HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read(replies));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<TrustedReply> trusted, CheckReplies(replies));
   std::future<absl::StatusOr<std::vector<OwnerPart>>> first;
   if (replies.source != nullptr && ceremony_) {
     std::vector<Digest> files;
-    for (const ReadReply& reply : read) files.push_back(reply.hash);
+    for (const TrustedReply& reply : trusted) files.push_back(reply.hash);
     HEFT_RETURN_IF_ERROR(journal_->CheckUnopened(files));
-    // Tables and rules of the owners may differ, and a fellow charges each reply that it can open.
-    if (rule) HEFT_RETURN_IF_ERROR(CheckDecidable(read, *rule));
-    first = std::async([&] { return (*replies.source)(absl::OkStatus()); });
+    auto when = std::launch::deferred;
+    if (replies.shards == nullptr && files.size() == 1) {
+      HEFT_RETURN_IF_ERROR(CheckAnswerable(trusted[0], replies.files[0].what, rule));
+      when |= std::launch::async;  // deferred all the same where there is no thread
+    }
+    first = std::async(when, [&] { return (*replies.source)(absl::OkStatus()); });
   }
   const PartSource source = [&](const absl::Status& refused) {
     return refused.ok() ? first.get() : (*replies.source)(refused);
   };
   Asked out;
-  HEFT_ASSIGN_OR_RETURN(out.question, Ask(replies, std::move(read), purpose, rule));
+  HEFT_ASSIGN_OR_RETURN(out.question, Ask(replies, trusted, purpose, rule));
   HEFT_ASSIGN_OR_RETURN(out.opener,
                         OpenerOf(out.question.subject,
                                  {replies.parts, replies.source == nullptr ? nullptr : &source}));
@@ -164,8 +175,8 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::OpenPart(
     uint32_t publish, const std::optional<Flooding>& flooding) const {
   HEFT_RETURN_IF_ERROR(CheckOwnSet(set));
   const Purpose purpose = rule ? Purpose{/*decision=*/true, 1} : Purpose{false, publish};
-  HEFT_ASSIGN_OR_RETURN(std::vector<ReadReply> read, Read(replies));
-  HEFT_ASSIGN_OR_RETURN(Question question, Ask(replies, std::move(read), purpose, rule));
+  HEFT_ASSIGN_OR_RETURN(const std::vector<TrustedReply> trusted, CheckReplies(replies));
+  HEFT_ASSIGN_OR_RETURN(Question question, Ask(replies, trusted, purpose, rule));
   question.purpose.given = true;
   HEFT_ASSIGN_OR_RETURN(const Accepted accepted, Accept(std::move(question.replies),
                                                         FloodingFor(flooding), question.purpose));
