@@ -16,6 +16,7 @@
 #include "features/random.h"
 #include "heft/train.h"
 #include "learning/attacks.h"
+#include "learning/cross_fit.h"
 #include "learning/decision_tables.h"
 #include "learning/model_scores.h"
 #include "learning/parts.h"
@@ -41,11 +42,10 @@ struct People {
 };
 
 // How many people of these rows have two samples or more.
-int PeopleWithTwo(const Dataset& dataset, std::span<const int> rows) {
-  std::map<std::string_view, int> samples;
-  for (int row : rows) ++samples[dataset.labels[row]];
-  return static_cast<int>(
-      std::ranges::count_if(samples, [](const auto& s) { return s.second > 1; }));
+int CountWithTwo(const Dataset& dataset, std::span<const int> rows) {
+  std::vector<std::string> labels;
+  for (int row : rows) labels.push_back(dataset.labels[row]);
+  return labels.empty() ? 0 : PeopleWithTwo(IdentityNumbers(labels));
 }
 
 int CountIdentities(std::span<const std::string> labels) {
@@ -61,14 +61,14 @@ absl::StatusOr<People> ChoosePeople(const Dataset& dataset) {
     std::vector<int> train, others = RowsOf(dataset.split, Split::kTest);
     std::ranges::copy_if(rows, std::back_inserter(train),
                          [&](int row) { return dataset.split[row] != Split::kTest; });
-    if (PeopleWithTwo(dataset, others) >= kFewestCalibrated) {
+    if (CountWithTwo(dataset, others) >= kFewestCalibrated) {
       people.left_out = CountIdentities(SelectRows(dataset, train).labels);
       rows = std::move(others);
     } else {
       people.trained_too = !train.empty();
     }
   }
-  const int with_two = PeopleWithTwo(dataset, rows);
+  const int with_two = CountWithTwo(dataset, rows);
   if (with_two < kFewestCalibrated) {
     return absl::InvalidArgumentError(absl::StrCat(
         "too few people to calibrate on: ", with_two, " have two samples or more, but ",
