@@ -170,6 +170,7 @@ absl::StatusOr<std::unique_ptr<Server::Impl>> Server::Impl::Create(const Model& 
   server->model_ = model;
   server->rings_ = std::move(rings);
   server->keys_ = std::make_unique<RingKeys>(std::move(keys));
+  server->binding_ = BindingOf(server->instance(), model, server->keys().key_id);
   return server;
 }
 

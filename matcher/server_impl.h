@@ -119,7 +119,7 @@ class Server::Impl {
   const ckks::EvaluationKeys& enrolment_keys() const {
     return rings_.thin() ? keys_->enrolment : keys_->matching;
   }
-  GalleryBinding binding() const { return BindingOf(instance(), model_, keys().key_id); }
+  const GalleryBinding& binding() const { return binding_; }
   // kFailedPrecondition if the enrolment keys are missing.
   absl::StatusOr<const Fuser*> EnrolmentFuser(size_t samples = 1) const;
 
@@ -305,6 +305,7 @@ class Server::Impl {
   Model model_;
   Rings rings_;
   std::unique_ptr<RingKeys> keys_;
+  GalleryBinding binding_;
   mutable std::mutex mutex_;  // of all below
   // By the number of samples in the mean.
   mutable std::map<size_t, std::unique_ptr<Fuser>> fusers_;

@@ -61,7 +61,7 @@ EncryptedScores Server::Impl::StartReply(ScoreKind kind, const SampleSet& sample
   reply.kind = kind;
   reply.params_id = instance().params().id();
   reply.key_id = keys().key_id;
-  reply.model_id = model_.Id();
+  reply.model_id = binding_.model_id;
   // What a client projected itself cannot be checked: any vector fits any set. The whole set has
   // the strictest thresholds.
   reply.modalities = samples.projected() ? model_.AllModalities() : samples.present();

@@ -141,7 +141,7 @@ absl::StatusOr<std::vector<KeyOwner::Impl::TrustedReply>> KeyOwner::Impl::CheckR
 absl::Status KeyOwner::Impl::CheckBelongs(const EncryptedScores& scores,
                                           std::string_view what) const {
   HEFT_RETURN_IF_ERROR(CheckKeyId(key_id(), scores.key_id, what));
-  if (scores.model_id != model_.Id()) {
+  if (scores.model_id != model_id_) {
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": scores of another model"));
   }

@@ -183,7 +183,7 @@ absl::StatusOr<AdmissionRequest> KeyOwner::Impl::ReadAdmissionRequest(ByteSpan b
   HEFT_ASSIGN_OR_RETURN(AdmissionRequest request,
                         ParseAdmissionRequest(rings_, trusted.file, what));
   HEFT_RETURN_IF_ERROR(CheckKeyId(key_id(), request.binding.key_id, what));
-  if (request.binding.model_id == model_.Id()) return request;
+  if (request.binding.model_id == model_id_) return request;
   return absl::FailedPreconditionError(
       absl::StrCat(std::string(what), ": enrolments under another model"));
 }

@@ -359,6 +359,7 @@ class KeyOwner::Impl {
 
   Impl(const Model& model, Rings rings, HeldKey held, std::unique_ptr<QueryJournal> journal)
       : model_(model),
+        model_id_(model.Id()),
         flooded_(FindProfile(model.profile)->flooded),  // of a model that has rings
         rings_(std::move(rings)),
         held_(std::move(held)),
@@ -367,6 +368,7 @@ class KeyOwner::Impl {
         no_scores_(WhyNoScores(model)) {}
 
   Model model_;
+  ModelId model_id_;  // of it: a hash of all its numbers
   bool flooded_;
   Rings rings_;
   HeldKey held_;

@@ -28,7 +28,7 @@ absl::StatusOr<KeyOwner::Impl::AskedRenewal> KeyOwner::Impl::CheckRenewal(
   HEFT_RETURN_IF_ERROR(CheckKeyId(key_id(), request.binding.key_id, what));
   HEFT_ASSIGN_OR_RETURN(const std::vector<SignedJournalHead> heads, OpenHeads(request.head, what));
   HEFT_RETURN_IF_ERROR(journal_->CheckInUse(heads));
-  if (request.binding.model_id != model_.Id()) {
+  if (request.binding.model_id != model_id_) {
     return absl::FailedPreconditionError(
         absl::StrCat(std::string(what), ": blocks of another model"));
   }
