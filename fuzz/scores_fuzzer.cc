@@ -23,7 +23,13 @@ void CheckRestriction(const EncryptedScores& scores) {
 void Read(ByteSpan bytes) {
   const ckks::Context& context = *SmallContext();
   const auto scores = ParseScores(context, bytes, "input");
+  const auto about = ParseAboutScores(context, bytes, "input");
+  if (!about.ok()) CheckRefusal(about.status());
   if (!scores.ok()) return CheckRefusal(scores.status());
+  Check(about.ok() && about->model_id == scores->model_id && about->key_id == scores->key_id &&
+            about->kind == scores->kind && about->modalities == scores->modalities &&
+            about->probe == scores->probe,
+        "the beginning alone says the same");
   const std::vector<uint8_t> again = SerializeScores(context, *scores);
   Check(std::equal(again.begin(), again.end(), bytes.begin(), bytes.end()),
         "scores write the bytes that they were read from");

@@ -45,7 +45,7 @@ struct People {
 int CountWithTwo(const Dataset& dataset, std::span<const int> rows) {
   std::vector<std::string> labels;
   for (int row : rows) labels.push_back(dataset.labels[row]);
-  return labels.empty() ? 0 : PeopleWithTwo(IdentityNumbers(labels));
+  return PeopleWithTwo(IdentityNumbers(labels));
 }
 
 int CountIdentities(std::span<const std::string> labels) {

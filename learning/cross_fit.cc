@@ -69,6 +69,7 @@ std::vector<std::pair<int, int>> Folds(int parts, bool across) {
 }  // namespace
 
 int PeopleWithTwo(std::span<const int> identities) {
+  if (identities.empty()) return 0;
   std::vector<int> samples(1 + *std::max_element(identities.begin(), identities.end()));
   for (int identity : identities) ++samples[identity];
   return static_cast<int>(std::ranges::count_if(samples, [](int n) { return n > 1; }));

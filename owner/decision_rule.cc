@@ -119,7 +119,7 @@ absl::Status KeyOwner::Impl::CheckDecidable(const EncryptedScores& scores, std::
     return absl::InvalidArgumentError(
         absl::StrCat(what, ": a verification is one comparison: give its false match rate, --fmr"));
   }
-  return model_.ThresholdForSearch(*rule.fpir, 1, 1, set).status();
+  return model_.TableFor(set).status();
 }
 
 absl::StatusOr<ChosenThreshold> KeyOwner::Impl::ThresholdOf(const std::vector<ReadReply>& replies,

@@ -281,6 +281,15 @@ TEST_F(SharedKeyTest, ASourceIsAskedWhatThisOwnerCanAnswer) {
   EXPECT_FALSE(decide(Owner(3), {.score = kAccept, .fmr = 0.01}, source).ok());
   EXPECT_FALSE(decide(Owner(3), {.score = kAccept, .likelihood = true}, source).ok());
   EXPECT_FALSE(decide(*KeyOwner::Generate(*model_), {.score = kAccept}, source).ok());
+  const ckks::Context& context = *Inside::Of(Owner(3)).instance().context;
+  EncryptedScores other = *ParseScores(context, reply, "reply");
+  other.model_id[0] ^= 1;
+  const std::vector<uint8_t> of_another = SerializeScores(context, other);
+  const ReplyFile another = {of_another, "reply"};
+  EXPECT_THAT(
+      Why(Owner(3).Decide({.files = {&another, 1}, .source = &source}, {.score = kAccept}).status(),
+          StatusCode::kFailedPrecondition),
+      HasSubstr("of another model"));
   EXPECT_EQ(asked, 0);
   // A source that fails ends the opening, which can be tried again.
   const PartSource failing = [](const absl::Status&) { return absl::UnavailableError("nobody"); };

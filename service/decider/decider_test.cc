@@ -74,7 +74,9 @@ TEST_F(DeciderTest, AReplyBecomesASignedDecisionOnce) {
 // The answer is found again by statement and signature, which stand before another content here.
 TEST_F(DeciderTest, AnotherContentUnderTheSignatureIsNotOpened) {
   World& world = *world_;
-  const Bytes reply = world.Search(world.visitors, 2);
+  world.Enrol(world.visitors, 3, "cem");
+  Approve(world.visitors);
+  const Bytes reply = world.Search(world.visitors, 3);
   Bytes changed = reply, trailer = reply;
   changed[changed.size() / 2] ^= 1;
   trailer.back() ^= 1;
@@ -84,7 +86,7 @@ TEST_F(DeciderTest, AnotherContentUnderTheSignatureIsNotOpened) {
   EXPECT_EQ(openings(), before);
   const HttpResponse genuine = Decide(reply);
   ASSERT_EQ(genuine.status, 200) << std::string(genuine.body.begin(), genuine.body.end());
-  EXPECT_EQ(Json::parse(genuine.body)["identity"], "bob");
+  EXPECT_EQ(Json::parse(genuine.body)["identity"], "cem");
   // The caller that has the answer gets it again; another caller does not.
   for (const Bytes& same : {changed, trailer}) {
     EXPECT_EQ(Decide(same).body, genuine.body);

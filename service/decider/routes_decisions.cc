@@ -196,7 +196,7 @@ absl::StatusOr<std::string> Finish(DeciderService* service, const DeciderState& 
 }
 
 // RecordRefusal: records the caller and the reason. If that fails, the request is refused all the
-// same.
+// same. `jti`: as the request claims it; its signature may be false.
 void RecordRefusal(DeciderService* service, const HttpRequest& request, const std::string& jti,
                    const absl::Status& status) {
   Json line = Recorded("decision", request);
