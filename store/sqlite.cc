@@ -113,7 +113,7 @@ std::string_view TableName(Table table) {
 absl::StatusOr<FileLock> LockStore(const std::string& folder, absl::Duration wait,
                                    absl::Duration patience) {
   constexpr char kBusy[] = "busy";
-  constexpr absl::Duration kStep = absl::Milliseconds(2);
+  constexpr absl::Duration kPause = absl::Milliseconds(2);
   const std::string path = absl::StrCat(folder, "/lock");
   HEFT_ASSIGN_OR_RETURN(const WriterQueue queue, WriterQueue::Join(path));
   absl::Time tried = absl::Now();
@@ -134,7 +134,7 @@ absl::StatusOr<FileLock> LockStore(const std::string& folder, absl::Duration wai
                                                  ": wait longer, or end them"));
     }
     HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
-    absl::SleepFor(kStep);
+    absl::SleepFor(kPause);
   }
 }
 
