@@ -61,10 +61,10 @@ struct OwnerPart {
   std::vector<uint8_t> bytes;
 };
 // PartSource: gets the partial openings of all other owners of one set, for files that this owner
-// has not opened before and not charged yet, and has a threshold for. `refused`: OK at the first
-// call; later, why those of the call before are not taken: get them of others. Its error ends the
-// opening. The first call may come from another thread, while this owner reads the files. No call
-// lasts longer than the opening.
+// has not opened before and not charged yet; for a decision, it has checked rule and table.
+// `refused`: OK at the first call; later, why those of the call before are not taken: get them of
+// others. Its error ends the opening. The first call may come from another thread, while this owner
+// reads the files. No call lasts longer than the opening.
 using PartSource =
     std::function<absl::StatusOr<std::vector<OwnerPart>>(const absl::Status& refused)>;
 
@@ -220,11 +220,10 @@ class HEFT_EXPORT KeyOwner {
                                   double score, const std::optional<Flooding>& flooding = {}) const;
   // The threshold that `rule` means for this reply, from the table of the probe's modalities
   // (Model::tables; kFailedPrecondition where there is none, and for a likelihood where it has no
-  // calibration): of a search by how many people
-  // answered it, and with how many templates (at least one). Opens nothing, charges nothing.
-  // kInvalidArgument for a rule without any part, or of a score and rates, a false match rate alone
-  // of a search, an identification rate alone of a verification; Model::ThresholdFor's and
-  // ThresholdForSearch's; kDataLoss.
+  // calibration): of a search by how many people answered it, and with how many templates (at least
+  // one). Opens nothing, charges nothing. kInvalidArgument for a rule without any part, or of a
+  // score and rates, a false match rate alone of a search, an identification rate alone of a
+  // verification; Model::ThresholdFor's and ThresholdForSearch's; kDataLoss.
   absl::StatusOr<ChosenThreshold> ThresholdFor(std::span<const uint8_t> reply,
                                                std::string_view what,
                                                const DecisionRule& rule) const;
