@@ -8,7 +8,7 @@
 # A program links one of them. Shared ones show what include/heft/ declares with HEFT_EXPORT alone.
 set(HEFT_SERVER_ROOMS base ring ckks seal inverse_sqrt fusion store gallery matcher desk exchange)
 set(HEFT_ALL_ROOMS ${HEFT_SERVER_ROOMS} ckks_secret seal_secret owner exchange_key_owner features
-    evaluation learning protocol experiment bench)
+    evaluation learning protocol roles experiment bench)
 set(HEFT_PUBLIC_PACKAGES absl::status absl::statusor absl::strings)
 set(HEFT_PRIVATE_PACKAGES absl::flat_hash_map absl::str_format absl::time Threads::Threads
     PkgConfig::HWY PkgConfig::SODIUM PkgConfig::ZSTD PkgConfig::B2 PkgConfig::SQLITE
