@@ -51,7 +51,9 @@ class ByteWriter {
  private:
   template <typename T>
   void Scalar(T v) {
-    for (size_t i = 0; i < sizeof(T); ++i) bytes_.push_back(static_cast<uint8_t>(v >> (8 * i)));
+    uint8_t raw[sizeof(T)];
+    for (size_t i = 0; i < sizeof(T); ++i) raw[i] = static_cast<uint8_t>(v >> (8 * i));
+    bytes_.insert(bytes_.end(), raw, raw + sizeof(T));
   }
   std::vector<uint8_t> bytes_;
 };

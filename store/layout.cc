@@ -675,6 +675,7 @@ bool JoinRun(std::span<const Cell> row, std::span<const Cells> templates, ByteWr
     cells[kClean] = 0.0;
     return cells;
   }();
+  writer.Reserve(kRunPositions * 128);  // of most runs
   writer.U8(times ? 2 : 1);
   const int64_t first = RunPositions(row).first;
   size_t next = 0;

@@ -37,6 +37,7 @@ constexpr Dialect kSqlite = Dialect::kSqlite;
 // RowOf: all columns.
 Cells RowOf(const SqlStatement& row, const Layout& layout) {
   Cells cells;
+  cells.reserve(layout.columns.size());
   for (size_t i = 0; i < layout.columns.size(); ++i) {
     cells.push_back(row.Value(static_cast<int>(i), layout.columns[i].type));
   }
@@ -49,6 +50,27 @@ const std::string& TemplatesText() {
       "SELECT ", absl::StrJoin(ColumnNames(TemplateLayout(), kSqlite), ", "),
       " FROM template WHERE gallery = ? AND position BETWEEN ? AND ? ORDER BY position"));
   return *text;
+}
+
+// KeepTexts: copies what the cells point to into strings, which `texts` keeps.
+void KeepTexts(Cells* row, std::deque<std::string>* texts) {
+  constexpr size_t kChunk = 4096;
+  size_t size = 0;
+  for (const Cell& cell : *row) {
+    if (const auto* const bytes = std::get_if<ByteSpan>(&cell)) size += bytes->size();
+  }
+  // A string does not move as long as it has room.
+  if (texts->empty() || texts->back().capacity() - texts->back().size() < size) {
+    texts->emplace_back().reserve(std::max(size, kChunk));
+  }
+  std::string& text = texts->back();
+  for (Cell& cell : *row) {
+    const auto* const bytes = std::get_if<ByteSpan>(&cell);
+    if (bytes == nullptr) continue;
+    const size_t at = text.size();
+    text.append(bytes->begin(), bytes->end());
+    cell = AsBytes(std::string_view(text).substr(at));
+  }
 }
 
 bool SameCell(const Cell& a, const Cell& b) {
@@ -128,13 +150,10 @@ absl::StatusOr<std::vector<Cells>> StoreTables::Templates(std::span<const Cell> 
   statement.Bind(1, run[0], SqlType::kInteger);
   statement.Bind(2, static_cast<uint64_t>(first)).Bind(3, static_cast<uint64_t>(last));
   std::vector<Cells> rows;
+  rows.reserve(kRunPositions);
   int rc;
   while ((rc = statement.Step()) == SQLITE_ROW) {
-    Cells& row = rows.emplace_back(RowOf(statement, TemplateLayout()));
-    for (Cell& cell : row) {
-      const auto* const bytes = std::get_if<ByteSpan>(&cell);
-      if (bytes != nullptr) cell = AsBytes(texts->emplace_back(bytes->begin(), bytes->end()));
-    }
+    KeepTexts(&rows.emplace_back(RowOf(statement, TemplateLayout())), texts);
   }
   if (rc != SQLITE_DONE) return StoreError("read", database_->folder(), rc);
   return rows;
