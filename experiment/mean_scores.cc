@@ -7,10 +7,10 @@
 
 #include "experiment/encrypted_scores.h"
 #include "experiment/stopwatch.h"
-#include "experiment/systems.h"
 #include "fusion/mean.h"
 #include "fusion/profile.h"
 #include "fusion/samples.h"
+#include "learning/model_scores.h"
 #include "learning/projection.h"
 
 namespace heft::experiment {

@@ -3,6 +3,7 @@
 #ifndef HEFT_EXPERIMENT_STOPWATCH_H_
 #define HEFT_EXPERIMENT_STOPWATCH_H_
 
+#include <ctime>
 #include <utility>
 #include <vector>
 

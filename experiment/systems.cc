@@ -2,6 +2,7 @@
 #include "experiment/systems.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"

@@ -101,9 +101,8 @@ SqlStatement& SqlStatement::Bind(std::span<const Cell> cells, const Layout& layo
   return *this;
 }
 
-// A connection has no mutex, so a column's value may be asked as if it were protected
-// (https://www.sqlite.org/c3ref/value.html), which is faster than sqlite3_column_int64 and the
-// like.
+// SQLITE_OPEN_NOMUTEX: a connection has no mutex. So SQLite treats unprotected values like
+// protected ones (https://www.sqlite.org/c3ref/value.html). One look-up serves type and value.
 Cell SqlStatement::Value(int column, SqlType type) const {
   sqlite3_value* const value = sqlite3_column_value(statement_, column);
   const int there = sqlite3_value_type(value);
@@ -117,7 +116,10 @@ Cell SqlStatement::Value(int column, SqlType type) const {
     const auto* const text = sqlite3_value_text(value);
     return ByteSpan(text, static_cast<size_t>(sqlite3_value_bytes(value)));
   }
-  if (type == SqlType::kBytes && there == SQLITE_BLOB) return Bytes(column);
+  if (type == SqlType::kBytes && there == SQLITE_BLOB) {
+    const auto* const data = static_cast<const uint8_t*>(sqlite3_value_blob(value));
+    return ByteSpan(data, static_cast<size_t>(sqlite3_value_bytes(value)));
+  }
   return {};
 }
 

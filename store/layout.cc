@@ -675,7 +675,8 @@ bool JoinRun(std::span<const Cell> row, std::span<const Cells> templates, ByteWr
     cells[kClean] = 0.0;
     return cells;
   }();
-  writer.Reserve(kRunPositions * 128);  // of most runs
+  // Enough for most runs: a live template takes 122 bytes and its identity.
+  writer.Reserve(kRunPositions * 192);
   writer.U8(times ? 2 : 1);
   const int64_t first = RunPositions(row).first;
   size_t next = 0;

@@ -68,7 +68,7 @@ void KeepTexts(Cells* row, std::deque<std::string>* texts) {
     const auto* const bytes = std::get_if<ByteSpan>(&cell);
     if (bytes == nullptr) continue;
     const size_t at = text.size();
-    text.append(bytes->begin(), bytes->end());
+    text.append(reinterpret_cast<const char*>(bytes->data()), bytes->size());
     cell = AsBytes(std::string_view(text).substr(at));
   }
 }
