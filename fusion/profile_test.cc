@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "ckks/owner/flooding.h"
 
 namespace heft {
@@ -64,7 +66,9 @@ TEST(ProfileTest, OnlyFloodedHasRoomForFloodingInItsScores) {
     score.scale = profile.scale;
     score.noise = {1, ckks::RoundingError(context.params())};
     const size_t limbs = context.params().level_primes();
-    for (int part = 0; part < 2; ++part) score.parts.emplace_back(context.n(), limbs);
+    for (int part = 0; part < 2; ++part) {
+      std::ranges::fill(score.parts.emplace_back(context.n(), limbs).values(), 0u);
+    }
     const auto opened = ckks::DecryptFlooded(context, score, secret, {});
     EXPECT_EQ(opened.status().code(),
               profile.flooded ? absl::StatusCode::kOk : absl::StatusCode::kFailedPrecondition)
