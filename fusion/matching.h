@@ -119,8 +119,8 @@ absl::StatusOr<std::vector<ckks::Ciphertext>> MatchBlocks(const Instance& instan
 // How many blocks to pass to MatchBlocks at once with a batch of about 64 probes. Each pass reads
 // all probes from memory, in profile standard 256 MB from 64 dimensions on, so few blocks a pass
 // are slow. Each sum of a giant takes 100 kB for each probe until it is relinearised. Sums that are
-// not relinearised are not read again, so more of them may leave the caches. (Measured at 32 to 256
-// dimensions: twice as many blocks gain nothing.)
+// not relinearised are not read again here, so more of them may leave the caches. (Measured at 32
+// to 256 dimensions: twice as many blocks gain nothing.)
 inline size_t BlocksAPass(const FusionPlan& plan, bool relinearise) {
   if (plan.matching.giants > 1) return std::max(16 / plan.matching.giants, 1u);
   return relinearise ? 8 : 16;
