@@ -191,6 +191,8 @@ std::string UpsertText(const Layout& layout) {
                       absl::StrJoin(theirs, ", "), ")");
 }
 
+int64_t GalleryOf(const Cells& row) { return std::get<int64_t>(row[0]); }
+
 }  // namespace
 
 // EntryOf: a row's value, or where it is.
@@ -209,23 +211,36 @@ absl::StatusOr<SqlEntry> SqlEntries::EntryOf(const SqlRows& rows, size_t row,
   return entry;
 }
 
+// TemplatesOf: the templates of these runs, in their order. One gallery at a time: of a range from
+// (gallery, position) to (gallery, position) PostgreSQL bounds one end by the index, and looks at
+// all templates beyond the other.
+absl::StatusOr<std::vector<SqlRows>> SqlEntries::TemplatesOf(std::span<const Cells> runs) const {
+  static const std::string* const select = new std::string(
+      absl::StrCat(SelectFrom(TemplateLayout(), kPostgres),
+                   " WHERE gallery = $1 AND position BETWEEN $2 AND $3 ORDER BY position"));
+  std::vector<SqlRows> found;
+  for (size_t first = 0, end = 0; first < runs.size(); first = end) {
+    while (end < runs.size() && GalleryOf(runs[end]) == GalleryOf(runs[first])) ++end;
+    HEFT_ASSIGN_OR_RETURN(
+        found.emplace_back(),
+        session_->Execute(*select, std::vector<SqlParameter>{GalleryOf(runs[first]),
+                                                             RunPositions(runs[first]).first,
+                                                             RunPositions(runs[end - 1]).second}));
+  }
+  return found;
+}
+
 // Typed: the entries of the rows that a statement returned, with their templates.
 absl::StatusOr<std::vector<SqlEntries::Keyed>> SqlEntries::Typed(Table table,
                                                                  const SqlRows& rows) const {
   const Layout& layout = LayoutOf(table);
   std::vector<Keyed> entries;
-  SqlRows templates;
-  size_t at = 0;
+  std::vector<SqlRows> templates;
+  size_t set = 0, at = 0;  // the next template
   std::vector<Cells> all;
   for (size_t i = 0; i < rows.size(); ++i) all.push_back(RowOf(rows, i, layout));
-  if (table == Table::kRoster && !all.empty()) {
-    static const std::string* const select = new std::string(
-        absl::StrCat(SelectText(TemplateLayout(), kPostgres, ">=", /*limit=*/false),
-                     " AND (gallery, position) <= ($3, $4) ORDER BY gallery, position"));
-    std::vector<SqlParameter> parameters = {
-        ParameterOf(all.front()[0], SqlType::kInteger), RunPositions(all.front()).first,
-        ParameterOf(all.back()[0], SqlType::kInteger), RunPositions(all.back()).second};
-    HEFT_ASSIGN_OR_RETURN(templates, session_->Execute(*select, parameters));
+  if (table == Table::kRoster) {
+    HEFT_ASSIGN_OR_RETURN(templates, TemplatesOf(all));
   }
   for (size_t i = 0; i < all.size(); ++i) {
     Keyed& keyed = entries.emplace_back();
@@ -236,15 +251,16 @@ absl::StatusOr<std::vector<SqlEntries::Keyed>> SqlEntries::Typed(Table table,
       continue;
     }
     std::vector<Cells> its;
-    while (table == Table::kRoster && at < templates.size()) {
-      Cells cells = RowOf(templates, at, TemplateLayout());
+    if (table == Table::kRoster) {
+      if (i > 0 && GalleryOf(all[i]) != GalleryOf(all[i - 1])) ++set, at = 0;
       const auto [first, last] = RunPositions(all[i]);
-      const int64_t gallery = std::get<int64_t>(cells[0]), position = std::get<int64_t>(cells[1]);
-      const int64_t ours = std::get<int64_t>(all[i][0]);
-      if (gallery > ours || (gallery == ours && position > last)) break;
-      // One before the run belongs to no run.
-      if (gallery == ours && position >= first) its.push_back(std::move(cells));
-      ++at;
+      for (; at < templates[set].size(); ++at) {
+        Cells cells = RowOf(templates[set], at, TemplateLayout());
+        const int64_t position = std::get<int64_t>(cells[1]);
+        if (position > last) break;
+        // One before the run belongs to no run.
+        if (position >= first) its.push_back(std::move(cells));
+      }
     }
     keyed.second.value = Blob::Copied(JoinValue(table, all[i], its));
     keyed.second.size = keyed.second.value->bytes().size();

@@ -55,6 +55,7 @@ class SqlEntries {
  private:
   using Keyed = std::pair<std::string, SqlEntry>;
   absl::StatusOr<SqlEntry> EntryOf(const SqlRows& rows, size_t row, const Layout& layout) const;
+  absl::StatusOr<std::vector<SqlRows>> TemplatesOf(std::span<const Cells> runs) const;
   absl::StatusOr<std::vector<Keyed>> Typed(Table table, const SqlRows& rows) const;
   absl::Status ReadOne(Table table, ByteSpan key,
                        const std::function<void(ByteSpan, SqlEntry)>& use) const;

@@ -112,6 +112,37 @@ TEST_F(SqlTablesTest, BlobsAreSharedAndGoWithTheirLastUse) {
   EXPECT_TRUE(store_->Check().ok()) << store_->Check();
 }
 
+// A run's templates are found by the index, however many the gallery has.
+TEST_F(SqlTablesTest, ARunIsReadByItsOwnTemplates) {
+  const std::string inserted =
+      "SELECT n_tup_ins FROM pg_stat_user_tables WHERE relname = 'template'";
+  const std::string found =
+      "SELECT idx_scan >= 10 FROM pg_stat_user_tables WHERE relname = 'template'";
+  const std::string pages =
+      "SELECT idx_blks_read + idx_blks_hit FROM pg_statio_user_tables WHERE relname = 'template'";
+  ASSERT_TRUE(Sql("INSERT INTO heft.gallery (number) VALUES (7)"));
+  ASSERT_TRUE(Sql("INSERT INTO heft.run SELECT 7, i, 0 FROM generate_series(0, 3124) i"));
+  ASSERT_TRUE(
+      Sql("INSERT INTO heft.template (gallery, position, state, clean) "
+          "SELECT 7, i, 1, 0 FROM generate_series(0, 199999) i"));
+  ASSERT_TRUE(Until(inserted, "200000"));  // a session that has ended counts
+  for (const char* relation : {"heft.template", "heft.template_pkey"}) {
+    ASSERT_TRUE(Sql(
+        absl::StrCat("SELECT pg_stat_reset_single_table_counters('", relation, "'::regclass)")));
+  }
+  {
+    const auto store = *Open(StoreMode::kRead);
+    const auto reader = *store->Read();
+    for (int64_t run = 0; run < 10; ++run) {
+      const Cells key = {int64_t{7}, run * 300};
+      ASSERT_TRUE(reader->Get(Table::kRoster, JoinKey(Table::kRoster, key)).ok());
+    }
+  }
+  ASSERT_TRUE(Until(found, "t"));
+  // The index has some 550. A scan from one end would read half of it for each run.
+  EXPECT_LT(std::stoi(Ask(pages)), 500);
+}
+
 // Values around the limit, and many changes in one transaction.
 TEST_F(SqlTablesTest, LargeTransactions) {
   ASSERT_TRUE(

@@ -160,19 +160,23 @@ std::string KeyNames(const Layout& layout) {
   return absl::StrJoin(names, ", ");
 }
 
-std::string SelectText(const Layout& layout, Dialect dialect, std::string_view compare,
-                       bool limit) {
-  const bool sqlite = dialect == Dialect::kSqlite;
-  std::vector<std::string> columns = ColumnNames(layout, dialect), parameters;
+std::string SelectFrom(const Layout& layout, Dialect dialect) {
+  std::vector<std::string> columns = ColumnNames(layout, dialect);
   const std::vector<Column> all = AllColumns(layout, dialect);
-  for (size_t i = 0; !sqlite && i < columns.size(); ++i) {
+  for (size_t i = 0; dialect != Dialect::kSqlite && i < columns.size(); ++i) {
     // Each type has one binary form in all sessions.
     if (all[i].type == SqlType::kReal) columns[i] = absl::StrCat("float8send(", columns[i], ")");
   }
-  const char* const mark = sqlite ? "?" : "$";
+  return absl::StrCat("SELECT ", absl::StrJoin(columns, ", "), " FROM ",
+                      TableText(layout, dialect));
+}
+
+std::string SelectText(const Layout& layout, Dialect dialect, std::string_view compare,
+                       bool limit) {
+  std::vector<std::string> parameters;
+  const char* const mark = dialect == Dialect::kSqlite ? "?" : "$";
   for (size_t i = 1; i <= layout.keys; ++i) parameters.push_back(absl::StrCat(mark, i));
-  std::string text = absl::StrCat("SELECT ", absl::StrJoin(columns, ", "), " FROM ",
-                                  TableText(layout, dialect), " WHERE (", KeyNames(layout), ") ",
+  std::string text = absl::StrCat(SelectFrom(layout, dialect), " WHERE (", KeyNames(layout), ") ",
                                   std::string(compare), " (", absl::StrJoin(parameters, ", "), ")");
   if (limit) {
     absl::StrAppend(&text, " ORDER BY ", KeyNames(layout), " LIMIT ", mark, layout.keys + 1);

@@ -24,6 +24,8 @@ std::string TableText(const Layout& layout, Dialect dialect);
 std::vector<std::string> ColumnNames(const Layout& layout, Dialect dialect, size_t from = 0);
 // KeyNames: "gallery, position".
 std::string KeyNames(const Layout& layout);
+// SelectFrom: "SELECT gallery, ... FROM heft.template": all columns.
+std::string SelectFrom(const Layout& layout, Dialect dialect);
 // SelectText: all columns of the rows whose key is equal to, at least, or greater than the
 // parameters, in order of keys; `limit` is one more parameter.
 std::string SelectText(const Layout& layout, Dialect dialect, std::string_view compare, bool limit);
