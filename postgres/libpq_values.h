@@ -36,7 +36,8 @@ class LibpqParameters {
   absl::Status status_;
 };
 
-// SqlStateError: the status for an error code of PostgreSQL, five characters (SqlSession).
+// SqlStateError: the status for an error code of PostgreSQL, five characters (SqlSession), or of
+// the extension `heft`.
 absl::Status SqlStateError(std::string_view state, std::string_view message);
 
 }  // namespace heft
