@@ -43,6 +43,22 @@ void ReadStore(const ConfigTable& store, MatcherConfig* config) {
   config->upkeep.sweep = store.Seconds("expired_seconds", 3600, 1, 86400);
 }
 
+void ReadShards(const ConfigTable& shards, MatcherConfig* config) {
+  config->router = shards.Text("router", "");
+  config->sharded = shards.Texts("galleries");
+  if (config->router.empty() != config->sharded.empty()) {
+    shards.Wrong("galleries", "and router: give both, or neither");
+  }
+  const Galleries names(config->store);
+  for (const std::string& name : config->sharded) {
+    const auto address = names.Address(name);
+    if (!address.ok()) shards.Wrong("galleries", std::string(address.status().message()));
+    if (std::ranges::count(config->galleries, name) > 0) {
+      shards.Wrong("galleries", absl::StrCat("\"", name, "\" is in [store] galleries too"));
+    }
+  }
+}
+
 void ReadKeys(const ConfigTable& keys, EngineFiles* files) {
   files->model = keys.RequiredPath("model");
   files->evaluation_keys = keys.RequiredPath("evaluation");
@@ -88,6 +104,7 @@ absl::StatusOr<MatcherConfig> ReadMatcherConfig(const std::string& path) {
   MatcherConfig config;
   config.common = ReadCommonConfig(file);
   ReadStore(file.root().Table("store"), &config);
+  ReadShards(file.root().Table("shards"), &config);
   ReadKeys(file.root().Table("keys"), &config.files);
   ReadMatching(file.root().Table("matching"), &config);
   if (!file.root().Table("limits").Has("workers")) {

@@ -41,6 +41,8 @@ struct MatcherConfig {
   Retained retained;
   int writer_wait = 20;                    // seconds for which changes wait for others
   EngineFiles files;                       // [keys]
+  std::string router;                      // [shards] router: service of its database; empty: none
+  std::vector<std::string> sharded;        // [shards] galleries, in buckets on the router's nodes
   BatchLimits batch;                       // [matching]
   uint32_t verifications = 2;              // at once
   int threads = 0;                         // of a pass; 0: all cores

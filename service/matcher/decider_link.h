@@ -24,6 +24,7 @@ struct Forwarded {
   std::string request_id;  // X-Request-Id of the client's request; empty: the matcher's own
   Relying relying;         // the matcher's caller, and its audience
   std::chrono::steady_clock::time_point deadline;
+  std::string content_type = std::string(kHeftType);
 };
 
 // SignedDecision: the decider's decision, the compact JWS over it, and the signed end of the key
@@ -44,8 +45,9 @@ class Decider {
  public:
   virtual ~Decider() = default;
 
-  // Decide: for a reply that the matcher signed (SignReply).
-  virtual absl::StatusOr<SignedDecision> Decide(std::span<const uint8_t> signed_reply,
+  // Decide: for a reply that the matcher signed (SignReply), or for a form with the replies of all
+  // buckets, which their nodes signed.
+  virtual absl::StatusOr<SignedDecision> Decide(std::span<const uint8_t> signed_replies,
                                                 const Forwarded& of) = 0;
 
   // Approve: for the signed bytes of Server::Pending. The signed admission, or nullopt while a

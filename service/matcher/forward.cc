@@ -108,7 +108,7 @@ absl::StatusOr<HttpResponse> HttpDecider::Post(Way* way, const std::string& path
   ClientRequest request;
   request.method = "POST";
   request.target = path;
-  request.content_type = kHeftType;
+  request.content_type = of.content_type;
   request.body.assign(body.begin(), body.end());
   request.most_bytes = kMaxAnswer;
   if (!of.request_id.empty()) request.headers.emplace_back("X-Request-Id", of.request_id);
@@ -134,10 +134,10 @@ absl::StatusOr<HttpResponse> HttpDecider::Post(Way* way, const std::string& path
   return response;
 }
 
-absl::StatusOr<SignedDecision> HttpDecider::Decide(std::span<const uint8_t> signed_reply,
+absl::StatusOr<SignedDecision> HttpDecider::Decide(std::span<const uint8_t> signed_replies,
                                                    const Forwarded& of) {
   HEFT_ASSIGN_OR_RETURN(const HttpResponse response,
-                        Post(&decisions_, "/v1/decisions", signed_reply, of));
+                        Post(&decisions_, "/v1/decisions", signed_replies, of));
   if (response.status != 200) {
     absl::Status error = StatusOfError(response, "decider");
     if (IsSpent(response)) error.SetPayload(kSpent, absl::Cord());

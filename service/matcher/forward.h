@@ -65,7 +65,7 @@ class HttpDecider : public Decider {
   explicit HttpDecider(std::unique_ptr<HttpClient> client, ForwardOptions options = {},
                        std::shared_ptr<TlsContext> tls = nullptr);
 
-  absl::StatusOr<SignedDecision> Decide(std::span<const uint8_t> signed_reply,
+  absl::StatusOr<SignedDecision> Decide(std::span<const uint8_t> signed_replies,
                                         const Forwarded& of) override;
   absl::StatusOr<std::optional<std::vector<uint8_t>>> Approve(
       std::span<const uint8_t> signed_request, const Forwarded& of) override;

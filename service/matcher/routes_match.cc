@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // identify and verify: encrypted, signed scores, for the caller or for the decider.
+#include <optional>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -10,6 +12,7 @@
 #include "heft/desk.h"
 #include "heft/gallery_admin.h"
 #include "service/access/jwt.h"
+#include "service/http/client.h"
 #include "service/json.h"
 #include "service/matcher/samples.h"
 #include "service/matcher/state.h"
@@ -45,6 +48,15 @@ struct Probe {
   std::shared_ptr<const Engine> engine;
   AcceptedMatch accepted;
   std::chrono::steady_clock::time_point deadline;
+  std::string claimed;                // of a gallery in buckets: the person, or empty
+  std::optional<ProbeRequest> nodes;  // of a gallery in buckets: the nodes check and accept it
+};
+
+// Answer: a signed reply, or a form with those of all buckets.
+struct Answer {
+  std::string type;
+  std::vector<uint8_t> bytes;
+  std::optional<uint64_t> generation;  // of one reply
 };
 
 absl::Status ReadOptions(const Json& more, MatchRequest* out) {
@@ -58,9 +70,18 @@ absl::Status ReadOptions(const Json& more, MatchRequest* out) {
   return absl::OkStatus();
 }
 
+// OfNodes: the request as a node's SQL takes it.
+absl::StatusOr<ProbeRequest> OfNodes(SampleRequest samples, MatchRequest match) {
+  if (match.row.value_or(0) != 0 || match.probe.average || !match.probe.relinearise) {
+    return absl::InvalidArgumentError(
+        "row, average, relinearise: a gallery in buckets does not take them");
+  }
+  return ProbeRequest{std::move(samples.files), std::move(match.probe)};
+}
+
 // AcceptProbe: reads a request and has it accepted.
 absl::StatusOr<Probe> AcceptProbe(MatcherState* state, const HttpRequest& request, bool verify) {
-  Probe probe = {request.Parameter("gallery"), state->engine.Get(), {}, request.deadline};
+  Probe probe = {request.Parameter("gallery"), state->engine.Get(), {}, request.deadline, {}, {}};
   MatchRequest match;
   HEFT_ASSIGN_OR_RETURN(match.gallery, state->galleries.Address(probe.gallery));
   if (verify) match.claimed = request.Parameter("person");
@@ -69,6 +90,11 @@ absl::StatusOr<Probe> AcceptProbe(MatcherState* state, const HttpRequest& reques
                                : ReadSampleRequest(request, {"row", "average", "filter",
                                                              "identities", "relinearise"}));
   HEFT_RETURN_IF_ERROR(ReadOptions(samples.more, &match));
+  if (state->bucket_nodes.Has(probe.gallery)) {
+    probe.claimed = match.claimed.value_or("");
+    HEFT_ASSIGN_OR_RETURN(probe.nodes, OfNodes(std::move(samples), std::move(match)));
+    return probe;
+  }
   if (verify && !probe.engine->enrols) {
     return absl::FailedPreconditionError(
         "this service has no keys for verification ([keys] enrolment)");
@@ -108,25 +134,51 @@ absl::StatusOr<SignedReply> Verify(MatcherState* state, const Probe& probe) {
   return out;
 }
 
-absl::StatusOr<SignedReply> Ask(MatcherState* state, const Probe& probe, bool verify) {
-  return verify ? Verify(state, probe) : Identify(state, probe);
+// AskNodes: of a gallery in buckets.
+absl::StatusOr<Answer> AskNodes(MatcherState* state, const Probe& probe, bool verify) {
+  if (!state->node_probes.Take(probe.deadline)) {
+    return absl::ResourceExhaustedError("too many probes wait for the nodes: try again later");
+  }
+  const Leave leave{&state->node_probes};
+  BucketNodes& nodes = state->bucket_nodes;
+  HEFT_ASSIGN_OR_RETURN(
+      const BucketReplies got,
+      verify ? nodes.Verify(probe.gallery, probe.claimed, probe.nodes->files, probe.deadline)
+             : nodes.Identify(probe.gallery, *probe.nodes, probe.deadline));
+  if (verify)
+    return Answer{std::string(kHeftType), {got.replies[0].begin(), got.replies[0].end()}, {}};
+  std::vector<FormPart> parts;
+  for (const std::span<const uint8_t> reply : got.replies) {
+    parts.push_back({"reply", "", std::string(kHeftType), {reply.begin(), reply.end()}});
+  }
+  Answer answer;
+  std::tie(answer.type, answer.bytes) = FormBody(parts);
+  return answer;
+}
+
+absl::StatusOr<Answer> Ask(MatcherState* state, const Probe& probe, bool verify) {
+  if (probe.nodes) return AskNodes(state, probe, verify);
+  HEFT_ASSIGN_OR_RETURN(SignedReply reply, verify ? Verify(state, probe) : Identify(state, probe));
+  return Answer{std::string(kHeftType), std::move(reply.bytes), reply.generation};
 }
 
 // Decided: the decider's answer to a reply. The gallery may change between reply and opening, and
 // the key owner refuses a reply of an older state than the last that it signed: then the probe is
-// matched again.
+// matched again. Nodes answer a signed probe once, so its client asks again.
 absl::StatusOr<SignedDecision> Decided(MatcherState* state, const HttpRequest& request,
                                        const Probe& probe, bool verify) {
   HEFT_ASSIGN_OR_RETURN(Relying relying, ReadRelying(request));
-  const Forwarded of = {probe.gallery, request.id, std::move(relying), request.deadline};
+  Forwarded of = {probe.gallery, request.id, std::move(relying), request.deadline};
   for (int attempt = 1;; ++attempt) {
-    HEFT_ASSIGN_OR_RETURN(const SignedReply reply, Ask(state, probe, verify));
-    auto decided = state->decider->Decide(reply.bytes, of);
+    HEFT_ASSIGN_OR_RETURN(const Answer answer, Ask(state, probe, verify));
+    of.content_type = answer.type;
+    auto decided = state->decider->Decide(answer.bytes, of);
+    if (!answer.generation) return decided;
     if (decided.ok()) state->exchange.TakeHead(probe.gallery, std::move(decided->head));
     if (!absl::IsFailedPrecondition(decided.status()) || attempt == kDecisionAttempts)
       return decided;
     HEFT_ASSIGN_OR_RETURN(const Gallery newest, state->galleries.Newest(probe.gallery));
-    if (newest.generation() == reply.generation) return decided;
+    if (newest.generation() == *answer.generation) return decided;
   }
 }
 
@@ -153,8 +205,13 @@ absl::StatusOr<HttpResponse> Later(MatcherState* state, const HttpRequest& reque
       HEFT_ASSIGN_OR_RETURN(SignedDecision decided, Decided(state, kept, probe, verify));
       return DecisionJson(std::move(decided));
     }
-    HEFT_ASSIGN_OR_RETURN(const SignedReply reply, Ask(state, probe, verify));
-    return Json{{"reply", Base64(reply.bytes)}};
+    HEFT_ASSIGN_OR_RETURN(const Answer answer, Ask(state, probe, verify));
+    if (answer.type != kHeftType) {
+      return absl::FailedPreconditionError(
+          "the replies of buckets are not the result of a task: ask without callback, or for the "
+          "decision");
+    }
+    return Json{{"reply", Base64(answer.bytes)}};
   };
   const auto ended = [callbacks = state->callbacks, url, transaction](const Json& task) {
     callbacks->Call(url, transaction, task);
@@ -183,8 +240,8 @@ absl::StatusOr<HttpResponse> Match(MatcherState* state, const HttpRequest& reque
   if (request.query.contains("callback")) return Later(state, request, verify, *wanted);
   HEFT_ASSIGN_OR_RETURN(const Probe probe, AcceptProbe(state, request, verify));
   if (*wanted == Wanted::kReply) {
-    HEFT_ASSIGN_OR_RETURN(SignedReply reply, Ask(state, probe, verify));
-    return BytesResponse(std::move(reply.bytes), std::string(kHeftType));
+    HEFT_ASSIGN_OR_RETURN(Answer answer, Ask(state, probe, verify));
+    return BytesResponse(std::move(answer.bytes), answer.type);
   }
   HEFT_ASSIGN_OR_RETURN(SignedDecision decided, Decided(state, request, probe, verify));
   if (*wanted == Wanted::kJws) {

@@ -12,6 +12,11 @@
 #include "service/run/log.h"
 
 namespace heft::service {
+namespace {
+
+constexpr uint32_t kNodeProbes = 8;
+
+}  // namespace
 
 MatcherState::MatcherState(const MatcherConfig& its_config, std::shared_ptr<const Engine> first,
                            std::shared_ptr<Decider> its_decider,
@@ -27,6 +32,8 @@ MatcherState::MatcherState(const MatcherConfig& its_config, std::shared_ptr<cons
       callbacks(std::move(its_callbacks)),
       exchange(&engine, &galleries, decider, config.exchange, audit_log, metrics),
       upkeep(&engine, &galleries, &exchange, config.upkeep, audit_log, metrics),
+      bucket_nodes(config.router, config.sharded),
+      node_probes(kNodeProbes),
       verifications(config.verifications),
       changes(std::max(1u, config.common.limits.workers / 2)),
       waits(std::max(1u, config.common.limits.workers / 4)),
@@ -36,7 +43,11 @@ MatcherState::MatcherState(const MatcherConfig& its_config, std::shared_ptr<cons
 absl::Status MatcherState::Ready() {
   const auto names = galleries.Names();
   if (!names.ok()) return names.status();
-  if (names->empty()) return absl::FailedPreconditionError("there is no gallery yet");
+  if (!config.sharded.empty()) HEFT_RETURN_IF_ERROR(bucket_nodes.Ready());
+  if (names->empty()) {
+    return config.sharded.empty() ? absl::FailedPreconditionError("there is no gallery yet")
+                                  : absl::OkStatus();
+  }
   HEFT_RETURN_IF_ERROR(galleries.Newest(names->front()).status());
   return galleries.SignerAnswers();
 }

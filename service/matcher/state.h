@@ -16,6 +16,7 @@
 #include "service/http/router.h"
 #include "service/json.h"
 #include "service/matcher/batcher.h"
+#include "service/matcher/bucket_nodes.h"
 #include "service/matcher/callbacks.h"
 #include "service/matcher/config.h"
 #include "service/matcher/decider_link.h"
@@ -90,6 +91,8 @@ struct MatcherState {
   const std::shared_ptr<Callbacks> callbacks;
   Exchange exchange;
   Upkeep upkeep;
+  BucketNodes bucket_nodes;
+  Places node_probes;  // probes at the nodes, whose replies are in memory
   Places verifications;
   Places changes;  // enrolments and removals; half of the workers, so that others have theirs
   Places waits;    // waits for an admission; a quarter of the workers
