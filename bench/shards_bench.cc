@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// shards_bench: sends a probe through the router to a gallery in buckets (docs/scale.md), and to a
-// gallery of as many templates on one node. The two alternate, over sockets.
-// sql/test/measure_shards.sh calls it.
+// shards_bench: sends a probe to a gallery in buckets (docs/scale.md), through the router's SQL and
+// as heft-matcher does, and to a gallery of as many templates on one node. They alternate, over
+// sockets. sql/test/measure_shards.sh calls it.
 //
 //   shards_bench make FOLDER [TEMPLATES = 100000]
 //       galleries whole, two.000, two.001, four.000 ... four.003 in FOLDER/gallery
 //   shards_bench ask FOLDER NODE ROUTER [ROUNDS = 21 [names | scores [GALLERY...]]]
-//       conninfo of both; `names`: replies with names in them too; galleries of the router, which
-//       has one, two, four, four_on_one otherwise. Prints JSON
+//       conninfo of the node, service of the router; `names`: replies with names in them too;
+//       galleries of the router, which has one, two, four, four_on_one otherwise. Prints JSON
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <string>
@@ -25,6 +27,7 @@
 #include "heft/base.h"
 #include "heft/shards.h"
 #include "nlohmann/json.hpp"
+#include "service/matcher/bucket_nodes.h"
 
 namespace heft {
 namespace {
@@ -48,21 +51,37 @@ absl::Status Make(const std::string& folder, size_t templates) {
   return absl::OkStatus();
 }
 
+// Way: a name, and how the probe is answered: the bytes of the replies.
 struct Way {
-  std::string name, gallery, call;
-  PGconn* database;
+  std::string name;
+  std::function<absl::StatusOr<size_t>(bool names)> ask;
 };
 
-absl::StatusOr<nlohmann::json> Compare(const std::vector<Way>& ways,
-                                       const std::vector<SampleFile>& probe, bool names,
-                                       int rounds) {
+Way InSql(const std::string& name, PGconn* database, const std::string& call,
+          const std::string& gallery, const std::vector<SampleFile>& probe) {
+  return {name, [=, &probe](bool names) { return Ask(database, call, gallery, probe, names); }};
+}
+
+Way AsMatcher(const std::string& gallery, service::BucketNodes* nodes,
+              const std::vector<SampleFile>& probe) {
+  return {gallery + "_matcher", [=, &probe](bool names) -> absl::StatusOr<size_t> {
+            ProbeRequest request = {probe};
+            request.options.with_identities = names;
+            const auto until = service::BucketNodes::Clock::now() + std::chrono::minutes(1);
+            HEFT_ASSIGN_OR_RETURN(const auto got, nodes->Identify(gallery, request, until));
+            size_t bytes = 0;
+            for (const auto& reply : got.replies) bytes += reply.size();
+            return bytes;
+          }};
+}
+
+absl::StatusOr<nlohmann::json> Compare(const std::vector<Way>& ways, bool names, int rounds) {
   std::map<std::string, std::vector<double>> times;
   nlohmann::json out;
   for (int round = -2; round < rounds; ++round) {
     for (const Way& way : ways) {
       const Stopwatch watch;
-      HEFT_ASSIGN_OR_RETURN(const size_t bytes,
-                            Ask(way.database, way.call, way.gallery, probe, names));
+      HEFT_ASSIGN_OR_RETURN(const size_t bytes, way.ask(names));
       if (round >= 0) times[way.name].push_back(watch.Milliseconds());
       out[way.name]["reply_bytes"] = bytes;
     }
@@ -91,13 +110,15 @@ absl::Status RunAsk(const Asking& asking) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<SampleFile> probe,
                         bench::Encrypt(world, 1, "probe", SampleUse::kIdentification));
   HEFT_ASSIGN_OR_RETURN(const Connection of_node, bench::Connect(asking.node));
-  HEFT_ASSIGN_OR_RETURN(const Connection of_router, bench::Connect(asking.router));
-  std::vector<Way> ways = {{"whole", "whole", bench::kIdentify, of_node.get()}};
+  HEFT_ASSIGN_OR_RETURN(const Connection of_router, bench::Connect("service=" + asking.router));
+  service::BucketNodes nodes(asking.router, asking.galleries);
+  std::vector<Way> ways = {InSql("whole", of_node.get(), bench::kIdentify, "whole", probe)};
   for (const std::string& gallery : asking.galleries) {
-    ways.push_back(
-        {gallery, gallery,
-         "SELECT reply FROM heft_router.heft_identify($1, ARRAY[$2::bytea, $3::bytea], '{}', $4)",
-         of_router.get()});
+    ways.push_back(InSql(
+        gallery, of_router.get(),
+        "SELECT reply FROM heft_router.heft_identify($1, ARRAY[$2::bytea, $3::bytea], '{}', $4)",
+        gallery, probe));
+    ways.push_back(AsMatcher(gallery, &nodes, probe));
   }
   nlohmann::json out = {{"threads", ThreadCount()}, {"probe_bytes", 0}};
   for (const SampleFile& file : probe) {
@@ -106,13 +127,13 @@ absl::Status RunAsk(const Asking& asking) {
   // Caches are empty.
   for (const Way& way : ways) {
     const Stopwatch watch;
-    HEFT_RETURN_IF_ERROR(Ask(way.database, way.call, way.gallery, probe, false).status());
+    HEFT_RETURN_IF_ERROR(way.ask(false).status());
     out["first_s"][way.name] = watch.Seconds();
   }
   if (asking.names) {
-    HEFT_ASSIGN_OR_RETURN(out["with_identities"], Compare(ways, probe, true, asking.rounds));
+    HEFT_ASSIGN_OR_RETURN(out["with_identities"], Compare(ways, true, asking.rounds));
   }
-  HEFT_ASSIGN_OR_RETURN(out["scores_alone"], Compare(ways, probe, false, asking.rounds));
+  HEFT_ASSIGN_OR_RETURN(out["scores_alone"], Compare(ways, false, asking.rounds));
   std::cout << out.dump(2) << "\n";
   return absl::OkStatus();
 }

@@ -24,6 +24,7 @@ sql -c "CREATE EXTENSION heft"
 make_router node-0
 export HEFT_STATE_DIR="$work/importer" PGSERVICEFILE="$work/services"
 printf '[node-0]\nhost=%s\nuser=%s\ndbname=node-0\n' "$PGHOST" "$PGUSER" >"$work/services"
+printf '[router]\nhost=%s\nuser=%s\ndbname=%s\n' "$PGHOST" "$PGUSER" "$PGDATABASE" >>"$work/services"
 on node-0 -c "CREATE SCHEMA world" -c "CREATE TABLE world.files (name text PRIMARY KEY, bytes bytea)"
 PGDATABASE=node-0 bring model "$folder/model.heft" evaluation "$folder/keys/evaluation.keys" \
   enrolment "$folder/keys/enrolment.keys" trust "$folder/keys/trust.heft"
@@ -54,11 +55,9 @@ done
 uptime >&2
 # Each node's first probe fills its cache.
 start="$EPOCHREALTIME"
-"$build/bench/shards_bench" ask "$folder" "service=node-0" "host=$PGHOST user=$PGUSER dbname=$PGDATABASE" 1 scores \
-  large >"$work/first.json"
+"$build/bench/shards_bench" ask "$folder" "service=node-0" router 1 scores large >"$work/first.json"
 first="$(passed)"
-${QUIET:-} "$build/bench/shards_bench" ask "$folder" "service=node-0" \
-  "host=$PGHOST user=$PGUSER dbname=$PGDATABASE" "$rounds" "$what" large >"$work/warm.json"
+${QUIET:-} "$build/bench/shards_bench" ask "$folder" "service=node-0" router "$rounds" "$what" large >"$work/warm.json"
 uptime >&2
 cat "$work/warm.json"
 printf '{"load_s": %s, "copy_s": %s, "first_s": %s, "database_bytes": %s, "blob_bytes": %s, "cache_bytes": %s}\n' \

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures the time that a router and its fan-out add to a probe. Galleries of shards_bench: whole
-# on one node; in 1, 2 and 4 buckets on as many nodes; and in 4 on one. Each node is a database of
-# one server.
+# Measures the time that a router and its fan-out, and heft-matcher's, add to a probe. Galleries of
+# shards_bench: whole on one node; in 1, 2 and 4 buckets on as many nodes; and in 4 on one. Each node
+# is a database of one server.
 #
 #   measure_shards.sh BUILD_DIR FOLDER [ROUNDS]     FOLDER: of shards_bench make
 #   BEFORE=COMMAND: runs after the preparation, before the first measurement
@@ -29,6 +29,8 @@ for i in 0 1 2 3 4; do
     enrolment "$folder/keys/enrolment.keys" trust "$folder/keys/trust.heft"
   on "node-$i" -c "INSERT INTO heft.files (bytes) SELECT bytes FROM world.files WHERE name <> 'trust'"
 done
+
+printf '[router]\nhost=%s\nuser=%s\ndbname=%s\n' "$PGHOST" "$PGUSER" "$PGDATABASE" >>"$work/services"
 
 # place NODE FROM NAME: a gallery, and its server's files.
 place() {
@@ -59,5 +61,5 @@ for b in 0 1 2 3; do bucket four 4 "$b" "$b" "four.00$b"; done
 for b in 0 1 2 3; do bucket four_on_one 4 "$b" 4 "four.00$b"; done
 [[ -z "${BEFORE:-}" ]] || eval "$BEFORE"
 uptime >&2
-"$build/bench/shards_bench" ask "$folder" "service=node-0" "host=$PGHOST user=$PGUSER dbname=$PGDATABASE" "${3:-21}"
+"$build/bench/shards_bench" ask "$folder" "service=node-0" router "${3:-21}"
 uptime >&2
