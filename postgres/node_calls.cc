@@ -19,8 +19,8 @@ using Clock = NodeCalls::Clock;
 
 // kConnect: seconds for each host of an address.
 constexpr char kConnect[] = "5";
-// kEndsAlone: a database checks once a second whether the connection of a running call is still
-// there. So it ends a call that nobody waits for, and no request to cancel can hang.
+// kEndsAlone: a database checks once a second whether the connection of a running call still
+// exists. So it ends an abandoned call itself, and no request to cancel can hang.
 constexpr char kEndsAlone[] = "-c client_connection_check_interval=1s -c statement_timeout=0";
 constexpr size_t kKeptOfNode = 16;
 
@@ -80,7 +80,7 @@ struct NodeCalls::Connections {
   std::map<Place, std::vector<LibpqConnection>> kept;
 };
 
-// Call: one call, as far as it has come.
+// Call: one call and its state.
 class NodeCalls::Call {
  public:
   Call(const NodeCall& call, Connections* connections)
@@ -111,7 +111,7 @@ class NodeCalls::Call {
     return {PQsocket(connection_.get()), static_cast<short>(sending_ ? POLLIN | POLLOUT : POLLIN),
             0};
   }
-  // Advance: takes what has come. `left`: bytes that may still come.
+  // Advance: takes the input that arrived. `left`: bytes that may still arrive.
   absl::Status Advance(uint64_t* left) {
     if (PQconsumeInput(connection_.get()) == 0) return Lost();
     if (sending_) HEFT_RETURN_IF_ERROR(Flush());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gallery in buckets on databases that play nodes: their functions are SQL, which says what it
-// was given. sql/test/services_test.sh has real nodes.
+// A gallery in buckets on databases that play nodes: their functions are SQL, and their replies list
+// the arguments. sql/test/services_test.sh has real nodes.
 #include "service/matcher/bucket_nodes.h"
 
 #include <gmock/gmock.h>
