@@ -25,10 +25,10 @@ std::string MessageOf(const PGconn* connection) {
   return why;
 }
 
-absl::StatusOr<LibpqConnection> ConnectToService(const std::string& service) {
+absl::StatusOr<LibpqConnection> ConnectToService(const std::string& service, const char* options) {
   // A server that does not answer is given up for the next of the service's hosts. The system's own
   // timeouts are a quarter of an hour, and two hours for a missing answer.
-  const std::array<std::pair<const char*, const char*>, 8> parameters = {
+  const std::array<std::pair<const char*, const char*>, 9> parameters = {
       {{"service", service.c_str()},
        {"connect_timeout", "5"},
        {"tcp_user_timeout", "30000"},
@@ -36,7 +36,8 @@ absl::StatusOr<LibpqConnection> ConnectToService(const std::string& service) {
        {"keepalives_interval", "5"},
        {"keepalives_count", "3"},
        {"application_name", "heft"},
-       {"client_encoding", "UTF8"}}};
+       {"client_encoding", "UTF8"},
+       {"options", options}}};
   std::array<const char*, parameters.size() + 1> keys{}, values{};
   for (size_t i = 0; i < parameters.size(); ++i) {
     std::tie(keys[i], values[i]) = parameters[i];

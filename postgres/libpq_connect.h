@@ -21,9 +21,10 @@ struct ClearResult {
 };
 using LibpqResult = std::unique_ptr<PGresult, ClearResult>;
 
-// ConnectToService: waits some seconds for each of the service's hosts. kUnavailable, with what to
-// do.
-absl::StatusOr<LibpqConnection> ConnectToService(const std::string& service);
+// ConnectToService: waits some seconds for each of the service's hosts. `options`: settings of the
+// session, instead of the service's. kUnavailable, with what to do.
+absl::StatusOr<LibpqConnection> ConnectToService(const std::string& service,
+                                                 const char* options = nullptr);
 
 // kServerStarted: SQL for a text that distinguishes a server from its standbys and from itself
 // before a restart.

@@ -2,7 +2,6 @@
 #include "postgres/libpq_values.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -93,15 +92,6 @@ void LibpqParameters::Add(Oid type, ByteSpan bytes, bool null) {
 }
 
 absl::Status SqlStateError(std::string_view state, std::string_view message) {
-  // The extension's own (sql/job.cc, sql/buckets.sql).
-  static constexpr std::pair<std::string_view, absl::StatusCode> kOurs[] = {
-      {"22023", absl::StatusCode::kInvalidArgument},    {"22P03", absl::StatusCode::kDataLoss},
-      {"55000", absl::StatusCode::kFailedPrecondition}, {"P0002", absl::StatusCode::kNotFound},
-      {"42704", absl::StatusCode::kNotFound},           {"HF002", absl::StatusCode::kAborted},
-      {"HF003", absl::StatusCode::kUnavailable}};
-  for (const auto& [ours, code] : kOurs) {
-    if (state == ours) return {code, absl::string_view(message.data(), message.size())};
-  }
   const std::string text =
       absl::StrCat("PostgreSQL: ", std::string(absl::StripTrailingAsciiWhitespace(
                                        absl::string_view(message.data(), message.size()))));

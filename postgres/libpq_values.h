@@ -36,8 +36,7 @@ class LibpqParameters {
   absl::Status status_;
 };
 
-// SqlStateError: the status for an error code of PostgreSQL, five characters (SqlSession), or of
-// the extension `heft`.
+// SqlStateError: the status for an error code of PostgreSQL, five characters (SqlSession).
 absl::Status SqlStateError(std::string_view state, std::string_view message);
 
 }  // namespace heft

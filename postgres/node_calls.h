@@ -5,10 +5,9 @@
 #define HEFT_POSTGRES_NODE_CALLS_H_
 
 #include <chrono>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -17,11 +16,10 @@
 namespace heft {
 
 struct NodeCall {
-  std::string node;     // its name, for errors
-  std::string address;  // libpq's connection string, without secrets
-  std::string user;     // unless the address names one
+  std::string service;  // of pg_service.conf; errors name it
   std::string_view statement;
   std::vector<SqlParameter> parameters;
+  size_t columns = 0;  // of each row
   size_t most_rows = 0;
 };
 
@@ -29,6 +27,7 @@ class NodeCalls {
  public:
   using Clock = std::chrono::steady_clock;
   NodeCalls();
+  // Waits for connections that are being made, some seconds for each host.
   ~NodeCalls();
   NodeCalls(const NodeCalls&) = delete;
   NodeCalls& operator=(const NodeCalls&) = delete;
@@ -37,10 +36,10 @@ class NodeCalls {
   // sent it. `most_bytes`: of all values together. Any number of threads.
   // kDeadlineExceeded after `until`. Calls that have not ended then, or end by another call's
   // error, lose their connections, and their databases end the work within a second. kUnavailable:
-  // a database does not answer, or lost the connection. kInternal: more rows than `most_rows`.
-  // kFailedPrecondition: more than `most_bytes`. Otherwise the database's error, as SqlStateError
-  // has it. Messages name the node. A call whose kept connection is lost before the first row is
-  // made once more on a new one.
+  // a database does not answer, or the connection is lost. A call is made once, so the caller
+  // decides whether to repeat it. kInternal: other columns, more rows than `most_rows`, or more
+  // than `most_bytes`. Otherwise the database's error (NodeError). A message begins with "node
+  // NAME: ".
   absl::StatusOr<std::vector<std::vector<SqlRows>>> Ask(const std::vector<NodeCall>& calls,
                                                         uint64_t most_bytes,
                                                         Clock::time_point until);
@@ -52,6 +51,10 @@ class NodeCalls {
   struct Connections;
   const std::unique_ptr<Connections> connections_;
 };
+
+// NodeError: the status for an error code of the extension `heft` (sql/job.cc, sql/buckets.sql).
+// kAborted: a bucket is not on this node.
+absl::Status NodeError(std::string_view state, std::string_view message);
 
 }  // namespace heft
 

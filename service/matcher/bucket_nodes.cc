@@ -6,16 +6,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
+#include "base/identity.h"
+#include "base/signed_file.h"
 #include "base/status.h"
 #include "heft/shards.h"
+#include "service/json.h"
+#include "service/run/log.h"
 
 namespace heft::service {
 namespace {
 
+// kRouterAnswers: within this time, or the map that is known is used.
+constexpr std::chrono::seconds kRouterAnswers{2};
+constexpr uint64_t kMaxMapBytes = 1 << 20;
+
 constexpr std::string_view kMap =
-    "SELECT b.bucket::bigint, b.gallery_id, n.name, n.conninfo, g.buckets::bigint, "
-    "session_user::text "
-    "FROM heft_router.galleries g JOIN heft_router.buckets b ON b.gallery = g.name "
+    "SELECT b.bucket::bigint, g.buckets::bigint, b.gallery_id, n.name FROM heft_router.galleries g "
+    "JOIN heft_router.buckets b ON b.gallery = g.name "
     "JOIN heft_router.nodes n ON n.number = b.node WHERE g.name = $1 ORDER BY b.bucket";
 constexpr std::string_view kIdentify =
     "SELECT m.gallery, m.gallery_id, m.reply FROM heft.heft_identify_many("
@@ -24,20 +31,6 @@ constexpr std::string_view kIdentify =
     "$5 <> 0) m";
 constexpr std::string_view kVerify =
     "SELECT heft.heft_verify(heft.heft_bucket_for($1, $2::integer, $3), $3, $4)";
-
-// kRouterAnswers: within this time, or the map that is known is used.
-constexpr std::chrono::seconds kRouterAnswers{2};
-constexpr uint64_t kMaxMapBytes = 1 << 20;
-
-// ServiceAddress: libpq's connection string for a service.
-std::string ServiceAddress(std::string_view service) {
-  std::string out = "service='";
-  for (const char c : service) {
-    if (c == '\'' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "'";
-}
 
 std::string_view ColumnText(const std::optional<ByteSpan>& value) {
   if (!value) return {};
@@ -67,15 +60,23 @@ absl::Status Wrong(const std::string& node, std::string_view what) {
   return absl::InternalError(absl::StrCat("node ", node, ": ", std::string(what)));
 }
 
+// Shown: the error for the caller. What a connection says (hosts, users, paths) is for the log.
+absl::Status Shown(const absl::Status& status) {
+  if (!absl::IsUnavailable(status)) return status;
+  const std::string why(status.message());
+  LogLine(LogLevel::kError, "a node does not answer", {{"why", why}});
+  return absl::UnavailableError(
+      absl::StrCat(why.substr(0, why.find(": ")), " does not answer: try again later"));
+}
+
 }  // namespace
 
 // Map: where the buckets of a gallery are.
 struct BucketNodes::Map {
   struct Node {
-    std::string name, address;
+    std::string name;
     std::vector<std::optional<int64_t>> buckets;
   };
-  std::string user;              // the router's, for nodes whose address names none
   std::vector<std::string> ids;  // by bucket
   std::vector<Node> nodes;
   Clock::time_point read;
@@ -85,63 +86,53 @@ bool BucketNodes::Has(std::string_view gallery) const {
   return std::ranges::find(galleries_, gallery) != galleries_.end();
 }
 
-absl::Status BucketNodes::Ready() {
-  return MapOf(galleries_.front(), /*fresh=*/false, Clock::now() + kRouterAnswers).status();
-}
-
-absl::StatusOr<std::shared_ptr<const BucketNodes::Map>> BucketNodes::ReadMap(
-    const std::string& gallery, Clock::time_point until) {
-  const std::vector<NodeCall> call = {{.node = "\"" + router_ + "\" (the router)",
-                                       .address = ServiceAddress(router_),
-                                       .user = {},
-                                       .statement = kMap,
-                                       .parameters = {std::string_view(gallery)},
-                                       .most_rows = kMaxBuckets}};
+absl::StatusOr<BucketNodes::MapPointer> BucketNodes::ReadMap(const std::string& gallery,
+                                                             Clock::time_point until) {
+  const std::vector<NodeCall> call = {
+      {router_, kMap, {std::string_view(gallery)}, /*columns=*/4, /*most_rows=*/kMaxBuckets}};
   HEFT_ASSIGN_OR_RETURN(const auto answers, nodes_.Ask(call, kMaxMapBytes, until));
   auto map = std::make_shared<Map>();
   map->read = Clock::now();
   for (const SqlRows& row : answers[0]) {
     HEFT_ASSIGN_OR_RETURN(const int64_t bucket, SqlInteger(row.at(0, 0)));
-    HEFT_ASSIGN_OR_RETURN(const int64_t buckets, SqlInteger(row.at(0, 4)));
+    HEFT_ASSIGN_OR_RETURN(const int64_t buckets, SqlInteger(row.at(0, 1)));
     if (bucket != static_cast<int64_t>(map->ids.size()) ||
         buckets != static_cast<int64_t>(answers[0].size())) {
-      return absl::InternalError(absl::StrCat("the router's map of \"", gallery,
-                                              "\" lacks a bucket: restore "
-                                              "heft_router.buckets from a backup"));
+      return absl::InternalError(
+          absl::StrCat("the router's map of \"", gallery,
+                       "\" lacks a bucket: restore heft_router.buckets from a backup"));
     }
-    const std::string_view name = ColumnText(row.at(0, 2));
+    map->ids.emplace_back(ColumnText(row.at(0, 2)));
+    const std::string_view name = ColumnText(row.at(0, 3));
     auto node = std::ranges::find(map->nodes, name, &Map::Node::name);
-    if (node == map->nodes.end()) {
-      map->nodes.push_back({std::string(name), std::string(ColumnText(row.at(0, 3))), {}});
-      node = map->nodes.end() - 1;
-    }
+    if (node == map->nodes.end()) node = map->nodes.insert(node, {std::string(name), {}});
     node->buckets.emplace_back(bucket);
-    map->ids.emplace_back(ColumnText(row.at(0, 1)));
-    map->user = ColumnText(row.at(0, 5));
   }
-  if (map->ids.empty()) {
-    return absl::NotFoundError(absl::StrCat("there is no gallery \"", gallery,
-                                            "\" in the router's map, or not for this service's "
-                                            "role"));
-  }
-  return map;
+  if (!map->ids.empty()) return map;
+  return absl::NotFoundError(absl::StrCat(
+      "there is no gallery \"", gallery, "\" in the router's map, or not for this service's role"));
 }
 
-absl::StatusOr<std::shared_ptr<const BucketNodes::Map>> BucketNodes::MapOf(
-    const std::string& gallery, bool fresh, Clock::time_point until) {
-  std::shared_ptr<const Map> known;
+absl::StatusOr<BucketNodes::MapPointer> BucketNodes::MapOf(const std::string& gallery, bool fresh,
+                                                           Clock::time_point until) {
+  MapPointer known;
   {
     const std::lock_guard lock(mutex_);
-    known = maps_[gallery];
+    MapPointer& its = maps_[gallery];
+    known = its;
+    if (known != nullptr && !fresh) {
+      if (Clock::now() < known->read + map_life_) return known;
+      // The others use the known map while this thread reads the new one.
+      auto kept = std::make_shared<Map>(*known);
+      kept->read = Clock::now();
+      its = std::move(kept);
+    }
   }
   const bool usable = known != nullptr && !fresh;
-  if (usable && Clock::now() < known->read + map_life_) return known;
   auto map = ReadMap(gallery, std::min(until, Clock::now() + kRouterAnswers));
-  // The nodes answer although the router is away. It is asked again after another life of the map.
+  // The nodes answer although the router is away.
   if (usable && (absl::IsUnavailable(map.status()) || absl::IsDeadlineExceeded(map.status()))) {
-    auto kept = std::make_shared<Map>(*known);
-    kept->read = Clock::now();
-    map = std::move(kept);
+    return known;
   }
   HEFT_RETURN_IF_ERROR(map.status());
   const std::lock_guard lock(mutex_);
@@ -150,14 +141,21 @@ absl::StatusOr<std::shared_ptr<const BucketNodes::Map>> BucketNodes::MapOf(
 }
 
 absl::StatusOr<BucketReplies> BucketNodes::Asked(const std::string& gallery,
+                                                 std::span<const SampleFile> files,
                                                  Clock::time_point until, const Ask& ask) {
-  HEFT_ASSIGN_OR_RETURN(std::shared_ptr<const Map> map, MapOf(gallery, /*fresh=*/false, until));
-  auto out = ask(*map);
+  auto map = MapOf(gallery, /*fresh=*/false, until);
+  if (!map.ok()) return Shown(map.status());
+  auto out = ask(**map);
   if (absl::IsAborted(out.status())) {  // a bucket that was moved
-    HEFT_ASSIGN_OR_RETURN(map, MapOf(gallery, /*fresh=*/true, until));
-    out = ask(*map);
+    map = MapOf(gallery, /*fresh=*/true, until);
+    if (!map.ok()) return Shown(map.status());
+    if (std::ranges::any_of(files, [](const SampleFile& f) { return IsSigned(f.bytes); })) {
+      return absl::UnavailableError("a bucket has just been moved: sign a new request");
+    }
+    out = ask(**map);
   }
   if (absl::IsAborted(out.status())) return absl::UnavailableError(out.status().message());
+  if (!out.ok()) return Shown(out.status());
   return out;
 }
 
@@ -168,16 +166,15 @@ absl::StatusOr<BucketReplies> BucketNodes::Identify(const std::string& gallery,
   std::vector<std::optional<ByteSpan>> conditions;
   for (const std::string& text : where) conditions.emplace_back(AsBytes(text));
   const std::vector<std::optional<ByteSpan>> files = BytesOf(probe.files);
-  return Asked(gallery, until, [&](const Map& map) -> absl::StatusOr<BucketReplies> {
+  return Asked(gallery, probe.files, until, [&](const Map& map) -> absl::StatusOr<BucketReplies> {
     std::vector<NodeCall> calls;
     for (const Map::Node& node : map.nodes) {
       calls.push_back(
           {node.name,
-           node.address,
-           map.user,
            kIdentify,
            {std::string_view(gallery), SqlIntegerArray(node.buckets), SqlBytesArray(files),
             SqlBytesArray(conditions), int64_t{probe.options.with_identities}},
+           /*columns=*/3,
            node.buckets.size()});
     }
     HEFT_ASSIGN_OR_RETURN(auto answers, nodes_.Ask(calls, kMaxReplies, until));
@@ -192,7 +189,7 @@ absl::StatusOr<BucketReplies> BucketNodes::Identify(const std::string& gallery,
       for (size_t i = 0; i < answers[n].size(); ++i) {
         const SqlRows& row = answers[n][i];
         const auto bucket = static_cast<uint32_t>(*node.buckets[i]);
-        if (row.columns != 3 || ColumnText(row.at(0, 0)) != BucketAddress(gallery, bucket) ||
+        if (ColumnText(row.at(0, 0)) != BucketAddress(gallery, bucket) ||
             ColumnText(row.at(0, 1)) != map.ids[bucket] || ColumnText(row.at(0, 2)).empty()) {
           return Wrong(node.name, absl::StrCat("another gallery answers for bucket ", bucket));
         }
@@ -208,19 +205,19 @@ absl::StatusOr<BucketReplies> BucketNodes::Verify(const std::string& gallery,
                                                   const std::string& person,
                                                   std::span<const SampleFile> files,
                                                   Clock::time_point until) {
+  HEFT_RETURN_IF_ERROR(CheckIdentity(person));
   const std::vector<std::optional<ByteSpan>> sent = BytesOf(files);
-  return Asked(gallery, until, [&](const Map& map) -> absl::StatusOr<BucketReplies> {
+  return Asked(gallery, files, until, [&](const Map& map) -> absl::StatusOr<BucketReplies> {
     const uint32_t bucket = BucketOf(person, static_cast<uint32_t>(map.ids.size()));
     const auto node = std::ranges::find_if(map.nodes, [&](const Map::Node& one) {
       return std::ranges::count(one.buckets, std::optional<int64_t>(bucket)) > 0;
     });
     const std::vector<NodeCall> calls = {{node->name,
-                                          node->address,
-                                          map.user,
                                           kVerify,
                                           {std::string_view(gallery), int64_t{bucket},
                                            std::string_view(person), SqlBytesArray(sent)},
-                                          1}};
+                                          /*columns=*/1,
+                                          /*most_rows=*/1}};
     HEFT_ASSIGN_OR_RETURN(auto answers, nodes_.Ask(calls, kMaxReplies, until));
     if (answers[0].size() != 1 || ColumnText(answers[0][0].at(0, 0)).empty()) {
       return Wrong(node->name, "no answer for the person's bucket");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gallery in buckets on databases that play nodes: their functions are SQL, and their replies list
-// the arguments. sql/test/services_test.sh has real nodes.
+// A gallery in buckets on databases that play nodes: their functions are SQL, and their replies
+// list the arguments. sql/test/services_test.sh has real nodes.
 #include "service/matcher/bucket_nodes.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ using ::testing::HasSubstr;
 
 constexpr char kRouter[] = R"(
 CREATE SCHEMA heft_router;
-CREATE TABLE heft_router.nodes (number integer, name text, conninfo text);
+CREATE TABLE heft_router.nodes (number integer, name text);
 CREATE TABLE heft_router.galleries (name text, buckets integer);
 CREATE TABLE heft_router.buckets (gallery text, bucket integer, gallery_id text, node integer);
 )";
@@ -82,8 +82,8 @@ class BucketNodesTest : public ::testing::Test {
     for (int node = 0; node < 2; ++node) {
       nodes_[node] = SharedServer().NewDatabase();
       ASSERT_TRUE(Sql(nodes_[node], kNode));
-      Must(router_, absl::StrCat("INSERT INTO heft_router.nodes VALUES (", node, ", 'node-", node,
-                                 "', 'service=", nodes_[node], "')"));
+      Must(router_,
+           absl::StrCat("INSERT INTO heft_router.nodes VALUES (", node, ", '", nodes_[node], "')"));
     }
     for (int bucket = 0; bucket < 4; ++bucket) {
       Must(router_, absl::StrCat("INSERT INTO heft_router.buckets VALUES ('people', ", bucket,
@@ -128,7 +128,6 @@ class BucketNodesTest : public ::testing::Test {
 TEST_F(BucketNodesTest, EachNodeAnswersForItsBucketsInTheirOrder) {
   EXPECT_TRUE(galleries_->Has("people"));
   EXPECT_FALSE(galleries_->Has("other"));
-  EXPECT_TRUE(galleries_->Ready().ok());
   const auto got = Identify();
   ASSERT_TRUE(got.ok()) << got.status();
   std::vector<std::string> said;
@@ -157,7 +156,8 @@ TEST_F(BucketNodesTest, ANodeWithoutAnAnswerInTimeIsNamedAndEndsItsWork) {
   Must(nodes_[1], "UPDATE heft.its SET wait = 600");
   const auto late = Identify("face", 300ms);
   EXPECT_EQ(late.status().code(), StatusCode::kDeadlineExceeded);
-  EXPECT_THAT(late.status().message(), HasSubstr("node node-1: it has not answered in time"));
+  EXPECT_THAT(late.status().message(),
+              HasSubstr("node " + nodes_[1] + ": it has not answered in time"));
   EXPECT_TRUE(RunsNoMore(nodes_[1]));
   Must(nodes_[1], "UPDATE heft.its SET wait = 0");
   EXPECT_TRUE(Identify().ok());
@@ -168,7 +168,7 @@ TEST_F(BucketNodesTest, AnErrorAtOneNodeEndsTheWorkOfAll) {
   Must(nodes_[0], "DROP FUNCTION heft.heft_identify_many");
   const auto refused = Identify();
   EXPECT_EQ(refused.status().code(), StatusCode::kInternal);
-  EXPECT_THAT(refused.status().message(), HasSubstr("node node-0: "));
+  EXPECT_THAT(refused.status().message(), HasSubstr("node " + nodes_[0] + ": "));
   EXPECT_TRUE(RunsNoMore(nodes_[1]));
 }
 
@@ -192,10 +192,11 @@ TEST_F(BucketNodesTest, ALostConnectionIsMadeAnew) {
 }
 
 TEST_F(BucketNodesTest, ANodeThatIsAwayIsNamed) {
-  Must(router_, "UPDATE heft_router.nodes SET conninfo = 'host=/nowhere' WHERE number = 1");
+  Must(router_, "UPDATE heft_router.nodes SET name = 'node-x' WHERE number = 1");
   const auto away = Identify();
   EXPECT_EQ(away.status().code(), StatusCode::kUnavailable);
-  EXPECT_THAT(away.status().message(), HasSubstr("node node-1: cannot connect"));
+  // What libpq says is for the log.
+  EXPECT_EQ(away.status().message(), "node node-x does not answer: try again later");
 }
 
 TEST_F(BucketNodesTest, APartIsNeverTheWhole) {
@@ -240,7 +241,6 @@ TEST_F(BucketNodesTest, NodesAnswerWithoutTheRouter) {
   // A new process has no map.
   const BucketNodes::Clock::time_point until = BucketNodes::Clock::now() + 60s;
   BucketNodes others(router_, {"people"});
-  EXPECT_EQ(others.Ready().code(), StatusCode::kUnavailable);
   EXPECT_EQ(others.Identify("people", {}, until).status().code(), StatusCode::kUnavailable);
   Must(other, absl::StrCat("ALTER DATABASE ", router_, " ALLOW_CONNECTIONS true"));
 }
@@ -277,13 +277,39 @@ TEST_F(BucketNodesTest, AConditionWithoutATextIsRefused) {
 
 TEST_F(BucketNodesTest, AnswersBeyondTheLimitAreRefused) {
   NodeCalls calls;
-  const std::vector<NodeCall> both = {
-      {"a", "service=" + nodes_[0], "", "SELECT repeat('x', 600)", {}, 1},
-      {"b", "service=" + nodes_[1], "", "SELECT repeat('x', 600)", {}, 1}};
+  const std::vector<NodeCall> both = {{nodes_[0], "SELECT repeat('x', 600)", {}, 1, 1},
+                                      {nodes_[1], "SELECT repeat('x', 600)", {}, 1, 1}};
   const auto until = NodeCalls::Clock::now() + 60s;
   EXPECT_TRUE(calls.Ask(both, 1200, until).ok());
   EXPECT_EQ(calls.Kept(), 2u);
-  EXPECT_EQ(calls.Ask(both, 1199, until).status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_EQ(calls.Ask(both, 1199, until).status().code(), StatusCode::kInternal);
+  // No column, and one too many.
+  for (const char* columns : {"", "1, 2"}) {
+    const std::string statement = absl::StrCat("SELECT ", columns);
+    EXPECT_EQ(calls.Ask({{nodes_[0], statement, {}, 1, 1}}, 1200, until).status().code(),
+              StatusCode::kInternal);
+  }
+}
+
+// A node takes a signed request once, so it is not sent again.
+TEST_F(BucketNodesTest, ASignedRequestIsNotRepeated) {
+  galleries_ = std::make_unique<BucketNodes>(router_, std::vector<std::string>{"people"}, 1h);
+  ASSERT_TRUE(Identify().ok());
+  Must(nodes_[0], "INSERT INTO heft.its VALUES ('people.001', 'id1')");
+  Must(nodes_[1], "DELETE FROM heft.its WHERE name = 'people.001'");
+  Must(router_, "UPDATE heft_router.buckets SET node = 0 WHERE bucket = 1");
+  ProbeRequest request;
+  request.files = {{*SigningKey::Generate()->Sign({.role = Role::kClient}, std::vector<uint8_t>(100)), "face.ct"}};
+  const auto until = BucketNodes::Clock::now() + 60s;
+  const auto refused = galleries_->Identify("people", request, until);
+  EXPECT_EQ(refused.status().code(), StatusCode::kUnavailable);
+  EXPECT_THAT(refused.status().message(), HasSubstr("sign a new request"));
+  EXPECT_TRUE(Identify().ok());
+}
+
+TEST_F(BucketNodesTest, AClaimOfNoValidNameIsTheCallersError) {
+  const auto refused = galleries_->Verify("people", "\xFF", {}, BucketNodes::Clock::now() + 60s);
+  EXPECT_EQ(refused.status().code(), StatusCode::kInvalidArgument);
 }
 
 }  // namespace

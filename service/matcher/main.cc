@@ -2,6 +2,7 @@
 // heft-matcher: the service that holds encrypted templates and cannot decrypt.
 //
 //   heft-matcher serve --config FILE [--check]
+#include <algorithm>
 #include <cstdlib>
 #include <functional>
 #include <iostream>
@@ -42,6 +43,17 @@ absl::StatusOr<std::shared_ptr<Callbacks>> ConnectCallbacks(const MatcherConfig&
   return Callbacks::Create(config.callbacks, std::move(tls));
 }
 
+// CheckNames: a gallery of the store and one in buckets have different names.
+absl::Status CheckNames(const MatcherConfig& config, const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (std::ranges::count(config.sharded, name) == 0) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(config.store, ": has a gallery \"", name,
+                     "\", which [shards] galleries names too: rename one of them"));
+  }
+  return absl::OkStatus();
+}
+
 // Makes the configured galleries that are missing, with their server's keys.
 absl::Status Prepare(MatcherState* state) {
   for (const std::string& name : state->config.galleries) {
@@ -49,6 +61,7 @@ absl::Status Prepare(MatcherState* state) {
     if (!absl::IsAlreadyExists(made.status())) HEFT_RETURN_IF_ERROR(made.status());
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, state->galleries.Names());
+  HEFT_RETURN_IF_ERROR(CheckNames(state->config, names));
   if (names.empty()) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(const std::string address, state->galleries.Address(names.front()));
   return EquipGallery(address).status();
@@ -77,6 +90,7 @@ absl::Status Check(const MatcherConfig& config) {
   }
   const Galleries galleries(config.store);
   HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> names, galleries.Names());
+  HEFT_RETURN_IF_ERROR(CheckNames(config, names));
   for (const std::string& name : names) {
     HEFT_ASSIGN_OR_RETURN(const std::string address, galleries.Address(name));
     HEFT_RETURN_IF_ERROR(DescribeGallery(address, &engine->model).status());

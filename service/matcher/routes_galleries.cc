@@ -63,6 +63,10 @@ absl::StatusOr<HttpResponse> MakeGallery(MatcherState* state, const HttpRequest&
   HEFT_RETURN_IF_ERROR(CheckKnown(body, {"gallery", "retention_seconds", "retention_bytes"}));
   HEFT_ASSIGN_OR_RETURN(const std::string name, TextOf(body, "gallery"));
   HEFT_RETURN_IF_ERROR(state->galleries.Address(name).status());
+  if (state->bucket_nodes.Has(name)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("\"", name, "\" is a gallery in buckets ([shards] galleries)"));
+  }
   Retained retained = state->config.retained;
   HEFT_ASSIGN_OR_RETURN(retained.seconds, NumberOf(body, "retention_seconds", retained.seconds));
   HEFT_ASSIGN_OR_RETURN(retained.bytes, NumberOf(body, "retention_bytes", retained.bytes));

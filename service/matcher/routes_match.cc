@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // identify and verify: encrypted, signed scores, for the caller or for the decider.
+#include <algorithm>
+#include <memory>
 #include <optional>
 #include <tuple>
 #include <utility>
@@ -25,6 +27,8 @@ constexpr char kJwsType[] = "application/jwt";
 constexpr int kDecisionAttempts = 8;
 // Of an answer by a task.
 constexpr std::chrono::minutes kTaskDeadline{10};
+// How long a probe waits for a place at the nodes: while a node hangs, workers stay free.
+constexpr std::chrono::seconds kPlaceWait{1};
 
 // Wanted: the form of the answer.
 enum class Wanted { kReply, kDecision, kJws };
@@ -57,6 +61,7 @@ struct Answer {
   std::string type;
   std::vector<uint8_t> bytes;
   std::optional<uint64_t> generation;  // of one reply
+  std::shared_ptr<const Leave> place;  // at the nodes, while the replies are in memory
 };
 
 absl::Status ReadOptions(const Json& more, MatchRequest* out) {
@@ -75,6 +80,9 @@ absl::StatusOr<ProbeRequest> OfNodes(SampleRequest samples, MatchRequest match) 
   if (match.row.value_or(0) != 0 || match.probe.average || !match.probe.relinearise) {
     return absl::InvalidArgumentError(
         "row, average, relinearise: a gallery in buckets does not take them");
+  }
+  if (match.claimed && !match.probe.where.empty()) {
+    return absl::InvalidArgumentError("filter: it restricts a search, not a verification");
   }
   return ProbeRequest{std::move(samples.files), std::move(match.probe)};
 }
@@ -136,30 +144,36 @@ absl::StatusOr<SignedReply> Verify(MatcherState* state, const Probe& probe) {
 
 // AskNodes: of a gallery in buckets.
 absl::StatusOr<Answer> AskNodes(MatcherState* state, const Probe& probe, bool verify) {
-  if (!state->node_probes.Take(probe.deadline)) {
+  if (!state->node_probes.Take(
+          std::min(probe.deadline, std::chrono::steady_clock::now() + kPlaceWait))) {
     return absl::ResourceExhaustedError("too many probes wait for the nodes: try again later");
   }
-  const Leave leave{&state->node_probes};
+  Answer answer;
+  answer.place.reset(new Leave{&state->node_probes});
   BucketNodes& nodes = state->bucket_nodes;
   HEFT_ASSIGN_OR_RETURN(
-      const BucketReplies got,
+      BucketReplies got,
       verify ? nodes.Verify(probe.gallery, probe.claimed, probe.nodes->files, probe.deadline)
              : nodes.Identify(probe.gallery, *probe.nodes, probe.deadline));
-  if (verify)
-    return Answer{std::string(kHeftType), {got.replies[0].begin(), got.replies[0].end()}, {}};
   std::vector<FormPart> parts;
-  for (const std::span<const uint8_t> reply : got.replies) {
+  for (size_t i = 0; i < got.replies.size(); ++i) {
+    const std::span<const uint8_t> reply = got.replies[i];
     parts.push_back({"reply", "", std::string(kHeftType), {reply.begin(), reply.end()}});
+    got.rows[i] = {};
   }
-  Answer answer;
-  std::tie(answer.type, answer.bytes) = FormBody(parts);
+  if (verify) {
+    answer.type = kHeftType;
+    answer.bytes = std::move(parts[0].bytes);
+  } else {
+    std::tie(answer.type, answer.bytes) = FormBody(parts);
+  }
   return answer;
 }
 
 absl::StatusOr<Answer> Ask(MatcherState* state, const Probe& probe, bool verify) {
   if (probe.nodes) return AskNodes(state, probe, verify);
   HEFT_ASSIGN_OR_RETURN(SignedReply reply, verify ? Verify(state, probe) : Identify(state, probe));
-  return Answer{std::string(kHeftType), std::move(reply.bytes), reply.generation};
+  return Answer{std::string(kHeftType), std::move(reply.bytes), reply.generation, nullptr};
 }
 
 // Decided: the decider's answer to a reply. The gallery may change between reply and opening, and
@@ -197,6 +211,11 @@ absl::StatusOr<HttpResponse> Later(MatcherState* state, const HttpRequest& reque
         "callback: this service makes no callbacks ([callbacks] allowed): poll the task instead");
   }
   HEFT_RETURN_IF_ERROR(state->callbacks->Check(url));
+  if (!verify && wanted == Wanted::kReply &&
+      state->bucket_nodes.Has(request.Parameter("gallery"))) {
+    return absl::FailedPreconditionError(
+        "a task has one reply: ask a gallery in buckets without callback, or for the decision");
+  }
   HttpRequest kept = request;
   kept.deadline = std::chrono::steady_clock::now() + kTaskDeadline;
   const auto work = [state, kept, verify, wanted](const Monitor&) -> absl::StatusOr<Json> {
@@ -206,11 +225,6 @@ absl::StatusOr<HttpResponse> Later(MatcherState* state, const HttpRequest& reque
       return DecisionJson(std::move(decided));
     }
     HEFT_ASSIGN_OR_RETURN(const Answer answer, Ask(state, probe, verify));
-    if (answer.type != kHeftType) {
-      return absl::FailedPreconditionError(
-          "the replies of buckets are not the result of a task: ask without callback, or for the "
-          "decision");
-    }
     return Json{{"reply", Base64(answer.bytes)}};
   };
   const auto ended = [callbacks = state->callbacks, url, transaction](const Json& task) {

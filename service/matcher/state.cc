@@ -43,8 +43,8 @@ MatcherState::MatcherState(const MatcherConfig& its_config, std::shared_ptr<cons
 absl::Status MatcherState::Ready() {
   const auto names = galleries.Names();
   if (!names.ok()) return names.status();
-  if (!config.sharded.empty()) HEFT_RETURN_IF_ERROR(bucket_nodes.Ready());
   if (names->empty()) {
+    // Nodes are not asked here: while one is away, the other galleries answer.
     return config.sharded.empty() ? absl::FailedPreconditionError("there is no gallery yet")
                                   : absl::OkStatus();
   }

@@ -92,7 +92,7 @@ struct MatcherState {
   Exchange exchange;
   Upkeep upkeep;
   BucketNodes bucket_nodes;
-  Places node_probes;  // probes at the nodes, whose replies are in memory
+  Places node_probes;  // probes at the nodes, with their replies in memory
   Places verifications;
   Places changes;  // enrolments and removals; half of the workers, so that others have theirs
   Places waits;    // waits for an admission; a quarter of the workers

@@ -44,6 +44,7 @@ start="$EPOCHREALTIME"
 for ((i = 1; i < nodes; ++i)); do
   sql -c "CREATE DATABASE \"node-$i\" TEMPLATE \"node-0\" STRATEGY file_copy"
   sql -c "SELECT heft_router.heft_add_node('node-$i', 'host=$PGHOST dbname=node-$i')" >/dev/null
+  printf '[node-%s]\nhost=%s\nuser=%s\ndbname=node-%s\n' "$i" "$PGHOST" "$PGUSER" "$i" >>"$work/services"
 done
 copied="$(passed)"
 # All are copies of the first bucket, and keep its name on their nodes: the check of names goes.

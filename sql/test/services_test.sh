@@ -97,7 +97,8 @@ url = "$deciding"
 TOML
 } >"$work/matcher/matcher.toml"
 export PGSERVICEFILE="$work/services"
-printf '[router]\nhost=%s\nuser=prober\ndbname=%s\n' "$PGHOST" "$PGDATABASE" >"$PGSERVICEFILE"
+printf '[%s]\nhost=%s\nuser=prober\ndbname=%s\n' router "$PGHOST" "$PGDATABASE" node-a "$PGHOST" node-a \
+  node-b "$PGHOST" node-b >"$PGSERVICEFILE"
 "$decider" serve --config "$work/owner/decider.toml" &
 daemons+=($!)
 start_matcher
@@ -140,6 +141,8 @@ probe 404 identify/other identification 5
 probe 400 identify/main enrolment 5
 probe 400 identify/main identification 5 --form 'request={"relinearise":false};type=application/json'
 expect "a gallery in buckets does not take them"
+probe 400 verify/main/1 enrolment 5 --form 'request={"filter":{"site":"berlin"}};type=application/json'
+probe 400 verify/main/%FF enrolment 5
 
 # A node hangs: an error in time, and the node ends the work alone.
 PGAPPNAME=hanger on node-b -c "BEGIN" -c "LOCK TABLE heft.galleries" -c "SELECT pg_sleep(600)" >/dev/null 2>&1 &
@@ -161,7 +164,7 @@ probe 200 identify/main identification 5
 sql -c "ALTER DATABASE \"node-b\" ALLOW_CONNECTIONS false" \
   -c "SELECT count(pg_terminate_backend(pid, 5000)) FROM pg_stat_activity WHERE datname = 'node-b'" >/dev/null
 probe 503 identify/main identification 5
-expect "node node-b: "
+expect "node node-b does not answer"
 sql -c "ALTER DATABASE \"node-b\" ALLOW_CONNECTIONS true"
 probe 200 identify/main identification 5
 expect '"identity":"1"'
@@ -172,9 +175,9 @@ probe 503 identify/main identification 5
 expect "bucket 3 of"
 on node-b -c "INSERT INTO heft.buckets SELECT * FROM kept WHERE bucket = 3" >/dev/null
 mkdir "$work/mover"
-printf '[node-%s]\nhost=%s\nuser=dba\ndbname=node-%s\n' a "$PGHOST" a b "$PGHOST" b >>"$PGSERVICEFILE"
+printf '[node-%s]\nhost=%s\nuser=dba\ndbname=node-%s\n' a "$PGHOST" a b "$PGHOST" b >"$work/mover/services"
 sql -c "CALL heft_router.heft_move('main', 3, 'node-a')" >/dev/null
-HEFT_STATE_DIR="$work/mover" "$heft_server" gallery copy --quiet --from postgres:node-b:main.003 \
+PGSERVICEFILE="$work/mover/services" HEFT_STATE_DIR="$work/mover" "$heft_server" gallery copy --quiet --from postgres:node-b:main.003 \
   --gallery postgres:node-a:main.003 >/dev/null
 sql -c "CALL heft_router.heft_moved('main', 3)" >/dev/null
 probe 200 identify/main identification 5
