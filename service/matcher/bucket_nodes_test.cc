@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/envelope.h"
 #include "heft/shards.h"
 #include "postgres/server_testing.h"
 
@@ -47,12 +48,12 @@ CREATE FUNCTION heft.heft_identify_many(galleries text[], probe bytea[], conditi
     OUT gallery text, OUT gallery_id text, OUT generation bigint, OUT reply bytea)
   RETURNS SETOF record LANGUAGE plpgsql AS $$
 BEGIN
-  IF convert_from(probe[1], 'UTF8') = 'bad' THEN
+  IF probe[1] = 'bad'::bytea THEN
     RAISE EXCEPTION 'face.ct: no probe' USING ERRCODE = '22P03';
   END IF;
   PERFORM pg_sleep(wait) FROM heft.its WHERE name = ANY (galleries);
   RETURN QUERY SELECT name, i.gallery_id, 1::bigint, convert_to(concat_ws(' ', name,
-      array_to_string(ARRAY(SELECT convert_from(p, 'UTF8') FROM unnest(probe) p), '+'),
+      array_to_string(ARRAY(SELECT encode(p, 'escape') FROM unnest(probe) p), '+'),
       array_to_string(conditions, '&'), identities, pg_backend_pid()), 'UTF8')
     FROM unnest(galleries) WITH ORDINALITY g (name, n) JOIN heft.its i USING (name), generate_series(1, copies)
     ORDER BY n;
@@ -299,7 +300,10 @@ TEST_F(BucketNodesTest, ASignedRequestIsNotRepeated) {
   Must(nodes_[1], "DELETE FROM heft.its WHERE name = 'people.001'");
   Must(router_, "UPDATE heft_router.buckets SET node = 0 WHERE bucket = 1");
   ProbeRequest request;
-  request.files = {{*SigningKey::Generate()->Sign({.role = Role::kClient}, std::vector<uint8_t>(100)), "face.ct"}};
+  request.files = {
+      {*SigningKey::Generate()->Sign({.role = Role::kClient},
+                                     SealEnvelope("CTXT", 1, std::vector<uint8_t>(100))),
+       "face.ct"}};
   const auto until = BucketNodes::Clock::now() + 60s;
   const auto refused = galleries_->Identify("people", request, until);
   EXPECT_EQ(refused.status().code(), StatusCode::kUnavailable);
