@@ -109,18 +109,19 @@ ScoreTable Example() {
 }
 
 TEST(ScoreFilesTest, CsvReadsBackExactly) {
-  const auto text = FormatScores(Example(), ScoreForm::kCsv);
+  const ScoreTable example = Example();
+  const auto text = FormatScores(example, ScoreForm::kCsv);
   ASSERT_TRUE(text.ok()) << text.status();
   const auto table = ParseScores(*text, "s");
   ASSERT_TRUE(table.ok()) << table.status() << *text;
   ASSERT_EQ(table->pairs.size(), 3u);
   EXPECT_TRUE(table->has_plain);
   for (size_t i = 0; i < 3; ++i) {
-    const ScorePair &was = Example().pairs[i], &is = table->pairs[i];
-    EXPECT_EQ(table->subjects[is.enrolled], Example().subjects[was.enrolled]);
-    EXPECT_EQ(table->subjects[is.probe], Example().subjects[was.probe]);
-    EXPECT_EQ(table->labels[is.probe_label], Example().labels[was.probe_label]);
-    EXPECT_EQ(table->splits[is.split], Example().splits[was.split]);
+    const ScorePair &was = example.pairs[i], &is = table->pairs[i];
+    EXPECT_EQ(table->subjects[is.enrolled], example.subjects[was.enrolled]);
+    EXPECT_EQ(table->subjects[is.probe], example.subjects[was.probe]);
+    EXPECT_EQ(table->labels[is.probe_label], example.labels[was.probe_label]);
+    EXPECT_EQ(table->splits[is.split], example.splits[was.split]);
     EXPECT_EQ(is.plain, was.plain);
     EXPECT_TRUE(is.score == was.score || (std::isnan(is.score) && std::isnan(was.score)));
   }

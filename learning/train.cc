@@ -374,7 +374,8 @@ absl::StatusOr<TrainResult> TrainFully(const Dataset& dataset, const TrainOption
   HEFT_ASSIGN_OR_RETURN(const SamplePool train, SamplePool::Make(dataset, Split::kTrain));
   const Batch norms = NormSamples(train, options);
   HEFT_ASSIGN_OR_RETURN(TrainCheckpoint start, Start(train, options, hooks.further));
-  Trainer trainer(options, train, {}, norms);
+  const std::vector<Batch> no_judges;  // outlives the trainer, which has views
+  Trainer trainer(options, train, no_judges, norms);
   HEFT_RETURN_IF_ERROR(trainer.Run(std::move(start), hooks));
   TrainResult result;
   result.projection = trainer.state().best;
