@@ -47,59 +47,18 @@ stop_daemons() {
 trap 'stop_daemons; stop_cluster' EXIT
 mkdir "$work"/{matcher,pki}
 chmod 700 "$work"/{matcher,pki}
-cp "$work/owner/model.heft" "$work/owner/keys/"{evaluation.keys,enrolment.keys,trust.heft} "$work/matcher/"
+cp "$work/owner/model.heft" "$work/owner/keys/"{encryption.key,evaluation.keys,enrolment.keys,trust.heft} "$work/matcher/"
 make_certificates matcher decider operator client
-lock=true
-[[ "$(ulimit -l)" == unlimited ]] || lock=false
-decider_port="$(free_port)" matcher_port="$(free_port)"
-deciding="https://localhost:$decider_port" matching="https://localhost:$matcher_port"
-{
-  common_configuration "$decider_port" decider "$work/owner"
-  cat <<TOML
-[[certificate]]
-subject = "matcher"
-roles = ["machine"]
-[key]
-model = "model.heft"
-secret_key = "keys/secret.key"
-trust = "keys/trust.heft"
-lock_memory = $lock
-[decisions]
-key = "decision.key"
-issuer = "test"
-[state]
-folder = "state"
-[[gallery]]
-shards = "$work/main.shards"
-name = "main"
-fpir = 0.01
-fmr = 0.001
-TOML
-} >"$work/owner/decider.toml"
-{
-  common_configuration "$matcher_port" matcher "$work/matcher"
-  cat <<TOML
-[[certificate]]
-subject = "client"
-roles = ["client"]
-[store]
-folder = "store"
-[keys]
-model = "model.heft"
-evaluation = "evaluation.keys"
-enrolment = "enrolment.keys"
-trust = "trust.heft"
-[shards]
-router = "router"
-galleries = ["main"]
-[decider]
-url = "$deciding"
-TOML
-} >"$work/matcher/matcher.toml"
+# The key of this world has no passphrase, and its gallery is in buckets.
+gallery=""
+write_configurations
+: >"$work/owner/passphrase"
+sed -i -e '/^passphrase = /d' -e "s|^id = .*|shards = \"$work/main.shards\"|" -e 's/^name = .*/name = "main"/' "$work/owner/decider.toml"
+printf '[shards]\nrouter = "router"\ngalleries = ["main"]\n' >>"$work/matcher/matcher.toml"
 export PGSERVICEFILE="$work/services"
 printf '[%s]\nhost=%s\nuser=prober\ndbname=%s\n' router "$PGHOST" "$PGDATABASE" node-a "$PGHOST" node-a \
   node-b "$PGHOST" node-b >"$PGSERVICEFILE"
-"$decider" serve --config "$work/owner/decider.toml" &
+start_decider
 daemons+=($!)
 start_matcher
 daemons+=($!)
