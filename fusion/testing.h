@@ -19,8 +19,11 @@ inline ckks::EvaluationKeys MakeKeys(const ckks::Context& context, const KeyNeed
                                      const ckks::SecretKey& secret, Csprng& rng) {
   ckks::EvaluationKeys keys;
   keys.key_id = secret.key_id();
-  keys.relinearisation = ckks::SwitchKey(
-      context, ckks::MakeRelinearisationKey(context, secret, needs.relinearisation_limbs, rng), 1);
+  if (needs.relinearisation_limbs > 0) {
+    keys.relinearisation = ckks::SwitchKey(
+        context, ckks::MakeRelinearisationKey(context, secret, needs.relinearisation_limbs, rng),
+        1);
+  }
   for (const auto& [element, limbs] : needs.galois_keys) {
     keys.galois[element] = ckks::SwitchKey(
         context, ckks::MakeGaloisKey(context, secret, element, limbs, rng), element);
