@@ -28,6 +28,33 @@ size_t JumpHash(uint64_t key, size_t buckets) {
   return static_cast<size_t>(bucket);
 }
 
+// BorrowedName: the identity at `position`, or at the first one behind it that has a template at
+// `time`. Reads that run of the roster alone, not the whole of it; passes over a damaged run.
+absl::StatusOr<std::string> BorrowedName(const Gallery::Impl& gallery, uint64_t position,
+                                         uint64_t time) {
+  const uint64_t runs = (gallery.places() + kRunPlaces - 1) / kRunPlaces;
+  const uint64_t first = position / kRunPlaces;
+  absl::Status damaged;
+  for (uint64_t i = 0; i <= runs; ++i) {  // once around, with the rest of the first run
+    absl::StatusOr<Run> run = ReadRun(gallery.reader(), gallery.number(), (first + i) % runs);
+    if (absl::IsDataLoss(run.status())) {
+      damaged.Update(run.status());
+      continue;
+    }
+    HEFT_RETURN_IF_ERROR(run.status());
+    for (size_t at = i == 0 ? position % kRunPlaces : 0; at < kRunPlaces; ++at) {
+      Resident& resident = (*run)[at];
+      if (resident.state != PlaceState::kLive) continue;
+      if (resident.expires == kNoTime || resident.expires > time) {
+        return std::move(resident.identity);
+      }
+    }
+  }
+  HEFT_RETURN_IF_ERROR(damaged);
+  return absl::FailedPreconditionError(
+      "all templates of this gallery have expired, or none are enrolled: enrol a person first");
+}
+
 }  // namespace
 
 absl::StatusOr<Seed> StandInKey(const std::string& directory) {
@@ -43,17 +70,8 @@ absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& g
   const std::string whom = HexString(gallery.id()) + identity;
   KeyedHash(raw, key, "place", whom);
   std::memcpy(&place, raw.data(), sizeof(place));
-  // A position, or the first one behind it that has a template.
-  uint64_t borrowed_at = JumpHash(place, gallery.places());
-  HEFT_ASSIGN_OR_RETURN(const std::shared_ptr<const Roster> roster, gallery.ReadRoster());
-  for (size_t tried = 1; roster->Name(borrowed_at, time).empty(); ++tried) {
-    if (tried > gallery.places()) {
-      return absl::FailedPreconditionError(
-          "all templates of this gallery have expired, or none are enrolled: enrol a person first");
-    }
-    borrowed_at = (borrowed_at + 1) % gallery.places();
-  }
-  const std::string& other = roster->Name(borrowed_at, time);
+  HEFT_ASSIGN_OR_RETURN(const std::string other,
+                        BorrowedName(gallery, JumpHash(place, gallery.places()), time));
   HEFT_ASSIGN_OR_RETURN(const NamedPlaces own_places, gallery.Find(identity));
   HEFT_ASSIGN_OR_RETURN(const NamedPlaces other_places, gallery.Find(other));
 

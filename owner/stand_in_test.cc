@@ -9,11 +9,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "base/files.h"
 #include "base/threads.h"
 #include "fusion/stand_in.h"
+#include "gallery/change.h"
 #include "owner/testing.h"
 
 namespace heft {
@@ -113,6 +117,43 @@ TEST_F(StandInTest, StaysWhenOthersAreEnrolled) {
   for (int i = 0; i < 20; ++i)
     moved += Places(Verify("u" + std::to_string(i))) != before[i] ? 1 : 0;
   EXPECT_LE(moved, 14) << "4 are expected of 20";
+}
+
+// A verification reads the run of the person and the one whose places a stand-in would borrow.
+TEST_F(StandInTest, ADamagedRunStopsNoVerificationOfOthers) {
+  std::vector<uint64_t> seeds(kRunPlaces);
+  std::iota(seeds.begin(), seeds.end(), 100);
+  std::vector<std::string> names;
+  for (const uint64_t seed : seeds) names.push_back("p" + std::to_string(seed));
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set(seeds, names)).ok());
+  // As after a fold, which leaves no entry that its block would look for in the roster.
+  {
+    auto change = GalleryChange::Begin(*server_->OpenGallery(directory_, false), /*start=*/false);
+    ASSERT_TRUE(change.ok()) << change.status();
+    ASSERT_TRUE(change->Fold(server_->instance(), server_->keys()).ok());
+    ASSERT_TRUE(change->Commit().ok());
+  }
+  const uint32_t number = (*server_->OpenGallery(directory_, false)).number();
+  const auto store = *OpenStore(directory_, StoreMode::kWrite);
+  const auto lock = *store->Lock(absl::Seconds(1));
+  const auto writer = *store->Write(*lock);
+  for (const bool copy : {false, true}) {
+    StoreKey key = RunKey(number, 0);
+    if (copy) key.insert(key.begin(), 0xFF);
+    const auto value = *writer->Get(Table::kRoster, key);
+    ASSERT_TRUE(value);
+    ASSERT_TRUE(writer->Put(Table::kRoster, key, value->first(value->size() - 1)).ok());
+  }
+  ASSERT_TRUE(writer->Commit().ok());
+
+  const Gallery::Impl gallery = *server_->OpenGallery(directory_, false);
+  const SampleSet probe = Set({2}, {"probe"});
+  EXPECT_EQ(Code(server_->Verify(gallery, probe, "ann", {})), absl::StatusCode::kDataLoss);
+  for (const std::string& name :
+       {names.back(), std::string("u1"), std::string("u2"), std::string("u3"), std::string("u4")}) {
+    const auto reply = server_->Verify(gallery, probe, name, {});
+    EXPECT_TRUE(reply.ok()) << name << ": " << reply.status();
+  }
 }
 
 TEST_F(StandInTest, TheKeyIsMadeOnceAndIsTheServersOwn) {
