@@ -25,6 +25,9 @@ constexpr off_t kMarks = off_t{1} << 61, kMarkRange = off_t{1} << 40;
 constexpr uint64_t kFewPages = (uint64_t{32} << 20) / kBlockPage;
 // A change gives back so many bytes of the file at most.
 constexpr uint64_t kGivenBack = uint64_t{64} << 20;
+// A longer log is cut off before a transaction and by the last user of a process that wrote: the
+// next process would read all of it first. SQLite begins to copy from a log of half these bytes.
+constexpr uint64_t kLongLog = uint64_t{32} << 20;
 
 std::optional<StoreEnvironment::Id> FileId(const std::string& path) {
   struct stat info;
@@ -93,6 +96,7 @@ absl::Status StoreEnvironment::OpenFiles() {
 }
 
 StoreEnvironment::~StoreEnvironment() {
+  if (writer_ != nullptr && getpid() == process_) CutLongLog();
   if (lock_ >= 0) close(lock_);
 }
 
@@ -246,6 +250,7 @@ absl::Status StoreEnvironment::Reclaim() {
 
 absl::StatusOr<Database*> StoreEnvironment::Begin() {
   HEFT_RETURN_IF_ERROR(OpenWriter());
+  CutLongLog();
   HEFT_RETURN_IF_ERROR(writer_->Run("BEGIN IMMEDIATE", "write to"));
   absl::Status status = LoadSpace();
   if (status.ok()) status = Reclaim();
@@ -303,6 +308,11 @@ absl::Status StoreEnvironment::Settle(absl::Duration wait) {
   // Its pages in memory may have remains of moved entries, which the database does not have.
   sqlite3_db_release_memory(writer_->get());
   return absl::OkStatus();
+}
+
+// CutLongLog: unless an older state is read, or another process writes.
+void StoreEnvironment::CutLongLog() {
+  if (BytesOf(StorePath(folder_) + "-wal") > kLongLog) Settle(absl::ZeroDuration()).IgnoreError();
 }
 
 absl::Status StoreEnvironment::Scrub(absl::Duration wait) {

@@ -84,6 +84,36 @@ TEST_F(FolderStoreTest, AReaderOutlivesItsStore) {
   EXPECT_EQ(Get(*reader, Table::kBlocks, "a"), Text(Long(9000, 1)));
 }
 
+// The next process would read all of it.
+TEST_F(FolderStoreTest, ALongLogIsCutOff) {
+  const auto log = [&] { return fs::file_size(Folder() + "/store.sqlite-wal"); };
+  const auto fill = [](Store& store, uint8_t with) {
+    return Change(store, [&](StoreWriter& writer) -> absl::Status {
+      for (int i = 0; i < 60000; ++i) {
+        HEFT_RETURN_IF_ERROR(
+            writer.Put(Table::kHead, AsBytes(absl::StrCat("k", i)), Long(600, with)));
+      }
+      return absl::OkStatus();
+    });
+  };
+  auto store = Make();
+  auto older = *store->Read();
+  ASSERT_TRUE(fill(*store, 1).ok());
+  EXPECT_GT(log(), uint64_t{32} << 20);
+  ASSERT_TRUE(Put(*store, Table::kHead, "a", AsBytes("1")).ok()) << "a reader stops no writer";
+  EXPECT_GT(log(), uint64_t{32} << 20);
+  EXPECT_EQ(Get(*older, Table::kHead, "k9"), "none");
+  older = nullptr;
+  ASSERT_TRUE(Put(*store, Table::kHead, "a", AsBytes("2")).ok());
+  EXPECT_LT(log(), uint64_t{2} << 20) << "before a transaction";
+  ASSERT_TRUE(fill(*store, 2).ok());
+  EXPECT_GT(log(), uint64_t{32} << 20);
+  store = nullptr;
+  EXPECT_EQ(log(), 0u) << "by its last user";
+  EXPECT_EQ(Get(*Make(), Table::kHead, "k59999"), Text(Long(600, 2)));
+  EXPECT_EQ(Get(*Make(), Table::kHead, "a"), "2");
+}
+
 // Eight processes. Each adds one to a number ten times.
 TEST_F(FolderStoreTest, ManyProcesses) {
   const auto store = Make();
@@ -151,8 +181,8 @@ TEST_F(FolderStoreTest, ProcessesWithTheSameNumber) {
   EXPECT_EQ(store->Statistics()->readers, 0);
 }
 
-// The first user of the log's index empties it, so each user is known by a lock: also one that had to
-// wait for the first. Without it a process that came next emptied the index under the others.
+// The first user of the log's index empties it, so each user is known by a lock: also one that had
+// to wait for the first. Without it a process that came next emptied the index under the others.
 TEST_F(FolderStoreTest, AUserOfTheIndexHasItsLockAfterAWaitToo) {
   ASSERT_TRUE(Put(*Make(), Table::kHead, "a", AsBytes("1")).ok());
   constexpr off_t kIndexAlive = 128;  // store/vfs.cc
