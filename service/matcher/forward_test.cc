@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <mutex>
 #include <thread>
 
 #include "service/access/jwt.h"
@@ -61,8 +62,11 @@ class ForwardTest : public ::testing::Test {
                   .handler =
                       [this](const HttpRequest& request) {
                         ++asked_;
-                        seen_ = request;
-                        seen_body_.assign(request.bytes().begin(), request.bytes().end());
+                        {
+                          const std::lock_guard<std::mutex> lock(mutex_);
+                          seen_ = request;
+                          seen_body_.assign(request.bytes().begin(), request.bytes().end());
+                        }
                         return answer_(request);
                       },
                   .signed_request = true});
@@ -86,6 +90,7 @@ class ForwardTest : public ::testing::Test {
   }
 
   std::atomic<int> asked_ = 0;
+  std::mutex mutex_;  // of the last request, for a test that has several answered at once
   HttpRequest seen_;
   std::vector<uint8_t> seen_body_;
   std::function<HttpResponse(const HttpRequest&)> answer_;
