@@ -8,7 +8,6 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/check.h"
-#include "base/sodium.h"
 
 namespace heft {
 
@@ -110,13 +109,6 @@ uint64_t ByteReader::Count(size_t element_size, uint64_t max) {
 absl::Status ByteReader::Finish() {
   if (ok() && remaining() != 0) Fail(absl::StrCat(remaining(), " bytes too many at the end"));
   return status_;
-}
-
-Hash HashBytes(ByteSpan bytes) {
-  StartSodium();
-  Hash hash;
-  crypto_generichash(hash.data(), hash.size(), bytes.data(), bytes.size(), nullptr, 0);
-  return hash;
 }
 
 }  // namespace heft

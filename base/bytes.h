@@ -96,10 +96,10 @@ class ByteReader {
   absl::Status status_;
 };
 
-// Hash: BLAKE2b-256 (libsodium), for checksums and object identities.
+// Hash: SHA-256 (FIPS 180-4), for checksums and object identities.
 using Hash = std::array<uint8_t, 32>;
 
-// HashBytes: the hash of `bytes`, without a key.
+// HashBytes: the hash of `bytes`, without a key (base/hash.cc).
 Hash HashBytes(ByteSpan bytes);
 
 }  // namespace heft

@@ -4,6 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "base/hash.h"
+
 namespace heft {
 namespace {
 
@@ -57,10 +61,24 @@ TEST(BytesTest, EmptyArraysOfAnEmptyInput) {
   EXPECT_TRUE(r.Finish().ok());
 }
 
-TEST(HashTest, Blake2bKnownAnswer) {
-  // BLAKE2b-256 of the empty string, from the reference implementation's b2sum -l 256.
+// FIPS 180-4's examples, from sha256sum.
+TEST(HashTest, Sha256KnownAnswers) {
   EXPECT_EQ(HexString(HashBytes({})),
-            "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8");
+            "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(HexString(HashBytes(AsBytes("abc"))),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+}
+
+TEST(HashTest, PiecesHaveTheHashOfTheWhole) {
+  const std::vector<uint8_t> bytes(1000, 7);
+  for (const size_t cut : {0, 1, 63, 64, 65, 999, 1000}) {
+    Hasher first;
+    first.Update(ByteSpan(bytes).first(cut));
+    Hasher second = first;
+    second.Update(ByteSpan(bytes).subspan(cut));
+    EXPECT_EQ(second.Finish(), HashBytes(bytes)) << cut;
+    EXPECT_EQ(first.Finish(), HashBytes(ByteSpan(bytes).first(cut))) << cut;
+  }
 }
 
 }  // namespace

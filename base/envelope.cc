@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/envelope.h"
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "base/hash.h"
 #include "base/kinds.h"
 
 namespace heft {
@@ -42,16 +41,13 @@ Hash EndEnvelope(size_t start, ByteWriter* writer) {
   size.U64(writer->bytes().size() - start - kEnvelopeHeaderSize);
   writer->Patch(start + kEnvelopeHeaderSize - sizeof(uint64_t), size.bytes());
   const ByteSpan written = ByteSpan(writer->bytes()).subspan(start);
-  Hash hash;
-  crypto_generichash_state before, after;
-  crypto_generichash_init(&before, nullptr, 0, hash.size());
-  crypto_generichash_update(&before, written.data(), written.size());
-  after = before;
-  crypto_generichash_final(&before, hash.data(), hash.size());
+  Hasher hasher;
+  hasher.Update(written);
+  Hasher whole = hasher;
+  const Hash hash = hasher.Finish();
   writer->Raw(hash);
-  crypto_generichash_update(&after, hash.data(), hash.size());
-  crypto_generichash_final(&after, hash.data(), hash.size());
-  return hash;
+  whole.Update(hash);
+  return whole.Finish();
 }
 
 std::string EnvelopeKind(ByteSpan bytes) {

@@ -6,7 +6,7 @@
 //   12  4  version of that kind
 //   16  8  payload size in bytes
 //   24  n  payload
-//   24+n 32 BLAKE2b-256 of everything before it
+//   24+n 32 SHA-256 of everything before it
 //
 // The line-ending bytes in the magic catch text-mode transfers, as PNG's do.
 #ifndef HEFT_BASE_ENVELOPE_H_

@@ -73,7 +73,7 @@ class Params {
   double Bits(size_t limbs) const;
 
   Security security() const;
-  // id: the first 16 bytes of BLAKE2b-256 over degree, primes and, if it is not one, the number of
+  // id: the first 16 bytes of SHA-256 over degree, primes and, if it is not one, the number of
   // primes of a level.
   const ParamsId& id() const { return id_; }
   // Describe: "N = 8192, data primes 30+29+20+... bits, special 30".

@@ -108,7 +108,7 @@ TEST(AddToBlockTest, AddsTheResiduesThatItHasAlwaysAdded) {
   const ByteSpan bytes(reinterpret_cast<const uint8_t*>(block.data()),
                        block.size() * sizeof(uint32_t));
   EXPECT_EQ(HexString(HashBytes(bytes)),
-            "65a60978177deb68d0b37926865516e9b1096509d9268d0f24b19e26d01685cb");
+            "0a812d0f2cda6b11ec42ca9d2f713c6c988ada6afe49caa2e0ec45f66678efe1");
 }
 
 TEST_P(MatchingTest, AVerificationShowsOneScore) {

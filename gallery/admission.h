@@ -52,7 +52,7 @@ struct PendingTemplate {
 
 // EnrolmentCheck: an enrolment as the key owner sees it, without templates.
 struct EnrolmentCheck {
-  Digest entry{};  // BLAKE2b-256 of the pending enrolment
+  Digest entry{};  // SHA-256 of the pending enrolment
   std::vector<PendingTemplate> templates;
   // Whether the gallery has the identity already. Then the registrar's authorisation is needed.
   std::vector<bool> known;

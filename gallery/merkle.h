@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The Merkle tree of a gallery. Its root covers all identities with their positions, and every bit
-// of the blocks. It is the tree of RFC 6962 (section 2.1) with BLAKE2b-256 instead of SHA-256. A
-// leaf is hashed behind a byte 0, a node behind a byte 1, so that neither can be taken for the
-// other. n leaves are split at the largest power of two below n.
+// of the blocks. It is the tree of RFC 6962 (section 2.1). A leaf is hashed behind a byte 0, a node
+// behind a byte 1, so that neither can be taken for the other. n leaves are split at the largest
+// power of two below n.
 //
 // A leaf is a block: its checkpoint, the entries that joined since, and its templates' records.
 #ifndef HEFT_GALLERY_MERKLE_H_

@@ -36,7 +36,7 @@ void WriteBinding(ByteWriter& writer, const GalleryBinding& binding);
 GalleryBinding ReadBinding(ByteReader& reader);
 
 // SampleDigest: identifies the encrypted samples of a template, to recognise them when they are
-// sent again. The first 16 bytes of a BLAKE2b-256. Zeros: unknown.
+// sent again. The first 16 bytes of a SHA-256. Zeros: unknown.
 using SampleDigest = std::array<uint8_t, 16>;
 SampleDigest Shortened(const Digest& digest);
 
@@ -89,7 +89,7 @@ absl::StatusOr<GalleryHead> ParseHead(ByteSpan bytes, std::string_view what);
 // BlockInfo: the small facts about a block.
 struct BlockInfo {
   uint64_t generation = 0;  // in which its checkpoint was written
-  Digest checkpoint{};      // BLAKE2b-256 of its residues; zeros: there is none yet
+  Digest checkpoint{};      // SHA-256 of its residues; zeros: there is none yet
   Digest pending{};         // chain over the entries that are not in it yet; zeros: none
   Digest roster{};          // over the templates in it
   Digest leaf{};            // of all that (gallery/merkle.h)
@@ -210,7 +210,7 @@ struct BlockHeader {
   uint64_t block = 0, generation = 0;
   uint32_t gamma = 0;
   uint64_t checksum = 0;  // FastChecksum of the residues (base/checksum.h)
-  Digest hash{};          // BLAKE2b-256 of them
+  Digest hash{};          // SHA-256 of them
 };
 std::vector<uint8_t> SerializeBlock(const BlockHeader& header, std::span<const uint32_t> residues);
 // The residues are in `bytes` and have its alignment. kDataLoss unless there are `words`.

@@ -120,7 +120,7 @@ inline constexpr int kSearchTemplates[] = {1, 2, 4};
 
 // Choices: all of the above, as docs/recipe.md lists them.
 Json Choices();
-// Hash: BLAKE2b-256 of Choices() as text, in hex. A model's training summary has it.
+// Hash: SHA-256 of Choices() as text, in hex. A model's training summary has it.
 std::string Hash();
 
 }  // namespace heft::recipe

@@ -34,7 +34,7 @@ struct Ceremony {
   uint32_t renewal = 0;  // how often the shares were renewed
   Digest previous{};     // RecordDigest before this renewal; zeros: none
   SignerKey dealer{};    // signed the public keys: replies are made for it; a joint key: owner 1
-  // BLAKE2b-256 of the files of the key set; of a joint key without their signatures.
+  // SHA-256 of the files of the key set; of a joint key without their signatures.
   Digest encryption_key{}, evaluation_keys{}, enrolment_keys{};
   std::vector<Owner> owners;
   // A joint key, which had no dealer: the number of owners whose secrets add up; a dealer's: 1.

@@ -50,8 +50,7 @@ class JournalKeys {
 // one's tags.
 absl::StatusOr<SecureVector<uint8_t>> NewTagKey();
 
-// NameHash: the first 16 bytes of the BLAKE2b-256 of an identity's name. TagOf: that
-// under the key.
+// NameHash: the first 16 bytes of the SHA-256 of an identity's name. TagOf: that under the key.
 std::array<uint8_t, 16> NameHash(const std::string& identity);
 IdentityTag TagOf(const SecureVector<uint8_t>& tag_key, const std::array<uint8_t, 16>& name_hash);
 

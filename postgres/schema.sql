@@ -54,7 +54,7 @@ ALTER TABLE heft.blobs ALTER COLUMN bytes SET STORAGE EXTERNAL;
 -- Room in a page for a row's next version: `uses` changes in place.
 ALTER TABLE heft.blobs SET (fillfactor = 70);
 COMMENT ON TABLE heft.blobs IS 'long values; they never change, so a cache is never stale';
-COMMENT ON COLUMN heft.blobs.hash IS 'BLAKE2b of the bytes';
+COMMENT ON COLUMN heft.blobs.hash IS 'SHA-256 of the bytes';
 COMMENT ON COLUMN heft.blobs.uses IS 'rows that name it; none: it goes with the commit';
 ALTER TABLE heft.blobs ENABLE ROW LEVEL SECURITY;
 CREATE POLICY tenants ON heft.blobs

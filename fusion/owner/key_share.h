@@ -49,8 +49,8 @@ absl::StatusOr<SecureVector<uint8_t>> PackShares(const Rings& rings,
 absl::Status UnpackShares(const Rings& rings, ByteSpan packed, ckks::SecretShare* enrolment,
                           ckks::SecretShare* matching);
 
-// ShareDigest: commits to a share without telling anything of it: BLAKE2b-256 of its secret
-// bytes; `own`, which is uniform, is among them. kUnavailable.
+// ShareDigest: commits to a share without telling anything of it: SHA-256 of its secret bytes;
+// `own`, which is uniform, is among them. kUnavailable.
 absl::StatusOr<Hash> ShareDigest(const Rings& rings, const KeyShare& share);
 
 // SerializeKeyShare: without a passphrase the bytes themselves are secret: wipe them.

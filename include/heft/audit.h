@@ -105,7 +105,7 @@ HEFT_EXPORT Described DescribeFindings(std::span<const NamedFinding> findings);
 //
 //   auto head = heft::VerifyAuditLogs({"audit.log.81200", "audit.log"}, &noted);
 
-// AuditHead: the number of lines of a log, and the hexadecimal BLAKE2b-256 of its last line. For no
+// AuditHead: the number of lines of a log, and the hexadecimal SHA-256 of its last line. For no
 // lines the hash is zeros or empty.
 struct AuditHead {
   uint64_t lines = 0;  // number of lines

@@ -32,7 +32,7 @@ namespace heft {
 inline constexpr uint32_t kMaxBuckets = 1000;
 
 // BucketOf: the bucket of `identity` among `buckets`, at least 1: the first eight bytes of
-// BLAKE2b-256 of the identity's bytes, as a little-endian integer, modulo `buckets`.
+// SHA-256 of the identity's bytes, as a little-endian integer, modulo `buckets`.
 HEFT_EXPORT uint32_t BucketOf(std::string_view identity, uint32_t buckets);
 
 // BucketAddress: GALLERY.007 for GALLERY, which is a gallery's name, or FOLDER:NAME.

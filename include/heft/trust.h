@@ -34,7 +34,7 @@ using PassphraseSource = std::function<absl::StatusOr<std::string>()>;
 using SignerKey = std::array<uint8_t, 32>;
 // GalleryId: 16 random bytes, drawn when a gallery is created. Zeros: none.
 using GalleryId = std::array<uint8_t, 16>;
-// Digest: BLAKE2b-256.
+// Digest: SHA-256.
 using Digest = std::array<uint8_t, 32>;
 
 // Role: the role in which a signer signs.

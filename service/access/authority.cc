@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/access/authority.h"
 
-#include <openssl/sha.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -104,17 +102,10 @@ absl::Status CheckTokens(const std::optional<TokenRules>& tokens) {
              : absl::OkStatus();
 }
 
-std::string Sha256OfKey(std::string_view key) {
-  const ByteSpan bytes = AsBytes(key);
-  std::array<uint8_t, SHA256_DIGEST_LENGTH> digest;
-  SHA256(bytes.data(), bytes.size(), digest.data());
-  return HexString(digest);
-}
-
 absl::Status CheckApiKeys(const std::vector<ApiKeyRule>& keys) {
   std::set<std::string> names, digests;
   for (const ApiKeyRule& rule : keys) {
-    if (rule.name.empty() || rule.sha256.size() != 2 * SHA256_DIGEST_LENGTH || rule.roles.empty()) {
+    if (rule.name.empty() || rule.sha256.size() != 2 * sizeof(Hash) || rule.roles.empty()) {
       return absl::InvalidArgumentError(
           absl::StrCat("the API key \"", rule.name, "\" needs a name, a SHA-256 and roles"));
     }
@@ -250,7 +241,7 @@ class RuledAuthority : public Authority {
   std::optional<GateError> IdentifyKey(std::string_view key, std::string_view peer,
                                        Principal* who) const {
     if (!IsLoopback(peer)) return Unauthenticated("API keys are for callers on this machine");
-    const std::string digest = Sha256OfKey(key);
+    const std::string digest = HexString(HashBytes(AsBytes(key)));
     const auto rules = Current();
     for (const ApiKeyRule& rule : rules->api_keys) {
       if (rule.sha256 != digest) continue;

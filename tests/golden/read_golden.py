@@ -20,7 +20,7 @@ from keys import (JournalKeys, anchor, encryption_key, evaluation_keys,  # noqa:
                   journal, model, rekeying_key, secret_key)
 from records import records  # noqa: E402
 from signatures import audited, signed  # noqa: E402
-from wire import blake, primes_of, ring  # noqa: E402
+from wire import hash_of, primes_of, ring  # noqa: E402
 
 COMPACT = (8192, [30, 29, 20, 28, 28, 28, 20, 30])
 THIN = (8192, [27, 26, 25, 28, 28, 28, 20, 30])

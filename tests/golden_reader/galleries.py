@@ -2,7 +2,7 @@
 """Samples, waiting enrolments and scores."""
 import struct
 
-from wire import (blake, ciphertext, ids, open_envelope, ring, seeded_ciphertext,
+from wire import (ciphertext, hash_of, ids, open_envelope, ring, seeded_ciphertext,
                   short_ciphertext)
 
 
@@ -96,7 +96,7 @@ def means(folder, key_id, model_id, gamma, sample):
         assert [ciphertext(r), ciphertext(r), ciphertext(r)] == [1, 1, 3]
         r.end()
     assert len(of_mean) == 2
-    assert digest == blake(b"".join(of_mean))[:16]
-    records = (b"\1" + blake(modality.encode() + record) for modality, record in sample)
-    assert of_mean[0] == blake(b"".join(records))[:16]
+    assert digest == hash_of(b"".join(of_mean))[:16]
+    records = (b"\1" + hash_of(modality.encode() + record) for modality, record in sample)
+    assert of_mean[0] == hash_of(b"".join(records))[:16]
     assert {p.name for p in folder.iterdir()} == {"waiting.heft", "metadata.heft", "voice.ct"}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The values of a gallery's store."""
-from wire import Reader, blake
+from wire import Reader, hash_of
 
 
 TIME = 1800000000
@@ -45,7 +45,7 @@ def small_records(folder):
     r = record(folder / "entry")
     assert (r.u64(), r.u64(), r.u64()) == (65, 5, TIME)
     digest, fused = r.raw(32), r.raw(5)
-    assert fused == bytes((1, 2, 3, 4, 5)) and digest == blake(fused)
+    assert fused == bytes((1, 2, 3, 4, 5)) and digest == hash_of(fused)
     r.end()
     r = record(folder / "fold")
     assert (r.u64(), r.u64()) == (4, TIME)
@@ -110,7 +110,7 @@ def records(folder):
     assert (r.raw(4), r.u32(), r.u64(), r.u64(), r.u32(), r.u32()) == (b"HGBK", 1, 3, 5, 16, 0)
     assert r.u64() == 0x0102030405060708
     digest, padding = r.raw(32), r.raw(40)
-    assert r.at == 112 and not any(padding) and digest == blake(r.data[112:])
+    assert r.at == 112 and not any(padding) and digest == hash_of(r.data[112:])
     assert [r.u32() for _ in range(4)] == [0, 1, 0xFFFFFFFE, 7]
     r.end()
     assert {p.name for p in folder.iterdir()} == {

@@ -5,7 +5,7 @@ import json
 import struct
 
 from galleries import binding, scores_of
-from wire import Reader, blake, envelope_in, open_envelope
+from wire import Reader, envelope_in, hash_of, open_envelope
 
 # Ed25519 (RFC 8032, section 5.1): the curve -x^2 + y^2 = 1 + d x^2 y^2 modulo P, of order L.
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493
@@ -66,13 +66,13 @@ def signed(folder, reply, samples_file):
     signature, file = r.raw(64), r.raw(len(r.data) - r.at)
     assert file == reply and statement[:5] == b"\2SCOR"
     assert signature_is_good(
-        key, b"HEFT signed file, version 1" + statement + key + blake(file), signature)
+        key, b"HEFT signed file, version 1" + statement + key + hash_of(file), signature)
     s = Reader(statement[5:])
     assert s.raw(32) == bytes(32) and s.raw(32) == bytes(32)
     gallery_id, generation = s.raw(16), s.u64()
     assert s.raw(16) != bytes(16)
-    files = blake(blake(samples_file))
-    assert s.raw(32) == blake(b"HEFT request, version 1" + struct.pack("<Q", 1) + files)
+    files = hash_of(hash_of(samples_file))
+    assert s.raw(32) == hash_of(b"HEFT request, version 1" + struct.pack("<Q", 1) + files)
     issued, expires = s.u64(), s.u64()
     assert issued > 0 and expires == 0
     s.end()
@@ -89,7 +89,7 @@ def signed_file(path):
     statement, key, signature = r.raw(1 + 4 + 32 + 32 + 16 + 8 + 16 + 32 + 8 + 8), r.raw(32), r.raw(64)
     file = r.raw(len(r.data) - r.at)
     assert signature_is_good(
-        key, b"HEFT signed file, version 1" + statement + key + blake(file), signature)
+        key, b"HEFT signed file, version 1" + statement + key + hash_of(file), signature)
     return statement[1:5], file
 
 
@@ -125,7 +125,7 @@ def audited(folder, key_id, model_id, gamma):
     nonce, seed = r.raw(32), r.raw(32)
     r.end()
     assert seed == keyed_hash(audit_key, b"reply", nonce)
-    commitment = blake(b"HEFT seed of a reply, version 1" + nonce + seed)
+    commitment = hash_of(b"HEFT seed of a reply, version 1" + nonce + seed)
     gallery_id, generation, root = origin[:3]
     assert origin[3:] == (nonce, commitment)
     r = open_envelope(folder / "pending.ct", "ADRQ", 3)

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands for base/hash.cc, with the SHA-256 of libsodium, which the module has anyway.
+#include "base/hash.h"
+
+#include <sodium.h>
+
+namespace heft {
+
+struct Hasher::State : crypto_hash_sha256_state {};
+
+Hasher::Hasher() : state_(std::make_unique<State>()) { crypto_hash_sha256_init(state_.get()); }
+
+Hasher::Hasher(const Hasher& other) : state_(std::make_unique<State>(*other.state_)) {}
+
+Hasher::~Hasher() = default;
+
+void Hasher::Update(ByteSpan bytes) {
+  crypto_hash_sha256_update(state_.get(), bytes.data(), bytes.size());
+}
+
+Hash Hasher::Finish() {
+  Hash hash;
+  crypto_hash_sha256_final(state_.get(), hash.data());
+  return hash;
+}
+
+Hash HashBytes(ByteSpan bytes) {
+  Hash hash;
+  crypto_hash_sha256(hash.data(), bytes.data(), bytes.size());
+  return hash;
+}
+
+}  // namespace heft
