@@ -483,8 +483,8 @@ void DefineRecords(py::module_& m) {
       .Field("right", Shown(&AuditFinding::right), "Whether everything is correct.")
       .Field("reason", Shown(&AuditFinding::reason), "What is wrong; empty if nothing is.");
   Record<AuditHead>(m, "AuditHead",
-                    "The number of lines of a log, and the hexadecimal SHA-256 of its last "
-                    "line. For no lines the hash is zeros or empty.")
+                    "The number of lines of a log, and the hexadecimal SHA-256 of its last line. "
+                    "For no lines the hash is zeros or empty.")
       .Field("lines", Shown(&AuditHead::lines), "Number of lines.")
       .Field("hash", Shown(&AuditHead::hash), "Hash of the last line, hexadecimal.");
   Record<LearnEpoch>(m, "LearnEpoch", "AUROCs after an epoch; epoch 0 is the start.")
