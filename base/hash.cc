@@ -34,6 +34,7 @@ void Must(bool done) {
 
 struct Hasher::State {
   EVP_MD_CTX* const context = EVP_MD_CTX_new();
+  State() { Must(context != nullptr); }
   ~State() { EVP_MD_CTX_free(context); }
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "seal/format.h"
 
+#include <blake2.h>
+
 #include <cstring>
 #include <string>
 
@@ -102,7 +104,9 @@ ParmsId ParmsIdOf(const ckks::Params& params, size_t primes) {
   writer.U64(params.n());
   for (size_t i = 0; i < primes; ++i) writer.U64(params.modulus(i).value());
   writer.U64(0);  // plain modulus
-  return HashBytes(writer.bytes());
+  ParmsId id{};
+  blake2b(id.data(), writer.bytes().data(), nullptr, id.size(), writer.bytes().size(), 0);
+  return id;
 }
 
 absl::StatusOr<size_t> ReadLevel(ByteReader& reader, const ckks::Params& params,
