@@ -96,7 +96,11 @@ absl::Status StoreEnvironment::OpenFiles() {
 }
 
 StoreEnvironment::~StoreEnvironment() {
-  if (writer_ != nullptr && getpid() == process_) CutLongLog();
+  if (writer_ != nullptr && CheckPlace().ok() && IsLogLong()) {
+    // Unless another process writes: it will do this.
+    const auto lock = LockStore(folder_, absl::ZeroDuration());
+    if (lock.ok()) CutLongLog();
+  }
   if (lock_ >= 0) close(lock_);
 }
 
@@ -310,9 +314,11 @@ absl::Status StoreEnvironment::Settle(absl::Duration wait) {
   return absl::OkStatus();
 }
 
-// CutLongLog: unless an older state is read, or another process writes.
+bool StoreEnvironment::IsLogLong() const { return BytesOf(StorePath(folder_) + "-wal") > kLongLog; }
+
+// CutLongLog: unless an older state is read.
 void StoreEnvironment::CutLongLog() {
-  if (BytesOf(StorePath(folder_) + "-wal") > kLongLog) Settle(absl::ZeroDuration()).IgnoreError();
+  if (IsLogLong()) Settle(absl::ZeroDuration()).IgnoreError();
 }
 
 absl::Status StoreEnvironment::Scrub(absl::Duration wait) {

@@ -225,6 +225,7 @@ class StoreEnvironment : public std::enable_shared_from_this<StoreEnvironment> {
   absl::Status BeginOn(Snapshot* snapshot);
   absl::Status OpenWriter();
   absl::Status Settle(absl::Duration wait);
+  bool IsLogLong() const;
   void CutLongLog();
   absl::Status Repair();
   absl::Status LoadSpace();

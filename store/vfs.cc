@@ -376,7 +376,8 @@ bool WriteAt(int fd, ByteSpan bytes, uint64_t at) {
 }
 
 bool WriteZeros(int fd, uint64_t at, uint64_t size) {
-  static const std::vector<uint8_t> zeros(1 << 18);
+  // Never freed: a store in a global variable may end last.
+  static const auto& zeros = *new std::vector<uint8_t>(1 << 18);
   for (uint64_t n = 0; size > 0; at += n, size -= n) {
     n = std::min<uint64_t>(size, zeros.size());
     if (!WriteAt(fd, ByteSpan(zeros).first(n), at)) return false;
