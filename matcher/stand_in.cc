@@ -29,28 +29,25 @@ size_t JumpHash(uint64_t key, size_t buckets) {
 }
 
 // BorrowedName: the identity at `position`, or at the first one behind it that has a template at
-// `time`. Reads that run of the roster alone, not the whole of it; passes over a damaged run.
+// `time`. Reads a few runs of the roster; where all of these are empty, the whole of it, which is
+// kept.
 absl::StatusOr<std::string> BorrowedName(const Gallery::Impl& gallery, uint64_t position,
                                          uint64_t time) {
-  const uint64_t runs = (gallery.places() + kRunPlaces - 1) / kRunPlaces;
+  constexpr uint64_t kFew = 8;
   const uint64_t first = position / kRunPlaces;
-  absl::Status damaged;
-  for (uint64_t i = 0; i <= runs; ++i) {  // once around, with the rest of the first run
-    absl::StatusOr<Run> run = ReadRun(gallery.reader(), gallery.number(), (first + i) % runs);
-    if (absl::IsDataLoss(run.status())) {
-      damaged.Update(run.status());
-      continue;
-    }
-    HEFT_RETURN_IF_ERROR(run.status());
+  const uint64_t runs = std::min(kFew, (gallery.places() - 1) / kRunPlaces + 1 - first);
+  for (uint64_t i = 0; i < runs; ++i) {
+    HEFT_ASSIGN_OR_RETURN(Run run, ReadRun(gallery.reader(), gallery.number(), first + i));
     for (size_t at = i == 0 ? position % kRunPlaces : 0; at < kRunPlaces; ++at) {
-      Resident& resident = (*run)[at];
-      if (resident.state != PlaceState::kLive) continue;
-      if (resident.expires == kNoTime || resident.expires > time) {
-        return std::move(resident.identity);
-      }
+      if (run[at].state != PlaceState::kLive) continue;
+      if (run[at].expires == kNoTime || run[at].expires > time) return std::move(run[at].identity);
     }
   }
-  HEFT_RETURN_IF_ERROR(damaged);
+  HEFT_ASSIGN_OR_RETURN(const std::shared_ptr<const Roster> roster, gallery.ReadRoster());
+  for (uint64_t i = 0; i < gallery.places(); ++i) {
+    const std::string& name = roster->Name((position + i) % gallery.places(), time);
+    if (!name.empty()) return name;
+  }
   return absl::FailedPreconditionError(
       "all templates of this gallery have expired, or none are enrolled: enrol a person first");
 }
@@ -64,17 +61,15 @@ absl::StatusOr<Seed> StandInKey(const std::string& directory) {
 absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& gallery,
                                 const Seed& key, const std::string& identity, uint64_t time) {
   const size_t slots = instance.params().slots();
-  uint64_t place = 0;
-  std::array<uint8_t, sizeof(place)> raw{};
   // Of this gallery alone: galleries of a folder share the key.
   const std::string whom = HexString(gallery.id()) + identity;
-  KeyedHash(raw, key, "place", whom);
-  std::memcpy(&place, raw.data(), sizeof(place));
-  HEFT_ASSIGN_OR_RETURN(const std::string other,
-                        BorrowedName(gallery, JumpHash(place, gallery.places()), time));
-  HEFT_ASSIGN_OR_RETURN(const NamedPlaces own_places, gallery.Find(identity));
-  HEFT_ASSIGN_OR_RETURN(const NamedPlaces other_places, gallery.Find(other));
-
+  const auto drawn = [&](std::string_view purpose) {
+    uint64_t place = 0;
+    std::array<uint8_t, sizeof(place)> raw{};
+    KeyedHash(raw, key, purpose, whom);
+    std::memcpy(&place, raw.data(), sizeof(place));
+    return JumpHash(place, gallery.places());
+  };
   const auto where = [&](const NamedPlaces& named, Claim* claim) -> absl::Status {
     for (const uint64_t i : named.places) {
       HEFT_ASSIGN_OR_RETURN(const Resident resident, gallery.At(i));
@@ -86,8 +81,19 @@ absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& g
     return absl::OkStatus();
   };
   Claim own, borrowed;
+  HEFT_ASSIGN_OR_RETURN(const NamedPlaces own_places, gallery.Find(identity));
   HEFT_RETURN_IF_ERROR(where(own_places, &own));
-  HEFT_RETURN_IF_ERROR(where(other_places, &borrowed));
+  const auto borrow = [&]() -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(const std::string other, BorrowedName(gallery, drawn("place"), time));
+    HEFT_ASSIGN_OR_RETURN(const NamedPlaces places, gallery.Find(other));
+    return where(places, &borrowed);
+  };
+  // Damage refuses a known identity by its own records, and an unknown one by those that it
+  // borrows: neither more often than the other.
+  const absl::Status found = borrow();
+  if (own.places.empty()) HEFT_RETURN_IF_ERROR(found);
+  // As long as a known identity takes, which has a record of its own.
+  if (own_places.places.empty()) gallery.At(drawn("record")).status().IgnoreError();
   // Made for known identities too, so that it takes no time of unknown ones alone.
   std::vector<uint8_t> signs((instance.plan.gamma + 7) / 8);
   KeyedHash(signs, key, "template", whom);

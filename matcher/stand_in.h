@@ -32,9 +32,10 @@ struct Claim {
   TiledCiphertexts stand_in;  // matched instead of each block unless `known`
 };
 
-// FindClaim takes equally long for unknown and known identities. `gallery` must have a template. An
-// unknown identity's borrowed position moves with probability k / templates when k templates are
-// added. A template that has expired at `time` is not enrolled.
+// FindClaim reads as many records for an unknown identity as for a known one with one template.
+// `gallery` must have a template. An unknown identity's borrowed position moves with probability
+// k / templates when k templates are added. A template that has expired at `time` is not enrolled.
+// kDataLoss if a known identity's own record is damaged, or one that an unknown identity borrows.
 absl::StatusOr<Claim> FindClaim(const Instance& instance, const Gallery::Impl& gallery,
                                 const Seed& key, const std::string& identity, uint64_t time);
 
