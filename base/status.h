@@ -10,6 +10,23 @@
 #ifndef HEFT_BASE_STATUS_H_
 #define HEFT_BASE_STATUS_H_
 
+#include <utility>
+
 #include "heft/status.h"  // IWYU pragma: export
+
+namespace heft {
+
+// OfStore: marks kDataLoss as damage of what a gallery's server has stored. Without the mark,
+// damage is that of what a caller gave: services and SQL tell the two apart. IsOfStore: whether it
+// is so marked.
+absl::Status OfStore(absl::Status status);
+template <typename T>
+absl::StatusOr<T> OfStore(absl::StatusOr<T> value) {
+  if (value.ok()) return value;
+  return OfStore(value.status());
+}
+bool IsOfStore(const absl::Status& status);
+
+}  // namespace heft
 
 #endif  // HEFT_BASE_STATUS_H_

@@ -20,7 +20,7 @@ set(HEFT_BROWSER_SOURCES
 set(HEFT_NOT_IN_BROWSER
   base/append_file.cc base/audit_chain.cc base/checksum.cc base/checksum_avx2.cc base/expiry.cc base/files.cc base/folders.cc
   base/file_size_signal.cc base/hash.cc base/mapped_file.cc
-  base/metadata.cc base/regular_file.cc base/shards.cc base/state_folder.cc base/threads.cc
+  base/metadata.cc base/regular_file.cc base/shards.cc base/state_folder.cc base/status.cc base/threads.cc
   ckks/chebyshev.cc ckks/zero_sample.cc
   inverse_sqrt/composite.cc inverse_sqrt/fit.cc inverse_sqrt/goldschmidt.cc
   fusion/added_templates.cc fusion/expanded_keys.cc fusion/inspect.cc fusion/matching.cc fusion/norm_factor.cc fusion/norm_proof.cc

@@ -102,8 +102,8 @@ absl::Status CheckComplete(const MatchRequest& request, const Gallery& gallery) 
   if (!request.complete) return absl::OkStatus();
   const std::vector<DamagedBlock> damaged = DamagedBlocks(gallery);
   if (damaged.empty()) return absl::OkStatus();
-  return absl::DataLossError(
-      absl::StrCat(damaged[0].why, ". An incomplete result is not returned"));
+  return OfStore(
+      absl::DataLossError(absl::StrCat(damaged[0].why, ". An incomplete result is not returned")));
 }
 
 absl::Status Give(SignedReply reply, const TakeReply& take, Answered* answered) {

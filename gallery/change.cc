@@ -5,6 +5,7 @@
 #include <atomic>
 #include <utility>
 
+#include "base/status.h"
 #include "gallery/merkle.h"
 #include "gallery/remembered.h"
 #include "gallery/unlisted.h"
@@ -77,7 +78,8 @@ absl::StatusOr<NamedPlaces> GalleryChange::Find(const std::string& identity) con
   if (!*bytes) return NamedPlaces{};
   HEFT_ASSIGN_OR_RETURN(NamedPlaces named, ParseNamed(**bytes, "the index of names"));
   if (!named.places.empty() && named.places.back() >= head_.places) {
-    return absl::DataLossError("the index of names contains a position that does not exist");
+    return OfStore(
+        absl::DataLossError("the index of names contains a position that does not exist"));
   }
   return named;
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/checksum.h"
 #include "base/envelope.h"
+#include "base/status.h"
 
 namespace heft {
 namespace {
@@ -417,21 +418,21 @@ absl::StatusOr<std::optional<Damage>> DamageAt(const StoreReader& reader, Table 
 }
 
 absl::StatusOr<std::optional<ByteSpan>> CheckedReader::Get(Table table, ByteSpan key) const {
-  return GetChecked(*reader_, table, key, log_);
+  return OfStore(GetChecked(*reader_, table, key, log_));
 }
 
 absl::Status CheckedReader::Scan(Table table, ByteSpan from,
                                  const std::function<bool(ByteSpan, ByteSpan)>& use) const {
-  return Walk(*reader_, table, log_, use).From(from);
+  return OfStore(Walk(*reader_, table, log_, use).From(from));
 }
 
 absl::StatusOr<std::optional<ByteSpan>> CheckedWriter::Get(Table table, ByteSpan key) const {
-  return GetChecked(*writer_, table, key, log_);
+  return OfStore(GetChecked(*writer_, table, key, log_));
 }
 
 absl::Status CheckedWriter::Scan(Table table, ByteSpan from,
                                  const std::function<bool(ByteSpan, ByteSpan)>& use) const {
-  return Walk(*writer_, table, log_, use).From(from);
+  return OfStore(Walk(*writer_, table, log_, use).From(from));
 }
 
 absl::Status CheckedWriter::Put(Table table, ByteSpan key, ByteSpan value) {
@@ -454,7 +455,7 @@ absl::Status CheckCatalogue(const StoreReader& reader) {
   const Numbers all;
   HEFT_RETURN_IF_ERROR(TableCheck(reader, Table::kCatalog, all).Run(&damage));
   for (const Damage& one : damage) {
-    if (!one.intact) return absl::DataLossError(Describe(one));
+    if (!one.intact) return OfStore(absl::DataLossError(Describe(one)));
   }
   return absl::OkStatus();
 }

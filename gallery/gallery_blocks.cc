@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/checksum.h"
+#include "base/status.h"
 #include "base/threads.h"
 #include "ckks/serialization.h"
 #include "gallery/gallery_impl.h"
@@ -60,7 +61,7 @@ absl::StatusOr<BlockView> Gallery::Impl::Checkpoint(const Instance& instance, si
 
 absl::StatusOr<PinnedBlock> Gallery::Impl::Block(const Instance& instance, size_t block,
                                                  const ckks::EvaluationKeys& keys) const {
-  HEFT_ASSIGN_OR_RETURN(const BlockView checkpoint, Checkpoint(instance, block));
+  HEFT_ASSIGN_OR_RETURN(const BlockView checkpoint, OfStore(Checkpoint(instance, block)));
   const BlockInfo& info = infos_[block];
   if (info.pending == Digest{} && !checkpoint.empty()) return PinnedBlock{checkpoint, nullptr};
   if (auto sum = cache_->Sum(block, info.checkpoint, info.pending)) {
@@ -84,7 +85,7 @@ absl::StatusOr<PinnedBlock> Gallery::Impl::Block(const Instance& instance, size_
     HEFT_ASSIGN_OR_RETURN(entries, IntactEntries(block, &of));
     for (const LostEntry& entry : of) lost.push_back(entry.position);
   }
-  HEFT_RETURN_IF_ERROR(AddEntries(instance, head_.block_places, entries, keys, sum.get()));
+  HEFT_RETURN_IF_ERROR(OfStore(AddEntries(instance, head_.block_places, entries, keys, sum.get())));
   if (lost.empty()) cache_->SetSum(block, info.checkpoint, info.pending, sum);
   return PinnedBlock{*sum, sum, std::move(lost)};
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/csprng.h"
 #include "base/files.h"
+#include "base/status.h"
 #include "gallery/merkle.h"
 #include "gallery/remembered.h"
 
@@ -31,10 +32,10 @@ absl::Status Gallery::Impl::CheckVacant(const std::string& address) {
     return absl::InvalidArgumentError(absl::StrCat(parsed.folder, " is a file: give a folder"));
   }
   if (!StoreExists(parsed.at()) && FileExists(parsed.folder + "/server.key")) {
-    return absl::DataLossError(
+    return OfStore(absl::DataLossError(
         absl::StrCat("gallery ", parsed.at(),
                      ": it has its server's key, but no store: restore the store (`heft-server "
-                     "gallery restore`), or choose another folder"));
+                     "gallery restore`), or choose another folder")));
   }
   return absl::OkStatus();
 }
@@ -91,7 +92,7 @@ std::string Gallery::Impl::What() const {
 }
 
 absl::Status Gallery::Impl::Load() {
-  HEFT_RETURN_IF_ERROR(LoadState());
+  HEFT_RETURN_IF_ERROR(OfStore(LoadState()));
   // For a folder, Restore detects an older state. A database can be restored without Restore.
   if (address_.store.empty() || !store_->Final()) return absl::OkStatus();
   const GalleryId id = head_.id;
@@ -102,7 +103,7 @@ absl::Status Gallery::Impl::Load() {
   // remembered generation.
   infos_.clear();
   pending_.clear();
-  HEFT_RETURN_IF_ERROR(LoadState());
+  HEFT_RETURN_IF_ERROR(OfStore(LoadState()));
   if (head_.id != id || **remembered <= head_.generation) return absl::OkStatus();
   set_back_ = absl::FailedPreconditionError(absl::StrCat(
       What(), " is at generation ", head_.generation, ", but had reached ", **remembered,

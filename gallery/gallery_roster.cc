@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "gallery/gallery_impl.h"
 
 namespace heft {
@@ -42,7 +43,8 @@ absl::StatusOr<std::shared_ptr<const BlockNames>> Gallery::Impl::ReadNames(size_
   HEFT_ASSIGN_OR_RETURN(const auto digests,
                         reader_->Get(Table::kBlockInfo, RunDigestsKey(number_, block)));
   if (!digests || digests->size() != per_block * sizeof(Digest)) {
-    return absl::DataLossError(absl::StrCat(What(), ": digests of its roster are missing"));
+    return OfStore(
+        absl::DataLossError(absl::StrCat(What(), ": digests of its roster are missing")));
   }
   auto names = std::make_shared<BlockNames>();
   for (size_t i = 0; i < runs; ++i) {
@@ -129,8 +131,8 @@ absl::StatusOr<NamedPlaces> Gallery::Impl::Find(const std::string& identity) con
   if (!*bytes) return NamedPlaces{};
   HEFT_ASSIGN_OR_RETURN(NamedPlaces named, ParseNamed(**bytes, What()));
   if (!named.places.empty() && named.places.back() >= head_.places) {
-    return absl::DataLossError(
-        absl::StrCat(What(), ": a name refers to a position that does not exist"));
+    return OfStore(absl::DataLossError(
+        absl::StrCat(What(), ": a name refers to a position that does not exist")));
   }
   return named;
 }

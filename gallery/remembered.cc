@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/state_folder.h"
+#include "base/status.h"
 
 namespace heft {
 namespace {
@@ -42,10 +43,10 @@ absl::StatusOr<std::optional<uint64_t>> RememberedGeneration(const GalleryId& id
   HEFT_RETURN_IF_ERROR(bytes.status());
   uint64_t generation = 0;
   if (!absl::SimpleAtoi(std::string(bytes->begin(), bytes->end()), &generation)) {
-    return absl::DataLossError(
+    return OfStore(absl::DataLossError(
         absl::StrCat(path,
                      ": damaged, so the last generation of a gallery is unknown: remove the file "
-                     "only if you know that generation"));
+                     "only if you know that generation")));
   }
   return std::optional<uint64_t>(generation);
 }

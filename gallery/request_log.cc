@@ -8,6 +8,7 @@
 #include "base/append_file.h"
 #include "base/envelope.h"
 #include "base/files.h"
+#include "base/status.h"
 #include "heft/server.h"
 
 namespace heft {
@@ -119,7 +120,7 @@ absl::StatusOr<RequestRecords> RequestLog::Read(uint64_t* size) const {
   *size = bytes.ok() ? bytes->size() : 0;
   if (absl::IsNotFound(bytes.status())) return RequestRecords{.rows = {}, .torn = true};
   HEFT_RETURN_IF_ERROR(bytes.status());
-  return ParseRequestLog(*bytes, File());
+  return OfStore(ParseRequestLog(*bytes, File()));
 }
 
 absl::StatusOr<std::optional<size_t>> RequestLog::Take(std::span<const TakenRow> request,

@@ -13,6 +13,7 @@
 #include "base/bytes.h"
 #include "base/envelope.h"
 #include "base/files.h"
+#include "base/status.h"
 #include "gallery/gallery_copies.h"
 
 namespace heft {
@@ -31,12 +32,11 @@ std::vector<std::string> MadeKeys(const std::string& folder) {
 
 absl::Status LostKey(const std::string& path, std::string_view what) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
-  return absl::DataLossError(absl::StrCat(path, ": this key of the server ", std::string(what),
-                                          ": restore it from a copy (`heft-server "
-                                          "gallery snapshot --with-keys`). To make a new key, "
-                                          "which others must trust, remove this file "
-                                          "and ",
-                                          MadePath(folder)));
+  return OfStore(absl::DataLossError(
+      absl::StrCat(path, ": this key of the server ", std::string(what),
+                   ": restore it from a copy (`heft-server gallery snapshot --with-keys`). To make "
+                   "a new key, which others must trust, remove this file and ",
+                   MadePath(folder))));
 }
 
 }  // namespace
@@ -65,13 +65,13 @@ absl::StatusOr<Seed> ReadFolderKey(const std::string& path, std::string_view kin
   HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, 1 << 10));
   if (file.bytes.size() == 0) return LostKey(path, "is empty");
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OpenEnvelope(file.bytes.span(), kind, kFolderKeyVersion, path));
+                        OfStore(OpenEnvelope(file.bytes.span(), kind, kFolderKeyVersion, path)));
   // An auditor may have a copy of the stand-ins' key, with any mode.
   if (kind == kAuditKeyKind) HEFT_RETURN_IF_ERROR(file.permissions);
   ByteReader reader(payload, path);
   Seed key{};
   const ByteSpan raw = reader.Raw(key.size());
-  HEFT_RETURN_IF_ERROR(reader.Finish());
+  HEFT_RETURN_IF_ERROR(OfStore(reader.Finish()));
   std::ranges::copy(raw, key.begin());
   return key;
 }

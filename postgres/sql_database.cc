@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 #include "postgres/schema.h"
 #include "postgres/sql_store.h"
 
@@ -35,9 +36,9 @@ absl::StatusOr<std::shared_ptr<SqlDatabase>> SqlDatabase::Open(SqlConnect connec
 }
 
 absl::Status SqlDatabase::Named(const absl::Status& status) const {
-  if (status.ok() || options_.name.empty()) return status;
-  return absl::Status(status.code(),
-                      absl::StrCat("the store in ", options_.name, ": ", status.message()));
+  if (status.ok() || options_.name.empty()) return OfStore(status);
+  return OfStore(absl::Status(
+      status.code(), absl::StrCat("the store in ", options_.name, ": ", status.message())));
 }
 
 std::unique_ptr<SqlSession> SqlDatabase::Idle() const {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/status.h"
 
 namespace {
 
@@ -173,8 +174,9 @@ const char* heft_job_error(const HeftJob* job, const char** state) {
       *state = "22023";
       break;  // invalid_parameter_value
     case StatusCode::kDataLoss:
-      *state = "22P03";
-      break;  // invalid_binary_representation
+      // data_corrupted, or invalid_binary_representation
+      *state = heft::IsOfStore(job->status()) ? "XX001" : "22P03";
+      break;
     case StatusCode::kFailedPrecondition:
       *state = "55000";
       break;  // object_not_in_prerequisite_state

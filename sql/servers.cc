@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
 #include "base/files.h"
+#include "base/status.h"
 #include "heft/server.h"
 
 namespace heft::sql {
@@ -121,7 +122,7 @@ absl::StatusOr<std::shared_ptr<const TrustedServer>> FindServer(SqlSession& sess
   static auto* const loaded = new std::map<Row, std::shared_ptr<const TrustedServer>>;
   HEFT_ASSIGN_OR_RETURN(const Row row, FindRow(session, gallery));
   if (const auto found = loaded->find(row); found != loaded->end()) return found->second;
-  HEFT_ASSIGN_OR_RETURN(auto server, Load(session, row, folder));
+  HEFT_ASSIGN_OR_RETURN(auto server, OfStore(Load(session, row, folder)));
   if (loaded->size() >= kMaxServers) loaded->clear();
   return loaded->emplace(row, std::move(server)).first->second;
 }

@@ -14,6 +14,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/file_size_signal.h"
+#include "base/status.h"
 #include "store/store.h"
 #include "store/vfs.h"
 
@@ -87,8 +88,8 @@ void FreePages::Give(PageRange range) {
 }
 
 absl::Status DamagedStore(const std::string& folder, std::string_view why) {
-  return absl::DataLossError(absl::StrCat(
-      "the store in ", folder, " is damaged: ", std::string(why), ": restore a snapshot of it"));
+  return OfStore(absl::DataLossError(absl::StrCat(
+      "the store in ", folder, " is damaged: ", std::string(why), ": restore a snapshot of it")));
 }
 
 absl::Status SystemStoreError(std::string_view action, const std::string& folder, int error) {

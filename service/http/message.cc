@@ -9,6 +9,7 @@
 
 #include "base/bytes.h"
 #include "base/csprng.h"
+#include "base/status.h"
 #include "service/json.h"
 #include "service/text.h"
 
@@ -38,12 +39,13 @@ int HexDigit(char c) {
 }
 
 // HttpStatusOf: as in the table of docs/operations.md.
-int HttpStatusOf(absl::StatusCode code) {
-  switch (code) {
+int HttpStatusOf(const absl::Status& status) {
+  switch (status.code()) {
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kOutOfRange:
-    case absl::StatusCode::kDataLoss:
       return 400;
+    case absl::StatusCode::kDataLoss:
+      return IsOfStore(status) ? 500 : 400;
     case absl::StatusCode::kUnauthenticated:
       return 401;
     case absl::StatusCode::kPermissionDenied:
@@ -102,9 +104,11 @@ HttpResponse ErrorResponse(int http_status, std::string_view code, std::string_v
                       http_status);
 }
 
+bool IsInside(const absl::Status& status) { return HttpStatusOf(status) == 500; }
+
 HttpResponse ErrorResponse(const absl::Status& status) {
-  const int http_status = HttpStatusOf(status.code());
-  const bool inside = http_status == 500;  // nothing that a caller could do anything about
+  const int http_status = HttpStatusOf(status);
+  const bool inside = IsInside(status);
   HttpResponse response = ErrorResponse(
       http_status, absl::StatusCodeToString(status.code()),
       inside ? "the service failed: see its log under this request's id" : Message(status));

@@ -77,6 +77,8 @@ HttpResponse NoContent();
 // ("NOT_FOUND"), or the service's own; it determines the HTTP status (table in docs/operations.md).
 // Messages of kInternal and kUnknown are not shown to the client.
 HttpResponse ErrorResponse(const absl::Status& status);
+// IsInside: whether the answer is 500: the caller can do nothing, and only the log has the message.
+bool IsInside(const absl::Status& status);
 HttpResponse ErrorResponse(int http_status, std::string_view code, std::string_view message);
 
 // DecodePercent: RFC 3986; kInvalidArgument for incomplete escapes and control characters. In a

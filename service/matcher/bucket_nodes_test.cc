@@ -50,6 +50,8 @@ CREATE FUNCTION heft.heft_identify_many(galleries text[], probe bytea[], conditi
 BEGIN
   IF probe[1] = 'bad'::bytea THEN
     RAISE EXCEPTION 'face.ct: no probe' USING ERRCODE = '22P03';
+  ELSIF probe[1] = 'unlucky'::bytea THEN
+    RAISE EXCEPTION 'run 0 of the roster is damaged' USING ERRCODE = 'XX001';
   END IF;
   PERFORM pg_sleep(wait) FROM heft.its WHERE name = ANY (galleries);
   RETURN QUERY SELECT name, i.gallery_id, 1::bigint, convert_to(concat_ws(' ', name,
@@ -177,6 +179,10 @@ TEST_F(BucketNodesTest, ABadProbeIsTheCallersError) {
   const auto refused = Identify("bad");
   EXPECT_EQ(refused.status().code(), StatusCode::kDataLoss);
   EXPECT_THAT(refused.status().message(), HasSubstr("face.ct: no probe"));
+}
+
+TEST_F(BucketNodesTest, ADamagedGalleryIsNotTheCallersError) {
+  EXPECT_EQ(Identify("unlucky").status().code(), StatusCode::kInternal);
 }
 
 TEST_F(BucketNodesTest, ALostConnectionIsMadeAnew) {

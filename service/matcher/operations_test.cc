@@ -20,6 +20,7 @@ namespace {
 using ::testing::HasSubstr;
 using testing::KeyMaterial;
 using testing::MatcherWorld;
+using ::testing::Not;
 
 class OperationsTest : public ::testing::Test {
  protected:
@@ -54,6 +55,17 @@ class OperationsTest : public ::testing::Test {
     request.content_type = std::string(kHeftType);
     request.body = bytes;
     return world_->Send("operator", request);
+  }
+
+  // In the middle of the written pages: there is a value that is by far the longest.
+  void FlipInLongestValue() const {
+    const std::string path = world_->state().galleries.folder() + "/store.blocks";
+    const std::vector<uint8_t> bytes = *ReadFile(path, uint64_t{1} << 32);
+    size_t end = bytes.size();
+    while (bytes[end - 1] == 0) --end;
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(end / 2));
+    file.put(static_cast<char>(bytes[end / 2] ^ 4));
   }
 
   inline static heft::testing::TemporaryFolder* folder_ = nullptr;
@@ -103,6 +115,19 @@ TEST_F(OperationsTest, TheEndOfTheKeyOwnersJournalIsKept) {
   EXPECT_EQ(JsonOf(world_->Get("auditor", "/v1/galleries/main/stats"))["owner_journal_fork"], "");
 }
 
+// The answer does not name the damage.
+TEST_F(OperationsTest, ADamagedGalleryIsNotTheCallersError) {
+  world_->Start();
+  if (!world_->state().galleries.overwrites()) GTEST_SKIP() << "a database has no such file";
+  ASSERT_EQ(world_->Enrol("ann", 1).status, 201);
+  world_->Await("operator", Post("operator", "/v1/galleries/main/compact"));
+  FlipInLongestValue();
+  const HttpResponse refused = world_->Identify(1);
+  EXPECT_EQ(refused.status, 500) << Text(refused);
+  EXPECT_EQ(JsonOf(refused)["code"], "DATA_LOSS");
+  EXPECT_THAT(Text(refused), Not(HasSubstr("block")));
+}
+
 // A pending enrolment is damaged: the metrics show it until an operator has removed it.
 TEST_F(OperationsTest, ADamagedPendingEnrolmentIsRemoved) {
   world_->Start();
@@ -116,14 +141,7 @@ TEST_F(OperationsTest, ADamagedPendingEnrolmentIsRemoved) {
       JsonOf(world_->Get("operator", "/v1/admissions"))["admissions"][0]["entry"];
   const bool damaged = world_->state().galleries.overwrites();  // not in a database
   if (damaged) {
-    // In the middle of the written pages: the enrolment is by far the longest value.
-    const std::string path = world_->state().galleries.folder() + "/store.blocks";
-    const std::vector<uint8_t> bytes = *ReadFile(path, uint64_t{1} << 32);
-    size_t end = bytes.size();
-    while (bytes[end - 1] == 0) --end;
-    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(static_cast<std::streamoff>(end / 2));
-    file.put(static_cast<char>(bytes[end / 2] ^ 4));
+    FlipInLongestValue();
   }
   const auto shown = [&](int count) {
     const std::string line = absl::StrCat("heft_damaged_records{gallery=\"main\"} ", count, "\n");

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/csprng.h"
 #include "heft/trust.h"
+#include "service/http/message.h"
 #include "service/json.h"
 #include "service/run/log.h"
 
@@ -83,7 +84,7 @@ Json Tasks::Says(const Task& task) {
   if (task.state == State::kDone) json["result"] = task.result;
   if (task.state == State::kFailed || task.state == State::kCancelled) {
     // Internal errors are only for the log, as in other answers.
-    const bool inside = absl::IsInternal(task.error) || absl::IsUnknown(task.error);
+    const bool inside = IsInside(task.error);
     json["error"] = {{"code", absl::StatusCodeToString(task.error.code())},
                      {"message", inside ? "internal error; the log has it under this task's id"
                                         : std::string(task.error.message())}};
@@ -113,7 +114,7 @@ absl::Status Tasks::Cancel(const std::string& id, const Principal& who) {
 }
 
 void Tasks::Finish(const std::shared_ptr<Task>& task, absl::StatusOr<Json> result) {
-  if (absl::IsInternal(result.status()) || absl::IsUnknown(result.status())) {
+  if (!result.ok() && IsInside(result.status())) {
     LogLine(LogLevel::kError, "a task failed",
             {{"task", task->id}, {"why", std::string(result.status().message())}});
   }
