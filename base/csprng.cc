@@ -12,6 +12,7 @@
 #include <new>
 
 #include "base/constant_time.h"
+#include "base/public_stream.h"
 #include "base/sodium.h"
 
 namespace heft {
@@ -67,6 +68,11 @@ Csprng::~Csprng() {
 void Csprng::Stream(std::span<uint8_t> out) {
   if (out.empty()) return;
   std::ranges::fill(out, uint8_t{0});
+  if (process_ == 0) {
+    PublicStream(out, key_, nonce_, block_);
+    block_ += out.size() / 64;
+    return;
+  }
   crypto_stream_chacha20_xor_ic(out.data(), out.data(), out.size(), nonce_.data(), block_,
                                 key_.data());
   block_ += out.size() / 64;

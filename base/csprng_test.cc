@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/public_stream.h"
 #include "base/testing.h"
 
 namespace heft {
@@ -20,6 +21,22 @@ TEST(CsprngTest, ChaCha20KnownAnswer) {
   std::array<uint8_t, 8> first;
   rng.Fill(first);
   EXPECT_EQ(HexString(first), "76b8e0ada0f13d90");
+}
+
+// Public streams are libsodium's, whoever computes them, also where the counter's lower half is
+// full.
+TEST(CsprngTest, PublicStreamsAreChaCha20) {
+  const Seed key = {1, 2, 3};
+  const std::array<uint8_t, 8> nonce = {4, 5};
+  for (const uint64_t block : {uint64_t{0}, uint64_t{7}, (uint64_t{1} << 32) - 2}) {
+    for (const size_t blocks : {1, 3, 4, 64, 513}) {
+      std::vector<uint8_t> ours(64 * blocks, 9), expected = ours;
+      PublicStream(ours, key, nonce, block);
+      crypto_stream_chacha20_xor_ic(expected.data(), expected.data(), expected.size(), nonce.data(),
+                                    block, key.data());
+      EXPECT_EQ(ours, expected) << block << ", " << blocks;
+    }
+  }
 }
 
 TEST(CsprngTest, StreamsDiffer) {

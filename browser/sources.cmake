@@ -16,11 +16,12 @@ set(HEFT_BROWSER_SOURCES
   fusion/bulk.cc fusion/client.cc fusion/compact.cc fusion/cyclic_sums.cc fusion/errors.cc fusion/factored.cc fusion/fuser.cc fusion/key_files.cc
   fusion/key_needs.cc fusion/mean.cc fusion/model.cc fusion/normalise.cc fusion/plan.cc fusion/probe_scale.cc
   fusion/profile.cc fusion/projected.cc fusion/rings.cc fusion/rotation_grid.cc fusion/samples.cc fusion/scalar_sums.cc)
-# Files, threads, and what a server computes. inline_threads.cc stands for base/threads.cc, and hash.cc for base/hash.cc.
+# Files, threads, and what a server computes. inline_threads.cc stands for base/threads.cc,
+# openssl_stand_in.cc for base/hash.cc and base/public_stream.cc.
 set(HEFT_NOT_IN_BROWSER
   base/append_file.cc base/audit_chain.cc base/checksum.cc base/checksum_avx2.cc base/expiry.cc base/files.cc base/folders.cc
   base/file_size_signal.cc base/hash.cc base/mapped_file.cc
-  base/metadata.cc base/regular_file.cc base/shards.cc base/state_folder.cc base/status.cc base/threads.cc
+  base/metadata.cc base/public_stream.cc base/regular_file.cc base/shards.cc base/state_folder.cc base/status.cc base/threads.cc
   ckks/chebyshev.cc ckks/zero_sample.cc
   inverse_sqrt/composite.cc inverse_sqrt/fit.cc inverse_sqrt/goldschmidt.cc
   fusion/added_templates.cc fusion/expanded_keys.cc fusion/inspect.cc fusion/matching.cc fusion/norm_factor.cc fusion/norm_proof.cc

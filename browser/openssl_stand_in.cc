@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands for base/hash.cc, with the SHA-256 of libsodium, which the module has anyway.
-#include "base/hash.h"
-
+// Stands for base/hash.cc and base/public_stream.cc, with libsodium, which the module has anyway.
 #include <sodium.h>
+
+#include "base/hash.h"
+#include "base/public_stream.h"
 
 namespace heft {
 
@@ -28,6 +29,12 @@ Hash HashBytes(ByteSpan bytes) {
   Hash hash;
   crypto_hash_sha256(hash.data(), bytes.data(), bytes.size());
   return hash;
+}
+
+void PublicStream(std::span<uint8_t> out, const std::array<uint8_t, 32>& key,
+                  const std::array<uint8_t, 8>& nonce, uint64_t block) {
+  crypto_stream_chacha20_xor_ic(out.data(), out.data(), out.size(), nonce.data(), block,
+                                key.data());
 }
 
 }  // namespace heft
