@@ -23,8 +23,7 @@ TEST(CsprngTest, ChaCha20KnownAnswer) {
   EXPECT_EQ(HexString(first), "76b8e0ada0f13d90");
 }
 
-// Public streams are libsodium's, whoever computes them, also where the counter's lower half is
-// full.
+// The stream is that of libsodium, also where the counter's lower half overflows.
 TEST(CsprngTest, PublicStreamsAreChaCha20) {
   const Seed key = {1, 2, 3};
   const std::array<uint8_t, 8> nonce = {4, 5};
