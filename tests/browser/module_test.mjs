@@ -300,7 +300,7 @@ Object.assign(tests, {
       assert.equal((await checkDecision({...good, identity: 'bob'}, all)).identity, 'ann');
       assert.deepEqual(await checkDecision(good.jws, all), claims);
       for (const [demand, why] of [['issuer', /decider/], ['audience', /another reader/], ['asker', /another client/], ['challenge', /another challenge/],
-        ['kind', /kind/], ['claimed', /person/], ['gallery', /gallery/], ['galleryName', /gallery/]]) {
+        ['kind', /kind/], ['claimed', /person/], ['galleryId', /gallery/], ['galleryName', /gallery/]]) {
         await rejects(checkDecision(good, {...all, [demand]: 'other'}), 'UNAUTHENTICATED', why);
         // An empty demand is an error of the app: it is not treated as missing.
         for (const empty of [undefined, null, '']) await rejects(checkDecision(good, {...all, [demand]: empty}), 'INVALID_ARGUMENT', new RegExp(demand));
@@ -366,7 +366,7 @@ Object.assign(tests, {
     assert.equal(said.signer, made.publicKey);
     assert.equal(said.role, 'client');
     assert.equal(said.audience, audience);
-    assert.equal(said.expires - said.issued, 60);
+    assert.equal(Date.parse(said.expires) - Date.parse(said.issued), 60_000);
     writeFileSync(world('signed.ct'), await client.sign(sample, {key: made.key}));
     check('--trust', world('clients.heft'));
     const signed = readFileSync(world('signed.ct'));

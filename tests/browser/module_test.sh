@@ -59,7 +59,7 @@ for enrolled in tool browser; do
   for probe in tool browser; do
     "$server" identify --quiet "${gallery[@]}" --in "$work/$probe-probe-face.ct" --in "$work/$probe-probe-voice.ct" --out "$work/scores.ct" >/dev/null
     scores+=("$("$heft" decrypt --json --model "$world/model.heft" --secret-key "$world/secret.key" --in "$work/scores.ct" --gallery-id "$gallery_id" --threshold -1 --scores --top 1 |
-      sed -n 's/^ *"score": \([-0-9.e]*\),*$/\1/p')")
+      node -p 'JSON.parse(require("fs").readFileSync(0)).candidates[0].score')")
   done
 done
 printf '%s\n' "${scores[@]}" | awk '{ if (NR == 1 || $1 < least) least = $1; if (NR == 1 || $1 > most) most = $1 }
