@@ -3,6 +3,7 @@
 // BLAKE2b where a processor has them. A server hashes 30 MB of keys when it starts.
 #include "base/hash.h"
 
+#include <openssl/err.h>
 #include <openssl/evp.h>
 
 #include <cstdio>
@@ -17,6 +18,7 @@ const EVP_MD* Sha256() {
   static const EVP_MD* const found = [] {
     const EVP_MD* const sha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
     if (sha256 == nullptr) {
+      if (ERR_GET_REASON(ERR_peek_last_error()) == ERR_R_MALLOC_FAILURE) throw std::bad_alloc();
       std::fputs("OpenSSL provides no SHA-256: check openssl.cnf and its providers\n", stderr);
       std::abort();
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PublicStream: adds a ChaCha20 stream to `out` by exclusive or, in Bernstein's layout: a nonce of
 // 8 bytes, and a counter of 64 bits that begins at `block`. `out` has whole blocks of 64 bytes,
-// less than 2^31 bytes in all. Only for public keys: a copy of the key stays in the thread's
-// memory.
+// less than 2^31 bytes in all. Only for public keys: not every copy of the key is wiped.
 #ifndef HEFT_BASE_PUBLIC_STREAM_H_
 #define HEFT_BASE_PUBLIC_STREAM_H_
 
