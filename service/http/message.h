@@ -75,11 +75,12 @@ HttpResponse BytesResponse(std::vector<uint8_t> bytes, std::string content_type,
 HttpResponse NoContent();
 // ErrorResponse: OSIA's Error{code, message}. `code` is the name of the status in absl
 // ("NOT_FOUND"), or the service's own; it determines the HTTP status (table in docs/operations.md).
-// Messages of kInternal and kUnknown are not shown to the client.
+// Only the log has the message of an error that IsInside.
 HttpResponse ErrorResponse(const absl::Status& status);
-// IsInside: whether the answer is 500: the caller can do nothing, and only the log has the message.
-bool IsInside(const absl::Status& status);
 HttpResponse ErrorResponse(int http_status, std::string_view code, std::string_view message);
+// IsInside: whether the answer is 500: the caller can do nothing. kInternal, kUnknown, and
+// kDataLoss of what the server has stored (base/status.h).
+bool IsInside(const absl::Status& status);
 
 // DecodePercent: RFC 3986; kInvalidArgument for incomplete escapes and control characters. In a
 // query '+' is a space. ParseQuery: a=b&c=d, at most 64 pairs.
