@@ -204,12 +204,18 @@ TEST(LayoutTest, OddRowsHaveAValue) {
     EXPECT_NE(JoinValue(Table::kRoster, entry.row, templates), run)
         << TemplateLayout().columns[i].name;
   }
+  const auto left = std::ranges::find(TemplateLayout().columns, "left_at", &Column::name);
+  const size_t at = left - TemplateLayout().columns.begin();
+  ASSERT_EQ(NumberIn(entry.templates[2][at]), 1700000003) << "position 3 leaves";
+  entry.templates[2][at] = Cell();
+  EXPECT_TRUE(JoinValue(Table::kRoster, entry.row, entry.templates).empty())
+      << "of those that leave, all have times or none has one";
   entry =
       Splits(Table::kNames, DigestKey(kGallery, Bytes<16>(5)), Summed(SerializeNamed({3, {7}})));
   for (const std::string_view text :
        {"", "[", "[7", "[7,", "[7]]", "[7,]", "[x]", "[\"7\"]", "7"}) {
     entry.row[3] = AsBytes(text);
-    EXPECT_TRUE(JoinValue(Table::kNames, entry.row, {}).empty()) << text;
+    EXPECT_TRUE(JoinValue(Table::kNames, entry.row, entry.templates).empty()) << text;
   }
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kChecksum = 8, kGallery = 4;
 constexpr size_t kLeastPadded = 4096;
-constexpr uint8_t kFree = 0, kLive = 1, kLeaving = 2;
+constexpr uint8_t kFree = 0, kLeaving = 2;
 
 enum class Part : uint8_t {
   kConst,  // bytes that are always the same; no column
@@ -618,16 +618,18 @@ bool WriteShort(JsonReader& json, ByteWriter& out) {
   return text.size() < 256;
 }
 
-bool WriteTemplate(const Cells& cells, bool times, ByteWriter& writer) {
+// `times`: whether the templates that leave have times; unset before the first of them.
+bool WriteTemplate(const Cells& cells, std::optional<bool>* times, ByteWriter& writer) {
   const uint64_t state = NumberIn(cells[kState]);
   writer.U8(static_cast<uint8_t>(state));
   writer.F64(RealIn(cells[kClean]));
   if (state == kFree) return true;
   writer.Raw(BytesIn(cells[kPerson]));
   if (state == kLeaving) {
-    if (times) writer.U64(NumberIn(cells[kLeft]));
-    if (times) writer.Raw(BytesIn(cells[kName]));
-    return true;
+    const bool timed = !std::holds_alternative<std::monostate>(cells[kLeft]);
+    if (timed) writer.U64(NumberIn(cells[kLeft]));
+    if (timed) writer.Raw(BytesIn(cells[kName]));
+    return times->value_or(timed) == timed && (*times = timed, true);
   }
   writer.U64(BytesIn(cells[kIdentity]).size());
   writer.Raw(BytesIn(cells[kIdentity]));
@@ -665,10 +667,8 @@ bool SplitRun(ByteSpan payload, SplitEntry* out) {
   return reader.ok();
 }
 
-bool JoinRun(std::span<const Cell> row, std::span<const Cells> templates, ByteWriter& writer) {
-  const bool times = std::ranges::any_of(templates, [](const Cells& cells) {
-    return !std::holds_alternative<std::monostate>(cells[kLeft]);
-  });
+// JoinRun: into an empty writer. False for rows that no run has.
+bool JoinRun(std::span<const Cell> row, const NextTemplate& next, ByteWriter& writer) {
   static const Cells free = [] {
     Cells cells(kTemplateColumns);
     cells[kState] = int64_t{0};
@@ -677,16 +677,18 @@ bool JoinRun(std::span<const Cell> row, std::span<const Cells> templates, ByteWr
   }();
   // Enough for most runs: a live template takes 122 bytes and its identity.
   writer.Reserve(kRunPositions * 192);
-  writer.U8(times ? 2 : 1);
+  writer.U8(1);
   const int64_t first = RunPositions(row).first;
-  size_t next = 0;
+  const Cells* one = next();
+  std::optional<bool> times;
   for (int64_t i = 0; i < kRunPositions; ++i) {
-    const bool here =
-        next < templates.size() && static_cast<int64_t>(NumberIn(templates[next][1])) == first + i;
-    if (!WriteTemplate(here ? templates[next++] : free, times, writer)) return false;
+    const bool here = one != nullptr && static_cast<int64_t>(NumberIn((*one)[1])) == first + i;
+    if (!WriteTemplate(here ? *one : free, &times, writer)) return false;
+    if (here) one = next();
   }
+  if (times.value_or(false)) writer.Patch(0, std::array<uint8_t, 1>{2});
   Pad(writer);
-  return next == templates.size();
+  return one == nullptr;
 }
 
 // --- Keys.
@@ -875,6 +877,11 @@ std::optional<SplitEntry> Split(Table table, ByteSpan key, ByteSpan value) {
 
 std::vector<uint8_t> JoinValue(Table table, std::span<const Cell> row,
                                std::span<const Cells> templates) {
+  size_t at = 0;
+  return JoinValue(table, row, [&] { return at < templates.size() ? &templates[at++] : nullptr; });
+}
+
+std::vector<uint8_t> JoinValue(Table table, std::span<const Cell> row, const NextTemplate& next) {
   const Format& format = FormatFor(table);
   ByteWriter writer;
   size_t at = format.layout.keys;
@@ -882,7 +889,7 @@ std::vector<uint8_t> JoinValue(Table table, std::span<const Cell> row,
   if (table == Table::kCatalog) {
     writer.U32(static_cast<uint32_t>(NumberIn(row[at++])));
   } else if (table == Table::kRoster) {
-    sound = JoinRun(row, templates, writer);
+    sound = JoinRun(row, next, writer);
   } else {
     for (const Field& field : format.value) {
       sound = WriteField(field, HasColumn(field) ? row[at++] : Cell(), writer) && sound;

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,9 +68,13 @@ struct SplitEntry {
 std::optional<Cells> SplitKey(Table table, ByteSpan key);
 // Split: of opaque tables the key alone. The cells point into `key` and `value`.
 std::optional<SplitEntry> Split(Table table, ByteSpan key, ByteSpan value);
-// JoinKey, JoinValue: `row` has all columns, or at least the key's. A row that no entry could have
-// made has an empty value, which is damaged.
+// NextTemplate: gives the templates of a run, in their order, then nullptr. Each is used before the
+// next one is asked for.
+using NextTemplate = std::function<const Cells*()>;
+// JoinKey, JoinValue: `row` has all columns, or at least the key's; `next` is asked for a run
+// alone. A row that no entry could have made has an empty value, which is damaged.
 std::vector<uint8_t> JoinKey(Table table, std::span<const Cell> row);
+std::vector<uint8_t> JoinValue(Table table, std::span<const Cell> row, const NextTemplate& next);
 std::vector<uint8_t> JoinValue(Table table, std::span<const Cell> row,
                                std::span<const Cells> templates);
 

@@ -146,8 +146,7 @@ class StoreTables {
   // Rows: of one table, in order of keys.
   class Rows;
   absl::StatusOr<Found> Read(const SqlStatement& row, size_t which) const;
-  absl::StatusOr<std::vector<Cells>> Templates(std::span<const Cell> run,
-                                               std::deque<std::string>* texts) const;
+  absl::StatusOr<std::vector<uint8_t>> JoinRow(Table table, std::span<const Cell> row) const;
   absl::Status Insert(size_t which, std::span<const Cell> cells);
   absl::Status PutTyped(Table table, const SplitEntry& entry, bool* done);
   absl::Status PutTemplates(const SplitEntry& run);

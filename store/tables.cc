@@ -34,13 +34,17 @@ CREATE TABLE "pages freed" ( -- by commits; older states may still be read
 
 constexpr Dialect kSqlite = Dialect::kSqlite;
 
-// RowOf: all columns.
+// ReadRow, RowOf: all columns.
+void ReadRow(const SqlStatement& row, const Layout& layout, Cells* cells) {
+  cells->resize(layout.columns.size());
+  for (size_t i = 0; i < cells->size(); ++i) {
+    (*cells)[i] = row.Value(static_cast<int>(i), layout.columns[i].type);
+  }
+}
+
 Cells RowOf(const SqlStatement& row, const Layout& layout) {
   Cells cells;
-  cells.reserve(layout.columns.size());
-  for (size_t i = 0; i < layout.columns.size(); ++i) {
-    cells.push_back(row.Value(static_cast<int>(i), layout.columns[i].type));
-  }
+  ReadRow(row, layout, &cells);
   return cells;
 }
 
@@ -52,25 +56,11 @@ const std::string& TemplatesText() {
   return *text;
 }
 
-// KeepTexts: copies what the cells point to into strings, which `texts` keeps.
-void KeepTexts(Cells* row, std::deque<std::string>* texts) {
-  constexpr size_t kChunk = 4096;
-  size_t size = 0;
-  for (const Cell& cell : *row) {
-    if (const auto* const bytes = std::get_if<ByteSpan>(&cell)) size += bytes->size();
-  }
-  // A string does not move as long as it has room.
-  if (texts->empty() || texts->back().capacity() - texts->back().size() < size) {
-    texts->emplace_back().reserve(std::max(size, kChunk));
-  }
-  std::string& text = texts->back();
-  for (Cell& cell : *row) {
-    const auto* const bytes = std::get_if<ByteSpan>(&cell);
-    if (bytes == nullptr) continue;
-    const size_t at = text.size();
-    text.append(reinterpret_cast<const char*>(bytes->data()), bytes->size());
-    cell = AsBytes(std::string_view(text).substr(at));
-  }
+// BindRun: the parameters of TemplatesText for the run that has this row.
+void BindRun(std::span<const Cell> row, SqlStatement* statement) {
+  const auto [first, last] = RunPositions(row);
+  statement->Bind(1, row[0], SqlType::kInteger);
+  statement->Bind(2, static_cast<uint64_t>(first)).Bind(3, static_cast<uint64_t>(last));
 }
 
 bool SameCell(const Cell& a, const Cell& b) {
@@ -141,22 +131,23 @@ absl::Status StoreTables::SetState(uint64_t state) {
   return Done(SqlStatement(update).Bind(1, state).Step());
 }
 
-// Templates: the rows of a run, in order.
-absl::StatusOr<std::vector<Cells>> StoreTables::Templates(std::span<const Cell> run,
-                                                          std::deque<std::string>* texts) const {
+// JoinRow: the value of a row, and of its templates if it is a run.
+absl::StatusOr<std::vector<uint8_t>> StoreTables::JoinRow(Table table,
+                                                          std::span<const Cell> row) const {
+  if (table != Table::kRoster) return JoinValue(table, row, std::span<const Cells>());
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const prepared, database_->Prepare(TemplatesText()));
   SqlStatement statement(prepared);
-  const auto [first, last] = RunPositions(run);
-  statement.Bind(1, run[0], SqlType::kInteger);
-  statement.Bind(2, static_cast<uint64_t>(first)).Bind(3, static_cast<uint64_t>(last));
-  std::vector<Cells> rows;
-  rows.reserve(kRunPositions);
-  int rc;
-  while ((rc = statement.Step()) == SQLITE_ROW) {
-    KeepTexts(&rows.emplace_back(RowOf(statement, TemplateLayout())), texts);
-  }
-  if (rc != SQLITE_DONE) return StoreError("read", database_->folder(), rc);
-  return rows;
+  BindRun(row, &statement);
+  Cells cells;
+  int rc = SQLITE_DONE;
+  auto value = JoinValue(table, row, [&]() -> const Cells* {
+    rc = statement.Step();
+    if (rc != SQLITE_ROW) return nullptr;
+    ReadRow(statement, TemplateLayout(), &cells);
+    return &cells;
+  });
+  if (rc == SQLITE_DONE || rc == SQLITE_ROW) return value;
+  return StoreError("read", database_->folder(), rc);
 }
 
 // Read: a row's value.
@@ -174,14 +165,7 @@ absl::StatusOr<StoreTables::Found> StoreTables::Read(const SqlStatement& row, si
     found.short_value.emplace(value.begin(), value.end());
     return found;
   }
-  const Cells cells = RowOf(row, layout);
-  std::deque<std::string> texts;
-  std::vector<Cells> templates;
-  const Table table = static_cast<Table>(which);
-  if (table == Table::kRoster) {
-    HEFT_ASSIGN_OR_RETURN(templates, Templates(cells, &texts));
-  }
-  found.short_value = JoinValue(table, cells, templates);
+  HEFT_ASSIGN_OR_RETURN(found.short_value, JoinRow(static_cast<Table>(which), RowOf(row, layout)));
   if (found.short_value->size() < kLongValue) return found;
   std::vector<uint8_t> aligned;
   aligned.reserve(found.short_value->size() + kValueAlignment);
@@ -325,12 +309,8 @@ absl::Status StoreTables::RemoveTyped(Table table, std::span<const Cell> key, Sp
   }
   HEFT_RETURN_IF_ERROR(Remove(static_cast<size_t>(table), key, space));
   if (table != Table::kRoster) return absl::OkStatus();
-  const auto [first, last] = RunPositions(key);
   return run("DELETE FROM template WHERE gallery = ? AND position BETWEEN ? AND ?",
-             [&, from = first, to = last](SqlStatement& s) {
-               s.Bind(1, key[0], SqlType::kInteger);
-               s.Bind(2, static_cast<uint64_t>(from)).Bind(3, static_cast<uint64_t>(to));
-             });
+             [&](SqlStatement& s) { BindRun(key, &s); });
 }
 
 absl::Status StoreTables::HaveGallery(uint32_t number) {
@@ -372,9 +352,7 @@ absl::Status StoreTables::PutTemplates(const SplitEntry& run) {
   {
     HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select, database_->Prepare(TemplatesText()));
     SqlStatement statement(select);
-    const auto [first, last] = RunPositions(run.row);
-    statement.Bind(1, run.row[0], SqlType::kInteger);
-    statement.Bind(2, static_cast<uint64_t>(first)).Bind(3, static_cast<uint64_t>(last));
+    BindRun(run.row, &statement);
     int rc;
     while ((rc = statement.Step()) == SQLITE_ROW) {
       const auto position = static_cast<int64_t>(statement.Number(1));
