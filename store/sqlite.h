@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of the store in a folder (store/folder.h):
 //
-//     Database           a connection to store.sqlite                  store_database.cc
-//     StoreTables        the tables of a store, through a connection   store_tables.cc
-//     StoreEnvironment   one store of this process, shared by its users  store_environment.cc
-//     SqliteReader, SqliteWriter  a state, and a transaction           store_transactions.cc
+//     Database                    a connection to store.sqlite                    database.cc
+//     StoreTables                 the tables of a store, through a connection     tables.cc
+//     StoreEnvironment            one store of this process, shared by its users  environment.cc
+//     SqliteReader, SqliteWriter  a state, and a transaction                      transactions.cc
 //
 // A commit writes long values to store.blocks and syncs it, then commits in SQLite's log. Its pages
 // of deleted values are used again when no process reads a state that has them. That is known when

@@ -180,11 +180,7 @@ int Unlock(sqlite3_file* file, int level) {
 }
 
 int Reserved(sqlite3_file* file, int* held) {
-  struct flock lock = {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = kReserved;
-  lock.l_len = 1;
+  struct flock lock = FileRange(F_WRLCK, kReserved, 1);
   if (fcntl(Of(file).fd, F_OFD_GETLK, &lock) != 0) return Failed(SQLITE_IOERR_CHECKRESERVEDLOCK);
   *held = lock.l_type != F_UNLCK;
   return SQLITE_OK;
@@ -334,12 +330,17 @@ const char* StoreVfs() {
 int VfsError() { return t_error; }
 void ClearVfsError() { t_error = 0; }
 
+struct flock FileRange(short type, off_t first, off_t bytes) {
+  struct flock range = {};
+  range.l_type = type;
+  range.l_whence = SEEK_SET;
+  range.l_start = first;
+  range.l_len = bytes;
+  return range;
+}
+
 bool LockBytes(int fd, short type, off_t first, off_t bytes) {
-  struct flock lock = {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = first;
-  lock.l_len = bytes;
+  struct flock lock = FileRange(type, first, bytes);
   int rc;
   do {
     rc = fcntl(fd, F_OFD_SETLK, &lock);
@@ -350,11 +351,7 @@ bool LockBytes(int fd, short type, off_t first, off_t bytes) {
 
 uint64_t LocksIn(int fd, off_t from, off_t to) {
   if (from >= to) return 0;
-  struct flock lock = {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = from;
-  lock.l_len = to - from;
+  struct flock lock = FileRange(F_WRLCK, from, to - from);
   if (fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type == F_UNLCK) return 0;
   const off_t begin = std::max(from, lock.l_start);
   const off_t end = lock.l_len == 0 ? to : std::min(to, lock.l_start + lock.l_len);

@@ -9,6 +9,7 @@
 #ifndef HEFT_STORE_VFS_H_
 #define HEFT_STORE_VFS_H_
 
+#include <fcntl.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -25,6 +26,9 @@ const char* StoreVfs();
 int VfsError();
 void ClearVfsError();
 
+// FileRange: a lock of bytes of an open file, for fcntl. Such locks belong to the open file, not to
+// the process: threads are told apart, and none is lost when another file is closed.
+struct flock FileRange(short type, off_t first, off_t bytes);
 // LockBytes: locks bytes of an open file, or unlocks them. False: another file has a lock there.
 bool LockBytes(int fd, short type, off_t first, off_t bytes);
 // LocksIn: the number of bytes in [from, to) that other open files have locked. Locks of neighbours

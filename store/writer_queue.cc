@@ -8,23 +8,13 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "store/vfs.h"
 
 namespace heft {
 namespace {
 
 // kDoor: a byte behind all tickets, locked by who takes one: for a moment.
 constexpr off_t kDoor = off_t{1} << 62;
-
-// Locks of open files, not of processes: threads are told apart, and none is lost when another file
-// is closed.
-struct flock Range(short type, off_t first, off_t bytes) {
-  struct flock range = {};
-  range.l_type = type;
-  range.l_whence = SEEK_SET;
-  range.l_start = first;
-  range.l_len = bytes;
-  return range;
-}
 
 absl::Status Failed() {
   return absl::UnavailableError(absl::StrCat("cannot queue for the store: ", std::strerror(errno)));
@@ -47,7 +37,7 @@ WriterQueue::~WriterQueue() {
 
 // One more than the last that is held.
 absl::Status WriterQueue::TakeTicket() {
-  struct flock door = Range(F_WRLCK, kDoor, 1);
+  struct flock door = FileRange(F_WRLCK, kDoor, 1);
   while (fcntl(fd_, F_OFD_SETLKW, &door) != 0) {
     if (errno == EINTR) continue;
     // The file system has no such locks: the order is not kept.
@@ -56,12 +46,12 @@ absl::Status WriterQueue::TakeTicket() {
   }
   off_t last = 0;
   while (true) {
-    struct flock held = Range(F_WRLCK, last + 1, kDoor - last - 1);
+    struct flock held = FileRange(F_WRLCK, last + 1, kDoor - last - 1);
     if (fcntl(fd_, F_OFD_GETLK, &held) != 0) return Failed();
     if (held.l_type == F_UNLCK) break;
     last = held.l_start;  // not the last one, maybe
   }
-  struct flock ticket = Range(F_WRLCK, last + 1, 1);
+  struct flock ticket = FileRange(F_WRLCK, last + 1, 1);
   door.l_type = F_UNLCK;
   if (fcntl(fd_, F_OFD_SETLK, &ticket) != 0 || fcntl(fd_, F_OFD_SETLK, &door) != 0) {
     return Failed();
@@ -72,7 +62,7 @@ absl::Status WriterQueue::TakeTicket() {
 
 absl::StatusOr<bool> WriterQueue::IsNext() const {
   if (ticket_ <= 1) return true;
-  struct flock before = Range(F_WRLCK, 1, static_cast<off_t>(ticket_ - 1));
+  struct flock before = FileRange(F_WRLCK, 1, static_cast<off_t>(ticket_ - 1));
   if (fcntl(fd_, F_OFD_GETLK, &before) != 0) return Failed();
   return before.l_type == F_UNLCK;
 }
