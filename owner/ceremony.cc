@@ -8,6 +8,7 @@
 #include "base/envelope.h"
 #include "ckks/serialization.h"
 #include "owner/join_message.h"
+#include "owner/part_file.h"
 
 namespace heft {
 namespace {
@@ -15,15 +16,6 @@ namespace {
 constexpr uint32_t kCeremonyVersion = 1;
 constexpr uint32_t kJointVersion = 2;
 constexpr size_t kMaxApprovalBytes = 1 << 13;
-
-void ReadDigest(ByteReader& reader, Digest* out) {
-  const ByteSpan bytes = reader.Raw(out->size());
-  if (reader.ok()) std::ranges::copy(bytes, out->begin());
-}
-
-}  // namespace
-
-namespace {
 
 void WriteRecord(const Ceremony& record, ByteWriter* out) {
   ByteWriter& writer = *out;
@@ -63,6 +55,14 @@ absl::Status CheckApprovals(const Ceremony& record, std::string_view what) {
 
 }  // namespace
 
+absl::StatusOr<Trust> Ceremony::Signers() const {
+  Trust trust;
+  for (uint32_t number = 1; number <= owners.size(); ++number) {
+    HEFT_RETURN_IF_ERROR(trust.Add(Role::kKeyOwner, OwnerName(number), owner(number).signer));
+  }
+  return trust;
+}
+
 Digest Ceremony::RecordDigest() const {
   // Of a dealer's as it was before there were joint keys.
   if (!joint()) return HashBytes(Serialize());
@@ -97,16 +97,16 @@ absl::StatusOr<Ceremony> Ceremony::Parse(ByteSpan bytes, std::string_view what) 
   out.renewal = reader.U32();
   for (Digest* d : {&out.previous, &out.dealer, &out.encryption_key, &out.evaluation_keys,
                     &out.enrolment_keys}) {
-    ReadDigest(reader, d);
+    ReadArray(reader, d);
   }
   out.owners.resize(reader.Count(sizeof(SignerKey) + sizeof(Digest), ckks::kMaxOwners));
   for (Owner& owner : out.owners) {
-    ReadDigest(reader, &owner.signer);
-    ReadDigest(reader, &owner.share);
+    ReadArray(reader, &owner.signer);
+    ReadArray(reader, &owner.share);
   }
   if (joint) {
     out.secrets = reader.U32();
-    ReadDigest(reader, &out.transcript);
+    ReadArray(reader, &out.transcript);
     out.approvals.resize(reader.Count(sizeof(uint64_t), ckks::kMaxOwners));
     for (std::vector<uint8_t>& approval : out.approvals) {
       const ByteSpan signed_bytes = reader.Raw(reader.Count(1, kMaxApprovalBytes));

@@ -48,6 +48,8 @@ struct Ceremony {
   ckks::Sharing sharing() const { return {static_cast<uint32_t>(owners.size()), threshold}; }
   const Owner& owner(uint32_t number) const { return owners.at(number - 1); }
 
+  // Signers: the owners' signing keys.
+  absl::StatusOr<Trust> Signers() const;
   // RecordDigest: of all but the approvals: the same at all owners.
   Digest RecordDigest() const;
   std::vector<uint8_t> Serialize() const;

@@ -393,10 +393,7 @@ absl::StatusOr<JoinStep> Joining::Finish(std::span<const std::string> paths) {
         HEFT_ASSIGN_OR_RETURN(record.approvals[i], ReadFile(what, kMaxModelSize));
         return absl::OkStatus();
       }));
-  Trust trust;
-  for (uint32_t owner = 1; owner <= state_.owners; ++owner) {
-    HEFT_RETURN_IF_ERROR(trust.Add(Role::kKeyOwner, OwnerName(owner), state_.signers[owner - 1]));
-  }
+  HEFT_ASSIGN_OR_RETURN(const Trust trust, record.Signers());
   const Digest digests[] = {record.encryption_key, record.evaluation_keys, record.enrolment_keys};
   JoinStep step;
   size_t sizes[std::size(kKeyFiles)] = {};

@@ -230,11 +230,7 @@ absl::StatusOr<PartFile> KeyOwner::Impl::ReadPart(const PartSubject& subject,
                                                   const ReplyFile& file) const {
   const Ceremony& ceremony = ceremony_->ceremony;
   const std::string what(file.what);
-  Trust owners;
-  for (uint32_t owner = 1; owner <= ceremony.owners.size(); ++owner) {
-    HEFT_RETURN_IF_ERROR(
-        owners.Add(Role::kKeyOwner, OwnerName(owner), ceremony.owner(owner).signer));
-  }
+  HEFT_ASSIGN_OR_RETURN(const Trust owners, ceremony.Signers());
   HEFT_ASSIGN_OR_RETURN(
       const SignedFile opened,
       OpenBySignature(file.bytes, owners,

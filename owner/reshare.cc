@@ -20,6 +20,7 @@
 #include "owner/ceremony.h"
 #include "owner/key_owner_impl.h"
 #include "owner/part_file.h"
+#include "owner/share_files.h"
 
 namespace heft {
 namespace {
@@ -148,11 +149,7 @@ Ceremony NextCeremony(const SignedCeremony& old, const std::vector<Message>& mes
 absl::StatusOr<std::vector<Message>> ReadMessages(const SignedCeremony& record,
                                                   std::span<const ReplyFile> files) {
   const Ceremony& ceremony = record.ceremony;
-  Trust owners;
-  for (uint32_t owner = 1; owner <= ceremony.owners.size(); ++owner) {
-    HEFT_RETURN_IF_ERROR(
-        owners.Add(Role::kKeyOwner, OwnerName(owner), ceremony.owner(owner).signer));
-  }
+  HEFT_ASSIGN_OR_RETURN(const Trust owners, ceremony.Signers());
   std::vector<Message> out;
   for (const ReplyFile& file : files) {
     const std::string what(file.what);
@@ -264,12 +261,9 @@ absl::Status TakeNewShare(const KeyOwner& owner, std::span<const ReplyFile> mess
   }
   KeyShare share = {old.key_id, {}, std::move(own), std::move(large), std::move(small)};
   HEFT_ASSIGN_OR_RETURN(share.ceremony, signer.Sign({.role = Role::kKeyOwner}, next.Serialize()));
-  HEFT_ASSIGN_OR_RETURN(auto bytes, SerializeKeyShare(rings, share, sealed.text));
   // The new record, for a later successor of one of the owners.
-  absl::Status written = WriteFileAtomic(path + ".ceremony", ByteSpan(share.ceremony));
-  if (written.ok()) written = WriteFileAtomic(path, bytes, 0600);
-  SecureWipe(bytes.data(), bytes.size());
-  return written;
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(path + ".ceremony", ByteSpan(share.ceremony)));
+  return WriteShare(rings, share, sealed.text, path);
 }
 
 absl::StatusOr<SignerKey> MakeBlankShare(const Model& model, std::span<const uint8_t> record,
@@ -296,16 +290,10 @@ absl::StatusOr<SignerKey> MakeBlankShare(const Model& model, std::span<const uin
                     std::move(own),
                     std::move(large),
                     std::move(small)};
-  HEFT_ASSIGN_OR_RETURN(auto bytes, SerializeKeyShare(rings, share, sealed.text));
   const HeldKey held(std::move(share));
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, OwnerSigner(held));
-  HEFT_ASSIGN_OR_RETURN(JournalKeys keys, JournalKeys::Derive(held));
-  const auto journal = QueryJournal::OnDisk(path + kJournalSuffix, std::move(keys));
-  HEFT_RETURN_IF_ERROR(journal->Start("in place of an owner of a shared key"));
-  const absl::Status written = WriteFileAtomic(path, bytes, 0600);
-  SecureWipe(bytes.data(), bytes.size());
-  if (!written.ok()) journal->Discard();
-  HEFT_RETURN_IF_ERROR(written);
+  HEFT_RETURN_IF_ERROR(
+      WriteNewShare(rings, held, sealed.text, path, "in place of an owner of a shared key"));
   return signer.public_key();
 }
 

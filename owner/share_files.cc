@@ -17,14 +17,6 @@ namespace {
 // kMaxOpen: with more, a model of 64 dimensions has no room for the sum of their floods.
 constexpr uint32_t kMaxOpen = 3;
 
-absl::Status WriteShare(const Rings& rings, const KeyShare& share, const std::string& passphrase,
-                        const std::string& path) {
-  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, SerializeKeyShare(rings, share, passphrase));
-  const absl::Status written = WriteFileAtomic(path, bytes, 0600);
-  SecureWipe(bytes.data(), bytes.size());
-  return written;
-}
-
 }  // namespace
 
 absl::Status CheckShareable(const Model& model, uint32_t threshold) {
@@ -77,19 +69,31 @@ void DescribeParameters(const Rings& rings, KeySet* set) {
   absl::StrAppend(&set->security, "; ", rings.matching.params().security().Describe());
 }
 
-absl::Status WriteOwnerFiles(const std::string& folder, const Rings& rings, const HeldKey& held,
-                             const std::string& trust, const std::string& passphrase) {
-  const KeyShare& share = *held.share();
-  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/trust.heft", trust));
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/ceremony.heft", ByteSpan(share.ceremony)));
-  const std::string path = folder + "/share.key";
+absl::Status WriteShare(const Rings& rings, const KeyShare& share, const std::string& passphrase,
+                        const std::string& path) {
+  HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, SerializeKeyShare(rings, share, passphrase));
+  const absl::Status written = WriteFileAtomic(path, bytes, 0600);
+  SecureWipe(bytes.data(), bytes.size());
+  return written;
+}
+
+absl::Status WriteNewShare(const Rings& rings, const HeldKey& held, const std::string& passphrase,
+                           const std::string& path, const std::string& reason) {
   HEFT_ASSIGN_OR_RETURN(JournalKeys keys, JournalKeys::Derive(held));
   const auto journal = QueryJournal::OnDisk(path + kJournalSuffix, std::move(keys));
-  HEFT_RETURN_IF_ERROR(journal->Start("with the share of a key"));
-  const absl::Status written = WriteShare(rings, share, passphrase, path);
+  HEFT_RETURN_IF_ERROR(journal->Start(reason));
+  const absl::Status written = WriteShare(rings, *held.share(), passphrase, path);
   if (!written.ok()) journal->Discard();
   return written;
+}
+
+absl::Status WriteOwnerFiles(const std::string& folder, const Rings& rings, const HeldKey& held,
+                             const std::string& trust, const std::string& passphrase) {
+  HEFT_RETURN_IF_ERROR(MakeDirectories(folder));
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/trust.heft", trust));
+  HEFT_RETURN_IF_ERROR(
+      WriteFileAtomic(folder + "/ceremony.heft", ByteSpan(held.share()->ceremony)));
+  return WriteNewShare(rings, held, passphrase, folder + "/share.key", "with the share of a key");
 }
 
 }  // namespace heft

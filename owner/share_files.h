@@ -25,8 +25,14 @@ absl::Status CheckRoom(const Rings& rings, uint32_t threshold, uint32_t secrets)
 // DescribeParameters: sets the words about parameters and security.
 void DescribeParameters(const Rings& rings, KeySet* set);
 
-// WriteOwnerFiles: one owner's folder: trust file, record, a journal that begins, and the share,
-// last. After a failure no journal is left.
+// WriteShare: seals and writes a share (mode 0600).
+absl::Status WriteShare(const Rings& rings, const KeyShare& share, const std::string& passphrase,
+                        const std::string& path);
+// WriteNewShare: begins the share's journal, for this reason, then writes the share. After a
+// failure no journal is left.
+absl::Status WriteNewShare(const Rings& rings, const HeldKey& held, const std::string& passphrase,
+                           const std::string& path, const std::string& reason);
+// WriteOwnerFiles: one owner's folder: trust file, record, and the share with its journal, last.
 absl::Status WriteOwnerFiles(const std::string& folder, const Rings& rings, const HeldKey& held,
                              const std::string& trust, const std::string& passphrase);
 

@@ -68,18 +68,6 @@ absl::StatusOr<SignerKey> SignerOf(const HeldKey& held) {
   return signer.public_key();
 }
 
-// The record's part about the owners, and a trust file that lists them.
-absl::Status ListOwners(const Rings& rings, const std::vector<HeldKey>& shares, Ceremony* ceremony,
-                        Trust* trust) {
-  for (const HeldKey& held : shares) {
-    HEFT_ASSIGN_OR_RETURN(const SignerKey signer, SignerOf(held));
-    HEFT_ASSIGN_OR_RETURN(const Digest share, ShareDigest(rings, *held.share()));
-    ceremony->owners.push_back({signer, share});
-    HEFT_RETURN_IF_ERROR(trust->Add(Role::kKeyOwner, OwnerName(held.share()->owner()), signer));
-  }
-  return absl::OkStatus();
-}
-
 void DiscardJournals(const SharedPaths& paths, const std::vector<HeldKey>& shares) {
   for (const HeldKey& held : shares) {
     auto keys = JournalKeys::Derive(held);
@@ -100,8 +88,12 @@ absl::StatusOr<SharedKeySet> Deal(const KeyOwner& dealer, const SharedPaths& pat
   ceremony.threshold = threshold;
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, dealer.Signer());
   ceremony.dealer = signer.public_key();
-  Trust trust;
-  HEFT_RETURN_IF_ERROR(ListOwners(rings, *shares, &ceremony, &trust));
+  for (const HeldKey& held : *shares) {
+    HEFT_ASSIGN_OR_RETURN(const SignerKey owner, SignerOf(held));
+    HEFT_ASSIGN_OR_RETURN(const Digest share, ShareDigest(rings, *held.share()));
+    ceremony.owners.push_back({owner, share});
+  }
+  HEFT_ASSIGN_OR_RETURN(const Trust trust, ceremony.Signers());
   HEFT_RETURN_IF_ERROR(MakeDirectories(paths.folder));
   HEFT_RETURN_IF_ERROR(WriteFileAtomic(paths.Of("trust.heft"), trust.Serialize()));
   SharedKeySet set;
