@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <map>
@@ -232,6 +234,42 @@ TEST_P(FlipsTest, NobodyElseIsStopped) {
     RecordProperty("flips_" + table, std::to_string(count));
   std::cout << flips << " flips: " << unseen << " not reported, " << stopped
             << " stopped somebody else, " << intact_after << " mended by compact\n";
+}
+
+// Long values are in store.blocks, each behind its length. A flip there damages the record.
+TEST_P(FlipsTest, OfALengthInTheFileOfBlocks) {
+  constexpr uint64_t kPageBytes = 4096, kHeader = 16;
+  std::mt19937_64 random(37);
+  const std::vector<uint8_t> good = *ReadFile(folder_ + "/store.blocks");
+  size_t lengths = 0, seen = 0;
+  for (uint64_t at = kPageBytes; at < good.size();) {
+    uint64_t length = 0;
+    std::memcpy(&length, good.data() + at, sizeof(length));
+    if (length == 0) {  // a page without a value
+      at += kPageBytes;
+      continue;
+    }
+    const std::string folder = temporary_ / absl::StrCat("length-", lengths++);
+    const std::string what = absl::StrCat("the length at ", at);
+    fs::copy(folder_, folder);
+    std::vector<uint8_t> bad = good;
+    const uint64_t bit = random() % (8 * kHeader);
+    bad[at + bit / 8] ^= static_cast<uint8_t>(1 << bit % 8);
+    ASSERT_TRUE(WriteFileAtomic(folder + "/store.blocks", bad, 0600).ok());
+    const auto verified = VerifyGallery(folder);
+    ASSERT_TRUE(verified.ok()) << what << ": " << verified.status();
+    seen += verified->intact ? 0 : 1;  // deleted values lie in the file, too
+    const auto enrolled = server_->Enrol(folder, Files(Number("new"), "new"));
+    EXPECT_TRUE(enrolled.ok()) << what << ": " << enrolled.status();
+    const auto identified = server_->Identify(*Gallery::Open(folder),
+                                              Files(Number("new"), "", SampleUse::kIdentification));
+    EXPECT_TRUE(identified.ok()) << what << ": " << identified.status();
+    const auto compacted = CompactGallery(*server_, folder);
+    EXPECT_TRUE(compacted.ok()) << what << ": " << compacted.status();
+    fs::remove_all(folder);
+    at += (kHeader + length + kPageBytes - 1) / kPageBytes * kPageBytes;
+  }
+  EXPECT_GE(seen, 4u) << "of " << lengths;
 }
 
 // A flip in the number of a record's gallery makes it a record of another gallery of the store: it
