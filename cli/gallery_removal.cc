@@ -55,14 +55,14 @@ absl::Status TellChange(const Common& common, const RemovalFlags& options, const
   }
   if (!options.receipts.empty()) {
     const auto files = Write(options.receipts, done.receipts);
-    if (!files.ok()) {
-      return absl::Status(files.status().code(),
-                          absl::StrCat(files.status().message(),
-                                       "; everything else is done, and `heft-server gallery list "
-                                       "--erased` lists the receipts"));
+    if (files.ok()) {
+      json["files"] = *files;
+      for (const std::string& file : *files) absl::StrAppend(&text, "\nreceipt: ", file);
+    } else {
+      Warn(common, absl::StrCat("the receipts could not be written (`heft-server gallery list "
+                                "--erased` lists them): ",
+                                files.status().message()));
     }
-    json["files"] = *files;
-    for (const std::string& file : *files) absl::StrAppend(&text, "\nreceipt: ", file);
   }
   Print(common, json, text);
   return absl::OkStatus();

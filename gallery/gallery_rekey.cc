@@ -28,6 +28,11 @@ absl::Status Clear(GalleryChange* change, Table table) {
 }
 
 absl::Status CheckRekeyable(const Gallery::Impl& gallery, const RekeyingKey& key) {
+  if (gallery.binding().key_id == key.to) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        gallery.address().at(), " has moved to key ", HexString(key.to),
+        " before. `heft-server gallery compact` erases what is left under the old key"));
+  }
   HEFT_RETURN_IF_ERROR(CheckKeyId(gallery.binding().key_id, key.from, "the re-keying key"));
   if (std::ranges::count(gallery.revoked_keys(), key.to) > 0) {
     return absl::FailedPreconditionError(

@@ -23,11 +23,14 @@ constexpr uint32_t kFolderKeyVersion = 1;
 
 std::string MadePath(const std::string& folder) { return absl::StrCat(folder, "/", kKeysMade); }
 
-// The names in it; none if it cannot be read.
-std::vector<std::string> MadeKeys(const std::string& folder) {
+// The names in it; none if it does not exist.
+absl::StatusOr<std::vector<std::string>> MadeKeys(const std::string& folder) {
   const auto text = ReadTextFile(MadePath(folder), 4096);
-  if (!text.ok()) return {};
-  return absl::StrSplit(*text, '\n', absl::SkipEmpty());
+  std::vector<std::string> names;
+  if (absl::IsNotFound(text.status())) return names;
+  HEFT_RETURN_IF_ERROR(text.status());
+  names = absl::StrSplit(*text, '\n', absl::SkipEmpty());
+  return names;
 }
 
 absl::Status LostKey(const std::string& path, std::string_view what) {
@@ -42,14 +45,19 @@ absl::Status LostKey(const std::string& path, std::string_view what) {
 }  // namespace
 
 void RecordKey(const std::string& folder, std::string_view name) {
-  const auto is_recorded = [&] { return std::ranges::count(MadeKeys(folder), name) > 0; };
-  if (is_recorded()) return;
+  // A record that cannot be read is not replaced.
+  const auto is_done = [&] {
+    const auto made = MadeKeys(folder);
+    return !made.ok() || std::ranges::count(*made, name) > 0;
+  };
+  if (is_done()) return;
   const auto lock = FileLock::Take(folder + "/server.lock", 0644);
-  if (!lock.ok() || is_recorded()) return;
-  std::vector<std::string> names = MadeKeys(folder);
-  names.emplace_back(name);
+  if (!lock.ok() || is_done()) return;
+  auto names = MadeKeys(folder);
+  if (!names.ok()) return;
+  names->emplace_back(name);
   // A folder that cannot be written has its keys, which is what counts.
-  WriteFileAtomic(MadePath(folder), absl::StrJoin(names, "\n") + "\n").IgnoreError();
+  WriteFileAtomic(MadePath(folder), absl::StrJoin(*names, "\n") + "\n").IgnoreError();
 }
 
 absl::Status CheckKeyNew(const std::string& folder, std::string_view name) {
@@ -57,7 +65,7 @@ absl::Status CheckKeyNew(const std::string& folder, std::string_view name) {
   std::error_code none;
   if (std::filesystem::file_size(path, none) == 0 && !none) return LostKey(path, "is empty");
   if (FileExists(path)) return absl::OkStatus();
-  const std::vector<std::string> made = MadeKeys(folder);
+  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> made, MadeKeys(folder));
   return std::ranges::count(made, name) == 0 ? absl::OkStatus() : LostKey(path, "is missing");
 }
 
