@@ -13,7 +13,7 @@ constexpr size_t kTriples = 3;  // sets of three canaries, unless names say how 
 
 struct CanaryFlags {
   KeyOptions key;
-  std::string out, names, require;
+  std::string out, names, require, encryption_key;
 };
 
 // Encrypted as a client would, a file a modality: NAME-MODALITY.ct.
@@ -39,12 +39,24 @@ absl::StatusOr<std::vector<std::string>> ReadNames(const std::string& path) {
   return names;
 }
 
+// A share makes no public key.
+absl::StatusOr<Client> ClientFor(const CanaryFlags& options, const Model& model,
+                                 const KeyOwner& owner) {
+  if (!owner.shared()) return Client::Create(model, owner.EncryptionKey());
+  if (options.encryption_key.empty()) {
+    return absl::InvalidArgumentError("with a share, give --key, the encryption key");
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key,
+                        ReadFile(options.encryption_key, kMaxKeysSize));
+  return Client::Create(model, key);
+}
+
 absl::Status RunMake(const Common& common, const CanaryFlags& options, const Model& model,
                      const KeyOwner& owner) {
   HEFT_ASSIGN_OR_RETURN(std::vector<std::string> names, ReadNames(options.names));
   const size_t triples = names.empty() ? kTriples : names.size() / 3;
   HEFT_ASSIGN_OR_RETURN(const CanarySet set, owner.MakeCanaries(triples, std::move(names)));
-  HEFT_ASSIGN_OR_RETURN(const Client client, Client::Create(model, owner.EncryptionKey()));
+  HEFT_ASSIGN_OR_RETURN(const Client client, ClientFor(options, model, owner));
   HEFT_ASSIGN_OR_RETURN(NewFolder folder, NewFolder::Create(options.out));
   Json people = Json::array(), probes = Json::array();
   for (size_t i = 0; i < set.people.size(); ++i) {
@@ -97,6 +109,8 @@ void AddCanary(Command app) {
   AddKeyOptions(command, &options->key, "secret key");
   const Option out = command.Add("-o,--out", &options->out,
                                  "new folder for encrypted samples and their encrypted list");
+  command.Add("-k,--key", &options->encryption_key, "encryption key, if the key is shared")
+      .Needs(out);
   command
       .Add("--names", &options->names,
            "names for them, one per line, that look like those of others: three for each set of "

@@ -24,6 +24,7 @@
 #include "base/status.h"
 #include "fusion/owner/key_share.h"
 #include "heft/key_owner.h"
+#include "owner/ceremony.h"
 #include "owner/complete_replies.h"
 
 namespace heft {
@@ -60,11 +61,13 @@ class Canaries {
   static absl::StatusOr<Canaries> Make(const Model& model, size_t triples,
                                        std::vector<std::string> names, CanarySet* set);
 
-  // Seal, Open: the file (kind CNRY), under the secret key, or what its owner has of it. kDataLoss
-  // for another key's, kFailedPrecondition for another model's.
-  absl::StatusOr<std::vector<uint8_t>> Seal(const Model& model, const HeldKey& held) const;
+  // Seal, Open: the file (kind CNRY), under the secret key. `ceremony`: of a shared key; its file
+  // is sealed for each owner and signed by this one. kDataLoss for another key's,
+  // kFailedPrecondition for another model's, and for a file that none of the owners signed.
+  absl::StatusOr<std::vector<uint8_t>> Seal(const Model& model, const HeldKey& held,
+                                            const Ceremony* ceremony) const;
   static absl::StatusOr<Canaries> Open(ByteSpan bytes, const Model& model, const HeldKey& held,
-                                       std::string_view what);
+                                       const Ceremony* ceremony, std::string_view what);
 
   bool Names(const std::string& identity) const { return names_.contains(identity); }
   // Check: why replies to one question with these cosines of canaries cannot be honest ones; empty:

@@ -100,7 +100,8 @@ TEST_P(CanariesTest, WhatIsRefusedIsChargedToWhoAnsweredBest) {
 // How much of the room an honest reply takes; a bound without room would refuse honest ones.
 TEST_P(CanariesTest, TheRelationHoldsWithRoom) {
   const KeyOwner bare = roles_.NewOwner(kLimits);
-  const Canaries canaries = *Canaries::Open(set_.file, model_, Inside::Of(*owner_).held(), "file");
+  const Canaries canaries =
+      *Canaries::Open(set_.file, model_, Inside::Of(*owner_).held(), nullptr, "file");
   double worst = 0;
   for (const uint64_t person : {1, 5, 6, 7}) {
     const auto opened = bare.Open(Identify(Person(person, "probe"), folder_), "reply");
@@ -139,7 +140,8 @@ TEST_P(CanariesTest, AnotherGalleryIsRefused) {
 // A restricted search holds all of each triple or none of it, and at least one triple. A search
 // that only leaves out free places holds all triples.
 TEST_P(CanariesTest, ARestrictedSearchHoldsWholeTriples) {
-  const Canaries canaries = *Canaries::Open(set_.file, model_, Inside::Of(*owner_).held(), "file");
+  const Canaries canaries =
+      *Canaries::Open(set_.file, model_, Inside::Of(*owner_).held(), nullptr, "file");
   const std::vector<Condition> where = {{"site", {"berlin"}}};
   auto reply = [&](const std::set<std::string>& silent, const std::vector<Condition>& conditions) {
     EncryptedScores said = Parse(Identify(Person(1, "probe"), folder_));

@@ -310,12 +310,12 @@ absl::StatusOr<CanarySet> KeyOwner::Impl::MakeCanaries(size_t triples,
   CanarySet set;
   HEFT_ASSIGN_OR_RETURN(const Canaries canaries,
                         Canaries::Make(model_, triples, std::move(names), &set));
-  HEFT_ASSIGN_OR_RETURN(set.file, canaries.Seal(model_, held_));
+  HEFT_ASSIGN_OR_RETURN(set.file, canaries.Seal(model_, held_, CeremonyOrNull()));
   return set;
 }
 
 absl::Status KeyOwner::Impl::RequireCanaries(ByteSpan file, std::string_view what) {
-  HEFT_ASSIGN_OR_RETURN(canaries_, Canaries::Open(file, model_, held_, what));
+  HEFT_ASSIGN_OR_RETURN(canaries_, Canaries::Open(file, model_, held_, CeremonyOrNull(), what));
   return absl::OkStatus();
 }
 

@@ -93,6 +93,7 @@ class KeyOwner::Impl {
   const ckks::KeyId& key_id() const { return held_.key_id(); }
   // Of a share only.
   const SignedCeremony& ceremony() const { return *ceremony_; }
+  const Ceremony* CeremonyOrNull() const { return ceremony_ ? &ceremony_->ceremony : nullptr; }
   // Of gallery and replies.
   const Instance& instance() const { return rings_.matching; }
   const ckks::SecretKey& key() const { return keys().matching(); }

@@ -154,7 +154,8 @@ absl::Status HandCanariesOn(const KeyOwner& old, const KeyOwner& next, const Pat
   const std::optional<Canaries>& canaries = Inside::Of(old).canaries();
   if (!canaries) return absl::OkStatus();
   HEFT_ASSIGN_OR_RETURN(const auto file,
-                        canaries->Seal(Inside::Of(next).model(), Inside::Of(next).held()));
+                        canaries->Seal(Inside::Of(next).model(), Inside::Of(next).held(),
+                                       Inside::Of(next).CeremonyOrNull()));
   return WriteFileAtomic(paths.secret + kCanarySuffix, file, 0600);
 }
 

@@ -2,7 +2,6 @@
 // New shares of the same key, by messages between owners: each of `threshold` owners shares its
 // contribution to the key anew, sealed for each owner, and each owner adds up the shares that it
 // receives. No owner sees the key, and an old share is of no use with the new ones.
-#include <sodium.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +18,7 @@
 #include "heft/key_set.h"
 #include "owner/ceremony.h"
 #include "owner/key_owner_impl.h"
+#include "owner/owner_box.h"
 #include "owner/part_file.h"
 #include "owner/share_files.h"
 
@@ -81,37 +81,6 @@ struct Message {
     return out;
   }
 };
-
-// SealFor: for the owner that signs with `signer`: its Ed25519 key as an X25519 key.
-absl::StatusOr<std::vector<uint8_t>> SealFor(const SignerKey& signer, ByteSpan secret) {
-  uint8_t key[crypto_box_PUBLICKEYBYTES];
-  if (crypto_sign_ed25519_pk_to_curve25519(key, signer.data()) != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("owner's key ", HexString(signer), ": not a public key"));
-  }
-  std::vector<uint8_t> out(secret.size() + crypto_box_SEALBYTES);
-  crypto_box_seal(out.data(), secret.data(), secret.size(), key);
-  return out;
-}
-
-absl::StatusOr<SecureVector<uint8_t>> OpenBox(const HeldKey& held, ByteSpan sealed) {
-  HEFT_ASSIGN_OR_RETURN(const auto seed, OwnerSeed(held));
-  HEFT_ASSIGN_OR_RETURN(auto secret, SecureVector<uint8_t>::Create(crypto_sign_SECRETKEYBYTES));
-  HEFT_ASSIGN_OR_RETURN(auto own, SecureVector<uint8_t>::Create(crypto_box_SECRETKEYBYTES));
-  uint8_t signer[crypto_sign_PUBLICKEYBYTES], key[crypto_box_PUBLICKEYBYTES];
-  crypto_sign_seed_keypair(signer, secret.data(), seed.data());
-  crypto_sign_ed25519_sk_to_curve25519(own.data(), secret.data());
-  if (sealed.size() < crypto_box_SEALBYTES ||
-      crypto_sign_ed25519_pk_to_curve25519(key, signer) != 0) {
-    return absl::DataLossError("a sealed share that is none");
-  }
-  HEFT_ASSIGN_OR_RETURN(auto out,
-                        SecureVector<uint8_t>::Create(sealed.size() - crypto_box_SEALBYTES));
-  if (crypto_box_seal_open(out.data(), sealed.data(), sealed.size(), key, own.data()) != 0) {
-    return absl::DataLossError("a share that is sealed for another owner, or damaged");
-  }
-  return out;
-}
 
 absl::StatusOr<const KeyOwner::Impl*> SharedImpl(const KeyOwner& owner) {
   if (owner.shared()) return &Inside::Of(owner);
@@ -281,6 +250,9 @@ absl::StatusOr<SignerKey> MakeBlankShare(const Model& model, std::span<const uin
   }
   Wiped sealed;
   HEFT_RETURN_IF_ERROR(AskPassphrase(passphrase, &sealed));
+  if (const size_t end = path.rfind('/'); end != path.npos && end > 0) {
+    HEFT_RETURN_IF_ERROR(MakeDirectories(path.substr(0, end)));
+  }
   HEFT_ASSIGN_OR_RETURN(const Rings rings, MakeRings(model));
   HEFT_ASSIGN_OR_RETURN(auto own, NewOwnSecret());
   HEFT_ASSIGN_OR_RETURN(auto large, ckks::SecretShare::Create(*rings.enrolment.context, owner));

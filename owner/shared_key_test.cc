@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/inside.h"
+#include "base/signed_file.h"
 #include "base/testing.h"
 #include "ckks/encoder.h"
 #include "fusion/errors.h"
@@ -189,6 +190,36 @@ class SharedKeyTest : public ::testing::Test {
   const testing::TemporaryFolder temporary_;
   const std::string folder_ = temporary_ / "gallery";
 };
+
+TEST_F(SharedKeyTest, OneOwnersCanariesAreForAllOwners) {
+  const auto set = Owner(1).MakeCanaries(1, {});
+  ASSERT_TRUE(set.ok()) << set.status();
+  for (const uint32_t owner : {1, 2, 5}) {
+    auto loaded = KeyOwner::Load(*model_, set_->shares[owner - 1]);
+    ASSERT_TRUE(loaded.ok());
+    const absl::Status required = loaded->RequireCanaries(set->file, "canaries");
+    EXPECT_TRUE(required.ok()) << required;
+    if (owner != 2) continue;
+    // The gallery has none of them.
+    EnrolPeople(3);
+    const std::vector<uint8_t> reply = Identify(1);
+    const OwnerSet open = {1, 2, 5};
+    const One asked(reply, {Part(1, open, reply), Part(5, open, reply)});
+    const auto decision = loaded->Decide(asked.replies(), {.score = kAccept});
+    ASSERT_TRUE(decision.ok()) << decision.status();
+    EXPECT_FALSE(decision->accepted);
+    EXPECT_THAT(decision->refusal, HasSubstr("canary"));
+  }
+  // Anybody can seal for the owners; an owner must have signed.
+  const auto inner = Unsigned(set->file, "canaries");
+  ASSERT_TRUE(inner.ok());
+  const auto stranger = SigningKey::Generate();
+  ASSERT_TRUE(stranger.ok());
+  auto owner = *KeyOwner::Load(*model_, set_->shares[2]);
+  EXPECT_FALSE(
+      owner.RequireCanaries(*stranger->Sign({.role = Role::kKeyOwner}, *inner), "forged").ok());
+  EXPECT_FALSE(owner.RequireCanaries(*inner, "unsigned").ok());
+}
 
 TEST_F(SharedKeyTest, AnyThreeOfFiveDecideAsOneOwnerDoes) {
   EnrolPeople(2);
