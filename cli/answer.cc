@@ -144,11 +144,11 @@ void AddAnswer(Command app) {
                    "output of heft-server pending, or of heft-server gallery renew; the options "
                    "below but --owners and --part are for pending templates",
                    "signed answer, for heft-server apply");
-  command.Add("--only", &options->policy.only,
-              "approve only these identities; the others stay pending");
-  command.Add("--reject", &options->reject,
-              "reject these identities, or entry=ENTRY, pending enrolments: their templates are "
-              "removed");
+  const Option only = command.Add("--only", &options->policy.only,
+                                  "approve only these identities; the others stay pending");
+  const Option reject = command.Add(
+      "--reject", &options->reject,
+      "reject these identities, or entry=ENTRY, pending enrolments: their templates are removed");
   command.Add("--entry", &options->entries,
               "decide only these pending enrolments, of which heft-server pending shows the "
               "entries; chooses between several of one new identity");
@@ -158,9 +158,13 @@ void AddAnswer(Command app) {
   command.Add("--shards", &options->shards,
               "shard list of the gallery to which this bucket belongs: people who belong to "
               "another bucket are rejected");
-  const Option owners = command.Add(
-      "--owners", &options->owners,
-      "shared key: give a partial opening to one of these owners, this one among them, instead");
+  const Option owners = command
+                            .Add("--owners", &options->owners,
+                                 "shared key: give a partial opening to one of these owners, this "
+                                 "one among them, instead; "
+                                 "that one chooses what is approved")
+                            .Excludes(only)
+                            .Excludes(reject);
   command.Add("--part", &options->parts, "shared key: the partial openings of the other owners")
       .Excludes(owners);
 }

@@ -90,6 +90,10 @@ absl::StatusOr<KeySet> MakeForExisting(const Common& common, const KeygenFlags& 
 absl::Status RunKeygen(const Common& common, const KeygenFlags& given) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.model));
   const bool join = !given.act.empty();
+  if (!join && (given.owners > 1) != (given.threshold > 1)) {
+    return absl::InvalidArgumentError(
+        "a shared key has --owners 2 to 5 and --threshold, how many of them open");
+  }
   if (given.owners > 1 && !join) return RunCeremony(common, given, model);
   KeygenFlags options = given;
   if (options.passphrase_files.size() > 1) {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // share: checks an owner's share, and makes new shares by messages between the owners.
+#include <filesystem>
+#include <system_error>
+
 #include "absl/strings/str_cat.h"
 #include "cli/commands.h"
 #include "heft/key_set.h"
@@ -23,7 +26,17 @@ struct ShareFlags {
 
 absl::Status Give(const Common& common, const ShareFlags& options) {
   Replacement replacement;
+  std::error_code unreadable;
+  if (std::filesystem::exists(options.out, unreadable)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat(options.out,
+                     " exists: messages differ from each other, and all owners must "
+                     "use the same one. Choose another file"));
+  }
   if (options.replace > 0) {
+    if (options.newcomer.empty()) {
+      return absl::InvalidArgumentError("--replace: give --key, the successor's signing key");
+    }
     replacement.owner = options.replace;
     HEFT_ASSIGN_OR_RETURN(replacement.signer, ReadSignerKey(options.newcomer));
   }
@@ -69,8 +82,8 @@ absl::Status CheckShares(const Common& common, const ShareFlags& options) {
   std::string text = absl::StrCat(
       "share of owner ", check.shared.owner, " of ", check.shared.owners, "; ",
       check.shared.threshold, " open\nkey ", HexString(check.key_id),
-      check.joint ? ", made without a dealer, signed " : ", dealt ", UtcText(check.time), " by ",
-      HexString(check.dealer), ", renewed ", check.shared.renewal, " times\nrecord ",
+      check.joint ? ", made without a dealer" : ", dealt", " by ", HexString(check.dealer),
+      ", renewed ", check.shared.renewal, " times, last signed ", UtcText(check.time), "\nrecord ",
       HexString(check.digest), " (the same for all owners: compare)\n");
   for (size_t i = 0; i < check.owners.size(); ++i) {
     absl::StrAppend(&text, "owner ", i + 1, " signs with ", HexString(check.owners[i]), "\n");

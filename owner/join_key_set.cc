@@ -447,7 +447,9 @@ absl::StatusOr<JoinStep> Joining::Continue(std::span<const std::string> messages
   }
   if (FileExists(Of("share.key"))) {
     return absl::AlreadyExistsError(
-        absl::StrCat(Of("share.key"), " exists: keys are never overwritten"));
+        absl::StrCat(Of("share.key"),
+                     " exists, so this ceremony is complete: remove joining.key, which has the "
+                     "same secret, and the other files joining.*"));
   }
   HEFT_ASSIGN_OR_RETURN(state_, JoinState::Load(rings_, model_.Id(), StatePath(), passphrase));
   passphrase_ = passphrase;

@@ -79,8 +79,8 @@ absl::Status CheckOwnerSet(const Sharing& sharing, const OwnerSet& set) {
   }
   if (good) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrFormat("an opening takes exactly %d different owners, of 1 to %d", sharing.threshold,
-                      sharing.owners));
+      absl::StrFormat("an opening takes exactly %d different owners, of 1 to %d, in this order",
+                      sharing.threshold, sharing.owners));
 }
 
 absl::StatusOr<SecretShare> SecretShare::Create(const Context& context, uint32_t owner) {
