@@ -171,7 +171,7 @@ TEST_F(RenewalTest, TheOldKeyIsRefused) {
   std::filesystem::copy(Samples("first", "all", "face"), Samples("second", "old", "face"));
   std::filesystem::copy(Samples("first", "all", "voice"), Samples("second", "old", "voice"));
   ExpectRefused(kServer, Serve("enrol", "second", "old"), "another key");
-  ExpectRefused(kServer, MoveGallery(), "another key");
+  ExpectRefused(kServer, MoveGallery(), "has moved to key");
   // The old keys of one ring beside the new keys of the other.
   Args mixed = Serve("enrol", "second", "old");
   mixed.insert(mixed.end(), {"--enrolment-keys", W("first/enrolment.keys")});
