@@ -161,8 +161,8 @@ void AddAnswer(Command app) {
   const Option owners = command
                             .Add("--owners", &options->owners,
                                  "shared key: give a partial opening to one of these owners, this "
-                                 "one among them, instead; "
-                                 "that one chooses what is approved")
+                                 "one among them, instead; the combining owner chooses what is "
+                                 "approved")
                             .Excludes(only)
                             .Excludes(reject);
   command.Add("--part", &options->parts, "shared key: the partial openings of the other owners")

@@ -3,6 +3,7 @@
 #include "absl/strings/str_split.h"
 #include "cli/commands.h"
 #include "heft/client.h"
+#include "heft/inspect.h"
 #include "program/common.h"
 #include "program/owner/key_options.h"
 
@@ -42,12 +43,17 @@ absl::StatusOr<std::vector<std::string>> ReadNames(const std::string& path) {
 // A share makes no public key.
 absl::StatusOr<Client> ClientFor(const CanaryFlags& options, const Model& model,
                                  const KeyOwner& owner) {
-  if (!owner.shared()) return Client::Create(model, owner.EncryptionKey());
   if (options.encryption_key.empty()) {
+    if (!owner.shared()) return Client::Create(model, owner.EncryptionKey());
     return absl::InvalidArgumentError("with a share, give --key, the encryption key");
   }
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key,
                         ReadFile(options.encryption_key, kMaxKeysSize));
+  HEFT_ASSIGN_OR_RETURN(const FileInfo info, InspectFile(key, options.encryption_key));
+  if (info.key_id != owner.key_id()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(options.encryption_key, ": not the encryption key of this secret key"));
+  }
   return Client::Create(model, key);
 }
 

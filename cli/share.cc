@@ -79,12 +79,13 @@ absl::Status Begin(const Common& common, const ShareFlags& options) {
 absl::Status CheckShares(const Common& common, const ShareFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadKeyOwner(options.key));
   HEFT_ASSIGN_OR_RETURN(const CeremonyCheck check, CheckCeremony(owner, options.keys));
-  std::string text = absl::StrCat(
-      "share of owner ", check.shared.owner, " of ", check.shared.owners, "; ",
-      check.shared.threshold, " open\nkey ", HexString(check.key_id),
-      check.joint ? ", made without a dealer" : ", dealt", " by ", HexString(check.dealer),
-      ", renewed ", check.shared.renewal, " times, last signed ", UtcText(check.time), "\nrecord ",
-      HexString(check.digest), " (the same for all owners: compare)\n");
+  std::string text =
+      absl::StrCat("share of owner ", check.shared.owner, " of ", check.shared.owners, "; ",
+                   check.shared.threshold, " open\nkey ", HexString(check.key_id),
+                   check.joint ? ", made without a dealer, public keys signed by " : ", dealt by ",
+                   HexString(check.dealer), ", renewed ", check.shared.renewal,
+                   " times, last signed ", UtcText(check.time), "\nrecord ",
+                   HexString(check.digest), " (the same for all owners: compare)\n");
   for (size_t i = 0; i < check.owners.size(); ++i) {
     absl::StrAppend(&text, "owner ", i + 1, " signs with ", HexString(check.owners[i]), "\n");
   }

@@ -28,7 +28,7 @@ absl::StatusOr<SecureVector<uint8_t>> OpenBox(const HeldKey& held, ByteSpan seal
   crypto_sign_ed25519_sk_to_curve25519(own.data(), secret.data());
   if (sealed.size() < crypto_box_SEALBYTES ||
       crypto_sign_ed25519_pk_to_curve25519(key, signer) != 0) {
-    return absl::DataLossError("a sealed secret that is none");
+    return absl::DataLossError("no sealed secret");
   }
   HEFT_ASSIGN_OR_RETURN(auto out,
                         SecureVector<uint8_t>::Create(sealed.size() - crypto_box_SEALBYTES));

@@ -629,7 +629,9 @@ bool WriteTemplate(const Cells& cells, std::optional<bool>* times, ByteWriter& w
     const bool timed = !std::holds_alternative<std::monostate>(cells[kLeft]);
     if (timed) writer.U64(NumberIn(cells[kLeft]));
     if (timed) writer.Raw(BytesIn(cells[kName]));
-    return times->value_or(timed) == timed && (*times = timed, true);
+    if (times->value_or(timed) != timed) return false;
+    *times = timed;
+    return true;
   }
   writer.U64(BytesIn(cells[kIdentity]).size());
   writer.Raw(BytesIn(cells[kIdentity]));

@@ -121,6 +121,18 @@ TEST_F(SharedKeyProgramsTest, TwoOfThreeDecide) {
   EXPECT_EQ(openings("3"), before[2] + 1);
 }
 
+TEST_F(SharedKeyProgramsTest, OneOwnersCanariesAreForAllOwners) {
+  const Finished keyless = RunProgram(kHeft, Owner("canary", "1", {"--out", W("canaries")}));
+  EXPECT_EQ(keyless.exit_code, kInput);
+  EXPECT_THAT(keyless.err, HasSubstr("--key"));
+  EXPECT_FALSE(std::filesystem::exists(W("canaries")));
+  Must(kHeft, Owner("canary", "1", {"--key", W("keys/encryption.key"), "--out", W("canaries")}));
+  for (const char* owner : {"1", "2", "3"}) {
+    Must(kHeft, Owner("canary", owner, {"--require", W("canaries/canaries.heft")}));
+    std::filesystem::remove(Folder(owner) + "/share.key.canaries");
+  }
+}
+
 TEST_F(SharedKeyProgramsTest, NoOwnerOpensAlone) {
   const std::string reply = Reply("alone.ct");
   const Finished alone = RunProgram(kHeft, Owner("decrypt", "1", Question(reply, {})));

@@ -78,9 +78,9 @@ absl::Status CheckOwnerSet(const Sharing& sharing, const OwnerSet& set) {
     good = good && set[i] >= 1 && set[i] <= sharing.owners && (i == 0 || set[i - 1] < set[i]);
   }
   if (good) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrFormat("an opening takes exactly %d different owners, of 1 to %d, in this order",
-                      sharing.threshold, sharing.owners));
+  return absl::InvalidArgumentError(absl::StrFormat(
+      "an opening takes exactly %d different owners, of 1 to %d, in ascending order",
+      sharing.threshold, sharing.owners));
 }
 
 absl::StatusOr<SecretShare> SecretShare::Create(const Context& context, uint32_t owner) {
