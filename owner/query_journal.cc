@@ -441,17 +441,15 @@ absl::Status QueryJournal::CheckUnopened(std::span<const Digest> replies) {
   });
 }
 
-absl::Status QueryJournal::RecordRenewal(const Digest& request) {
+absl::Status QueryJournal::RecordOnce(const Digest& what, std::string_view again) {
   return Update([&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
     Entry entry;
     entry.act = Entry::Act::kPart;
     entry.time = Now();
-    entry.reply = ReplyTagOf(request);
+    entry.reply = ReplyTagOf(what);
     if (ledger_.Check(entry, {}).ok()) return Add(std::move(entry));
-    return absl::FailedPreconditionError(
-        "this owner has given its part of this renewal before, and gives one for each request: "
-        "ask the server for another one (heft-server gallery renew)");
+    return absl::FailedPreconditionError(std::string(again));
   });
 }
 

@@ -110,9 +110,9 @@ class QueryJournal {
   // CheckInUse's. Charge checks it again.
   absl::Status CheckUnopened(std::span<const Digest> replies);
 
-  // RecordRenewal: that this owner of a shared key gives its part of a renewal; once for a request.
-  // kFailedPrecondition.
-  absl::Status RecordRenewal(const Digest& request);
+  // RecordOnce: that this owner of a shared key gives its part of `what`, a renewal or a re-keying;
+  // once. kFailedPrecondition with the text `again` if it has.
+  absl::Status RecordOnce(const Digest& what, std::string_view again);
 
   // SignHeads: from here on the journal's head is written to HeadFile, signed by `sign`, after each
   // change. Head: the newest; nothing in memory. HeadFile: journal.head beside the journal.

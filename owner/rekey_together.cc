@@ -3,8 +3,13 @@
 // each owner that has shares of both makes a part of it, and the sum is the key.
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
 #include <utility>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/inside.h"
@@ -49,7 +54,8 @@ absl::StatusOr<Succession> SuccessionOf(const KeyOwner& old, const KeyOwner& nex
   return both;
 }
 
-// OwnPart: this owner's. Its seed is common to the set, so it is made once (HandOn).
+// OwnPart: this owner's. Its seed is common to the set. Two parts with one seed would tell the
+// noise, so HandOn gives one.
 absl::StatusOr<ckks::SeededSwitchKey> OwnPart(const Succession& both, const OwnerSet& set) {
   HEFT_RETURN_IF_ERROR(ckks::CheckOwnerSet(both.next.ceremony().ceremony.sharing(), set));
   ByteWriter writer;
@@ -68,13 +74,25 @@ absl::StatusOr<ckks::SeededSwitchKey> OwnPart(const Succession& both, const Owne
 }
 
 // HandOn: writes the file, then hands the counts on and revokes the old share. Without the
-// revocation no file is left.
-absl::Status HandOn(const Succession& both, const std::string& path, ByteSpan file) {
+// revocation no file is left. The file has its name only after the journal has `seed`, so that
+// after a crash no second part is given with it.
+absl::Status HandOn(const Succession& both, const Seed& seed, const std::string& path,
+                    ByteSpan file) {
   if (FileExists(path)) {
     return absl::AlreadyExistsError(absl::StrCat(path, " exists: choose another file"));
   }
   HEFT_RETURN_IF_ERROR(both.old.journal().CheckInUse());
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(path, file));
+  const std::string unrecorded = path + ".unrecorded";
+  const absl::Cleanup remove = [&] { unlink(unrecorded.c_str()); };
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(unrecorded, file));
+  HEFT_RETURN_IF_ERROR(both.old.journal().RecordOnce(
+      HashBytes(seed),
+      "this owner has given its part of this re-keying before, and gives one: "
+      "make another new key (heft keygen --owners)"));
+  if (rename(unrecorded.c_str(), path.c_str()) != 0) {
+    return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", strerror(errno)));
+  }
+  HEFT_RETURN_IF_ERROR(SyncDirectory(std::filesystem::path(path).parent_path().string()));
   const absl::Status passed = both.old.journal().PassOnTo(both.next.journal());
   if (!passed.ok()) unlink(path.c_str());
   return passed;
@@ -87,9 +105,10 @@ absl::Status GiveRekeyingPart(const KeyOwner& old, const KeyOwner& next, const O
   HEFT_ASSIGN_OR_RETURN(const Succession both, SuccessionOf(old, next));
   HEFT_RETURN_IF_ERROR(both.old.CheckOwnSet(owners));
   HEFT_ASSIGN_OR_RETURN(ckks::SeededSwitchKey key, OwnPart(both, owners));
+  const Seed seed = key.seed;
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> file,
                         both.old.SignPart(both.Subject(), owners, {}, {}, std::move(key)));
-  return HandOn(both, path, file);
+  return HandOn(both, seed, path, file);
 }
 
 absl::Status CombineRekeyingKey(const KeyOwner& old, const KeyOwner& next,
@@ -110,7 +129,7 @@ absl::Status CombineRekeyingKey(const KeyOwner& old, const KeyOwner& next,
       const std::vector<uint8_t> file,
       signer.Sign({.role = Role::kKeyOwner},
                   SerializeRekeyingKey(both.context(), old.key_id(), next.key_id(), sum)));
-  return HandOn(both, path, file);
+  return HandOn(both, sum.seed, path, file);
 }
 
 }  // namespace heft

@@ -54,7 +54,10 @@ Hash KeyOwner::Impl::RenewalReference(const PartSubject& subject, const OwnerSet
 
 absl::StatusOr<RenewalPart> KeyOwner::Impl::OwnRenewalPart(const AskedRenewal& asked,
                                                            const OwnerSet& set) const {
-  HEFT_RETURN_IF_ERROR(journal_->RecordRenewal(asked.subject.files[0]));
+  HEFT_RETURN_IF_ERROR(journal_->RecordOnce(
+      asked.subject.files[0],
+      "this owner has given its part of this renewal before, and gives one for each request: ask "
+      "the server for another one (heft-server gallery renew)"));
   return MakeRenewalPart(instance(), held_.share()->matching, set, asked.request.sources,
                          asked.request.targets, RenewalReference(asked.subject, set));
 }
