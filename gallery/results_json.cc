@@ -241,6 +241,8 @@ Json JsonOf(const BudgetUse& record, Times times) {
                        {"openings", JsonOf(record.openings, times)},
                        {"key_bits", JsonOf(record.key_bits, times)},
                        {"most_key_bits", JsonOf(record.most_key_bits, times)},
+                       {"proofs", JsonOf(record.proofs, times)},
+                       {"most_proofs", JsonOf(record.most_proofs, times)},
                        {"identities", JsonOf(record.identities, times)},
                        {"gallery_id", JsonOf(record.gallery_id, times)},
                        {"reconstruction_cosine", JsonOf(record.reconstruction_cosine, times)},

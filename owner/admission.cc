@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <span>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -63,7 +64,29 @@ bool Decides(const ApprovalPolicy& policy, const EnrolmentCheck& check) {
                              [&](const PendingTemplate& t) { return Chosen(policy, t.identity); });
 }
 
+std::vector<const EnrolmentCheck*> Decided(const ApprovalPolicy& policy,
+                                           const AdmissionRequest& request) {
+  std::vector<const EnrolmentCheck*> out;
+  for (const EnrolmentCheck& check : request.enrolments) {
+    if (Decides(policy, check)) out.push_back(&check);
+  }
+  return out;
+}
+
+// CountProofs: as the journal counts them.
+uint64_t CountProofs(std::span<const EnrolmentCheck* const> enrolments) {
+  uint64_t count = 0;
+  for (const EnrolmentCheck* const one : enrolments) {
+    count += one->batch.size() * kProofsOfABatch + one->proofs.size();
+  }
+  return count;
+}
+
 }  // namespace
+
+uint64_t KeyOwner::Impl::MostProofs() const {
+  return flooded_ ? kFloodedProofs / (uint64_t{Parts()} * Secrets()) : 0;
+}
 
 absl::StatusOr<KeyOwner::Impl::Proof> KeyOwner::Impl::PreparedProof(RingName ring,
                                                                     const ckks::Ciphertext& proof,
@@ -81,7 +104,7 @@ absl::StatusOr<KeyOwner::Impl::Proof> KeyOwner::Impl::PreparedProof(RingName rin
   out.ciphertext.noise.message = 2 * TemplateNormInterval(model_).hi;
   out.ciphertext.noise.error = std::max(proof.noise.error, least);
   const uint64_t counts = ring == RingName::kMatching ? 1 : kProofsOfABatch;
-  const uint64_t proofs = kFloodedProofs / (counts * Parts() * Secrets());
+  const uint64_t proofs = MostProofs() / counts;
   out.flooding = {Flooding().security_bits, 2 * proofs, noise, Parts(), Secrets()};
   return out;
 }
@@ -234,6 +257,39 @@ absl::Status KeyOwner::Impl::RecordState(const AdmissionRequest& request,
                         policy.shards ? policy.shards->Id() : request.gallery);
 }
 
+absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::ApprovePart(
+    ByteSpan request, std::string_view what, const OwnerSet& set,
+    const ApprovalPolicy& policy) const {
+  HEFT_RETURN_IF_ERROR(CheckOwnSet(set));
+  HEFT_ASSIGN_OR_RETURN(const AskedAdmission asked, CheckAdmission(request, what, policy));
+  HEFT_RETURN_IF_ERROR(RecordState(asked.request, policy));
+  const std::vector<const EnrolmentCheck*> decided = Decided(policy, asked.request);
+  HEFT_RETURN_IF_ERROR(journal_->ChargeProofs(CountProofs(decided), MostProofs()));
+  std::vector<PartialOpening> openings;
+  // The combining owner refuses proofs without form or room for the same reason.
+  const auto open = [&](RingName ring, const ckks::Ciphertext& ciphertext,
+                        double noise) -> absl::Status {
+    const auto proof = PreparedProof(ring, ciphertext, noise);
+    if (absl::IsFailedPrecondition(proof.status())) return absl::OkStatus();
+    HEFT_RETURN_IF_ERROR(proof.status());
+    auto opening =
+        OpenPartially(rings_, *held_.share(), set, ring, proof->ciphertext, proof->flooding);
+    if (absl::IsFailedPrecondition(opening.status())) return absl::OkStatus();
+    HEFT_RETURN_IF_ERROR(opening.status());
+    openings.push_back(*std::move(opening));
+    return absl::OkStatus();
+  };
+  for (const EnrolmentCheck* const check : decided) {
+    for (const BatchNorms& norms : check->batch) {
+      HEFT_RETURN_IF_ERROR(open(RingName::kEnrolment, norms.norms, kBatchNoise));
+    }
+    for (const ckks::Ciphertext& proof : check->proofs) {
+      HEFT_RETURN_IF_ERROR(open(RingName::kMatching, proof, kProofNoise));
+    }
+  }
+  return SignPart(asked.subject, set, std::move(openings));
+}
+
 absl::StatusOr<Admissions> KeyOwner::Impl::Approve(ByteSpan bytes, std::string_view what,
                                                    const ApprovalPolicy& policy,
                                                    const GivenParts& parts) const {
@@ -246,14 +302,15 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Approve(ByteSpan bytes, std::string_v
   admission.generation = request.generation;
   admission.root = request.root;
   Admissions out;
+  const std::vector<const EnrolmentCheck*> decided = Decided(policy, request);
+  HEFT_RETURN_IF_ERROR(journal_->ChargeProofs(CountProofs(decided), MostProofs()));
   // An enrolment is decided as a whole. It stays pending if no template of it is chosen.
   std::vector<ExaminedEnrolment> examined;
-  for (const EnrolmentCheck& check : request.enrolments) {
-    if (!Decides(policy, check)) continue;
-    examined.push_back({.check = &check, .findings = Flaws(check, *opener)});
-    for (size_t i = 0; i < check.templates.size(); ++i) {
+  for (const EnrolmentCheck* const check : decided) {
+    examined.push_back({.check = check, .findings = Flaws(*check, *opener)});
+    for (size_t i = 0; i < check->templates.size(); ++i) {
       Finding& found = examined.back().findings[i];
-      if (found.sound()) found = Objection(request, check, i, policy);
+      if (found.sound()) found = Objection(request, *check, i, policy);
     }
   }
   out.contested = SettleClaims(request,

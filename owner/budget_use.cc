@@ -87,6 +87,7 @@ BudgetUse Summarise(const QueryJournal::Status& status, const Model& model) {
   out.restart_count = status.restarts;
   out.gallery_id = ledger.gallery;
   out.key_bits = (ledger.told + kKeyUnits - 1) / kKeyUnits;
+  out.proofs = ledger.proofs;
   out.entries = status.sequence;
   out.last_entry = ledger.time;
   if (ledger.successor != KeyId{}) out.successor = ledger.successor;

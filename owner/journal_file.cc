@@ -17,7 +17,7 @@
 namespace heft {
 namespace {
 
-constexpr uint32_t kJournalVersion = 4;
+constexpr uint32_t kJournalVersion = 5;
 constexpr uint64_t kMaxBytes = uint64_t{1} << 33;
 
 // Prefix: what every file of ours begins with (base/envelope.h), without the size, which grows.

@@ -250,6 +250,7 @@ absl::StatusOr<Decision> KeyOwner::Decide(const Replies& replies, const Decision
 absl::StatusOr<BudgetUse> KeyOwner::Budget() const {
   HEFT_ASSIGN_OR_RETURN(const QueryJournal::Status status, impl_->journal().Read());
   BudgetUse use = Summarise(status, impl_->model());
+  use.most_proofs = impl_->MostProofs();
   use.most_key_bits =
       MostKeyUnits(static_cast<uint32_t>(impl_->instance().params().n())) / kKeyUnits;
   return use;

@@ -293,7 +293,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(Question question, const O
   if (out.kind == ScoreKind::kIdentification) out.searched = searched;
   Rank(first.modalities, &out.candidates);
   if (!purpose.decision) HEFT_RETURN_IF_ERROR(Publish(accepted.opening, &out));
-  HEFT_ASSIGN_OR_RETURN(out.key_warning, journal_->KeyWarning(accepted.opening));
+  HEFT_ASSIGN_OR_RETURN(out.key_warning, journal_->KeyWarning(accepted.opening, MostProofs()));
   return out;
 }
 

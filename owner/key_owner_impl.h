@@ -98,6 +98,8 @@ class KeyOwner::Impl {
   const Instance& instance() const { return rings_.matching; }
   const ckks::SecretKey& key() const { return keys().matching(); }
   QueryJournal& journal() const { return *journal_; }
+  // MostProofs: of norms that may be opened under this key; 0: any number.
+  uint64_t MostProofs() const;
   absl::StatusOr<SigningKey> Signer() const;
   // SignHeads: from here on the journal's head lies beside it, signed. SignedHead: it; empty in
   // memory. OpenHeads: that a server has shown, if any: this owner's own.

@@ -195,37 +195,6 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::OpenPart(
   return SignPart(std::move(question.subject), set, std::move(openings));
 }
 
-absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::ApprovePart(
-    ByteSpan request, std::string_view what, const OwnerSet& set,
-    const ApprovalPolicy& policy) const {
-  HEFT_RETURN_IF_ERROR(CheckOwnSet(set));
-  HEFT_ASSIGN_OR_RETURN(AskedAdmission asked, CheckAdmission(request, what, policy));
-  HEFT_RETURN_IF_ERROR(RecordState(asked.request, policy));
-  std::vector<PartialOpening> openings;
-  // The combining owner refuses proofs without form or room for the same reason.
-  const auto open = [&](RingName ring, const ckks::Ciphertext& ciphertext,
-                        double noise) -> absl::Status {
-    const auto proof = PreparedProof(ring, ciphertext, noise);
-    if (absl::IsFailedPrecondition(proof.status())) return absl::OkStatus();
-    HEFT_RETURN_IF_ERROR(proof.status());
-    auto opening =
-        OpenPartially(rings_, *held_.share(), set, ring, proof->ciphertext, proof->flooding);
-    if (absl::IsFailedPrecondition(opening.status())) return absl::OkStatus();
-    HEFT_RETURN_IF_ERROR(opening.status());
-    openings.push_back(*std::move(opening));
-    return absl::OkStatus();
-  };
-  for (const EnrolmentCheck& check : asked.request.enrolments) {
-    for (const BatchNorms& norms : check.batch) {
-      HEFT_RETURN_IF_ERROR(open(RingName::kEnrolment, norms.norms, kBatchNoise));
-    }
-    for (const ckks::Ciphertext& proof : check.proofs) {
-      HEFT_RETURN_IF_ERROR(open(RingName::kMatching, proof, kProofNoise));
-    }
-  }
-  return SignPart(std::move(asked.subject), set, std::move(openings));
-}
-
 absl::StatusOr<PartFile> KeyOwner::Impl::ReadPart(const PartSubject& subject,
                                                   const ReplyFile& file) const {
   const Ceremony& ceremony = ceremony_->ceremony;

@@ -304,6 +304,19 @@ absl::Status QueryJournal::Charge(const Opening& opening) {
   });
 }
 
+absl::Status QueryJournal::ChargeProofs(uint64_t count, uint64_t most) {
+  if (count == 0) return absl::OkStatus();
+  return Update([&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+    HEFT_RETURN_IF_ERROR(ledger_.CheckProofs(count, most));
+    Entry entry;
+    entry.act = Entry::Act::kProofs;
+    entry.time = Now();
+    entry.proofs = count;
+    return Add(std::move(entry));
+  });
+}
+
 absl::StatusOr<std::vector<bool>> QueryJournal::Publish(const Opening& opening,
                                                         std::span<const std::string> ranked) {
   std::vector<bool> may(ranked.size(), true);
@@ -356,7 +369,7 @@ absl::StatusOr<std::vector<uint64_t>> QueryJournal::ScoresLeft(
   return left;
 }
 
-absl::StatusOr<std::string> QueryJournal::KeyWarning(const Opening& opening) {
+absl::StatusOr<std::string> QueryJournal::KeyWarning(const Opening& opening, uint64_t most_proofs) {
   std::string warning;
   HEFT_RETURN_IF_ERROR(Update([&] {
     const auto half = [&](uint64_t done, uint64_t most, uint64_t unit, std::string_view what) {
@@ -366,6 +379,7 @@ absl::StatusOr<std::string> QueryJournal::KeyWarning(const Opening& opening) {
                        std::string(what), ". Renew it in time: heft rekey, and heft-server apply");
     };
     half(ledger_.Openings(), opening.most, 1, " openings that its noise is for");
+    half(ledger_.proofs, most_proofs, 1, " proofs of enrolments that its noise is for");
     half(ledger_.told, opening.most_told, kKeyUnits, " bits that openings can tell of it");
     return absl::OkStatus();
   }));

@@ -83,6 +83,9 @@ class QueryJournal {
   // QueryLedger::Check, and kDataLoss or kFailedPrecondition for a journal that is not the key's
   // latest, kUnavailable if it cannot be written. Safe from several threads and processes.
   absl::Status Charge(const Opening& opening);
+  // ChargeProofs counts proofs of norms before they are opened: kResourceExhausted beyond `most`
+  // under this key; 0: any number.
+  absl::Status ChargeProofs(uint64_t count, uint64_t most);
   // Publish counts the scores that an identification publishes, before the answer is out: `ranked`,
   // the best first. Returns which of them may be; kResourceExhausted if the best may not.
   absl::StatusOr<std::vector<bool>> Publish(const Opening& opening,
@@ -98,7 +101,7 @@ class QueryJournal {
                                                    std::span<const std::string> identities);
 
   // KeyWarning: where half of what may be opened under the key has been; otherwise empty.
-  absl::StatusOr<std::string> KeyWarning(const Opening& opening);
+  absl::StatusOr<std::string> KeyWarning(const Opening& opening, uint64_t most_proofs);
 
   // SetLimits: by hand. `measured`: the scores that the model's training allows. They hold until
   // training of the model in use allows fewer; then the smaller number of scores does.

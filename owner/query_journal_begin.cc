@@ -111,9 +111,7 @@ absl::Status QueryJournal::PassOn(const std::string& path, JournalKeys next) {
     HEFT_ASSIGN_OR_RETURN(const Locks locks, heir->Lock());
     const std::string how = keys_ ? absl::StrCat("in place of key ", HexString(keys_->key_id()))
                                   : std::string("in place of a key in memory");
-    QueryLedger ledger = ledger_;
-    ledger.passed_on += ledger.Openings();
-    ledger.told = 0;
+    QueryLedger ledger = ledger_.ForSuccessor();
     HEFT_RETURN_IF_ERROR(heir->StartWith(how, std::move(ledger), tag_key_));
     Entry entry;
     entry.act = Entry::Act::kRevocation;
@@ -129,9 +127,7 @@ absl::Status QueryJournal::PassOnTo(QueryJournal& heir) {
   }
   return Update([&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
-    QueryLedger ledger = ledger_;
-    ledger.passed_on += ledger.Openings();
-    ledger.told = 0;
+    QueryLedger ledger = ledger_.ForSuccessor();
     HEFT_RETURN_IF_ERROR(heir.TakeOver(std::move(ledger), tag_key_));
     Entry entry;
     entry.act = Entry::Act::kRevocation;

@@ -124,12 +124,27 @@ uint64_t QueryLedger::Openings() const {
   return sum - std::min(sum, passed_on);
 }
 
+QueryLedger QueryLedger::ForSuccessor() const {
+  QueryLedger out = *this;
+  out.passed_on += Openings();
+  out.told = 0;
+  out.proofs = 0;
+  return out;
+}
+
 absl::Status QueryLedger::CheckOpenings(uint64_t most) const {
   if (most == 0 || Openings() < most) return absl::OkStatus();
   return absl::ResourceExhaustedError(
       absl::StrCat(Openings(),
                    " replies were opened under this key, as many as the noise that "
                    "hides it is for: renew the key (heft rekey)"));
+}
+
+absl::Status QueryLedger::CheckProofs(uint64_t count, uint64_t most) const {
+  if (most == 0 || (count <= most && proofs <= most - count)) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the enrolments have ", count, " more proofs of norms, and ", proofs, " of the ", most,
+      " for which this key's noise suffices were opened: renew the key (heft rekey)"));
 }
 
 absl::Status QueryLedger::CheckState(const SignedState& state, bool strict) const {
@@ -361,6 +376,9 @@ absl::Status QueryLedger::Apply(const Entry& entry, std::string_view what) {
     }
     case Entry::Act::kPart:
       Remember(entry.reply, entry.time);
+      break;
+    case Entry::Act::kProofs:
+      proofs += entry.proofs;
       break;
     case Entry::Act::kPublished: {
       if (use == nullptr) break;

@@ -57,6 +57,7 @@ struct Entry {
     kPart = 9,        // a further reply of the opening before, without further charge
     kGallery = 10,    // the key's own, from here on: `gallery`
     kGiven = 11,      // of a shared key: as kOpening, of this owner's part, which others combine
+    kProofs = 12,     // of norms of enrolments, before they are opened: `proofs`
   };
   uint64_t sequence = 0;
   uint64_t time = 0;  // Unix seconds, by the clock as it was
@@ -79,6 +80,7 @@ struct Entry {
   SignedState signed_state;    // of kState alone
   GalleryId gallery{};         // of kGallery alone
   uint64_t told = 0;           // of kOpening alone: of the key, in units
+  uint64_t proofs = 0;         // of kProofs alone
 
   std::vector<uint8_t> Serialize() const;
   static absl::StatusOr<Entry> Parse(ByteSpan bytes, std::string_view what);
@@ -174,8 +176,12 @@ class QueryLedger {
   // 0: any number.
   uint64_t Openings() const;
   absl::Status CheckOpenings(uint64_t most) const;
+  // ForSuccessor: what the key counts that takes this one's place.
+  QueryLedger ForSuccessor() const;
   // CheckTold: whether `units` more of the key are no more than `most`; 0: any number.
   absl::Status CheckTold(uint64_t units, uint64_t most) const;
+  // CheckProofs: whether `count` more proofs of norms are no more than `most`; 0: any number.
+  absl::Status CheckProofs(uint64_t count, uint64_t most) const;
   // CheckState: kFailedPrecondition for an older generation of a gallery than was signed, for
   // another root of the same and, if `strict`, for any that is not signed.
   absl::Status CheckState(const SignedState& state, bool strict) const;
@@ -198,6 +204,7 @@ class QueryLedger {
   Reckoning reckoning;     // at it
   GalleryId gallery{};     // the key's own: the first that it saw; zeros: none yet
   uint64_t told = 0;       // of this key, in units of 1/kKeyUnits bit
+  uint64_t proofs = 0;     // of norms that were opened under this key
 
  private:
   absl::Status CheckClient(const ModelUse& use, const Entry& entry) const;

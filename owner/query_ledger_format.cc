@@ -163,20 +163,18 @@ std::vector<uint8_t> QueryLedger::Serialize() const {
     writer.Raw(replies[i].first);
     writer.U64(replies[i].second);
   }
-  const bool reckoned = reckoning != Reckoning() || gallery != GalleryId{} || told > 0;
-  if (passed_on > 0 || !states.empty() || reckoned) writer.U64(passed_on);
-  if (!states.empty() || reckoned) writer.U64(states.size());
+  writer.U64(passed_on);
+  writer.U64(states.size());
   for (const auto& [id, state] : states) WriteState(writer, state);
-  if (reckoned) {
-    writer.U64(reckoning.time);
-    writer.U64(reckoning.skips.size());
-    for (const Reckoning::Skip& skip : reckoning.skips) {
-      writer.U64(skip.clock);
-      writer.U64(skip.seconds);
-    }
-    writer.Raw(gallery);
-    writer.U64(told);
+  writer.U64(reckoning.time);
+  writer.U64(reckoning.skips.size());
+  for (const Reckoning::Skip& skip : reckoning.skips) {
+    writer.U64(skip.clock);
+    writer.U64(skip.seconds);
   }
+  writer.Raw(gallery);
+  writer.U64(told);
+  writer.U64(proofs);
   return writer.Take();
 }
 
@@ -198,35 +196,21 @@ absl::StatusOr<QueryLedger> QueryLedger::Parse(ByteSpan bytes, std::string_view 
     const ReplyTag reply = Read<16>(reader);
     ledger.replies.emplace_back(reply, reader.U64());
   }
-  if (reader.remaining() > 0) {
-    ledger.passed_on = reader.U64();
-    if (ledger.passed_on == 0 && reader.remaining() == 0) {
-      reader.Fail("none passed on, where nothing is to stand");
-    }
+  ledger.passed_on = reader.U64();
+  const uint64_t states = reader.Count(56, kMaxCounted);
+  for (uint64_t i = 0; i < states && reader.ok(); ++i) {
+    const SignedState state = ReadState(reader);
+    if (!ledger.states.emplace(state.gallery, state).second) reader.Fail("a gallery twice");
   }
-  if (reader.remaining() > 0) {
-    const uint64_t states = reader.Count(56, kMaxCounted);
-    if (states == 0 && reader.remaining() == 0) {
-      reader.Fail("no galleries, where nothing is to stand");
-    }
-    for (uint64_t i = 0; i < states && reader.ok(); ++i) {
-      const SignedState state = ReadState(reader);
-      if (!ledger.states.emplace(state.gallery, state).second) reader.Fail("a gallery twice");
-    }
+  ledger.reckoning.time = reader.U64();
+  const uint64_t skips = reader.Count(16, Reckoning::kMaxSkips);
+  for (uint64_t i = 0; i < skips && reader.ok(); ++i) {
+    const uint64_t clock = reader.U64();
+    ledger.reckoning.skips.push_back({clock, reader.U64()});
   }
-  if (reader.remaining() > 0) {
-    ledger.reckoning.time = reader.U64();
-    const uint64_t skips = reader.Count(16, Reckoning::kMaxSkips);
-    for (uint64_t i = 0; i < skips && reader.ok(); ++i) {
-      const uint64_t clock = reader.U64();
-      ledger.reckoning.skips.push_back({clock, reader.U64()});
-    }
-    ledger.gallery = Read<16>(reader);
-    ledger.told = reader.U64();
-    if (ledger.reckoning == Reckoning() && ledger.gallery == GalleryId{} && ledger.told == 0) {
-      reader.Fail("no time and no gallery, where nothing is to stand");
-    }
-  }
+  ledger.gallery = Read<16>(reader);
+  ledger.told = reader.U64();
+  ledger.proofs = reader.U64();
   HEFT_RETURN_IF_ERROR(reader.Finish());
   ledger.Index();
   return ledger;
@@ -255,7 +239,8 @@ std::vector<uint8_t> Entry::Serialize() const {
   if (act == Act::kLimits) writer.U64(measured);
   if (act == Act::kState) WriteState(writer, signed_state);
   if (act == Act::kGallery) writer.Raw(gallery);
-  if (act == Act::kOpening && told > 0) writer.U64(told);
+  if (act == Act::kOpening) writer.U64(told);
+  if (act == Act::kProofs) writer.U64(proofs);
   return writer.Take();
 }
 
@@ -266,7 +251,7 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   entry.time = reader.U64();
   entry.nonce = Read<16>(reader);
   const uint8_t act = reader.U8();
-  if (act < 1 || act > static_cast<uint8_t>(Act::kGiven)) reader.Fail("an unknown act");
+  if (act < 1 || act > static_cast<uint8_t>(Act::kProofs)) reader.Fail("an unknown act");
   entry.act = static_cast<Act>(act);
   entry.client = Read<32>(reader);
   entry.model = Read<16>(reader);
@@ -288,10 +273,8 @@ absl::StatusOr<Entry> Entry::Parse(ByteSpan bytes, std::string_view what) {
   if (entry.act == Act::kLimits) entry.measured = reader.U64();
   if (entry.act == Act::kState) entry.signed_state = ReadState(reader);
   if (entry.act == Act::kGallery) entry.gallery = Read<16>(reader);
-  if (entry.act == Act::kOpening && reader.remaining() > 0) {
-    entry.told = reader.U64();
-    if (entry.told == 0) reader.Fail("nothing told, where nothing is to stand");
-  }
+  if (entry.act == Act::kOpening) entry.told = reader.U64();
+  if (entry.act == Act::kProofs) entry.proofs = reader.U64();
   HEFT_RETURN_IF_ERROR(reader.Finish());
   return entry;
 }

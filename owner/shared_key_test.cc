@@ -292,6 +292,48 @@ TEST_F(SharedKeyTest, EveryOwnerRecordsBeforeItOpens) {
   EXPECT_EQ(openings(1), before[0] + 1);
 }
 
+// The noise of parts of approvals is for a number of proofs, so each owner's journal counts them.
+TEST_F(SharedKeyTest, EveryOwnerCountsTheProofsThatItOpens) {
+  const auto proofs = [](uint32_t owner) { return Owner(owner).Budget()->proofs; };
+  for (uint64_t p = 0; p < 2; ++p) {
+    ASSERT_TRUE(server_->Enrol(folder_, Files(p, SampleUse::kEnrolment)).ok());
+  }
+  const auto request = *server_->Pending(*Gallery::Open(folder_));
+  const AdmissionInquiry inquiry = *Owner(1).ReadInquiry(request, "pending");
+  const uint64_t before[] = {proofs(1), proofs(2), proofs(3)};
+  const auto give = [&](const ApprovalPolicy& policy) {
+    return Owner(1).ApprovePart(request, "pending", {1, 2, 5}, policy);
+  };
+  ASSERT_TRUE(give({}).ok());
+  ASSERT_TRUE(give({}).ok());
+  EXPECT_EQ(proofs(1), before[0] + 2 * 2 * kNormProofs) << "the same request again counts again";
+  // Nothing is opened of what waits.
+  ASSERT_TRUE(give({.hold = {inquiry.enrolments[0].entry}}).ok());
+  EXPECT_EQ(proofs(1), before[0] + 5 * kNormProofs);
+  EXPECT_EQ(proofs(3), before[2]);
+  ASSERT_TRUE(Approve(folder_).ok());
+  EXPECT_EQ(proofs(1), before[0] + 7 * kNormProofs);
+  EXPECT_EQ(proofs(2), before[1] + 2 * kNormProofs) << "the owner who combines";
+}
+
+TEST_F(SharedKeyTest, AtTheEndOfTheNoiseNoProofIsOpened) {
+  ASSERT_TRUE(server_->Enrol(folder_, Files(0, SampleUse::kEnrolment)).ok());
+  const auto request = *server_->Pending(*Gallery::Open(folder_));
+  const KeyOwner& spent = Owner(4);  // no other test approves with it
+  const uint64_t most = spent.Budget()->most_proofs;
+  EXPECT_EQ(most, kFloodedProofs / kThreshold);
+  ASSERT_TRUE(Inside::Of(spent).journal().ChargeProofs(most - 1, most).ok());
+  const OwnerSet set = {1, 2, 4};
+  EXPECT_EQ(spent.ApprovePart(request, "pending", set).status().code(),
+            StatusCode::kResourceExhausted);
+  const auto one = *Owner(1).ApprovePart(request, "pending", set);
+  const auto two = *Owner(2).ApprovePart(request, "pending", set);
+  const std::vector<ReplyFile> parts = {{one, "one"}, {two, "two"}};
+  EXPECT_EQ(spent.Approve(request, "pending", {}, parts).status().code(),
+            StatusCode::kResourceExhausted);
+  EXPECT_EQ(spent.Budget()->proofs, most - 1);
+}
+
 // A source gets the others' parts; it is asked about nothing that this owner refuses.
 TEST_F(SharedKeyTest, ASourceIsAskedWhatThisOwnerCanAnswer) {
   EnrolPeople(1);

@@ -371,6 +371,10 @@ void DefineRecords(py::module_& m) {
              "What the openings reveal of this key, at most, in bits.")
       .Field("most_key_bits", Shown(&BudgetUse::most_key_bits),
              "The bits at which openings end, without flooding.")
+      .Field("proofs", Shown(&BudgetUse::proofs),
+             "Proofs of enrolments' norms that were opened with this key.")
+      .Field("most_proofs", Shown(&BudgetUse::most_proofs),
+             "The proofs at which approvals end; 0: no end, without flooding.")
       .Field("identities", Shown(&BudgetUse::identities), "Identities with something published.")
       .Field("gallery_id", Shown(&BudgetUse::gallery_id),
              "Id of the key's gallery, the first that it saw; empty: none yet.")

@@ -253,7 +253,7 @@ class HEFT_EXPORT KeyOwner {
   absl::StatusOr<std::vector<uint8_t>> OpenPart(const Replies& replies, const OwnerSet& owners,
                                                 uint32_t publish,
                                                 const std::optional<Flooding>& flooding = {}) const;
-  // The same of all proofs that Approve opens.
+  // The same of all proofs that Approve opens with the same policy. The journal counts them.
   absl::StatusOr<std::vector<uint8_t>> ApprovePart(std::span<const uint8_t> request,
                                                    std::string_view what, const OwnerSet& owners,
                                                    const ApprovalPolicy& policy = {}) const;
@@ -268,7 +268,8 @@ class HEFT_EXPORT KeyOwner {
 
   // Server::Pending's bytes: opens the proofs of the norms of all templates that wait, and nothing
   // else of them, and signs the state of the gallery that asks, also where nothing waits. Not
-  // charged: a norm of 1 says nothing. Errors as Open's; kNotFound for an entry of the policy that
+  // charged to anybody: a norm of 1 says nothing. A key that floods opens 1,000,000 proofs, fewer if
+  // it is shared, then kResourceExhausted. Errors as Open's; kNotFound for an entry of the policy that
   // the request does not have.
   // `parts`: of a shared key, those of the other owners (ApprovePart).
   absl::StatusOr<Admissions> Approve(std::span<const uint8_t> request, std::string_view what,

@@ -371,6 +371,8 @@ struct BudgetUse {
   uint64_t openings = 0;         // openings with this key, for all models
   uint64_t key_bits = 0;         // what the openings reveal of this key, at most, in bits
   uint64_t most_key_bits = 0;    // the bits at which openings end, without flooding
+  uint64_t proofs = 0;           // proofs of enrolments' norms that were opened with this key
+  uint64_t most_proofs = 0;      // the proofs at which approvals end; 0: no end, without flooding
   uint64_t identities = 0;       // identities with something published
   GalleryId gallery_id{};        // id of the key's gallery, the first that it saw; empty: none yet
   double reconstruction_cosine = 0;  // cosine with which `scores` of the limits reveal a template,

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <thread>
 
+#include "gallery/admission.h"
 #include "heft/gallery_admin.h"
 #include "service/decider/fellows_testing.h"
 
@@ -116,6 +117,45 @@ TEST_F(DeciderFellowsTest, TwoOfThreeDecide) {
   EXPECT_NE(logs.find("\"operation\":\"decision-part\""), logs.npos);
   EXPECT_NE(logs.find("\"operation\":\"admission-part\""), logs.npos);
   EXPECT_NE(logs.find("\"event\":\"part\""), logs.npos);
+}
+
+// Two enrolments of one new name wait for a person. Their proofs are not opened again with those of
+// every enrolment after them: each owner's journal counts them.
+TEST_F(DeciderFellowsTest, TheProofsOfWhatWaitsAreOpenedOnce) {
+  const Server& server = *world_->server;
+  const std::string gallery = world_->folder / "store:contested";
+  const auto id = CreateGallery(server, gallery, {});
+  ASSERT_TRUE(id.ok()) << id.status();
+  for (uint32_t owner = 1; owner <= FellowsWorld::kOwners; ++owner) {
+    Owner(owner).config.galleries[*id] = {"contested", 0.01, 0.001, true, false};
+    Restart(owner);
+  }
+  const auto enrol = [&](uint64_t person, const std::string& name) {
+    ASSERT_TRUE(server.Enrol(gallery, world_->Files(person, name, SampleUse::kEnrolment)).ok());
+  };
+  const auto opened = [&] {
+    const auto proofs = [] {
+      uint64_t sum = 0;
+      for (uint32_t owner = 1; owner <= FellowsWorld::kOwners; ++owner) {
+        sum += Owner(owner).service->state()->owner.Budget()->proofs;
+      }
+      return sum;
+    };
+    const uint64_t before = proofs();
+    const Bytes pending = world_->Signed(gallery, *server.Pending(*Gallery::Open(gallery)));
+    const HttpResponse approved = world_->Post("matcher", 1, "/v1/exchange/admissions", pending);
+    EXPECT_EQ(approved.status, 200) << TextOf(approved);
+    const auto done =
+        server.Activate(gallery, approved.body, "admission", *Trust::Load(world_->set.keys.trust));
+    EXPECT_TRUE(done.ok()) << done.status();
+    return proofs() - before;
+  };
+  constexpr uint64_t kOwnersWhoOpen = 2;
+  enrol(5, "twice");
+  enrol(6, "twice");
+  EXPECT_EQ(opened(), kOwnersWhoOpen * 2 * kNormProofs);
+  enrol(7, "once");
+  EXPECT_EQ(opened(), kOwnersWhoOpen * kNormProofs);
 }
 
 TEST_F(DeciderFellowsTest, TwoOfThreeRenewBlocks) {

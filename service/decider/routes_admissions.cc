@@ -54,13 +54,23 @@ void SayUnsound(const GalleryRule& rule, const Admissions& done) {
   }
 }
 
-// ApproveTogether approves, if the key is shared with the fellows.
+// ApproveTogether approves, if the key is shared with the fellows. They open no proofs but those
+// that this owner opens.
 absl::StatusOr<Admissions> ApproveTogether(const DeciderState& state, const HttpRequest& request,
+                                           const AdmissionInquiry& inquiry,
                                            const ApprovalPolicy& policy) {
   if (!state.fellows) return state.owner.Approve(request.bytes(), "the request", policy);
   const std::vector<uint8_t> file(request.bytes().begin(), request.bytes().end());
+  Json terms = {{"question", "admission"}, {"hold", Json::array()}};
+  for (const AdmissionInquiry::Enrolment& one : inquiry.enrolments) {
+    const bool decided =
+        policy.entries.empty() || std::ranges::count(policy.entries, one.entry) > 0;
+    if (!decided || std::ranges::count(policy.hold, one.entry) > 0) {
+      terms["hold"].push_back(HexString(one.entry));
+    }
+  }
   const PartSource source =
-      state.fellows->SourceFor({.terms = {{"question", "admission"}},
+      state.fellows->SourceFor({.terms = std::move(terms),
                                 .files = {{"request", "", std::string(kHeftType), file}},
                                 .digest = HashBytes(file),
                                 .request_id = request.id,
@@ -77,7 +87,7 @@ absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const Decider
   const GalleryRule& rule = **state.Rule(gallery);
   policy.new_identities_only = rule.new_identities_only;
   if (rule.shards) policy.shards = *rule.shards;
-  HEFT_ASSIGN_OR_RETURN(const Admissions done, ApproveTogether(state, request, policy));
+  HEFT_ASSIGN_OR_RETURN(const Admissions done, ApproveTogether(state, request, inquiry, policy));
   if (rule.automatic && !done.contested.empty()) {
     HEFT_RETURN_IF_ERROR(service->queue->Hold(inquiry, done.contested, UnixTime()));
   }

@@ -54,10 +54,23 @@ absl::StatusOr<Json> ReadTerms(std::span<const uint8_t> bytes) {
   if (!terms.is_object()) return absl::InvalidArgumentError("terms: a JSON object");
   for (const auto& [name, value] : terms.items()) {
     const bool known = name == "owners" || name == "question" || name == "fpir" || name == "fmr" ||
-                       name == "likelihood";
+                       name == "likelihood" || name == "hold";
     if (!known) return absl::InvalidArgumentError(absl::StrCat("terms: \"", name, "\" is unknown"));
   }
   return terms;
+}
+
+// ReadHold: the enrolments of an admission that wait: their proofs are not opened.
+absl::StatusOr<std::vector<Digest>> ReadHold(const Json& terms) {
+  const absl::Status wrong =
+      absl::InvalidArgumentError("hold: an array of pending enrolments, in hexadecimal");
+  if (!terms.contains("hold") || !terms["hold"].is_array()) return wrong;
+  std::vector<Digest> entries;
+  for (const Json& entry : terms["hold"]) {
+    if (!entry.is_string()) return wrong;
+    HEFT_ASSIGN_OR_RETURN(entries.emplace_back(), DigestOfHex(entry.get<std::string>()));
+  }
+  return entries;
 }
 
 absl::Status AddFile(const Part& part, AskedPart* asked) {
@@ -151,6 +164,7 @@ absl::StatusOr<std::vector<uint8_t>> MakePart(const DeciderState& state, const A
   }
   if (asked.question == Question::kAdmission) {
     ApprovalPolicy policy;
+    HEFT_ASSIGN_OR_RETURN(policy.hold, ReadHold(asked.terms));
     if (shards != nullptr) policy.shards = *shards;
     return state.owner.ApprovePart(asked.files[0].bytes, asked.files[0].what, asked.owners, policy);
   }

@@ -124,13 +124,14 @@ def ledger(r):
         for size in (16 + 4 * 8, 48 + 6 * 8, 32 + 4 * 8):
             r.raw(r.u64() * size)
     r.raw(r.u64() * 24)
+    r.u64(), r.raw(r.u64() * 56), r.u64(), r.raw(r.u64() * 16), r.raw(16), r.u64(), r.u64()
 
 
 def journal(path, key_id, keys):
     """The last entry's sequence and MAC."""
     data = path.read_bytes()
     r = Reader(data)
-    assert r.raw(8) == MAGIC and r.raw(4) == b"JRNL" and r.u32() == 4
+    assert r.raw(8) == MAGIC and r.raw(4) == b"JRNL" and r.u32() == 5
     assert r.raw(16) == keys.fingerprint and r.raw(16) == key_id
     r.raw(72)
     sequence, before = r.u64(), r.raw(32)
@@ -152,7 +153,7 @@ def journal(path, key_id, keys):
         state = Reader(r.raw(r.u64()))
         if acts[-1] == 1:
             ledger(state)
-        if acts[-1] == 6:
+        if acts[-1] in (4, 6, 12):
             r.u64()
         assert state.at == len(state.data) and r.at == end
         mac = keys.mac(mac, data[start:end])
