@@ -10,7 +10,6 @@
 #include <chrono>
 #include <thread>
 
-#include "gallery/admission.h"
 #include "heft/gallery_admin.h"
 #include "service/decider/fellows_testing.h"
 
@@ -150,12 +149,12 @@ TEST_F(DeciderFellowsTest, TheProofsOfWhatWaitsAreOpenedOnce) {
     EXPECT_TRUE(done.ok()) << done.status();
     return proofs() - before;
   };
-  constexpr uint64_t kOwnersWhoOpen = 2;
+  constexpr uint64_t kOwnersWhoOpen = 2, kProofsOfATemplate = 2;
   enrol(5, "twice");
   enrol(6, "twice");
-  EXPECT_EQ(opened(), kOwnersWhoOpen * 2 * kNormProofs);
+  EXPECT_EQ(opened(), kOwnersWhoOpen * 2 * kProofsOfATemplate);
   enrol(7, "once");
-  EXPECT_EQ(opened(), kOwnersWhoOpen * kNormProofs);
+  EXPECT_EQ(opened(), kOwnersWhoOpen * kProofsOfATemplate);
 }
 
 TEST_F(DeciderFellowsTest, TwoOfThreeRenewBlocks) {
