@@ -224,7 +224,7 @@ class StoreEnvironment : public std::enable_shared_from_this<StoreEnvironment> {
   absl::Status BeginOn(Snapshot* snapshot);
   absl::Status OpenWriter();
   absl::Status Settle(absl::Duration wait);
-  bool IsLogLong() const;
+  uint64_t LogBytes() const;
   void CutLongLog();
   absl::Status Repair();
   absl::Status LoadSpace();
