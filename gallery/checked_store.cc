@@ -421,6 +421,18 @@ absl::StatusOr<std::optional<ByteSpan>> CheckedReader::Get(Table table, ByteSpan
   return OfStore(GetChecked(*reader_, table, key, log_));
 }
 
+absl::StatusOr<bool> CheckedReader::Look(Table table, ByteSpan key,
+                                         const std::function<void(ByteSpan value)>& use) const {
+  bool intact = false;
+  const auto there = reader_->Look(table, key, [&](ByteSpan value) {
+    const auto payload = PayloadOf(table, key, value);
+    intact = payload.has_value();
+    if (intact) use(*payload);
+  });
+  if (!there.ok()) return OfStore(there.status());
+  return intact ? true : StoreReader::Look(table, key, use);  // of the copy, if there is one
+}
+
 absl::Status CheckedReader::Scan(Table table, ByteSpan from,
                                  const std::function<bool(ByteSpan, ByteSpan)>& use) const {
   return OfStore(Walk(*reader_, table, log_, use).From(from));

@@ -70,6 +70,8 @@ class CheckedReader : public StoreReader {
   // Get: kDataLoss for a damaged record without an intact copy. Nothing for a record of another
   // gallery whose number has one flipped bit.
   absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const override;
+  absl::StatusOr<bool> Look(Table table, ByteSpan key,
+                            const std::function<void(ByteSpan value)>& use) const override;
   // Scan: leaves out damaged records without an intact copy.
   absl::Status Scan(Table table, ByteSpan from,
                     const std::function<bool(ByteSpan key, ByteSpan value)>& use) const override;

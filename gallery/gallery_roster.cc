@@ -10,9 +10,12 @@
 namespace heft {
 
 absl::StatusOr<Run> ReadRun(const StoreReader& reader, uint32_t gallery, uint64_t run) {
-  HEFT_ASSIGN_OR_RETURN(const auto bytes, reader.Get(Table::kRoster, RunKey(gallery, run)));
-  if (!bytes) return Run{};
-  return ParseRun(*bytes, absl::StrCat("run ", run, " of the roster"));
+  absl::StatusOr<Run> out = Run{};
+  const auto parse = [&](ByteSpan bytes) {
+    out = ParseRun(bytes, absl::StrCat("run ", run, " of the roster"));
+  };
+  HEFT_RETURN_IF_ERROR(reader.Look(Table::kRoster, RunKey(gallery, run), parse).status());
+  return out;
 }
 
 namespace {

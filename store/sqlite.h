@@ -254,11 +254,14 @@ class SqliteReader : public StoreReader {
   SqliteReader(std::shared_ptr<StoreEnvironment> environment, std::shared_ptr<Snapshot> snapshot);
   ~SqliteReader() override;
   absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const override;
+  absl::StatusOr<bool> Look(Table table, ByteSpan key,
+                            const std::function<void(ByteSpan)>& use) const override;
   absl::Status Scan(Table table, ByteSpan from,
                     const std::function<bool(ByteSpan, ByteSpan)>& use) const override;
 
  private:
   absl::StatusOr<StoreTables> Tables() const;
+  absl::StatusOr<std::optional<StoreTables::Found>> Find(Table table, ByteSpan key) const;
   const std::shared_ptr<StoreEnvironment> environment_;
   const std::shared_ptr<Snapshot> snapshot_;
   const off_t mark_;

@@ -57,6 +57,15 @@ class StoreReader {
   // Get: nothing if the key does not exist. The bytes stay valid while the reader lives, or until
   // the next change of a StoreWriter. kDataLoss if the store is damaged.
   virtual absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const = 0;
+  // Look: calls `use` with the value, if the key exists, and returns whether it does. The bytes are
+  // valid during the call, so a reader of many short values does not keep them all.
+  virtual absl::StatusOr<bool> Look(Table table, ByteSpan key,
+                                    const std::function<void(ByteSpan value)>& use) const {
+    const auto value = Get(table, key);
+    if (!value.ok()) return value.status();
+    if (*value) use(**value);
+    return value->has_value();
+  }
   // Scan: the entries with keys >= `from`, in byte order, until `use` returns false. The bytes of
   // short values are valid during the call, those of long ones as in Get. `use` must not call the
   // reader.

@@ -54,12 +54,26 @@ absl::StatusOr<StoreTables> SqliteReader::Tables() const {
                                              " was lost as its disk failed: try again"));
 }
 
+absl::StatusOr<std::optional<StoreTables::Found>> SqliteReader::Find(Table table,
+                                                                     ByteSpan key) const {
+  HEFT_ASSIGN_OR_RETURN(const StoreTables tables, Tables());
+  return tables.Get(table, key);
+}
+
 absl::StatusOr<std::optional<ByteSpan>> SqliteReader::Get(Table table, ByteSpan key) const {
   const std::lock_guard<std::mutex> lock(snapshot_->mutex);
-  HEFT_ASSIGN_OR_RETURN(const StoreTables tables, Tables());
-  HEFT_ASSIGN_OR_RETURN(auto found, tables.Get(table, key));
+  HEFT_ASSIGN_OR_RETURN(auto found, Find(table, key));
   if (!found) return std::optional<ByteSpan>();
   return std::optional<ByteSpan>(Keep(*std::move(found), &values_));
+}
+
+absl::StatusOr<bool> SqliteReader::Look(Table table, ByteSpan key,
+                                        const std::function<void(ByteSpan)>& use) const {
+  std::unique_lock<std::mutex> lock(snapshot_->mutex);
+  HEFT_ASSIGN_OR_RETURN(const auto found, Find(table, key));
+  lock.unlock();
+  if (found) use(found->bytes());
+  return found.has_value();
 }
 
 absl::Status SqliteReader::Scan(Table table, ByteSpan from,
