@@ -152,7 +152,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
             "PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA temp_store = MEMORY;"
             "PRAGMA foreign_keys = ON; PRAGMA cache_size = -65536"
           : "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY;"
-            "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -16384;"
+            "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -2048;"
             "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 4000",
       "open"));
   return database;

@@ -156,8 +156,8 @@ absl::StatusOr<StoreTables::Found> StoreTables::Read(const SqlStatement& row, si
   const auto place = static_cast<int>(layout.columns.size());  // value, page, size
   Found found;
   if (layout.opaque && !row.IsNull(place + 1)) {
-    // A damaged block has an empty value, as a damaged row has: the check of the values names it and
-    // reads its copy.
+    // A damaged block has an empty value, as a damaged row has: the check of the values names it
+    // and reads its copy.
     const auto block = blocks_->Value(row.Number(place + 1), row.Number(place + 2));
     if (!block.ok() && !absl::IsDataLoss(block.status())) return block.status();
     if (block.ok()) found.block = *block;
@@ -170,13 +170,11 @@ absl::StatusOr<StoreTables::Found> StoreTables::Read(const SqlStatement& row, si
   }
   HEFT_ASSIGN_OR_RETURN(found.short_value, JoinRow(static_cast<Table>(which), RowOf(row, layout)));
   if (found.short_value->size() < kLongValue) return found;
-  std::vector<uint8_t> aligned;
-  aligned.reserve(found.short_value->size() + kValueAlignment);
-  const size_t at = reinterpret_cast<uintptr_t>(aligned.data()) % kValueAlignment;
+  std::vector<uint8_t>& value = *found.short_value;
+  value.reserve(value.size() + kValueAlignment);
+  const size_t at = reinterpret_cast<uintptr_t>(value.data()) % kValueAlignment;
   found.skipped = (kValueAlignment + kValueOffset - at) % kValueAlignment;
-  aligned.resize(found.skipped);
-  aligned.insert(aligned.end(), found.short_value->begin(), found.short_value->end());
-  found.short_value = std::move(aligned);
+  value.insert(value.begin(), found.skipped, 0);
   return found;
 }
 
