@@ -88,8 +88,10 @@ void FreePages::Give(PageRange range) {
 }
 
 absl::Status DamagedStore(const std::string& folder, std::string_view why) {
-  return OfStore(absl::DataLossError(absl::StrCat(
-      "the store in ", folder, " is damaged: ", std::string(why), ": restore a snapshot of it")));
+  return OfStore(
+      absl::DataLossError(absl::StrCat("the store in ", folder, " is damaged: ", std::string(why),
+                                       ": run `heft-server gallery compact`, which mends what it "
+                                       "can, or restore a snapshot of it")));
 }
 
 absl::Status SystemStoreError(std::string_view action, const std::string& folder, int error) {

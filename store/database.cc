@@ -23,7 +23,8 @@ absl::Status ReplacedStore(const std::string& folder) {
                    " was replaced while other processes have it open: end them, then try again"));
 }
 
-absl::Status StoreError(std::string_view action, const std::string& folder, int rc) {
+absl::Status StoreError(std::string_view action, const std::string& folder, int rc,
+                        std::string_view table) {
   const auto unavailable = [&](std::string_view what) {
     return absl::UnavailableError(absl::StrCat("cannot ", std::string(action), " the store in ",
                                                folder, ": ", sqlite3_errstr(rc), ": ",
@@ -31,6 +32,12 @@ absl::Status StoreError(std::string_view action, const std::string& folder, int 
   };
   switch (rc & 0xff) {
     case SQLITE_CORRUPT:
+      return DamagedStore(
+          folder,
+          table.empty()
+              ? "a page of a table cannot be read (`heft-server gallery stats --verify` "
+                "names the table)"
+              : absl::StrCat("a page of the table ", std::string(table), " cannot be read"));
     case SQLITE_NOTADB:
     case SQLITE_FORMAT:
     case SQLITE_ERROR:
@@ -154,7 +161,7 @@ absl::StatusOr<std::unique_ptr<Database>> Database::Open(const std::string& path
           : "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY;"
             "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; PRAGMA cache_size = -2048;"
             "PRAGMA foreign_keys = ON; PRAGMA wal_autocheckpoint = 4000",
-      "open"));
+      "open", "sqlite_schema"));
   return database;
 }
 
@@ -168,11 +175,11 @@ Database::~Database() {
   sqlite3_close(db_);
 }
 
-absl::Status Database::Run(const char* sql, std::string_view action) {
+absl::Status Database::Run(const char* sql, std::string_view action, std::string_view table) {
   const NoFileSizeSignal no_signal;
   ClearVfsError();
   const int rc = sqlite3_exec(db_, sql, nullptr, nullptr, nullptr);
-  return rc == SQLITE_OK ? absl::OkStatus() : StoreError(action, folder_, rc);
+  return rc == SQLITE_OK ? absl::OkStatus() : StoreError(action, folder_, rc, table);
 }
 
 absl::StatusOr<sqlite3_stmt*> Database::PrepareNew(const std::string& sql) {
@@ -180,7 +187,8 @@ absl::StatusOr<sqlite3_stmt*> Database::PrepareNew(const std::string& sql) {
   sqlite3_stmt* statement = nullptr;
   const int rc = sqlite3_prepare_v3(db_, sql.c_str(), static_cast<int>(sql.size() + 1),
                                     SQLITE_PREPARE_PERSISTENT, &statement, nullptr);
-  if (rc != SQLITE_OK) return StoreError("read", folder_, rc);
+  // With a list of tables that cannot be read, no statement can be prepared.
+  if (rc != SQLITE_OK) return StoreError("read", folder_, rc, "sqlite_schema");
   return statement;
 }
 
@@ -214,14 +222,28 @@ absl::StatusOr<sqlite3_stmt*> Database::Prepare(Query query, size_t which) {
   return statement;
 }
 
-absl::StatusOr<uint64_t> Database::Number(const char* sql) {
+absl::StatusOr<uint64_t> Database::Number(const char* sql, std::string_view table) {
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const prepared, Prepare(sql));
   ClearVfsError();
   SqlStatement statement(prepared);
   const int rc = statement.Step();
   if (rc == SQLITE_ROW) return statement.Number(0);
   if (rc == SQLITE_DONE) return uint64_t{0};
-  return StoreError("read", folder_, rc);
+  return StoreError("read", folder_, rc, table);
+}
+
+absl::StatusOr<std::vector<std::string>> Database::Texts(const std::string& sql) {
+  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const prepared, Prepare(sql));
+  ClearVfsError();
+  SqlStatement statement(prepared);
+  std::vector<std::string> texts;
+  int rc;
+  while ((rc = statement.Step()) == SQLITE_ROW) {
+    const ByteSpan text = statement.Bytes(0);
+    texts.emplace_back(text.begin(), text.end());
+  }
+  if (rc != SQLITE_DONE) return StoreError("check", folder_, rc);
+  return texts;
 }
 
 }  // namespace heft

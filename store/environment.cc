@@ -89,13 +89,13 @@ absl::Status StoreEnvironment::OpenFiles() {
   HEFT_ASSIGN_OR_RETURN(const StoreIdentity identity, StoreTables::CheckVersion(newest_.get()));
   HEFT_ASSIGN_OR_RETURN(blocks_,
                         BlockFile::Open(BlocksPath(folder_), folder_, writable_, identity));
-  HEFT_ASSIGN_OR_RETURN(
-      const uint64_t last,
-      newest_->Number("SELECT first + count FROM \"pages used\" ORDER BY first DESC LIMIT 1"));
-  if (last > blocks_->Size() / kBlockPage) {
-    return DamagedStore(folder_, "store.blocks is cut off");
-  }
-  return absl::OkStatus();
+  const auto last =
+      newest_->Number("SELECT first + count FROM \"pages used\" ORDER BY first DESC LIMIT 1");
+  // Only writers need this table.
+  if (absl::IsDataLoss(last.status())) return absl::OkStatus();
+  HEFT_RETURN_IF_ERROR(last.status());
+  if (*last <= blocks_->Size() / kBlockPage) return absl::OkStatus();
+  return DamagedStore(folder_, "store.blocks is cut off");
 }
 
 StoreEnvironment::~StoreEnvironment() {
@@ -202,10 +202,14 @@ absl::Status StoreEnvironment::Repair() {
 }
 
 absl::Status StoreEnvironment::Commit() {
+  return CommitBy([&] { return writer_->Run("COMMIT", "write to"); });
+}
+
+absl::Status StoreEnvironment::CommitBy(const std::function<absl::Status()>& commit) {
   constexpr std::array<uint8_t, 1> kCommitting = {1};
   const NoFileSizeSignal no_signal;
   if (!WriteAt(lock_, kCommitting, 0)) return SystemStoreError("write to", folder_, errno);
-  const absl::Status status = writer_->Run("COMMIT", "write to");
+  const absl::Status status = commit();
   if (status.ok()) {
     WriteZeros(lock_, 0, 1);  // or the next transaction repairs in vain
     return status;
@@ -345,6 +349,65 @@ absl::Status StoreEnvironment::Scrub(absl::Duration wait) {
   const absl::Status status = scrub();
   Ended(std::nullopt);
   return status;
+}
+
+// Remake: in memory, because names of people may be in no other file. A copy of all pages is
+// one commit.
+absl::Status StoreEnvironment::Remake(absl::Duration wait) {
+  HEFT_RETURN_IF_ERROR(Settle(wait));
+  HEFT_ASSIGN_OR_RETURN(const StoreIdentity identity, StoreTables::CheckVersion(writer_.get()));
+  HEFT_ASSIGN_OR_RETURN(const auto made,
+                        Database::Open(":memory:", folder_, Database::Mode::kBuild));
+  HEFT_RETURN_IF_ERROR(made->Run("PRAGMA foreign_keys = OFF; BEGIN", "mend"));
+  HEFT_RETURN_IF_ERROR(StoreTables::Make(made.get(), identity));
+  HEFT_RETURN_IF_ERROR(StoreTables::Salvage(writer_.get(), made.get()));
+  StoreTables tables(made.get(), nullptr);
+  HEFT_ASSIGN_OR_RETURN(const uint64_t state, StoreTables(writer_.get(), nullptr).State());
+  HEFT_RETURN_IF_ERROR(tables.SetState(state + 1));
+  HEFT_RETURN_IF_ERROR(made->Run("COMMIT", "mend"));
+  return CommitBy([&] {
+    sqlite3_backup* const copy = sqlite3_backup_init(writer_->get(), "main", made->get(), "main");
+    if (copy == nullptr) return StoreError("mend", folder_, sqlite3_errcode(writer_->get()));
+    sqlite3_backup_step(copy, -1);
+    const int rc = sqlite3_backup_finish(copy);
+    return rc == SQLITE_OK ? absl::OkStatus() : StoreError("mend", folder_, rc);
+  });
+}
+
+// ClearPages: other programs may have deleted rows without secure_delete. Any mix of a page's old
+// and new bytes has the same rows, so readers may read meanwhile; no program may copy from the log.
+absl::Status StoreEnvironment::ClearPages() {
+  constexpr int kCopying = 1;  // SQLite's number of this lock (WAL_CKPT_LOCK)
+  HEFT_RETURN_IF_ERROR(writer_->Run("PRAGMA incremental_vacuum", "scrub"));
+  sqlite3_file* file = nullptr;
+  sqlite3_file_control(writer_->get(), "main", SQLITE_FCNTL_FILE_POINTER,
+                       static_cast<void*>(&file));
+  const sqlite3_io_methods& does = *file->pMethods;
+  int rc = does.xShmLock(file, kCopying, 1, SQLITE_SHM_LOCK | SQLITE_SHM_EXCLUSIVE);
+  if (rc != SQLITE_OK) return StoreError("scrub", folder_, rc);
+  std::vector<uint8_t> page(kBlockPage), clear;
+  sqlite3_int64 size = 0;
+  rc = does.xFileSize(file, &size);
+  for (sqlite3_int64 at = 0; rc == SQLITE_OK && at < size; at += kBlockPage) {
+    rc = does.xRead(file, page.data(), kBlockPage, at);
+    clear = page;
+    ClearGap(clear, static_cast<uint32_t>(at / kBlockPage + 1));
+    if (rc == SQLITE_OK && clear != page) rc = does.xWrite(file, clear.data(), kBlockPage, at);
+  }
+  if (rc == SQLITE_OK) rc = does.xSync(file, SQLITE_SYNC_NORMAL);
+  does.xShmLock(file, kCopying, 1, SQLITE_SHM_UNLOCK | SQLITE_SHM_EXCLUSIVE);
+  return rc == SQLITE_OK ? absl::OkStatus() : StoreError("scrub", folder_, rc);
+}
+
+absl::StatusOr<bool> StoreEnvironment::Rebuild(absl::Duration wait) {
+  const NoFileSizeSignal no_signal;
+  HEFT_RETURN_IF_ERROR(OpenWriter());
+  space_state_.reset();
+  const absl::Status status = Check();
+  const bool damaged = absl::IsDataLoss(status);
+  HEFT_RETURN_IF_ERROR(damaged ? Remake(wait) : status);
+  HEFT_RETURN_IF_ERROR(ClearPages());
+  return damaged;
 }
 
 uint64_t StoreEnvironment::Readers() const {

@@ -65,11 +65,13 @@ class SqliteStore : public Store {
   }
 
   absl::Status Scrub(const StoreLock& lock, absl::Duration wait) override {
-    HEFT_RETURN_IF_ERROR(CheckLock(lock));
-    if (environment_->writing) {
-      return absl::FailedPreconditionError("a transaction of this store is open: end it");
-    }
+    HEFT_RETURN_IF_ERROR(CheckIdle(lock));
     return environment_->Scrub(wait);
+  }
+
+  absl::StatusOr<bool> Rebuild(const StoreLock& lock, absl::Duration wait) override {
+    HEFT_RETURN_IF_ERROR(CheckIdle(lock));
+    return environment_->Rebuild(wait);
   }
 
   absl::Status Copy(const std::string& folder,
@@ -87,6 +89,11 @@ class SqliteStore : public Store {
     const auto* const ours = dynamic_cast<const SqliteLock*>(&lock);
     if (ours != nullptr && ours->owner() == environment_.get()) return absl::OkStatus();
     return absl::InvalidArgumentError("this lock is of another store");
+  }
+  absl::Status CheckIdle(const StoreLock& lock) const {
+    HEFT_RETURN_IF_ERROR(CheckLock(lock));
+    if (!environment_->writing) return absl::OkStatus();
+    return absl::FailedPreconditionError("a transaction of this store is open: end it");
   }
 
   const std::shared_ptr<StoreEnvironment> environment_;

@@ -37,8 +37,10 @@
 
 namespace heft {
 
-// StoreError: explains SQLite's error for the store in `folder`, and says what to do.
-absl::Status StoreError(std::string_view action, const std::string& folder, int rc);
+// StoreError: explains SQLite's error for the store in `folder`, and says what to do. `table`: that
+// was read.
+absl::Status StoreError(std::string_view action, const std::string& folder, int rc,
+                        std::string_view table = {});
 absl::Status ReplacedStore(const std::string& folder);
 
 // SqlStatement: a prepared statement in use; reset when destroyed. Columns are read while the row
@@ -80,15 +82,18 @@ class Database {
 
   sqlite3* get() const { return db_; }
   const std::string& folder() const { return folder_; }
-  absl::Status Run(const char* sql, std::string_view action);
+  // Run, Number: `table` is that of StoreError.
+  absl::Status Run(const char* sql, std::string_view action, std::string_view table = {});
   // Number: the first column of the first row; 0 without a row.
-  absl::StatusOr<uint64_t> Number(const char* sql);
+  absl::StatusOr<uint64_t> Number(const char* sql, std::string_view table = {});
   // Prepare: once for each text.
   absl::StatusOr<sqlite3_stmt*> Prepare(const std::string& sql);
   // Prepare: a query of a table (LayoutAt), once for each. Deletion returns page and size, if the
   // table is opaque.
   enum Query { kGet, kFrom, kAfter, kInsert, kDelete };
   absl::StatusOr<sqlite3_stmt*> Prepare(Query query, size_t which);
+  // Texts: the first column of all rows.
+  absl::StatusOr<std::vector<std::string>> Texts(const std::string& sql);
 
  private:
   explicit Database(std::string folder) : folder_(std::move(folder)) {}
@@ -122,9 +127,10 @@ class StoreTables {
   };
   absl::StatusOr<std::optional<Found>> Get(Table table, ByteSpan key) const;
   using Entry = std::pair<std::vector<uint8_t>, Found>;
-  // Next: up to `count` entries from `from` on, without `from` itself if `after`.
-  absl::StatusOr<std::vector<Entry>> Next(Table table, ByteSpan from, bool after,
-                                          size_t count) const;
+  // Next: up to `count` entries from `from` on, without `from` itself if `after`. `unread`: why the
+  // others cannot be read.
+  absl::StatusOr<std::vector<Entry>> Next(Table table, ByteSpan from, bool after, size_t count,
+                                          absl::Status* unread) const;
   // Put, Delete: pages come from `free`; those of replaced values go to the table of freed pages,
   // or back if they are in `taken`, the pages that this transaction has taken.
   struct Space {
@@ -141,6 +147,9 @@ class StoreTables {
   absl::Status ForgetFreed();
   // Check: whether the tables are consistent.
   absl::Status Check() const;
+  // Salvage: copies all rows that can be read into empty tables, and makes the table of used pages
+  // from them. No older state may be read any more.
+  static absl::Status Salvage(Database* from, Database* to);
 
  private:
   // Rows: of one table, in order of keys.
@@ -158,7 +167,7 @@ class StoreTables {
   absl::Status HaveGallery(uint32_t number);
   absl::Status Done(int rc) const;
   absl::Status Free(PageRange range, Space* space);
-  absl::StatusOr<std::vector<PageRange>> Ranges(const std::string& sql) const;
+  absl::StatusOr<std::vector<PageRange>> Ranges(const std::string& table) const;
 
   Database* database_;
   BlockFile* blocks_;
@@ -206,6 +215,7 @@ class StoreEnvironment : public std::enable_shared_from_this<StoreEnvironment> {
   // Ended: after a commit, the new state; nothing if it was not committed.
   void Ended(std::optional<uint64_t> state);
   absl::Status Scrub(absl::Duration wait);
+  absl::StatusOr<bool> Rebuild(absl::Duration wait);
   absl::StatusOr<StoreStatistics> Statistics();
   absl::Status Check();
 
@@ -227,6 +237,9 @@ class StoreEnvironment : public std::enable_shared_from_this<StoreEnvironment> {
   uint64_t LogBytes() const;
   void CutLongLog();
   absl::Status Repair();
+  absl::Status CommitBy(const std::function<absl::Status()>& commit);
+  absl::Status Remake(absl::Duration wait);
+  absl::Status ClearPages();
   absl::Status LoadSpace();
   absl::Status Reclaim();
   void Renew();

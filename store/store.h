@@ -68,7 +68,7 @@ class StoreReader {
   }
   // Scan: the entries with keys >= `from`, in byte order, until `use` returns false. The bytes of
   // short values are valid during the call, those of long ones as in Get. `use` must not call the
-  // reader.
+  // reader. kDataLoss, after all entries that can be read, if a part of the table cannot.
   virtual absl::Status Scan(Table table, ByteSpan from,
                             const std::function<bool(ByteSpan key, ByteSpan value)>& use) const = 0;
 };
@@ -120,6 +120,11 @@ class Store {
   // can, and the data cannot be read through the store.
   virtual absl::Status Scrub(const StoreLock& lock, absl::Duration wait) = 0;
 
+  // Rebuild: if the tables are damaged, makes them anew from all rows that can be read. Overwrites
+  // what other programs left of deleted rows. The conditions of Scrub. Returns whether they were
+  // damaged: some rows may then be missing.
+  virtual absl::StatusOr<bool> Rebuild(const StoreLock&, absl::Duration) { return false; }
+
   // Copy: copies the newest state into an empty folder, as a store of the same kind, durable when
   // it returns OK. Readers and writers continue. kCancelled if `progress`, called with (bytes done,
   // all), returns false; then the copy is deleted. kAlreadyExists, kUnavailable.
@@ -137,7 +142,7 @@ class Store {
   virtual absl::StatusOr<StoreStatistics> Statistics() const = 0;
 
   // Check: checks that the tables of the newest state are consistent, but not long values.
-  // kDataLoss says where they are not.
+  // kDataLoss names the tables that are not.
   virtual absl::Status Check() const = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Remains of deleted data in the store's files.
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -98,6 +99,46 @@ TEST_F(ScrubTest, OfSmallEntriesNothingIsLeft) {
       ASSERT_TRUE(Put(*store, Table::kSamples, absl::StrCat(i), AsBytes("something else")).ok());
     }
     EXPECT_EQ(left(true), 0) << "from memory";
+  }
+}
+
+// Rows that another program deleted stay in free blocks of pages in use and in free pages.
+TEST_F(ScrubTest, OfRowsThatSqliteDeletedWithoutSecureDeleteNothingIsLeft) {
+  const auto store = Make();
+  const auto secret = [](size_t i) { return absl::StrCat("secret ", 1000 + i, " of a person"); };
+  ASSERT_TRUE(Change(*store, [&](StoreWriter& w) -> absl::Status {
+                for (size_t i = 0; i < 400; ++i) {
+                  const std::string key = absl::StrCat(1000 + i);
+                  HEFT_RETURN_IF_ERROR(w.Put(Table::kNames, AsBytes(key), AsBytes(secret(i))));
+                }
+                return absl::OkStatus();
+              }).ok());
+  ASSERT_TRUE(Scrub(*store).ok());
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open((Folder() + "/store.sqlite").c_str(), &database), SQLITE_OK);
+  // Every third row; and all of many pages.
+  ASSERT_EQ(sqlite3_exec(database,
+                         "PRAGMA secure_delete = OFF; DELETE FROM other WHERE CAST(key AS TEXT) < "
+                         "'1150' AND CAST(key AS TEXT) % 3 = 0 OR CAST(key AS TEXT) >= '1150'",
+                         nullptr, nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  const auto deleted = [](size_t i) { return i >= 150 || (1000 + i) % 3 == 0; };
+  const auto left = [&] {
+    size_t count = 0;
+    for (size_t i = 0; i < 400; ++i) count += deleted(i) && Count(secret(i).substr(6)) > 0 ? 1 : 0;
+    return count;
+  };
+  ASSERT_TRUE(Scrub(*store).ok());
+  ASSERT_GT(left(), 10) << "or there were nothing to test";
+  {
+    const auto lock = *store->Lock(kLong);
+    ASSERT_TRUE(store->Rebuild(*lock, kLong).ok());
+  }
+  ASSERT_TRUE(Scrub(*store).ok());
+  EXPECT_EQ(left(), 0);
+  for (size_t i = 0; i < 400; ++i) {
+    EXPECT_EQ(Get(*store, Table::kNames, absl::StrCat(1000 + i)), deleted(i) ? "none" : secret(i));
   }
 }
 

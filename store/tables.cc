@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "store/sqlite.h"
 #include "store/vfs.h"
 
@@ -109,7 +110,7 @@ absl::StatusOr<StoreIdentity> StoreTables::CheckVersion(Database* database) {
   SqlStatement statement(select);
   const int rc = statement.Step();
   StoreIdentity identity;
-  if (rc != SQLITE_ROW && rc != SQLITE_DONE) return StoreError("open", folder, rc);
+  if (rc != SQLITE_ROW && rc != SQLITE_DONE) return StoreError("open", folder, rc, "store");
   if (rc == SQLITE_DONE || statement.Bytes(0).size() != identity.size()) {
     return DamagedStore(folder, "it has no identity");
   }
@@ -122,7 +123,7 @@ absl::Status StoreTables::Done(int rc) const {
 }
 
 absl::StatusOr<uint64_t> StoreTables::State() const {
-  return database_->Number("SELECT state FROM store WHERE only = 1");
+  return database_->Number("SELECT state FROM store WHERE only = 1", "store");
 }
 
 absl::Status StoreTables::SetState(uint64_t state) {
@@ -147,7 +148,7 @@ absl::StatusOr<std::vector<uint8_t>> StoreTables::JoinRow(Table table,
     return &cells;
   });
   if (rc == SQLITE_DONE || rc == SQLITE_ROW) return value;
-  return StoreError("read", database_->folder(), rc);
+  return StoreError("read", database_->folder(), rc, TemplateLayout().name);
 }
 
 // Read: a row's value.
@@ -188,20 +189,26 @@ absl::StatusOr<std::optional<StoreTables::Found>> StoreTables::Get(Table table,
     SqlStatement statement(select);
     const int rc = statement.Bind(cells, LayoutAt(which)).Step();
     if (rc == SQLITE_DONE) return std::optional<Found>();
-    if (rc != SQLITE_ROW) return StoreError("read", database_->folder(), rc);
+    if (rc != SQLITE_ROW) {
+      return StoreError("read", database_->folder(), rc, LayoutAt(which).name);
+    }
     HEFT_ASSIGN_OR_RETURN(Found found, Read(statement, which));
     return std::optional<Found>(std::move(found));
   };
   const auto which = static_cast<size_t>(table);
-  if (const auto cells = SplitKey(table, key)) {
+  const auto cells = SplitKey(table, key);
+  if (cells) {
     HEFT_ASSIGN_OR_RETURN(auto found, get(which, *cells));
     const bool none = others_[which] == false && key[0] != 0xFF;
     if (found || none || LayoutOf(table).opaque) return found;
   }
-  return get(kOtherRows, Cells{static_cast<int64_t>(which), key});
+  auto other = get(kOtherRows, Cells{static_cast<int64_t>(which), key});
+  // If the key fits, an intact entry is in its own table.
+  if (cells && absl::IsDataLoss(other.status())) return std::optional<Found>();
+  return other;
 }
 
-// Rows: `key` is empty at the end.
+// Rows: `key` is empty at the end. A page that cannot be read is one: `unread` is then the error.
 class StoreTables::Rows {
  public:
   Rows(sqlite3_stmt* statement, Table table, size_t which)
@@ -213,8 +220,11 @@ class StoreTables::Rows {
   absl::Status Step(const std::string& folder) {
     key_.clear();
     const int rc = statement_.Step();
-    if (rc != SQLITE_ROW && rc != SQLITE_DONE) return StoreError("read", folder, rc);
     if (rc == SQLITE_DONE) return absl::OkStatus();
+    if (rc != SQLITE_ROW) {
+      unread_ = StoreError("read", folder, rc, LayoutAt(which_).name);
+      return absl::IsDataLoss(unread_) ? absl::OkStatus() : unread_;
+    }
     if (which_ != kOtherRows) {
       key_ = JoinKey(table_, RowOf(statement_, LayoutAt(which_)));
     } else if (statement_.Number(0) == static_cast<uint64_t>(table_)) {
@@ -226,17 +236,20 @@ class StoreTables::Rows {
   std::vector<uint8_t>& key() { return key_; }
   const SqlStatement& row() const { return statement_; }
   size_t which() const { return which_; }
+  const absl::Status& unread() const { return unread_; }
 
  private:
   SqlStatement statement_;
   const Table table_;
   const size_t which_;
   std::vector<uint8_t> key_;
+  absl::Status unread_;
 };
 
 // Next: the table's rows and its entries among the others, in one order.
 absl::StatusOr<std::vector<StoreTables::Entry>> StoreTables::Next(Table table, ByteSpan from,
-                                                                  bool after, size_t count) const {
+                                                                  bool after, size_t count,
+                                                                  absl::Status* unread) const {
   ClearVfsError();
   const std::string& folder = database_->folder();
   const auto which = static_cast<size_t>(table);
@@ -267,6 +280,8 @@ absl::StatusOr<std::vector<StoreTables::Entry>> StoreTables::Next(Table table, B
     }
     HEFT_RETURN_IF_ERROR(next.Step(folder));
   }
+  unread->Update(own.unread());
+  unread->Update(others.unread());
   return entries;
 }
 
@@ -459,9 +474,11 @@ absl::Status StoreTables::Delete(Table table, ByteSpan key, Space* space) {
   return Remove(kOtherRows, Cells{static_cast<int64_t>(table), key}, space);
 }
 
-absl::StatusOr<std::vector<PageRange>> StoreTables::Ranges(const std::string& sql) const {
+absl::StatusOr<std::vector<PageRange>> StoreTables::Ranges(const std::string& table) const {
   ClearVfsError();
-  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select, database_->Prepare(sql));
+  HEFT_ASSIGN_OR_RETURN(
+      sqlite3_stmt* const select,
+      database_->Prepare(absl::StrCat("SELECT first, count FROM \"", table, "\" ORDER BY first")));
   SqlStatement statement(select);
   std::vector<PageRange> ranges;
   int rc;
@@ -474,35 +491,85 @@ absl::StatusOr<std::vector<PageRange>> StoreTables::Ranges(const std::string& sq
     }
     ranges.push_back(range);
   }
-  if (rc != SQLITE_DONE) return StoreError("read", database_->folder(), rc);
+  if (rc != SQLITE_DONE) return StoreError("read", database_->folder(), rc, table);
   return ranges;
 }
 
-absl::StatusOr<std::vector<PageRange>> StoreTables::Used() const {
-  return Ranges("SELECT first, count FROM \"pages used\" ORDER BY first");
-}
+absl::StatusOr<std::vector<PageRange>> StoreTables::Used() const { return Ranges("pages used"); }
 
-absl::StatusOr<std::vector<PageRange>> StoreTables::Freed() const {
-  return Ranges("SELECT first, count FROM \"pages freed\" ORDER BY first");
-}
+absl::StatusOr<std::vector<PageRange>> StoreTables::Freed() const { return Ranges("pages freed"); }
 
 absl::Status StoreTables::ForgetFreed() {
   return database_->Run("DELETE FROM \"pages freed\"", "scrub");
 }
 
+// Salvage: rows are read from both ends of a table up to a page that cannot be read.
+absl::Status StoreTables::Salvage(Database* from, Database* to) {
+  const auto copy = [&](const std::string& table, const std::string& key) -> absl::Status {
+    for (const char* const order : {" ASC", " DESC"}) {
+      HEFT_ASSIGN_OR_RETURN(
+          sqlite3_stmt* const select,
+          from->Prepare(absl::StrCat("SELECT * FROM ", table, " ORDER BY ",
+                                     absl::StrReplaceAll(key, {{",", absl::StrCat(order, ",")}}),
+                                     order)));
+      SqlStatement rows(select);
+      const int columns = sqlite3_column_count(select);
+      const std::vector<std::string> marks(columns, "?");
+      HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert,
+                            to->Prepare(absl::StrCat("INSERT OR IGNORE INTO ", table, " VALUES (",
+                                                     absl::StrJoin(marks, ","), ")")));
+      int rc;
+      while ((rc = rows.Step()) == SQLITE_ROW) {
+        SqlStatement row(insert);
+        for (int i = 0; i < columns; ++i) {
+          sqlite3_bind_value(insert, i + 1, sqlite3_column_value(select, i));
+        }
+        const int inserted = row.Step();
+        if (inserted == SQLITE_DONE || (inserted & 0xff) == SQLITE_CONSTRAINT) continue;
+        return StoreError("mend", to->folder(), inserted);
+      }
+      if (rc == SQLITE_DONE) break;
+      if ((rc & 0xff) != SQLITE_CORRUPT) return StoreError("mend", from->folder(), rc);
+    }
+    return absl::OkStatus();
+  };
+  HEFT_RETURN_IF_ERROR(copy("store", "only"));
+  HEFT_RETURN_IF_ERROR(copy("gallery", "number"));
+  std::string follow;
+  for (size_t i = 1; i < kLayouts; ++i) {
+    const Layout& layout = LayoutAt(i);
+    HEFT_RETURN_IF_ERROR(copy(layout.name, KeyNames(layout)));
+    absl::StrAppend(&follow, "INSERT OR IGNORE INTO gallery (number) SELECT DISTINCT gallery FROM ",
+                    layout.name, ";");
+    if (!layout.opaque) continue;
+    absl::StrAppend(&follow, "INSERT OR IGNORE INTO \"pages used\" SELECT page, (size + ",
+                    kRangeHeader + kBlockPage - 1, ") / ", kBlockPage, " FROM ", layout.name,
+                    " WHERE page IS NOT NULL;");
+  }
+  return to->Run(follow.c_str(), "mend");
+}
+
 // Check: SQLite's own check, and that blocks have exactly the pages that are used. It reads no
 // block.
 absl::Status StoreTables::Check() const {
-  {
-    ClearVfsError();
-    HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const check,
-                          database_->Prepare("PRAGMA integrity_check(1)"));
-    SqlStatement statement(check);
-    const int rc = statement.Step();
-    if (rc != SQLITE_ROW) return StoreError("check", database_->folder(), rc);
-    const ByteSpan said = statement.Bytes(0);
-    const std::string text(said.begin(), said.end());
-    if (text != "ok") return DamagedStore(database_->folder(), text);
+  const auto check = [&](const std::string& table) -> absl::StatusOr<bool> {
+    const auto said = database_->Texts(absl::StrCat("PRAGMA integrity_check(", table, ")"));
+    if (absl::IsDataLoss(said.status())) return false;
+    HEFT_RETURN_IF_ERROR(said.status());
+    return *said == std::vector<std::string>{"ok"};
+  };
+  HEFT_ASSIGN_OR_RETURN(const bool intact, check("1"));
+  if (!intact) {
+    HEFT_ASSIGN_OR_RETURN(
+        const auto tables,
+        database_->Texts("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name"));
+    std::vector<std::string> damaged;
+    for (const std::string& table : tables) {
+      HEFT_ASSIGN_OR_RETURN(const bool sound, check(absl::StrCat("\"", table, "\"")));
+      if (!sound) damaged.push_back(absl::StrCat("the table ", table));
+    }
+    if (damaged.empty()) damaged.push_back("the list of free pages");
+    return DamagedStore(database_->folder(), absl::StrJoin(damaged, ", "));
   }
   HEFT_ASSIGN_OR_RETURN(const uint64_t strays,
                         database_->Number("SELECT count(*) FROM pragma_foreign_key_check"));
@@ -524,7 +591,8 @@ absl::Status StoreTables::Check() const {
   }
   std::ranges::sort(blocks);
   HEFT_ASSIGN_OR_RETURN(const std::vector<PageRange> used, Used());
-  if (blocks != used) return DamagedStore(database_->folder(), "blocks and their pages differ");
+  if (blocks != used)
+    return DamagedStore(database_->folder(), "blocks and the table pages used differ");
   HEFT_ASSIGN_OR_RETURN(std::vector<PageRange> all, Freed());
   all.insert(all.end(), used.begin(), used.end());
   std::ranges::sort(all);

@@ -13,18 +13,19 @@ namespace {
 
 // ScanTables: `mutex` is held for some entries at a time, and never while they are used.
 absl::Status ScanTables(const std::function<absl::StatusOr<std::vector<StoreTables::Entry>>(
-                            ByteSpan from, bool after, size_t count)>& next,
+                            ByteSpan from, bool after, size_t count, absl::Status* unread)>& next,
                         ByteSpan from, const std::function<bool(ByteSpan, ByteSpan)>& use) {
   if (from.size() > kMaxKey) return absl::InvalidArgumentError("a key is too long");
   constexpr size_t kFewest = 8, kMax = 1024;
   std::vector<uint8_t> place(from.begin(), from.end());
   bool after = false;
+  absl::Status unread;
   for (size_t count = kFewest;; count = std::min(2 * count, kMax)) {
-    HEFT_ASSIGN_OR_RETURN(const auto entries, next(place, after, count));
+    HEFT_ASSIGN_OR_RETURN(const auto entries, next(place, after, count, &unread));
     for (const auto& [key, value] : entries) {
       if (!use(key, value.bytes())) return absl::OkStatus();
     }
-    if (entries.size() < count) return absl::OkStatus();
+    if (entries.size() < count) return unread;
     place = entries.back().first;
     after = true;
   }
@@ -79,11 +80,11 @@ absl::StatusOr<bool> SqliteReader::Look(Table table, ByteSpan key,
 absl::Status SqliteReader::Scan(Table table, ByteSpan from,
                                 const std::function<bool(ByteSpan, ByteSpan)>& use) const {
   return ScanTables(
-      [&](ByteSpan place, bool after,
-          size_t count) -> absl::StatusOr<std::vector<StoreTables::Entry>> {
+      [&](ByteSpan place, bool after, size_t count,
+          absl::Status* unread) -> absl::StatusOr<std::vector<StoreTables::Entry>> {
         const std::lock_guard<std::mutex> lock(snapshot_->mutex);
         HEFT_ASSIGN_OR_RETURN(const StoreTables tables, Tables());
-        return tables.Next(table, place, after, count);
+        return tables.Next(table, place, after, count, unread);
       },
       from, use);
 }
@@ -121,9 +122,9 @@ absl::Status SqliteWriter::Scan(Table table, ByteSpan from,
                                 const std::function<bool(ByteSpan, ByteSpan)>& use) const {
   HEFT_RETURN_IF_ERROR(CheckOpen());
   return ScanTables(
-      [&](ByteSpan place, bool after, size_t count) {
+      [&](ByteSpan place, bool after, size_t count, absl::Status* unread) {
         const std::lock_guard<std::mutex> lock(mutex_);
-        return tables_.Next(table, place, after, count);
+        return tables_.Next(table, place, after, count, unread);
       },
       from, use);
 }

@@ -388,7 +388,8 @@ void WriteAhead(int fd, uint64_t end) {
 }
 
 // A page of a table (SQLite's file format, 1.6): a header of 8 or 12 bytes, 2 bytes for each entry,
-// the gap, the entries. Page 1 has 100 bytes before. Pages that map others to their parents, which
+// the gap, the entries. A free block among the entries begins with the next one's place and its own
+// size. Page 1 has 100 bytes before. Pages that map others to their parents, which
 // incremental vacuum needs, can look alike; their numbers tell them apart.
 void ClearGap(std::span<uint8_t> page, uint32_t number) {
   const size_t per_map = page.size() / 5 + 1;
@@ -400,9 +401,18 @@ void ClearGap(std::span<uint8_t> page, uint32_t number) {
   const size_t begin = head + (leaf ? 8 : 12) + 2 * U16(page, head + 3);
   size_t end = U16(page, head + 5);
   if (end == 0) end = 65536;
-  if (begin >= end || end > page.size()) return;
-  std::fill(page.begin() + static_cast<std::ptrdiff_t>(begin),
-            page.begin() + static_cast<std::ptrdiff_t>(end), 0);
+  if (begin > end || end > page.size()) return;
+  const auto clear = [&](size_t from, size_t to) {
+    std::fill(page.begin() + static_cast<std::ptrdiff_t>(from),
+              page.begin() + static_cast<std::ptrdiff_t>(to), 0);
+  };
+  clear(begin, end);
+  for (size_t at = U16(page, head + 1); at >= end && at + 4 <= page.size(); at = U16(page, at)) {
+    const size_t size = U16(page, at + 2);
+    if (size < 4 || at + size > page.size()) return;
+    clear(at + 4, at + size);
+    end = at + size;
+  }
 }
 
 }  // namespace heft

@@ -43,7 +43,7 @@ bool WriteZeros(int fd, uint64_t at, uint64_t size);
 // then wait only for data. An error costs only time.
 void WriteAhead(int fd, uint64_t end);
 
-// ClearGap: zeros in the part of a database's page that no entry uses. `number`: the page's, from
+// ClearGap: zeros in the parts of a database's page that no entry uses. `number`: the page's, from
 // 1. Only of pages of tables.
 void ClearGap(std::span<uint8_t> page, uint32_t number);
 
