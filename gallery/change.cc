@@ -151,10 +151,8 @@ absl::Status GalleryChange::FlushRuns() {
     const size_t block = number / per_block;
     auto it = digests.find(block);
     if (it == digests.end()) {
-      HEFT_ASSIGN_OR_RETURN(const auto known,
-                            writer_->Get(Table::kBlockInfo, RunDigestsKey(number_, block)));
-      std::vector<uint8_t> bytes(per_block * sizeof(Digest));
-      if (known && known->size() == bytes.size()) bytes.assign(known->begin(), known->end());
+      HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes,
+                            ReadRunDigests(*writer_, number_, block, head_));
       it = digests.emplace(block, std::move(bytes)).first;
     }
     const std::vector<uint8_t> serialized = SerializeRun(run);

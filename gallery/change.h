@@ -83,8 +83,9 @@ class GalleryChange {
   // their number. Reads all blocks.
   absl::StatusOr<size_t> Mend(const Instance& instance, const ckks::EvaluationKeys& keys);
   // MendRecords: writes damaged records again from their copies or the roster, or drops those that
-  // nothing needs (gallery/checked_store.h). Returns their number. Reads all records.
-  absl::StatusOr<size_t> MendRecords();
+  // nothing needs (gallery/checked_store.h). Returns their number. Reads all records. `rebuilt`:
+  // records that follow from the roster may be missing.
+  absl::StatusOr<size_t> MendRecords(bool rebuilt);
   // Blocks that this change has found damaged, and why. No template joins them.
   const std::map<size_t, std::string>& damaged() const { return damaged_; }
 

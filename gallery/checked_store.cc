@@ -82,10 +82,17 @@ void NoteIn(const std::shared_ptr<DamageLog>& log, Table table, ByteSpan key, bo
   if (log != nullptr) log->Note({table, Owned(key), intact});
 }
 
+// ButUnread: an error, unless it says that a part of a table cannot be read.
+absl::Status ButUnread(const absl::Status& status) {
+  return absl::IsDataLoss(status) ? absl::OkStatus() : status;
+}
+
 absl::StatusOr<std::optional<ByteSpan>> GetChecked(const StoreReader& reader, Table table,
                                                    ByteSpan key,
                                                    const std::shared_ptr<DamageLog>& log) {
-  HEFT_ASSIGN_OR_RETURN(auto value, reader.Get(table, key));
+  const auto read = reader.Get(table, key);
+  HEFT_RETURN_IF_ERROR(ButUnread(read.status()));
+  auto value = read.value_or(std::nullopt);
   if (value) {
     const auto payload = PayloadOf(table, key, *value);
     if (payload) return payload;
@@ -94,10 +101,14 @@ absl::StatusOr<std::optional<ByteSpan>> GetChecked(const StoreReader& reader, Ta
       value.reset();
     }
   }
-  if (!value && !IsStoredTwice(table)) return std::optional<ByteSpan>();
+  if (!value && !IsStoredTwice(table)) return read.ok() ? std::optional<ByteSpan>() : read;
   if (IsStoredTwice(table)) {
     const StoreKey copy = Copied(key);
-    HEFT_ASSIGN_OR_RETURN(const auto second, reader.Get(table, copy));
+    const auto read_copy = reader.Get(table, copy);
+    if (!read.ok() || !absl::IsDataLoss(read_copy.status())) {
+      HEFT_RETURN_IF_ERROR(read_copy.status());
+    }
+    const auto second = read_copy.value_or(std::nullopt);
     const auto payload = second ? PayloadOf(table, copy, *second) : std::nullopt;
     if (payload) {
       NoteIn(log, table, key, /*intact=*/true);
@@ -115,7 +126,7 @@ absl::StatusOr<std::vector<StoreKey>> CopiesFrom(const StoreReader& reader, Tabl
   const bool all = table == Table::kCatalog || from.size() < kNumberBytes;
   const StoreKey gallery = all ? StoreKey() : Owned(from.first(kNumberBytes));
   std::vector<StoreKey> keys;
-  HEFT_RETURN_IF_ERROR(reader.Scan(table, Copied(from), [&](ByteSpan key, ByteSpan value) {
+  const absl::Status status = reader.Scan(table, Copied(from), [&](ByteSpan key, ByteSpan value) {
     if (!IsCopy(key)) return false;
     const ByteSpan of = key.subspan(1);
     if (!all &&
@@ -124,7 +135,8 @@ absl::StatusOr<std::vector<StoreKey>> CopiesFrom(const StoreReader& reader, Tabl
     }
     if (PayloadOf(table, key, value)) keys.push_back(Owned(of));
     return true;
-  }));
+  });
+  HEFT_RETURN_IF_ERROR(ButUnread(status));
   return keys;
 }
 
@@ -136,21 +148,25 @@ class Walk {
        const std::function<bool(ByteSpan, ByteSpan)>& use)
       : reader_(reader), table_(table), log_(log), use_(use) {}
 
+  // kDataLoss, after all records that can be read, if a part of the table cannot.
   absl::Status From(ByteSpan from) {
     if (IsStoredTwice(table_)) {
       HEFT_ASSIGN_OR_RETURN(copies_, CopiesFrom(reader_, table_, from));
     }
     StoreKey next = Owned(from);
+    absl::Status unread;
     while (!over_) {
       std::optional<StoreKey> from_copy;
-      HEFT_RETURN_IF_ERROR(reader_.Scan(table_, next, [&](ByteSpan key, ByteSpan value) {
+      const absl::Status status = reader_.Scan(table_, next, [&](ByteSpan key, ByteSpan value) {
         return Step(key, value, &from_copy, &next);
-      }));
+      });
+      HEFT_RETURN_IF_ERROR(ButUnread(status));
+      unread.Update(status);
       if (!from_copy) break;
       HEFT_RETURN_IF_ERROR(Take(*from_copy));
     }
     for (; !over_ && at_ < copies_.size();) HEFT_RETURN_IF_ERROR(Take(copies_[at_]));
-    return absl::OkStatus();
+    return unread;
   }
 
  private:
@@ -205,7 +221,7 @@ absl::StatusOr<std::set<uint32_t>> ListedNumbers(const StoreReader& reader) {
     numbers.insert(ByteReader(value, "the catalogue").U32());
     return true;
   };
-  HEFT_RETURN_IF_ERROR(Walk(reader, Table::kCatalog, nullptr, use).From({}));
+  HEFT_RETURN_IF_ERROR(ButUnread(Walk(reader, Table::kCatalog, nullptr, use).From({})));
   return numbers;
 }
 
@@ -222,7 +238,9 @@ class TableCheck {
       : reader_(reader), table_(table), numbers_(numbers) {}
 
   absl::Status Run(std::vector<Damage>* out) {
-    HEFT_RETURN_IF_ERROR(Look());
+    const absl::Status status = Look();
+    HEFT_RETURN_IF_ERROR(ButUnread(status));
+    if (!status.ok()) out->push_back({table_, {}, IsStoredTwice(table_)});
     std::vector<std::string> single;  // with one intact record of two
     std::ranges::set_symmetric_difference(intact_, copies_, std::back_inserter(single));
     // One at a wrong key is the second one of another.
@@ -241,10 +259,11 @@ class TableCheck {
  private:
   absl::Status Look() {
     std::optional<StoreKey> from = StoreKey();
+    absl::Status unread;
     while (from) {
       const StoreKey start = *std::move(from);
       from.reset();
-      HEFT_RETURN_IF_ERROR(reader_.Scan(table_, start, [&](ByteSpan key, ByteSpan value) {
+      const absl::Status status = reader_.Scan(table_, start, [&](ByteSpan key, ByteSpan value) {
         const bool copy = IsStoredTwice(table_) && IsCopy(key);
         const ByteSpan own = copy ? key.subspan(1) : key;
         bool wrong = !PayloadOf(table_, key, value);
@@ -266,9 +285,11 @@ class TableCheck {
           (copy ? copies_ : intact_).emplace(own.begin(), own.end());
         }
         return true;
-      }));
+      });
+      HEFT_RETURN_IF_ERROR(ButUnread(status));
+      unread.Update(status);
     }
-    return absl::OkStatus();
+    return unread;
   }
 
   const StoreReader& reader_;
@@ -279,6 +300,7 @@ class TableCheck {
 };
 
 std::string NameOf(Table table, ByteSpan key) {
+  if (key.empty()) return absl::StrCat("a page of records (", std::string(TableName(table)), ")");
   const ByteSpan rest = key.subspan(std::min<size_t>(key.size(), 4));
   const uint64_t number = NumberOf(rest);
   switch (table) {
@@ -318,6 +340,10 @@ std::string NameOf(Table table, ByteSpan key) {
 
 std::string RemedyOf(const Damage& damage) {
   if (damage.intact) return "nothing is lost; `heft-server gallery compact` mends it";
+  if (damage.key.empty()) {
+    return "`heft-server gallery compact` makes it again from what can be read; restore what is "
+           "then missing from a snapshot";
+  }
   switch (damage.table) {
     case Table::kCatalog:
     case Table::kHead:
@@ -402,6 +428,11 @@ absl::StatusOr<std::optional<Damage>> DamageAt(const StoreReader& reader, Table 
                                                const StoreKey& key) {
   std::optional<Damage> none;
   if (!IsChecked(table)) return none;
+  if (key.empty()) {
+    const absl::Status status = reader.Scan(table, {}, [](ByteSpan, ByteSpan) { return true; });
+    HEFT_RETURN_IF_ERROR(ButUnread(status));
+    return status.ok() ? none : Damage{table, key, IsStoredTwice(table)};
+  }
   size_t there = 0, intact = 0;
   std::vector<StoreKey> keys = {key};
   if (IsStoredTwice(table)) keys.push_back(Copied(key));
@@ -429,13 +460,15 @@ absl::StatusOr<bool> CheckedReader::Look(Table table, ByteSpan key,
     intact = payload.has_value();
     if (intact) use(*payload);
   });
-  if (!there.ok()) return OfStore(there.status());
+  HEFT_RETURN_IF_ERROR(ButUnread(there.status()));
   return intact ? true : StoreReader::Look(table, key, use);  // of the copy, if there is one
 }
 
 absl::Status CheckedReader::Scan(Table table, ByteSpan from,
                                  const std::function<bool(ByteSpan, ByteSpan)>& use) const {
-  return OfStore(Walk(*reader_, table, log_, use).From(from));
+  const absl::Status status = Walk(*reader_, table, log_, use).From(from);
+  if (absl::IsDataLoss(status)) NoteIn(log_, table, {}, IsStoredTwice(table));
+  return OfStore(ButUnread(status));
 }
 
 absl::StatusOr<std::optional<ByteSpan>> CheckedWriter::Get(Table table, ByteSpan key) const {

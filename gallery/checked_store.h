@@ -24,10 +24,11 @@
 
 namespace heft {
 
-// Damage: a record whose checksum is wrong, or one of two copies that is missing.
+// Damage: a record whose checksum is wrong, or one of two copies that is missing, or a part of a
+// table that cannot be read.
 struct Damage {
   Table table = Table::kCatalog;
-  StoreKey key;         // as it is found, without the mark of a copy
+  StoreKey key;         // as it is found, without the mark of a copy; empty: a part of the table
   bool intact = false;  // the other copy is used, or the record is one of another gallery
   bool operator==(const Damage&) const = default;
 };
@@ -72,7 +73,7 @@ class CheckedReader : public StoreReader {
   absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const override;
   absl::StatusOr<bool> Look(Table table, ByteSpan key,
                             const std::function<void(ByteSpan value)>& use) const override;
-  // Scan: leaves out damaged records without an intact copy.
+  // Scan: leaves out damaged records without an intact copy, and what cannot be read.
   absl::Status Scan(Table table, ByteSpan from,
                     const std::function<bool(ByteSpan key, ByteSpan value)>& use) const override;
   // The store's own, for FindDamage.
@@ -89,6 +90,8 @@ class CheckedWriter : public StoreWriter {
       : writer_(std::move(writer)), log_(std::move(log)) {}
 
   absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const override;
+  // Scan: as CheckedReader, but kDataLoss at the end if a part cannot be read: a change that misses
+  // records could leave data that it must erase.
   absl::Status Scan(Table table, ByteSpan from,
                     const std::function<bool(ByteSpan key, ByteSpan value)>& use) const override;
   absl::Status Put(Table table, ByteSpan key, ByteSpan value) override;

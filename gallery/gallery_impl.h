@@ -242,6 +242,10 @@ bool IsEntryOf(const Resident& resident, uint64_t position, const JournalEntry& 
 
 // ReadRun: a run of the roster. All places are free if there is none.
 absl::StatusOr<Run> ReadRun(const StoreReader& reader, uint32_t gallery, uint64_t run);
+// ReadRunDigests: of the runs of a block, one after another; zeros where there is no run. If their
+// record is lost, they are computed from the runs.
+absl::StatusOr<std::vector<uint8_t>> ReadRunDigests(const StoreReader& reader, uint32_t gallery,
+                                                    size_t block, const GalleryHead& head);
 
 }  // namespace heft
 

@@ -18,6 +18,24 @@ absl::StatusOr<Run> ReadRun(const StoreReader& reader, uint32_t gallery, uint64_
   return out;
 }
 
+absl::StatusOr<std::vector<uint8_t>> ReadRunDigests(const StoreReader& reader, uint32_t gallery,
+                                                    size_t block, const GalleryHead& head) {
+  const uint64_t runs = head.block_places / kRunPlaces;
+  std::vector<uint8_t> digests;
+  const auto known = reader.Get(Table::kBlockInfo, RunDigestsKey(gallery, block));
+  if (!absl::IsDataLoss(known.status())) HEFT_RETURN_IF_ERROR(known.status());
+  if (known.ok() && *known && (*known)->size() == runs * sizeof(Digest)) {
+    digests.assign((*known)->begin(), (*known)->end());
+    return digests;
+  }
+  for (uint64_t run = block * runs; run < (block + 1) * runs; ++run) {
+    HEFT_ASSIGN_OR_RETURN(const auto bytes, reader.Get(Table::kRoster, RunKey(gallery, run)));
+    const Digest digest = bytes ? RunDigest(*bytes) : Digest{};
+    digests.insert(digests.end(), digest.begin(), digest.end());
+  }
+  return digests;
+}
+
 namespace {
 
 std::shared_ptr<const RunNames> NamesOf(const Run& residents) {
@@ -43,16 +61,12 @@ absl::StatusOr<std::shared_ptr<const BlockNames>> Gallery::Impl::ReadNames(size_
   bool same = false;
   const auto before = cache_->Names(block, infos_[block].roster, runs, &same);
   if (same) return before;
-  HEFT_ASSIGN_OR_RETURN(const auto digests,
-                        reader_->Get(Table::kBlockInfo, RunDigestsKey(number_, block)));
-  if (!digests || digests->size() != per_block * sizeof(Digest)) {
-    return OfStore(
-        absl::DataLossError(absl::StrCat(What(), ": digests of its roster are missing")));
-  }
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> digests,
+                        ReadRunDigests(*reader_, number_, block, head_));
   auto names = std::make_shared<BlockNames>();
   for (size_t i = 0; i < runs; ++i) {
     Digest& digest = names->digests.emplace_back();
-    std::copy_n(digests->data() + i * sizeof(Digest), digest.size(), digest.begin());
+    std::copy_n(digests.data() + i * sizeof(Digest), digest.size(), digest.begin());
     if (before != nullptr && i < before->runs.size() && before->digests[i] == digest) {
       names->runs.push_back(before->runs[i]);
       continue;

@@ -25,6 +25,7 @@ std::vector<SampleDigest> SamplesOf(const Resident& resident) {
 // One that cannot be mended, because both copies are damaged or it is a pending enrolment, stays.
 absl::StatusOr<bool> GalleryChange::MendRecord(const Damage& damage) {
   const auto& [table, key, intact] = damage;
+  if (key.empty()) return false;                               // Store::Rebuild
   if (table != Table::kCatalog && !OfGallery(number_, key)) {  // at a wrong key
     HEFT_RETURN_IF_ERROR(writer_->Delete(table, key));
     return true;
@@ -48,16 +49,20 @@ absl::StatusOr<bool> GalleryChange::MendRecord(const Damage& damage) {
   return true;
 }
 
-absl::StatusOr<size_t> GalleryChange::MendRecords() {
+absl::StatusOr<size_t> GalleryChange::MendRecords(bool rebuilt) {
   HEFT_ASSIGN_OR_RETURN(const std::vector<Damage> found, FindDamage(writer_->raw(), number_));
   size_t mended = 0;
-  bool indices = false;
+  bool indices = rebuilt;
   for (const Damage& damage : found) {
     HEFT_ASSIGN_OR_RETURN(const bool done, MendRecord(damage));
     mended += done ? 1 : 0;
     indices = indices || IsIndex(damage.table);
   }
   if (indices) HEFT_RETURN_IF_ERROR(MendIndices());
+  for (size_t block = 0; rebuilt && block < infos_.size(); ++block) {
+    HEFT_ASSIGN_OR_RETURN(const auto digests, ReadRunDigests(*writer_, number_, block, head_));
+    HEFT_RETURN_IF_ERROR(writer_->Put(Table::kBlockInfo, RunDigestsKey(number_, block), digests));
+  }
   return mended;
 }
 

@@ -255,12 +255,18 @@ absl::StatusOr<VerifyResult> VerifyGallery(const std::string& gallery, const Mod
 
 namespace {
 
-absl::Status MendAndFold(const Server::Impl& server, const std::string& gallery,
+absl::StatusOr<bool> RebuildStore(const std::string& gallery) {
+  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(StoreOf(gallery), StoreMode::kWrite));
+  HEFT_ASSIGN_OR_RETURN(const auto lock, store->Lock(WriterWait()));
+  return store->Rebuild(*lock, WriterWait());
+}
+
+absl::Status MendAndFold(const Server::Impl& server, const std::string& gallery, bool rebuilt,
                          CompactResult* result) {
   HEFT_ASSIGN_OR_RETURN(Gallery::Impl impl, server.OpenGallery(gallery, /*create=*/false));
   HEFT_ASSIGN_OR_RETURN(GalleryChange change,
                         GalleryChange::Begin(std::move(impl), /*start=*/false));
-  HEFT_ASSIGN_OR_RETURN(result->records, change.MendRecords());
+  HEFT_ASSIGN_OR_RETURN(result->records, change.MendRecords(rebuilt));
   HEFT_ASSIGN_OR_RETURN(result->mended, change.Mend(server.instance(), server.keys()));
   HEFT_RETURN_IF_ERROR(change.Fold(server.instance(), server.keys()));
   for (const auto& [block, why] : change.damaged()) result->damaged.push_back({block, why});
@@ -271,7 +277,8 @@ absl::Status MendAndFold(const Server::Impl& server, const std::string& gallery,
 
 absl::StatusOr<CompactResult> CompactGallery(const Server& server, const std::string& gallery) {
   CompactResult result;
-  HEFT_RETURN_IF_ERROR(MendAndFold(Inside::Of(server), gallery, &result));
+  HEFT_ASSIGN_OR_RETURN(const bool rebuilt, RebuildStore(gallery));
+  HEFT_RETURN_IF_ERROR(MendAndFold(Inside::Of(server), gallery, rebuilt, &result));
   auto receipts = EraseRemains(gallery);
   result.overwritten = receipts.status();
   if (receipts.ok()) result.receipts = std::move(*receipts);
