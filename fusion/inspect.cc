@@ -75,6 +75,28 @@ PlanInfo::Ring Describe(std::string_view serves, const Instance& instance) {
   return info;
 }
 
+// IdPlaces: where a payload has the ids; -1: nowhere.
+struct IdPlaces {
+  int params = -1, key = -1;
+};
+
+// PlacesOf: of a kind (docs/formats.md). Other kinds have neither; some are secrets from the first
+// byte.
+IdPlaces PlacesOf(std::string_view kind) {
+  for (const std::string_view head :
+       {"PUBK", "EVAL", "ENRK", "SECK", "SHAR", "RKEY", "CTXT", "CTXS", "CTXP", "CTXF", "SCOR",
+        "QENR", "ADRQ", "ADMS", "RNRQ", "RNAN"}) {
+    if (kind == head) return {.params = 0, .key = 16};
+  }
+  for (const std::string_view of_key : {"CERE", "PART", "RSHR", "CNRY", "HEAD"}) {
+    if (kind == of_key) return {.key = 0};
+  }
+  if (kind == "JANC") return {.key = 16};
+  if (kind == "JKEY") return {.params = 0};
+  if (kind == "JOIN") return {.params = 24};
+  return {};
+}
+
 }  // namespace
 
 absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string_view what) {
@@ -99,12 +121,13 @@ absl::StatusOr<FileInfo> InspectFile(std::span<const uint8_t> bytes, std::string
     return info;
   }
   HEFT_ASSIGN_OR_RETURN(const ByteSpan payload, OpenEnvelope(bytes, info.kind, info.version, what));
-  constexpr size_t kIdSize = sizeof(KeyId);
-  if (info.kind == "MODL" || info.kind == "SIGK" || info.kind == "HEAD" ||
-      payload.size() < 2 * kIdSize)
-    return info;
-  std::copy_n(payload.begin(), kIdSize, info.params_id.emplace().begin());
-  std::copy_n(payload.begin() + kIdSize, kIdSize, info.key_id.emplace().begin());
+  const IdPlaces places = PlacesOf(info.kind);
+  const auto take = [&](int place, auto* id) {
+    if (place < 0 || payload.size() < place + sizeof(KeyId)) return;
+    std::copy_n(payload.begin() + place, sizeof(KeyId), id->emplace().begin());
+  };
+  take(places.params, &info.params_id);
+  take(places.key, &info.key_id);
   HEFT_ASSIGN_OR_RETURN(info.samples, CountSamples(info.kind, payload, what));
   return info;
 }

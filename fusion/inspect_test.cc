@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
+#include "base/envelope.h"
 #include "fusion/testing.h"
 
 namespace heft {
@@ -57,6 +60,16 @@ TEST(InspectTest, OneRingServesAll) {
   EXPECT_EQ(ring.matching.rotations, 32u);
   EXPECT_EQ(ring.matching.block_scale, ring.matching.template_scale);
   EXPECT_EQ(ring.matching.reply_bits, 0);
+}
+
+TEST(InspectTest, NoSecretIsShownAsAnId) {
+  const std::vector<uint8_t> secret(32, 7);
+  for (const char* kind : {"AUDK", "STND", "SIGK", "SEED"}) {
+    const auto info = InspectFile(SealEnvelope(kind, 1, secret), kind);
+    ASSERT_TRUE(info.ok()) << info.status();
+    EXPECT_FALSE(info->params_id) << kind;
+    EXPECT_FALSE(info->key_id) << kind;
+  }
 }
 
 }  // namespace

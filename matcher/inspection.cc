@@ -9,12 +9,14 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/bytes.h"
+#include "base/signed_file.h"
 #include "base/status.h"
 #include "heft/files.h"
 #include "heft/inspect.h"
 #include "heft/results.h"
 #include "heft/shards.h"
 #include "heft/trust.h"
+#include "matcher/shared_key_inspection.h"
 
 namespace heft {
 namespace {
@@ -290,12 +292,19 @@ absl::StatusOr<Described> DescribeContent(ByteSpan bytes, const std::string& pat
     absl::StrAppend(&text, "  ", file.samples, file.samples == 1 ? " sample\n" : " samples\n");
   }
   if (file.params_id) {
-    const std::string params = HexString(*file.params_id), key = HexString(*file.key_id);
-    json["params_id"] = params;
-    json["key_id"] = key;
-    absl::StrAppend(&text, "  parameters ", params, ", key ", key, "\n",
+    json["params_id"] = HexString(*file.params_id);
+    absl::StrAppend(&text, "  parameters ", HexString(*file.params_id), "\n",
                     DescribeParams(*file.params_id, &json));
   }
+  if (file.key_id) {
+    json["key_id"] = HexString(*file.key_id);
+    absl::StrAppend(&text, "  key ", HexString(*file.key_id), "\n");
+  }
+  if (file.kind == "JRNL" || file.kind == "EXPK")
+    return Described{std::move(json), std::move(text)};
+  HEFT_ASSIGN_OR_RETURN(const ByteSpan content, Unsigned(bytes, path));
+  HEFT_ASSIGN_OR_RETURN(const std::string shared, DescribeSharedKey(content, path, &json));
+  text += shared;
   return Described{std::move(json), std::move(text)};
 }
 

@@ -464,9 +464,9 @@ void DefineRecords(py::module_& m) {
       .Field("version", Shown(&FileInfo::version), "Version of the format.")
       .Field("bytes", Shown(&FileInfo::bytes), "Size in bytes.")
       .Field("params_id", Shown(&FileInfo::params_id),
-             "Id of the encryption parameters (ProfileOf); not of models.")
+             "Id of the encryption parameters (ProfileOf), if stated.")
       .Field("key_id", Shown(&FileInfo::key_id),
-             "Id of the secret key that it belongs to; not of models.")
+             "Id of the secret key that it belongs to, if stated.")
       .Field("samples", Shown(&FileInfo::samples), "Number of encrypted samples.");
   Record<ProfileInfo>(m, "ProfileInfo",
                       "A set of encryption parameters and the known bounds of its security.")

@@ -91,6 +91,14 @@ TEST_P(JointKeyProgramsTest, FromTheFirstMessageToADecision) {
                std::to_string(n), "--no-passphrase"});
   EXPECT_THAT(Refused(Step(1, {"--in", Message(1, 2), Message(9, 1)}), kInput),
               HasSubstr("of another ceremony"));
+  for (const std::string& path : {Message(1, 2), Own(1) + "/joining.key"}) {
+    const auto file = Must(kHeft, {"inspect", path});
+    EXPECT_EQ(file["model_id"], Must(kHeft, {"inspect", W("model.heft")})["id"]) << file;
+    EXPECT_EQ(file["round"], 2) << file;
+    EXPECT_EQ(file["owners"], n) << file;
+    EXPECT_EQ(file["profile"], "flooded") << file;
+    EXPECT_FALSE(file.contains("key_id")) << file;
+  }
   RunTo(kRounds + 1, 2);
 
   // All have the same public keys and the same record.
@@ -101,6 +109,7 @@ TEST_P(JointKeyProgramsTest, FromTheFirstMessageToADecision) {
     EXPECT_EQ(check["joint"], true);
     EXPECT_EQ(check["threshold"], n);
     if (party == 1) digest = check["ceremony"];
+    EXPECT_EQ(Must(kHeft, {"inspect", Own(party) + "/ceremony.heft"})["ceremony"], digest);
     EXPECT_EQ(check["ceremony"], digest);
     party_of[check["owner"].get<int>()] = party;
   }

@@ -133,6 +133,39 @@ TEST_F(SharedKeyProgramsTest, OneOwnersCanariesAreForAllOwners) {
   }
 }
 
+TEST_F(SharedKeyProgramsTest, InspectShowsWhatItsFilesSay) {
+  const auto inspect = [](const std::string& path) { return Must(kHeft, {"inspect", path}); };
+  const auto check = Must(kHeft, Owner("share", "2", {"--keys", W("keys")}));
+  for (const std::string& path : {W("keys/ceremony.heft"), Folder("2") + "/share.key"}) {
+    const auto record = inspect(path);
+    for (const char* fact : {"key_id", "owners", "threshold", "renewal", "signers", "ceremony"}) {
+      EXPECT_EQ(record[fact], check[fact]) << path << ": " << fact;
+    }
+  }
+  const auto step = [&](const nlohmann::json& file, const std::vector<int>& set) {
+    EXPECT_EQ(file["key_id"], check["key_id"]) << file;
+    EXPECT_EQ(file["ceremony"], check["ceremony"]) << file;
+    EXPECT_EQ(file["owner"], 1) << file;
+    EXPECT_EQ(file["set"], nlohmann::json(set)) << file;
+    EXPECT_FALSE(file.contains("params_id")) << file;
+  };
+  const auto part = inspect(W("activate.part"));
+  step(part, {1, 3});
+  EXPECT_GT(part["openings"], 0);
+  EXPECT_EQ(part["signed"]["gallery"], inspect(W("gallery"))["gallery_id"]);
+  Must(kHeft, Owner("share", "1",
+                    {"--owners", "1", "2", "--replace", "3", "--key", check["signers"][1], "--out",
+                     W("inspected.msg")}));
+  const auto message = inspect(W("inspected.msg"));
+  step(message, {1, 2});
+  EXPECT_EQ(message["replaces"], 3);
+  Must(kHeft, Owner("canary", "1", {"--key", W("keys/encryption.key"), "--out", W("inspected")}));
+  const auto canaries = inspect(W("inspected/canaries.heft"));
+  EXPECT_EQ(canaries["key_id"], check["key_id"]);
+  EXPECT_EQ(canaries["model_id"], inspect(W("model.heft"))["id"]);
+  EXPECT_EQ(canaries["owners"], 3);
+}
+
 TEST_F(SharedKeyProgramsTest, NoOwnerOpensAlone) {
   const std::string reply = Reply("alone.ct");
   const Finished alone = RunProgram(kHeft, Owner("decrypt", "1", Question(reply, {})));

@@ -27,8 +27,8 @@ struct FileInfo {
   std::string name;                   // the kind in words: "encrypted samples"
   uint32_t version = 0;               // version of the format
   size_t bytes = 0;                   // size in bytes
-  std::optional<ParamsId> params_id;  // id of the encryption parameters (ProfileOf); not of models
-  std::optional<KeyId> key_id;        // id of the secret key that it belongs to; not of models
+  std::optional<ParamsId> params_id;  // id of the encryption parameters (ProfileOf), if stated
+  std::optional<KeyId> key_id;        // id of the secret key that it belongs to, if stated
   uint64_t samples = 0;               // number of encrypted samples
 };
 // InspectFile: kDataLoss for damaged bytes and files that are not HEFT's; `what` names them.

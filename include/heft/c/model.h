@@ -41,8 +41,8 @@ HEFT_C_API heft_status heft_model_search_threshold(const heft_model* model, doub
                                                    const heft_options* options,
                                                    heft_result** result, heft_error** error);
 
-// InspectFile, for any HEFT file: kind, name, version, bytes; params_id and key_id except for
-// models.
+// InspectFile, for any HEFT file: kind, name, version, bytes; params_id and key_id if
+// the file states them.
 HEFT_C_API heft_status heft_inspect(heft_bytes bytes, const char* what, heft_result** result,
                                     heft_error** error);
 
