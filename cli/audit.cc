@@ -73,7 +73,7 @@ absl::Status RunAudit(const Common& common, const AuditOptions& options) {
     return absl::OkStatus();
   }
   if (options.model.empty() || options.keys.empty() || options.gallery.empty()) {
-    return absl::InvalidArgumentError(
+    return WrongUsage(
         "an audit needs --model, --keys and --gallery; to choose replies give only --reply");
   }
   files.copy = options.gallery;

@@ -20,7 +20,7 @@ absl::StatusOr<BenchmarkOptions> BenchmarkOf(const BenchFlags& options) {
   const auto& sizes = options.templates;
   if (sizes.empty()) return bench;
   if (sizes[0] > 8192 || sizes.size() > 2) {
-    return absl::InvalidArgumentError(
+    return WrongUsage(
         "--templates: give the size of a gallery, at most 8192, and perhaps that of a large one");
   }
   bench.templates = sizes[0];

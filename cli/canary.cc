@@ -90,10 +90,6 @@ absl::Status RunMake(const Common& common, const CanaryFlags& options, const Mod
 }
 
 absl::Status RunCanary(const Common& common, const CanaryFlags& options) {
-  if (options.out.empty() == options.require.empty()) {
-    return absl::InvalidArgumentError(
-        "give either --out (make canaries) or --require (require them in every reply)");
-  }
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(options.key.model));
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
   if (!options.out.empty()) return RunMake(common, options, model, owner);
@@ -123,11 +119,14 @@ void AddCanary(Command app) {
            "three "
            "canaries (default: three sets, random names)")
       .Needs(out);
-  command
-      .Add("--require", &options->require,
-           "list of enrolled canaries: a copy is kept beside the secret key, and identifications "
-           "without them are refused (remove SECRET-KEY.canaries to stop this)")
-      .Excludes(out);
+  const Option require =
+      command
+          .Add("--require", &options->require,
+               "list of enrolled canaries: a copy is kept beside the secret key, and "
+               "identifications "
+               "without them are refused (remove SECRET-KEY.canaries to stop this)")
+          .Excludes(out);
+  command.RequireOneOf(out, require);
 }
 
 }  // namespace heft::cli

@@ -62,12 +62,16 @@ bool HasRule(const DecisionRule& rule) { return rule.score || rule.fmr || rule.f
 
 absl::Status Check(const DecryptFlags& options) {
   if (!options.scores && !HasRule(options.rule)) {
-    return absl::InvalidArgumentError(
+    return WrongUsage(
         "a decision needs a rate: give --fmr for a claim, --fpir for a search, or a --threshold "
         "(--scores publishes scores instead, which give templates away)");
   }
+  if (options.shards.empty() && options.in.size() > 1) {
+    return WrongUsage(
+        "several replies need --shards, the shard list of their gallery; otherwise give one");
+  }
   if (options.top <= kPublishedCandidates || options.beyond_cap) return absl::OkStatus();
-  return absl::InvalidArgumentError(
+  return WrongUsage(
       absl::StrCat("--top ", options.top, ": at most ", kPublishedCandidates,
                    " candidates can be published, because each reveals a score for good; "
                    "--beyond-cap allows more"));
@@ -76,9 +80,6 @@ absl::Status Check(const DecryptFlags& options) {
 // GivePart: this owner's part of what Open would open, for another owner.
 absl::Status GivePart(const Common& common, const DecryptFlags& options, const KeyOwner& owner,
                       const Replies& replies) {
-  if (options.out.empty()) {
-    return absl::InvalidArgumentError("--owners makes a partial opening: give --out, its file");
-  }
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> part,
                         options.scores ? owner.OpenPart(replies, options.owners, options.top)
                                        : owner.OpenPart(replies, options.owners, options.rule));
@@ -105,15 +106,12 @@ absl::StatusOr<Described> Open(const Common& common, const DecryptFlags& options
 }
 
 absl::Status RunDecrypt(const Common& common, const DecryptFlags& options) {
+  HEFT_RETURN_IF_ERROR(Check(options));
   HEFT_ASSIGN_OR_RETURN(auto trust, LoadTrust(options.trust, options.key.secret_key));
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.key.model, trust));
-  HEFT_RETURN_IF_ERROR(Check(options));
   std::optional<ShardList> shards;
   if (!options.shards.empty()) {
     HEFT_ASSIGN_OR_RETURN(shards, ShardList::Load(options.shards));
-  } else if (options.in.size() > 1) {
-    return absl::InvalidArgumentError(
-        "several replies need --shards, the shard list of their gallery; otherwise give one");
   }
   HEFT_ASSIGN_OR_RETURN(const auto given, ReadSampleFiles(options.in, kMaxReplySize));
   std::vector<ReplyFile> files;
@@ -154,7 +152,7 @@ void AddParts(Command command, DecryptFlags* options) {
   const Option owners = command.Add(
       "--owners", &options->owners,
       "shared key: give a partial opening to one of these owners, this one among them, instead");
-  command.Add("-o,--out", &options->out, "the partial opening's file").Needs(owners);
+  owners.Needs(command.Add("-o,--out", &options->out, "the partial opening's file").Needs(owners));
   command
       .Add("--part", &options->parts,
            "shared key: the partial openings of the other owners, made with the same options")

@@ -113,12 +113,11 @@ absl::StatusOr<std::vector<uint8_t>> AtRow(const EncryptFlags& options,
 absl::Status CheckInputs(const EncryptFlags& options) {
   const size_t files = options.inputs.size();
   if (files != options.modalities.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.modalities.size(), " times --modality and ", files,
-                     " times --in: give one --in for each --modality"));
+    return WrongUsage(absl::StrCat(options.modalities.size(), " times --modality and ", files,
+                                   " times --in: give one --in for each --modality"));
   }
   if (files == 1 || options.fuse == "client") return absl::OkStatus();
-  return absl::InvalidArgumentError(
+  return WrongUsage(
       "a file has one modality: call encrypt for each, or fuse them with --fuse client");
 }
 

@@ -26,7 +26,8 @@ absl::Status RunStudy(const Common& common, const EvaluateFlags& options) {
   study.pictures = !options.output.pictures.empty();
   study.scores = !options.output.scores.empty();
   study.command = common.command;
-  HEFT_RETURN_IF_ERROR(CheckStudy(study));
+  if (const absl::Status fits = CheckStudy(study); !fits.ok())
+    return WrongUsage(std::string(fits.message()));
   HEFT_RETURN_IF_ERROR(CheckReport(options.output));
   HEFT_ASSIGN_OR_RETURN(const LoadedStudy loaded, LoadStudy(study));
   SayLeftOut(common, loaded.data.left_out());
@@ -76,8 +77,7 @@ absl::Status RunKind(const Common& common, const OptionsOfKinds& given) {
   if (!given.samples.empty() && study.study == Study::kProtection) {
     const int most = given.samples[0];
     if (given.samples.size() > 1 || most < 4 || most > 4096) {
-      return absl::InvalidArgumentError(
-          "--samples of study protection is one number from 4 to 4096");
+      return WrongUsage("--samples of study protection is one number from 4 to 4096");
     }
     study.protected_by.samples = most;
   } else if (!given.samples.empty()) {
@@ -85,13 +85,12 @@ absl::Status RunKind(const Common& common, const OptionsOfKinds& given) {
   }
   if (given.replicates && study.study == Study::kSearches) {
     if (*given.replicates > 10000) {
-      return absl::InvalidArgumentError("--replicates of study searches is 10000 at most");
+      return WrongUsage("--replicates of study searches is 10000 at most");
     }
     study.searched_by.draws = *given.replicates;
   } else if (given.replicates) {
     if (*given.replicates < 10) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--replicates of study ", given.kind, " is 10 or more"));
+      return WrongUsage(absl::StrCat("--replicates of study ", given.kind, " is 10 or more"));
     }
     study.replicates = *given.replicates;
   }
@@ -132,6 +131,7 @@ void AddEvaluate(Command app) {
            "of files, the comparisons of any split that they name")
       .Suggests({"train", "val", "test", "all"});
   command.Add("--fmr", &options->scores.how.fmrs, "false match rates for which to find thresholds")
+      .Range(0, 1)
       .ShowDefault()
       .Needs(files);
   command

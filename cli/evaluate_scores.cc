@@ -29,8 +29,7 @@ absl::Status ReadLists(std::vector<std::string>* files, std::vector<NamedScores>
   });
   if (lists.genuine.empty() && lists.impostor.empty()) return absl::OkStatus();
   if (lists.genuine.empty() || lists.impostor.empty()) {
-    return absl::InvalidArgumentError(
-        "PyEER's lists come in pairs: give genuine=FILE and impostor=FILE");
+    return WrongUsage("PyEER's lists come in pairs: give genuine=FILE and impostor=FILE");
   }
   HEFT_ASSIGN_OR_RETURN(ScoreTable table, ReadScoreLists(lists, histogram));
   systems->push_back({lists.genuine, std::move(table)});
@@ -63,7 +62,7 @@ absl::Status EvaluateScores(const Common& common, const ScoreFlags& flags,
   HEFT_RETURN_IF_ERROR(CheckReport(output));
   HEFT_ASSIGN_OR_RETURN(std::vector<NamedScores> systems, ReadAll(flags));
   if (!output.scores.empty() && systems.size() != 1) {
-    return absl::InvalidArgumentError("--scores writes the scores of one file");
+    return WrongUsage("--scores writes the scores of one file");
   }
   ScoreOptions how = flags.how;
   how.page = !output.page.empty();

@@ -26,6 +26,11 @@ absl::Status RunSnapshot(const Common& common, const CopyFlags& options) {
 }
 
 absl::Status RunRestore(const Common& common, const CopyFlags& options) {
+  if (options.from.empty() != options.gallery.starts_with("postgres:")) {
+    return WrongUsage(
+        "--from: give the output of `heft-server gallery snapshot`, but none for a database, which "
+        "its own backups restore (pg_restore, pgBackRest)");
+  }
   SetWriterWait(options.wait);
   RestoreOptions restore;
   restore.accept_older = options.accept_older;

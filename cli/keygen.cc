@@ -48,13 +48,6 @@ absl::Status RunCeremony(const Common& common, const KeygenFlags& options, const
 // One step of a ceremony without a dealer.
 absl::Status RunJoin(const Common& common, const KeygenFlags& options, const Model& model) {
   const uint32_t owners = options.owners > 1 ? options.owners : 0;
-  if (options.messages.empty() && owners == 0) {
-    return absl::InvalidArgumentError(
-        "heft keygen join: give --owners to begin, or --in with the messages of all owners");
-  }
-  if (options.threshold != 0 && options.threshold != owners) {
-    return absl::InvalidArgumentError("without a dealer all --owners open: leave out --threshold");
-  }
   PassphraseSource passphrase = NewPassphrase(options.seal);
   if (!options.messages.empty() && (options.seal.ask || !options.seal.file.empty())) {
     passphrase = [file = options.seal.file] { return ReadPassphrase(file, /*confirm=*/false); };
@@ -87,18 +80,34 @@ absl::StatusOr<KeySet> MakeForExisting(const Common& common, const KeygenFlags& 
   return MakePublicKeys(owner, options.out, common.monitor);
 }
 
+absl::Status CheckArguments(const KeygenFlags& options) {
+  const bool join = !options.act.empty();
+  if (join && options.messages.empty() && options.owners < 2) {
+    return WrongUsage(
+        "heft keygen join: give --owners to begin, or --in with the messages of all owners");
+  }
+  if (join && options.owners > 3) {
+    return WrongUsage("heft keygen join: at most 3 owners can make a key without a dealer");
+  }
+  if (join && options.threshold != 0 && options.threshold != options.owners) {
+    return WrongUsage("without a dealer all --owners open: leave out --threshold");
+  }
+  if (!join && ((options.owners > 1) != (options.threshold > 1) ||
+                (options.owners > 1 && options.threshold > options.owners))) {
+    return WrongUsage("a shared key has --owners 2 to 5 and --threshold, how many of them open");
+  }
+  const size_t files = options.passphrase_files.size(), keys = join ? 1 : options.owners;
+  if (files == 0 || files == keys) return absl::OkStatus();
+  return WrongUsage(
+      absl::StrCat(files, " times --passphrase-file: give one for each of ", keys, " secret keys"));
+}
+
 absl::Status RunKeygen(const Common& common, const KeygenFlags& given) {
+  HEFT_RETURN_IF_ERROR(CheckArguments(given));
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.model));
   const bool join = !given.act.empty();
-  if (!join && (given.owners > 1) != (given.threshold > 1)) {
-    return absl::InvalidArgumentError(
-        "a shared key has --owners 2 to 5 and --threshold, how many of them open");
-  }
   if (given.owners > 1 && !join) return RunCeremony(common, given, model);
   KeygenFlags options = given;
-  if (options.passphrase_files.size() > 1) {
-    return absl::InvalidArgumentError("one key has one --passphrase-file");
-  }
   if (!options.passphrase_files.empty()) options.seal.file = options.passphrase_files[0];
   if (join) return RunJoin(common, options, model);
   HEFT_ASSIGN_OR_RETURN(

@@ -24,7 +24,7 @@ struct RekeyFlags {
 // One owner's step from a shared key to another one.
 absl::Status RekeyTogether(const Common& common, const RekeyFlags& options) {
   if (options.owners.empty() == options.parts.empty()) {
-    return absl::InvalidArgumentError(
+    return WrongUsage(
         "--to: give --owners, to make a part of the re-keying key, or --part, the parts of the "
         "other owners");
   }

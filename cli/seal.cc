@@ -42,8 +42,8 @@ absl::Status ExportParameters(const Common& common, const SealFiles& given) {
 }
 
 absl::Status ExportEncryptionKey(const Common& common, const SealFiles& given) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
   HEFT_ASSIGN_OR_RETURN(const std::string in, given.In());
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> key, ReadFile(in));
   HEFT_ASSIGN_OR_RETURN(
       const std::vector<uint8_t> bytes,
@@ -55,8 +55,8 @@ absl::Status ExportEncryptionKey(const Common& common, const SealFiles& given) {
 }
 
 absl::Status ExportSamples(const Common& common, const SealFiles& given) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
   HEFT_ASSIGN_OR_RETURN(const std::string in, given.In());
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes, ReadFile(in));
   HEFT_ASSIGN_OR_RETURN(
       SealSamples samples,
@@ -77,8 +77,8 @@ absl::Status ExportSamples(const Common& common, const SealFiles& given) {
 }
 
 absl::Status ExportScores(const Common& common, const SealFiles& given) {
-  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
   HEFT_ASSIGN_OR_RETURN(const std::string in, given.In());
+  HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, ReadFile(in));
   HEFT_ASSIGN_OR_RETURN(SealScores scores,
                         ExportSealScores(model, bytes, in, SealCompression::kZstd));
@@ -139,9 +139,9 @@ absl::Status ImportEvaluationKeys(const Common& common, const SealFiles& given) 
 }
 
 absl::Status ImportEncryptionKey(const Common& common, const SealFiles& given) {
+  HEFT_ASSIGN_OR_RETURN(const std::string in, given.In());
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(given.key.model));
   HEFT_ASSIGN_OR_RETURN(const KeyId key_id, KeyIdOf(given.key_id_of));
-  HEFT_ASSIGN_OR_RETURN(const std::string in, given.In());
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> seal, ReadFile(in));
   std::vector<uint8_t> enrolment;
   if (!given.enrolment_in.empty()) {
@@ -189,7 +189,7 @@ absl::Status RunImport(const Common& common, const SealFiles& given) {
 
 absl::StatusOr<std::string> SealFiles::In() const {
   if (inputs.size() == 1) return inputs[0];
-  return absl::InvalidArgumentError(absl::StrCat("--in: give one file for ", kind));
+  return WrongUsage(absl::StrCat("--in: give one file for ", kind));
 }
 
 absl::StatusOr<KeyId> KeyIdOf(const std::string& path) {

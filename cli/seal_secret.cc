@@ -7,9 +7,9 @@
 namespace heft::cli {
 
 absl::Status ImportSecretKey(const Common& common, const SealFiles& files) {
+  HEFT_ASSIGN_OR_RETURN(const std::string in, files.In());
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadModel(files.key.model));
   HEFT_ASSIGN_OR_RETURN(const KeyId key_id, KeyIdOf(files.key_id_of));
-  HEFT_ASSIGN_OR_RETURN(const std::string in, files.In());
   HEFT_RETURN_IF_ERROR(ImportSealSecretKey(model, key_id, in, files.out,
                                            NewPassphrase(files.sealing), common.monitor,
                                            files.enrolment_in));

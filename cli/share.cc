@@ -25,7 +25,9 @@ struct ShareFlags {
 };
 
 absl::Status Give(const Common& common, const ShareFlags& options) {
-  Replacement replacement;
+  if (options.replace > 0 && options.newcomer.empty()) {
+    return WrongUsage("--replace: give --key, the successor's signing key");
+  }
   std::error_code unreadable;
   if (std::filesystem::exists(options.out, unreadable)) {
     return absl::AlreadyExistsError(
@@ -33,10 +35,8 @@ absl::Status Give(const Common& common, const ShareFlags& options) {
                      " exists: messages differ from each other, and all owners must "
                      "use the same one. Choose another file"));
   }
+  Replacement replacement;
   if (options.replace > 0) {
-    if (options.newcomer.empty()) {
-      return absl::InvalidArgumentError("--replace: give --key, the successor's signing key");
-    }
     replacement.owner = options.replace;
     HEFT_ASSIGN_OR_RETURN(replacement.signer, ReadSignerKey(options.newcomer));
   }
@@ -96,21 +96,20 @@ absl::Status CheckShares(const Common& common, const ShareFlags& options) {
 absl::Status RunShare(const Common& common, const ShareFlags& options) {
   if (!options.record.empty()) {
     if (options.replace == 0 || options.out.empty()) {
-      return absl::InvalidArgumentError(
-          "--record: give --replace, the owner who is replaced, and --out");
+      return WrongUsage("--record: give --replace, the owner who is replaced, and --out");
     }
     return Begin(common, options);
   }
   if (options.key.secret_key.empty()) {
-    return absl::InvalidArgumentError("give --secret-key, this owner's share");
+    return WrongUsage("give --secret-key, this owner's share");
   }
   if (!options.keys.empty()) return CheckShares(common, options);
   if (options.owners.empty() && options.messages.empty()) {
-    return absl::InvalidArgumentError(
+    return WrongUsage(
         "give --keys to check the share, --owners to make a message, --in to make a new share of "
         "all messages, or --record to begin in the place of another owner");
   }
-  if (options.out.empty()) return absl::InvalidArgumentError("give --out, the file to write");
+  if (options.out.empty()) return WrongUsage("give --out, the file to write");
   return options.owners.empty() ? Take(common, options) : Give(common, options);
 }
 

@@ -119,12 +119,13 @@ absl::Status CheckServerKeys(const std::string& folder, const std::string& snaps
     if (!there) missing.push_back(name);
   }
   if (missing.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      snapshot, " has no ", absl::StrJoin(missing, ", "), " of its server, and neither has ",
-      folder,
-      ": copy them into it (from `heft-server gallery snapshot --with-keys`). To let the server make "
-      "new keys, which others must trust, remove ",
-      made));
+  return absl::FailedPreconditionError(
+      absl::StrCat(snapshot, " has no ", absl::StrJoin(missing, ", "),
+                   " of its server, and neither has ", folder,
+                   ": copy them into it (from `heft-server gallery snapshot --with-keys`). To let "
+                   "the server make "
+                   "new keys, which others must trust, remove ",
+                   made));
 }
 
 // A snapshot takes the place of a whole folder.
@@ -142,7 +143,7 @@ absl::Status CheckFolder(const Address& address, const std::string& snapshot) {
       absl::StrCat(address.store,
                    ": a database is restored from its own backups (pg_restore, pgBackRest), and "
                    "this command without a snapshot then accepts its state. `heft-server gallery "
-                   "import` copies a gallery of a snapshot into a database"));
+                   "copy` copies a gallery of a snapshot into a database"));
 }
 
 // Everything in the folder that is not the server's would be gone with it.

@@ -31,6 +31,7 @@ std::atomic<bool> g_interrupted{false};
 absl::Status g_status;  // of the subcommand that ran
 std::string g_command;
 std::string g_nevertheless;
+constexpr char kWrongUsage[] = "heft/wrong-usage";
 
 void OnSignal(int) { g_interrupted.store(true); }
 
@@ -138,7 +139,14 @@ absl::Status OtherKind(const std::string& path, const std::string& found,
       absl::StrCat(path, ": a file of another kind: ", found, "; give ", takes));
 }
 
+absl::Status WrongUsage(const std::string& why) {
+  absl::Status status = absl::InvalidArgumentError(why);
+  status.SetPayload(kWrongUsage, absl::Cord());
+  return status;
+}
+
 int ExitCode(const absl::Status& status) {
+  if (status.GetPayload(kWrongUsage)) return kExitUsage;
   switch (status.code()) {
     case absl::StatusCode::kOk:
       return kExitOk;

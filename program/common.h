@@ -2,10 +2,10 @@
 // Shared by all subcommands: options, output, exit codes, progress, files.
 //
 // stdout carries results (text, or one JSON object with --json), stderr everything else. Exit
-// codes: 0 success; 1 internal error; 2 wrong usage; 3 wrong input (damaged, mismatched or unusable
-// files and values, unknown names); 4 the system refused (disk, permission, lock); 5 refused by the
-// query budget; 6 an audit has found something wrong; 130 interrupted. None of them leaves a change
-// half done.
+// codes: 0 success; 1 internal error; 2 wrong usage (WrongUsage); 3 wrong input (damaged,
+// mismatched or unusable files and values, unknown names); 4 the system refused (disk, permission,
+// lock); 5 refused by the query budget; 6 an audit has found something wrong; 130 interrupted. None
+// of them leaves a change half done.
 #ifndef HEFT_PROGRAM_COMMON_H_
 #define HEFT_PROGRAM_COMMON_H_
 
@@ -41,6 +41,9 @@ inline constexpr int kExitFinding = 6;
 inline constexpr int kExitInterrupted = 130;
 
 int ExitCode(const absl::Status& status);
+// WrongUsage: kInvalidArgument that ends with kExitUsage: arguments that are missing, exclude each
+// other or are out of range. A command returns it before it reads a file.
+absl::Status WrongUsage(const std::string& why);
 // OtherKind: for a command that takes files of several kinds. `found`: the kind in words; `takes`:
 // what the command takes.
 absl::Status OtherKind(const std::string& path, const std::string& found, const std::string& takes);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "heft/files.h"
 #include "heft/status.h"
+#include "program/common.h"
 
 namespace heft::cli {
 namespace {
@@ -41,8 +42,7 @@ absl::Status CheckOutputsDiffer(const Command& command) {
     if (path.empty() || std::filesystem::is_other(path, ignored)) continue;  // such as /dev/null
     const auto [known, is_new] = seen.emplace(Place(path), option);
     if (is_new) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat(known->second, " and ", option, " name the same file, ", path));
+    return WrongUsage(absl::StrCat(known->second, " and ", option, " name the same file, ", path));
   }
   return absl::OkStatus();
 }

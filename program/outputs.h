@@ -16,7 +16,7 @@
 
 namespace heft::cli {
 
-// CheckOutputsDiffer: kInvalidArgument where two outputs given to a command (--out, --report,
+// CheckOutputsDiffer: WrongUsage where two outputs given to a command (--out, --report,
 // --scores) are one file. For commands that were parsed.
 absl::Status CheckOutputsDiffer(const Command& command);
 

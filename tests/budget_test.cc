@@ -169,7 +169,7 @@ TEST_F(BudgetTest, ScoresAreAskedForAndSayWhatTheyCost) {
   Must(kHeft, Budget({"--set", "scores=4"}));
   const std::string reply = Verify("1"),
                     gallery = Must(kHeft, {"inspect", K("gallery")})["gallery_id"];
-  ExpectRefused(Decrypt(reply, {}), kInput, "a decision needs a rate");
+  ExpectRefused(Decrypt(reply, {}), kUsage, "a decision needs a rate");
   ExpectRefused(Decrypt(reply, {"--fmr", "0.1", "--top", "3"}), kUsage, "--scores");
   const Finished decided = RunProgram(kHeft, {"decrypt", "--model", W("model.heft"), "--secret-key",
                                               K("secret.key"), "--in", reply, "--threshold", "-1"});
@@ -483,7 +483,7 @@ TEST_F(BudgetTest, IdentificationsByAnybodyLockNobodyOut) {
 TEST_F(BudgetTest, TheCapOnWhatIsPublished) {
   const auto out = [](const std::string& name) { return K(name + ".ct"); };
   Serve("identify", "one", {"--out", out("search")});
-  ExpectRefused(Decrypt(out("search"), {"--scores", "--top", "11"}), kInput, "--beyond-cap");
+  ExpectRefused(Decrypt(out("search"), {"--scores", "--top", "11"}), kUsage, "--beyond-cap");
   EXPECT_EQ(Must(kHeft, Decrypt(out("search"), {"--scores", "--top", "1"}))["candidates"].size(),
             1u);
   EXPECT_EQ(Must(kHeft, Budget())["identities"], 1) << "the other one is not charged";

@@ -131,15 +131,16 @@ TEST_F(CrossValidationTest, RefusesModelsThatMayHaveSeenTheTestPeople) {
   struct Case {
     Args args;
     const char* message;
+    int code = kInput;
   };
   for (const Case& c :
        {Case{{"--model", w("wrong")}, "not trained in fold 1"},
-        Case{{"--model", w("nowhere")}, "fold-1.heft"}, Case{{}, "--model FOLDER"},
+        Case{{"--model", w("nowhere")}, "fold-1.heft"}, Case{{}, "--model FOLDER", kUsage},
         Case{{"--model", w("models"), "--model", w("models")}, "two sets of models are called"}}) {
     Args args = Evaluation(c.args);
     args.push_back("--quiet");
     const Finished run = RunProgram(kHeft, args);
-    EXPECT_EQ(run.exit_code, kInput) << run.err;
+    EXPECT_EQ(run.exit_code, c.code) << run.err;
     EXPECT_THAT(run.err, HasSubstr(c.message));
     EXPECT_EQ(Lines(run.err), 1u) << run.err;
     EXPECT_EQ(run.out, "");

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <filesystem>
 #include <set>
+#include <tuple>
 
 #include "base/files.h"
 #include "tests/workplace.h"
@@ -162,9 +163,9 @@ TEST_F(EvaluateTest, FilesOfScoresAreRefusedWithOneLine) {
         Case{{w("columns.txt")}, kInput, "columns.txt, line 2: 5 columns"},
         Case{{w("one-kind.txt")}, kInput, "1 genuine and 0 impostor"},
         Case{{w("one-kind.txt"), "--split", "dev"}, kInput, "no comparison is in split"},
-        Case{{w("one-kind.txt"), "--fmr", "2"}, kInput, "between 0 and 1"},
+        Case{{w("one-kind.txt"), "--fmr", "2"}, kUsage, "0 to 1"},
         Case{{w("nothing.csv")}, kInput, "nothing.csv"},
-        Case{{"genuine=" + w("columns.txt")}, kInput, "impostor=FILE"}}) {
+        Case{{"genuine=" + w("columns.txt")}, kUsage, "impostor=FILE"}}) {
     Args args = {"evaluate", "--quiet"};
     args.insert(args.end(), c.args.begin(), c.args.end());
     const Finished run = RunProgram(kHeft, args);
@@ -240,12 +241,13 @@ TEST_F(EvaluateTest, RunsAProtocol) {
 // Input that would be left out silently, or found wrong only after hours, is refused at once.
 TEST_F(EvaluateTest, RefusesBeforeTheWork) {
   const Workplace& w = *work_;
-  const std::pair<Args, const char*> cases[] = {{{"--plain"}, "need --folds"},
-                                                {{"--report", w("data")}, "is a folder"},
-                                                {{"--pictures", w("model.heft")}, "is a file"}};
-  for (const auto& [more, said] : cases) {
+  const std::tuple<Args, int, const char*> cases[] = {
+      {{"--plain"}, kUsage, "need --folds"},
+      {{"--report", w("data")}, kInput, "is a folder"},
+      {{"--pictures", w("model.heft")}, kInput, "is a file"}};
+  for (const auto& [more, code, said] : cases) {
     const Finished run = RunProgram(kHeft, Arguments(more));
-    EXPECT_EQ(run.exit_code, kInput) << run.err;
+    EXPECT_EQ(run.exit_code, code) << run.err;
     EXPECT_THAT(run.err, HasSubstr(said));
     EXPECT_THAT(run.err, Not(HasSubstr("%"))) << "it began";
   }

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kInput = 3;
+constexpr int kInput = 3, kUsage = 2;
 constexpr int kRounds = 5;
 
 Args Join(Args args, const Args& more) {
@@ -171,15 +171,15 @@ TEST_P(JointKeyProgramsTest, FromTheFirstMessageToADecision) {
 }
 
 TEST_P(JointKeyProgramsTest, WrongUse) {
-  EXPECT_THAT(Refused({"keygen", "join", "--model", W("model.heft"), "--out", W("none")}, kInput),
+  EXPECT_THAT(Refused({"keygen", "join", "--model", W("model.heft"), "--out", W("none")}, kUsage),
               HasSubstr("give --owners to begin"));
   EXPECT_THAT(Refused({"keygen", "join", "--model", W("model.heft"), "--out", W("none"), "--owners",
                        "3", "--threshold", "2"},
-                      kInput),
+                      kUsage),
               HasSubstr("all --owners open"));
   EXPECT_THAT(
       Refused({"keygen", "join", "--model", W("model.heft"), "--out", W("none"), "--owners", "5"},
-              kInput),
+              kUsage),
       HasSubstr("at most 3"));
   EXPECT_FALSE(std::filesystem::exists(W("none")));
 }

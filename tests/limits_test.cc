@@ -170,7 +170,7 @@ TEST_F(LimitsTest, OutputsOfOneCommandDiffer) {
   for (const std::string& other : {W("data/../both"), out}) {
     const Finished run = RunProgram(kHeft, {"evaluate", "--data", W("data"), "--model",
                                             W("model.heft"), "--report", out, "--scores", other});
-    EXPECT_EQ(run.exit_code, kInput);
+    EXPECT_EQ(run.exit_code, kUsage);
     EXPECT_THAT(run.err, HasSubstr("--report and --scores name the same file"));
     EXPECT_EQ(Lines(run.err), 1u) << run.err;
     EXPECT_FALSE(fs::exists(out));

@@ -121,7 +121,7 @@ TEST_F(SecretsTest, ADecisionShowsNoScore) {
     decision["threshold"].erase("score");
     EXPECT_THAT(decision.dump(), Not(HasSubstr("score")));
   }
-  EXPECT_EQ(RunProgram(kHeft, Decrypt("keys", "scores.ct", {})).exit_code, kInput);
+  EXPECT_EQ(RunProgram(kHeft, Decrypt("keys", "scores.ct", {})).exit_code, kUsage);
 }
 
 TEST_F(SecretsTest, AKilledRenewalLeavesTheOldGalleryOrTheNewOne) {

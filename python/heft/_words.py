@@ -40,7 +40,7 @@ _COMMANDS = [
     (r"`?heft-server gallery remove`?", "Gallery.remove"),
     (r"`?heft-seal export parameters`?", "heft.export_seal_parameters"),
     (r"`?heft-server gallery (restore|snapshot)`?", r"Gallery.\1"),
-    (r"`?heft-server gallery import`?", "Gallery.import_gallery"),
+    (r"`?heft-server gallery copy`?", "Gallery.import_gallery"),
     (r"`?heft-server pending and gallery stats --verify`?", "Matcher.pending and Gallery.verify"),
     (r"`?heft-server pending`?", "Matcher.pending"),
     (r"`?heft-server apply`?", "Gallery.rekey"),
