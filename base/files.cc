@@ -328,13 +328,23 @@ void NoteInput(const std::string& path) {
 void GuardInputs() { UsedFiles::Get().Guard(); }
 
 absl::Status CheckOutput(const std::string& path) {
-  struct stat info;
-  if (Descriptor(path) >= 0 || stat(path.c_str(), &info) != 0 || !UsedFiles::Get().Has(info)) {
-    return absl::OkStatus();
+  struct stat info = {};
+  if (Descriptor(path) >= 0) return absl::OkStatus();
+  const bool exists = stat(path.c_str(), &info) == 0;
+  if (exists && UsedFiles::Get().Has(info)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot write ", path,
+                     ": this command uses that file already, choose another for its output"));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("cannot write ", path,
-                   ": this command uses that file already, choose another for its output"));
+  if (exists && S_ISDIR(info.st_mode)) return SystemError("cannot write", path, EISDIR);
+  std::string written = path;  // a pipe or a device, or the folder of a new file
+  if (!exists || S_ISREG(info.st_mode)) {
+    HEFT_ASSIGN_OR_RETURN(const std::string target, LinkTarget(path));
+    written = std::filesystem::path(target).parent_path().string();
+    if (written.empty()) written = ".";
+  }
+  if (faccessat(AT_FDCWD, written.c_str(), W_OK, AT_EACCESS) == 0) return absl::OkStatus();
+  return SystemError("cannot write", path, errno);
 }
 
 void SetInterruptedCheck(bool (*interrupted)()) { g_interrupted = interrupted; }

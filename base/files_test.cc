@@ -229,6 +229,21 @@ TEST_F(FilesTest, GuardedInputsAndOutputsAreNotReplaced) {
   EXPECT_TRUE(WriteFile("/dev/null", std::string_view("3")).ok()) << "no file";
 }
 
+TEST_F(FilesTest, AnOutputIsCheckedWithoutWritingIt) {
+  fs::create_symlink("nowhere/out", Path("dangling"));
+  for (const std::string name : {"nowhere/out", "dangling", ""}) {
+    const absl::Status status = CheckOutput(Path(name));
+    EXPECT_FALSE(status.ok()) << name;
+    EXPECT_EQ(status, WriteFile(Path(name), std::string_view("x"))) << name;
+  }
+  EXPECT_TRUE(CheckOutput(Path("fresh")).ok());
+  EXPECT_FALSE(FileExists(Path("fresh")));
+  if (geteuid() == 0) GTEST_SKIP() << "root writes everywhere";
+  fs::create_directory(Path("read-only"));
+  fs::permissions(Path("read-only"), fs::perms::owner_read | fs::perms::owner_exec);
+  EXPECT_EQ(CheckOutput(Path("read-only/out")).code(), absl::StatusCode::kUnavailable);
+}
+
 TEST_F(FilesTest, InterruptedWritesNothing) {
   SetInterruptedCheck([] { return true; });
   EXPECT_EQ(WriteFile(Path("a"), std::string_view("a")).code(), absl::StatusCode::kCancelled);

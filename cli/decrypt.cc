@@ -123,6 +123,7 @@ absl::Status RunDecrypt(const Common& common, const DecryptFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const ExpectedAnswer expected, Expectation(options));
   HEFT_RETURN_IF_ERROR(CheckAnswer(replies, expected));
   HEFT_ASSIGN_OR_RETURN(const KeyOwner owner, LoadStrictOwner(model, options, std::move(trust)));
+  if (!options.out.empty()) HEFT_RETURN_IF_ERROR(CheckOutput(options.out));
   if (!options.owners.empty()) return GivePart(common, options, owner, replies);
   HEFT_ASSIGN_OR_RETURN(const Described described, Open(common, options, owner, replies));
   Print(common, described);

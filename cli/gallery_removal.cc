@@ -127,6 +127,7 @@ absl::Status RunCompact(const Common& common, const RemovalFlags& options) {
 
 absl::Status RunRenew(const Common& common, const RemovalFlags& options) {
   HEFT_ASSIGN_OR_RETURN(const TrustedServer loaded, LoadServer(common, options, /*enrols=*/false));
+  HEFT_RETURN_IF_ERROR(CheckOutput(options.out));
   HEFT_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes,
                         Desk(loaded).AskRenewal(options.gallery, {.compact = options.compact},
                                                 {.life = options.life}, common.monitor));

@@ -70,6 +70,8 @@ absl::Status RunMatch(const Common& common, const MatchFlags& options) {
   if (several) {
     HEFT_ASSIGN_OR_RETURN(NewFolder made, NewFolder::Create(options.out));
     folder.emplace(std::move(made));
+  } else {
+    HEFT_RETURN_IF_ERROR(CheckOutput(options.out));
   }
   const auto write = [&](const SignedReply& reply) {
     if (!folder) return WriteResult(options.out, reply.bytes);

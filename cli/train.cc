@@ -94,7 +94,7 @@ absl::Status RunTrain(const Common& common, const TrainFlags& options) {
   }
   HEFT_ASSIGN_OR_RETURN(const TrainingData data,
                         LoadTrainingData(common, options.data, options.learn));
-  HEFT_RETURN_IF_ERROR(CheckOutput(options.out));
+  if (!folds) HEFT_RETURN_IF_ERROR(CheckOutput(options.out));
   return folds ? RunFolds(common, options, data) : RunOnce(common, options, data);
 }
 

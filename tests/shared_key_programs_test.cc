@@ -121,6 +121,23 @@ TEST_F(SharedKeyProgramsTest, TwoOfThreeDecide) {
   EXPECT_EQ(openings("3"), before[2] + 1);
 }
 
+TEST_F(SharedKeyProgramsTest, AnOutputThatCannotBeWrittenCostsNothing) {
+  const auto budget = [] { return Must(kHeft, Owner("budget", "1", {})); };
+  const std::string reply = Reply("uncharged.ct");
+  const auto before = budget();
+  for (const std::string& out : {W("nowhere/1.part"), W("data")}) {
+    const Finished part = RunProgram(
+        kHeft, Owner("decrypt", "1", Question(reply, {"--owners", "1", "2", "--out", out})));
+    EXPECT_NE(part.exit_code, 0) << out;
+    EXPECT_THAT(part.err, HasSubstr(out));
+    EXPECT_EQ(budget()["openings"], before["openings"]) << out;
+  }
+  // The same reply opens afterwards.
+  Must(kHeft,
+       Owner("decrypt", "1", Question(reply, {"--owners", "1", "2", "--out", W("charged.part")})));
+  EXPECT_EQ(budget()["openings"], before["openings"].get<int>() + 1);
+}
+
 TEST_F(SharedKeyProgramsTest, OneOwnersCanariesAreForAllOwners) {
   const Finished keyless = RunProgram(kHeft, Owner("canary", "1", {"--out", W("canaries")}));
   EXPECT_EQ(keyless.exit_code, kInput);
@@ -211,6 +228,10 @@ TEST_F(SharedKeyProgramsTest, TwoOfThreeRenewBlocks) {
   }
   EXPECT_EQ(serve({"gallery", "remove"}, {"--identity", LabelOfRow(2)})["leaving"], 1);
   serve({"gallery", "renew"}, {"--out", W("renewal.ct")});
+  // An owner gives one part of a renewal. One that cannot be written is not given.
+  const Args lost = {"--in",  W("renewal.ct"),       "--owners", "2", "3",
+                     "--out", W("nowhere/lost.part")};
+  EXPECT_EQ(RunProgram(kHeft, Owner("answer", "2", lost)).exit_code, kInput);
   EXPECT_EQ(together("renewal.ct", "renewal.heft")["templates"], 1);
   EXPECT_EQ(serve({"apply"}, {"--in", W("renewal.heft")})["erased"], 1);
   // The other person is found as before. The gallery is not the first of this key.

@@ -319,6 +319,9 @@ TEST_F(SignaturesTest, RequestsWhereClientsAreListed) {
                        W("server/gallery/server.pub")}));
   Args asked = Serve("identify", ask, folder);
   std::ranges::replace(asked, ProbeOf(W("client/face.ct")), W("client/signed.ct"));
+  Args nowhere = asked;
+  std::ranges::replace(nowhere, W("server/asked.ct"), W("nowhere/asked.ct"));
+  Refused(kServer, nowhere, W("nowhere/asked.ct"));  // and the request is not taken
   Must(kServer, asked);
   Refused(kServer, asked, "client/signed.ct: this request was taken before");
   const auto check = Must(kHeft, {"inspect", W("server/asked.ct")})["signed"];

@@ -43,8 +43,8 @@ HEFT_EXPORT absl::Status WriteFile(const std::string& path, std::span<const uint
 HEFT_EXPORT absl::Status WriteFile(const std::string& path, std::string_view text);
 
 // GuardInputs: for programs that run one job: from now on WriteFile refuses to replace files that
-// this process has read or written, under any name. CheckOutput: kInvalidArgument if WriteFile
-// would refuse `path`; call it before long work.
+// this process has read or written, under any name. CheckOutput: the error of WriteFile if that
+// would refuse `path`, or could not write there; call it before long work, and before a charge.
 HEFT_EXPORT void GuardInputs();
 HEFT_EXPORT absl::Status CheckOutput(const std::string& path);
 

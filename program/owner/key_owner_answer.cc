@@ -20,6 +20,7 @@ absl::StatusOr<Asked> LoadAsked(const AnswerOptions& options) {
   HEFT_ASSIGN_OR_RETURN(const Model model, LoadTrustedModel(options.key.model, trust));
   HEFT_ASSIGN_OR_RETURN(KeyOwner owner, LoadKeyOwner(model, options.key));
   if (trust) HEFT_RETURN_IF_ERROR(owner.RequireSigned(*std::move(trust)));
+  HEFT_RETURN_IF_ERROR(CheckOutput(options.out));
   return Asked{std::move(request), std::move(owner)};
 }
 
