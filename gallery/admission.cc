@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gallery/admission.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <cstring>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "base/envelope.h"
@@ -245,19 +250,37 @@ std::string StatePath(const std::string& gallery) {
   return absl::StrCat(address->folder, "/", named ? address->name + "." : "", "state.heft");
 }
 
+namespace {
+
+// KeptGeneration: of a kept admission that can be read.
+std::optional<uint64_t> KeptGeneration(const std::string& path) {
+  const auto bytes = ReadFile(path);
+  const auto file = bytes.ok() ? Unsigned(*bytes, path) : bytes.status();
+  const auto kept = file.ok() ? ParseAdmission(*file, path) : file.status();
+  return kept.ok() ? std::optional<uint64_t>(kept->generation) : std::nullopt;
+}
+
+}  // namespace
+
 absl::Status KeepState(const std::string& gallery, const Admission& admission, ByteSpan bytes) {
   if (admission.root == Digest{}) return absl::OkStatus();
   const std::string path = StatePath(gallery);
   // The later of two concurrent states stays. No process uses the files that RemoveLeftovers finds.
   HEFT_ASSIGN_OR_RETURN(const FileLock lock,
                         FileLock::Take(FolderOf(gallery) + "/server.lock", 0644));
-  const auto before = ReadFile(path);
-  if (before.ok()) {
-    const auto file = Unsigned(*before, path);
-    const auto kept = file.ok() ? ParseAdmission(*file, path) : file.status();
-    if (kept.ok() && kept->generation > admission.generation) return absl::OkStatus();
-  }
+  if (KeptGeneration(path).value_or(0) > admission.generation) return absl::OkStatus();
   return WriteFileAtomic(path, bytes);
+}
+
+absl::Status DropOldState(const std::string& gallery, uint64_t generation) {
+  const std::string path = StatePath(gallery);
+  if (!FileExists(path)) return absl::OkStatus();
+  HEFT_ASSIGN_OR_RETURN(const FileLock lock,
+                        FileLock::Take(FolderOf(gallery) + "/server.lock", 0644));
+  if (KeptGeneration(path).value_or(generation) >= generation) return absl::OkStatus();
+  if (unlink(path.c_str()) == 0 || errno == ENOENT) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("cannot delete ", path, ": ", std::strerror(errno),
+                                             ": allow this user to write to its folder"));
 }
 
 std::vector<uint8_t> SerializeProvenEnrolment(const Rings& rings, const GalleryBinding& binding,

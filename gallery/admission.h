@@ -103,6 +103,9 @@ absl::StatusOr<Admission> ParseAdmission(ByteSpan bytes, std::string_view what);
 // changes nothing.
 std::string StatePath(const std::string& gallery);
 absl::Status KeepState(const std::string& gallery, const Admission& admission, ByteSpan bytes);
+// DropOldState: deletes the kept admission if it is of an earlier generation. It certifies nothing
+// any more, and lists digests of enrolments that may have been erased since.
+absl::Status DropOldState(const std::string& gallery, uint64_t generation);
 
 // ProvenEnrolment: a pending enrolment: single templates, or a batch in bulk that has no place
 // yet.

@@ -60,8 +60,10 @@ absl::StatusOr<std::vector<Gallery::Impl>> GalleriesOf(const std::shared_ptr<Sto
 }
 
 absl::Status RememberGeneration(const std::string& gallery) {
-  HEFT_ASSIGN_OR_RETURN(const Gallery::Impl impl, Gallery::Impl::Open(gallery));
-  return RememberGeneration(impl.id(), impl.generation());
+  const auto impl = Gallery::Impl::Open(gallery);
+  if (absl::IsNotFound(impl.status())) return absl::OkStatus();  // it has no generation
+  HEFT_RETURN_IF_ERROR(impl.status());
+  return RememberGeneration(impl->id(), impl->generation());
 }
 
 absl::Status CopyServerFiles(const std::string& from, const std::string& to, ServerFiles which) {

@@ -6,7 +6,9 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "fusion/errors.h"
+#include "gallery/admission.h"
 #include "gallery/kept_receipts.h"
 #include "gallery/receipt.h"
 #include "gallery/remembered.h"
@@ -284,6 +286,9 @@ absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* 
                                                                  const SigningKey& server,
                                                                  absl::Duration wait) {
   HEFT_RETURN_IF_ERROR(change->EraseRemains(wait));
+  const Address& address = change->before().address();
+  HEFT_RETURN_IF_ERROR(
+      DropOldState(absl::StrCat(address.at(), ":", address.name), change->head().generation));
   HEFT_ASSIGN_OR_RETURN(std::vector<ReceiptRecord> due, DueReceipts(*change));
   std::vector<std::vector<uint8_t>> receipts;
   // If remembering fails, an older copy may pass for the newest. The erasure is still true, so it

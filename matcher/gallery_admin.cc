@@ -15,6 +15,7 @@
 #include "gallery/gallery_copies.h"
 #include "gallery/journal_head.h"
 #include "gallery/removal.h"
+#include "gallery/unlisted.h"
 #include "matcher/server_impl.h"
 
 namespace heft {
@@ -261,6 +262,19 @@ absl::StatusOr<bool> RebuildStore(const std::string& gallery) {
   return store->Rebuild(*lock, WriterWait());
 }
 
+// EraseStore: overwrites what the galleries of a store without galleries have left.
+absl::Status EraseStore(const std::string& gallery) {
+  HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(StoreOf(gallery), StoreMode::kWrite));
+  HEFT_ASSIGN_OR_RETURN(const auto lock, store->Lock(WriterWait()));
+  {
+    HEFT_ASSIGN_OR_RETURN(const auto writer, WriteChecked(store.get(), *lock));
+    HEFT_RETURN_IF_ERROR(DropUnlisted(*writer).status());
+    HEFT_RETURN_IF_ERROR(writer->Commit());
+  }
+  HEFT_RETURN_IF_ERROR(DropOldState(gallery, UINT64_MAX));
+  return store->Scrub(*lock, WriterWait());
+}
+
 absl::Status MendAndFold(const Server::Impl& server, const std::string& gallery, bool rebuilt,
                          CompactResult* result) {
   HEFT_ASSIGN_OR_RETURN(Gallery::Impl impl, server.OpenGallery(gallery, /*create=*/false));
@@ -278,7 +292,14 @@ absl::Status MendAndFold(const Server::Impl& server, const std::string& gallery,
 absl::StatusOr<CompactResult> CompactGallery(const Server& server, const std::string& gallery) {
   CompactResult result;
   HEFT_ASSIGN_OR_RETURN(const bool rebuilt, RebuildStore(gallery));
-  HEFT_RETURN_IF_ERROR(MendAndFold(Inside::Of(server), gallery, rebuilt, &result));
+  const absl::Status mended = MendAndFold(Inside::Of(server), gallery, rebuilt, &result);
+  const bool empty = absl::IsNotFound(mended) &&
+                     GalleryNames(gallery).value_or(std::vector<std::string>(1)).empty();
+  if (empty) {
+    result.overwritten = EraseStore(gallery);
+    return result;
+  }
+  HEFT_RETURN_IF_ERROR(mended);
   auto receipts = EraseRemains(gallery);
   result.overwritten = receipts.status();
   if (receipts.ok()) result.receipts = std::move(*receipts);

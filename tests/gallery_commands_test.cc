@@ -2,12 +2,22 @@
 // A gallery's life with the real programs: heft-server gallery.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <set>
 #include <string>
+#include <unordered_set>
+#include <vector>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "base/files.h"
 #include "base/testing.h"
 #include "features/dataset.h"
@@ -17,8 +27,11 @@ namespace heft::e2e {
 namespace {
 
 using nlohmann::json;
+using ::testing::AnyOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 namespace fs = std::filesystem;
 
@@ -497,6 +510,244 @@ TEST_F(GalleryCommandsTest, WhoWritesCanBeToldHowLongToWait) {
     EXPECT_THAT(help.out, HasSubstr("--wait")) << command;
     EXPECT_THAT(help.out, HasSubstr("heft-server gallery " + command)) << command;
   }
+}
+
+// GalleryErasureTest: records what the store keeps of a person, and looks for it in all files of
+// the server: the gallery's folder, and its state folder.
+class GalleryErasureTest : public GalleryCommandsTest {
+ protected:
+  using Windows = std::set<std::string>;
+  static constexpr size_t kWindow = 16, kShortest = 8;
+  static constexpr const char* kAnn = "ann whose data is erased";
+  static constexpr const char* kBob = "bob who stays";
+  static constexpr const char* kRemark = "note=a remark on ann alone";
+
+  // Telling: whether bytes are not found elsewhere by chance, as zeros are.
+  static bool Telling(std::string_view bytes) {
+    return std::set(bytes.begin(), bytes.end()).size() >= kShortest;
+  }
+  // Kept: windows of all ciphertexts in a copy of the store, and all its texts and digests.
+  static Windows Kept(const std::string& gallery, bool all = true) {
+    fs::remove_all(W("copy"));
+    fs::copy(W(gallery), W("copy"));
+    const std::string blocks = Slurp(W("copy/store.blocks"));
+    Windows windows;
+    sqlite3* database = nullptr;
+    EXPECT_EQ(sqlite3_open(W("copy/store.sqlite").c_str(), &database), SQLITE_OK);
+    const auto each = [&](const std::string& sql, const std::function<void(sqlite3_stmt*)>& use) {
+      sqlite3_stmt* rows = nullptr;
+      EXPECT_EQ(sqlite3_prepare_v2(database, sql.c_str(), -1, &rows, nullptr), SQLITE_OK) << sql;
+      while (sqlite3_step(rows) == SQLITE_ROW) use(rows);
+      sqlite3_finalize(rows);
+    };
+    for (const std::string table : {"block", "journal", "pending_file", "renewal"}) {
+      each("SELECT page, size FROM " + table + " WHERE page IS NOT NULL", [&](sqlite3_stmt* row) {
+        const size_t begin = sqlite3_column_int64(row, 0) * 4096 + kWindow;
+        const size_t end = begin + sqlite3_column_int64(row, 1);
+        const size_t step = (end - begin) / 256 / 8 * 8 + 8;
+        for (size_t at = begin; at + kWindow <= end; at += step) {
+          const std::string window = blocks.substr(at, kWindow);
+          if (Telling(window)) windows.insert(window);
+        }
+      });
+    }
+    for (const std::string table : {"template", "identity", "sample", "pending"}) {
+      if (!all) break;
+      each("SELECT * FROM " + table, [&](sqlite3_stmt* row) {
+        for (int i = 0; i < sqlite3_column_count(row); ++i) {
+          const auto size = static_cast<size_t>(sqlite3_column_bytes(row, i));
+          const int type = sqlite3_column_type(row, i);
+          // Receipts name the person's random id.
+          const bool id = std::string_view(sqlite3_column_name(row, i)) == "person";
+          const auto* const data = static_cast<const char*>(sqlite3_column_blob(row, i));
+          if (size < kShortest || id || !Telling({data, size}) ||
+              (type != SQLITE_TEXT && type != SQLITE_BLOB))
+            continue;
+          windows.insert(std::string(data, size));
+        }
+      });
+    }
+    sqlite3_close(database);
+    return windows;
+  }
+  static Windows Ciphertexts(const std::string& gallery) { return Kept(gallery, /*all=*/false); }
+  // Of: windows that were not kept before.
+  static Windows Of(const Windows& after, const Windows& before) {
+    Windows windows;
+    std::ranges::set_difference(after, before, std::inserter(windows, windows.end()));
+    return windows;
+  }
+  // Left: how many of them are in the server's files, and where.
+  static std::map<std::string, size_t> Left(const std::string& gallery, const Windows& windows) {
+    std::map<std::string, std::vector<std::string_view>> by_start;
+    for (const std::string& window : windows) {
+      by_start[window.substr(0, kShortest)].push_back(window);
+    }
+    uint64_t first = 0;
+    std::unordered_set<uint64_t> starts;
+    for (const auto& [start, all] : by_start) {
+      std::memcpy(&first, start.data(), kShortest);
+      starts.insert(first);
+    }
+    std::map<std::string, size_t> left;
+    for (const std::string& folder : {W(gallery), std::string(std::getenv("HEFT_STATE_DIR"))}) {
+      if (!fs::exists(folder)) continue;
+      for (const auto& file : fs::recursive_directory_iterator(folder)) {
+        if (!file.is_regular_file()) continue;
+        const std::string bytes = Slurp(file.path());
+        std::set<std::string_view> here;
+        for (size_t at = 0; at + kShortest <= bytes.size(); ++at) {
+          std::memcpy(&first, bytes.data() + at, kShortest);
+          if (!starts.contains(first)) continue;
+          for (const std::string_view window : by_start[bytes.substr(at, kShortest)]) {
+            if (std::string_view(bytes).substr(at, window.size()) == window) here.insert(window);
+          }
+        }
+        if (!here.empty()) left[file.path().filename()] = here.size();
+      }
+    }
+    return left;
+  }
+  // Activate: the key owner decides on pending enrolments.
+  static void Activate(const std::string& gallery, const Args& owner = {}, size_t rejected = 0) {
+    ActivatePending(Join(WithKeys(gallery), {"--enrolment-keys", W(keys_ + "/enrolment.keys")}),
+                    W(keys_ + "/secret.key"), owner, rejected);
+  }
+  // Bring: enrols bob, then ann. Returns the windows of ann, pending and active.
+  static Windows Bring(const std::string& gallery, bool activate = true, const Args& more = {}) {
+    if (Names(gallery).empty()) Enrol(gallery, kBob, 2);
+    const Windows before = Kept(gallery);
+    Must(kServer, AddArgs(gallery, kAnn, 0, Join({"--metadata", kRemark}, more)));
+    Windows ann = Of(Kept(gallery), before);
+    if (activate) {
+      Activate(gallery);
+      ann.merge(Of(Kept(gallery), before));
+    }
+    EXPECT_GT(ann.size(), 200u);
+    EXPECT_GT(Left(gallery, ann)["store.blocks"], 200u);
+    return ann;
+  }
+};
+
+TEST_F(GalleryErasureTest, OfARemovedPersonNothingIsLeft) {
+  Must(kServer, Command("create", "gone"));
+  const Windows ann = Bring("gone");
+  EXPECT_EQ(Must(kServer, Command("remove", "gone", {"--identity", kAnn}))["erased"], 1);
+  EXPECT_THAT(Left("gone", ann), IsEmpty());
+}
+
+TEST_F(GalleryErasureTest, OfAPersonWhoLeftABlockNothingIsLeft) {
+  Must(kServer, Command("create", "left", {"--retention", "0"}));
+  const Windows ann = Bring("left");
+  Must(kServer, Command("compact", "left"));
+  EXPECT_EQ(Must(kServer, Command("remove", "left", {"--identity", kAnn}))["leaving"], 1);
+  Must(kServer, Command("renew", "left", {"--out", W("left.request")}));
+  Must(kHeft, {"answer", "--model", W("model.heft"), "--secret-key", W(keys_ + "/secret.key"),
+               "--in", W("left.request"), "--out", W("left.renewal")});
+  Must(kServer, Join(Join({"apply"}, WithKeys("left")), {"--in", W("left.renewal")}));
+  EXPECT_THAT(Left("left", ann), IsEmpty());
+}
+
+TEST_F(GalleryErasureTest, OfARejectedEnrolmentNothingIsLeft) {
+  Must(kServer, Command("create", "rejected"));
+  for (const bool by_key_owner : {false, true}) {
+    const Windows ann = Bring("rejected", /*activate=*/false);
+    const json pending =
+        Must(kServer, Join(Join({"pending"}, WithKeys("rejected")), {"--out", W("rejected.list")}));
+    const std::string entry = pending["pending"][0]["entry"];
+    if (by_key_owner) {
+      Activate("rejected", {"--reject", "entry=" + entry}, 1);
+      // The newest approval lists it; the next one replaces that.
+      const auto left = Left("rejected", ann);
+      EXPECT_THAT(left, AnyOf(IsEmpty(), ElementsAre(Pair("state.heft", 1))));
+      Enrol("rejected", "carl who is next", 6);
+    } else {
+      EXPECT_EQ(Must(kServer, Command("remove", "rejected", {"--entry", entry}))["rejected"], 1);
+    }
+    EXPECT_THAT(Left("rejected", ann), IsEmpty()) << by_key_owner;
+  }
+}
+
+TEST_F(GalleryErasureTest, OfAnExpiredPersonNothingIsLeft) {
+  Must(kServer, Command("create", "expired"));
+  const std::string soon =
+      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now() + absl::Seconds(8), absl::UTCTimeZone());
+  const Windows ann = Bring("expired", /*activate=*/true, {"--expires", soon});
+  while (Must(kServer, Command("remove", "expired", {"--expired"}))["removed"] == 0) {
+    absl::SleepFor(absl::Seconds(1));
+  }
+  EXPECT_THAT(Names("expired"), ElementsAre(kBob));
+  EXPECT_THAT(Left("expired", ann), IsEmpty());
+}
+
+TEST_F(GalleryErasureTest, OfAReplacedTemplateNothingIsLeft) {
+  keys_ = "replacing";
+  Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys_), "--no-passphrase"});
+  Must(kHeft, {"trust", "new-key", "--out", W("replacing.key")});
+  Must(kHeft, {"trust", "add", "--trust", W(keys_ + "/trust.heft"), "--role", "registrar", "--key",
+               W("replacing.pub"), "--name", "registry"});
+  registrar_ = W("replacing.key");
+  Must(kServer, Command("create", "replaced"));
+  Windows ann = Bring("replaced");
+  const std::string id = Must(kServer, Plain("stats", "replaced"))["gallery_id"];
+  Must(kHeft, {"authorise", "--key", registrar_, "--gallery-id", id, "--identity", kAnn, "--act",
+               "replace", "--out", W("replace.authorisation")});
+  Enrol("replaced", kAnn, 1,
+        {"--authorisation", W("replace.authorisation"), "--metadata", kRemark});
+  // The new template has these.
+  const Windows now = Kept("replaced");
+  ann = Of(ann, now);
+  EXPECT_GT(ann.size(), 500u);
+  EXPECT_THAT(Names("replaced"), UnorderedElementsAre(kAnn, kBob));
+  EXPECT_THAT(Left("replaced", ann), IsEmpty());
+}
+
+TEST_F(GalleryErasureTest, UnderTheOldKeyNothingIsLeft) {
+  keys_ = "old-key";
+  Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys_), "--no-passphrase"});
+  Must(kServer, Command("create", "moved"));
+  Bring("moved");
+  const Windows journal = Ciphertexts("moved");
+  Must(kServer, Command("compact", "moved"));
+  const Windows folded = Ciphertexts("moved");
+  Must(kHeft, {"rekey", "--model", W("model.heft"), "--secret-key", W("old-key/secret.key"),
+               "--out", W("new-key"), "--no-passphrase"});
+  Must(kServer, {"apply", "--model", W("model.heft"), "--in", W("new-key/rekeying.key"),
+                 "--gallery", W("moved")});
+  EXPECT_GT(folded.size(), 200u);
+  EXPECT_THAT(Left("moved", folded), IsEmpty());
+  EXPECT_THAT(Left("moved", journal), IsEmpty());
+  EXPECT_THAT(Names("moved"), UnorderedElementsAre(kAnn, kBob));
+}
+
+TEST_F(GalleryErasureTest, ARestoreBringsNothingBack) {
+  Must(kServer, Command("create", "back"));
+  const Windows ann = Bring("back");
+  Must(kServer, Plain("snapshot", "back", {"--out", W("back.snapshot")}));
+  Must(kServer, Command("remove", "back", {"--identity", kAnn}));
+  EXPECT_THAT(Left("back", ann), IsEmpty());
+  EXPECT_GT(Left("back.snapshot", ann)["store.blocks"], 200u);
+  EXPECT_EQ(Must(kServer, Command("restore", "back",
+                                  {"--from", W("back.snapshot"), "--accept-older"}))["erased"],
+            1);
+  EXPECT_THAT(Left("back", ann), IsEmpty());
+}
+
+// As docs/gallery.md deletes one in SQL, but without secure_delete.
+TEST_F(GalleryErasureTest, CompactErasesWhatTheLastGalleryOfAStoreHasLeft) {
+  Must(kServer, Command("create", "emptied"));
+  const Windows ann = Bring("emptied");
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(W("emptied/store.sqlite").c_str(), &database), SQLITE_OK);
+  ASSERT_EQ(sqlite3_exec(database, "PRAGMA foreign_keys = ON; DELETE FROM gallery", nullptr,
+                         nullptr, nullptr),
+            SQLITE_OK);
+  sqlite3_close(database);
+  EXPECT_GT(Left("emptied", ann)["store.blocks"], 200u);
+  const json done = Must(kServer, Command("compact", "emptied"));
+  EXPECT_EQ(done["overwritten"], true);
+  EXPECT_THAT(Left("emptied", ann), IsEmpty());
+  EXPECT_EQ(RunProgram(kServer, Command("compact", "emptied-never")).exit_code, kInput);
 }
 
 }  // namespace
