@@ -93,8 +93,9 @@ heft_status heft_gallery_rekey(heft_gallery* gallery, const heft_model* model,
     HEFT_ASSIGN_OR_RETURN(const auto done,
                           gallery->gallery.Rekey(model->model, heft::c::Span(rekeying_key),
                                                  "re-keying key", AsMonitor(monitor, user)));
-    *result =
-        new heft_result(Json({{"from", heft::c::Hex(done.from)}, {"to", heft::c::Hex(done.to)}}));
+    *result = new heft_result(Json({{"from", heft::c::Hex(done.from)},
+                                    {"to", heft::c::Hex(done.to)},
+                                    {"overwritten", done.overwritten.ok()}}));
     return absl::OkStatus();
   });
 }

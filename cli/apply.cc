@@ -84,12 +84,14 @@ absl::Status Rekey(const Common& common, const ApplyOptions& options) {
       const Gallery::Rekeyed moved,
       gallery.Rekey(from_owner.model, from_owner.key, options.in, common.monitor));
   Remember(common, options.gallery);
+  if (!moved.overwritten.ok()) Warn(common, std::string(moved.overwritten.message()));
   const std::string from = HexString(moved.from), to = HexString(moved.to);
   Print(common,
         {{"templates", gallery.size()},
          {"blocks", gallery.blocks()},
          {"key_id", to},
-         {"revoked_key_id", from}},
+         {"revoked_key_id", from},
+         {"overwritten", moved.overwritten.ok()}},
         absl::StrCat("moved ", gallery.size(), " templates in ", gallery.blocks(),
                      " blocks to key ", to, "; key ", from, " is revoked"));
   return absl::OkStatus();

@@ -72,8 +72,11 @@ absl::StatusOr<Gallery::Rekeyed> Gallery::Rekey(const Model& model, std::span<co
   GalleryBinding expected = BindingOf(instance, model, key_id());
   HEFT_RETURN_IF_ERROR(impl_->CheckFits(instance, expected));
   const Progress progress(monitor, "re-keying blocks");
-  HEFT_RETURN_IF_ERROR(RekeyGallery(impl_.get(), instance, parsed, progress.Callback()));
-  return Rekeyed{parsed.from, parsed.to};
+  absl::Status moved = RekeyGallery(impl_.get(), instance, parsed, progress.Callback());
+  // After the move only the erasure can fail.
+  const bool at_end = key_id() == parsed.to && !absl::IsFailedPrecondition(moved);
+  if (!moved.ok() && !at_end) return moved;
+  return Rekeyed{parsed.from, parsed.to, std::move(moved)};
 }
 
 }  // namespace heft

@@ -86,12 +86,15 @@ void DefineCopies(GalleryClass& c) {
         const auto done = Call([&]() -> absl::StatusOr<Gallery::Rekeyed> {
           auto gallery = self.Newest();
           if (!gallery.ok()) return gallery.status();
-          return gallery->Rekey(model, source.bytes(), source.what(), watch.monitor());
+          auto moved = gallery->Rekey(model, source.bytes(), source.what(), watch.monitor());
+          if (moved.ok() && !moved->overwritten.ok()) return moved->overwritten;
+          return moved;
         });
         return py::make_tuple(HexOf(done.from), HexOf(done.to));
       },
       "Moves all templates to another key without decrypting them, and revokes the old key.\n"
-      "Returns the ids of both keys. FailedPrecondition, Cancelled, Unavailable.",
+      "Returns the ids of both keys. FailedPrecondition, Cancelled, Unavailable; also if it has\n"
+      "moved, but its data under the old key cannot be overwritten yet (Gallery.compact).",
       py::arg("model"), py::arg("key"), py::kw_only(), py::arg("progress") = py::none());
 }
 

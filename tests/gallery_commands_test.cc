@@ -21,6 +21,7 @@
 #include "base/files.h"
 #include "base/testing.h"
 #include "features/dataset.h"
+#include "heft/gallery.h"
 #include "tests/workplace.h"
 
 namespace heft::e2e {
@@ -718,6 +719,32 @@ TEST_F(GalleryErasureTest, UnderTheOldKeyNothingIsLeft) {
   EXPECT_THAT(Left("moved", folded), IsEmpty());
   EXPECT_THAT(Left("moved", journal), IsEmpty());
   EXPECT_THAT(Names("moved"), UnorderedElementsAre(kAnn, kBob));
+}
+
+// The gallery has moved, so a reader of its old state is no error of the command.
+TEST_F(GalleryErasureTest, AReaderDelaysTheErasureUnderTheOldKeyAlone) {
+  keys_ = "read-key";
+  Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys_), "--no-passphrase"});
+  Must(kServer, Command("create", "read"));
+  Bring("read");
+  Must(kServer, Command("compact", "read"));
+  const Windows folded = Ciphertexts("read");
+  Must(kHeft, {"rekey", "--model", W("model.heft"), "--secret-key", W("read-key/secret.key"),
+               "--out", W("read-next"), "--no-passphrase"});
+  const Args move = {"apply",     "--model", W("model.heft"), "--in", W("read-next/rekeying.key"),
+                     "--gallery", W("read"), "--wait",        "0",    "--json"};
+  auto reader = Gallery::Open(W("read"));
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  const Finished moved = RunProgram(kServer, move);
+  EXPECT_EQ(moved.exit_code, 0) << moved.err;
+  EXPECT_THAT(moved.err, HasSubstr("`heft-server gallery compact` erases it"));
+  EXPECT_EQ(json::parse(moved.out)["overwritten"], false);
+  EXPECT_FALSE(Left("read", folded).empty());
+  reader = absl::CancelledError();
+  EXPECT_EQ(RunProgram(kServer, move).exit_code, kInput) << "it has moved before";
+  keys_ = "read-next";
+  EXPECT_EQ(Must(kServer, Command("compact", "read"))["overwritten"], true);
+  EXPECT_THAT(Left("read", folded), IsEmpty());
 }
 
 TEST_F(GalleryErasureTest, ARestoreBringsNothingBack) {

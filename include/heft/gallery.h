@@ -135,6 +135,9 @@ class HEFT_EXPORT Gallery {
 
   struct Rekeyed {
     KeyId from{}, to{};
+    // Whether the data under the old key are overwritten. They are not if another process has read
+    // an older state for longer than the writer's wait: CompactGallery tries again.
+    absl::Status overwritten = {};
   };
   // Moves all templates to another key without decrypting them: all or none. The old key is
   // revoked: files under it are no longer accepted. `key` holds the bytes of a re-keying key;

@@ -30,7 +30,8 @@ HEFT_C_FREE_AT(gallery)
 HEFT_C_API heft_status heft_gallery_describe(const heft_gallery* gallery, heft_result** result,
                                              heft_error** error);
 // Gallery::Rekey: moves all templates to another key without decrypting them (heft_key_set_renew
-// creates `rekeying_key`). Result: from, to. No other call may use the object at the same time.
+// creates `rekeying_key`). Result: from, to, overwritten. No other call may use the object at the
+// same time.
 HEFT_C_API heft_status heft_gallery_rekey(heft_gallery* gallery, const heft_model* model,
                                           heft_bytes rekeying_key, heft_monitor monitor, void* user,
                                           heft_result** result, heft_error** error);
