@@ -68,8 +68,12 @@ absl::Status RememberGeneration(const std::string& gallery) {
 
 absl::Status CopyServerFiles(const std::string& from, const std::string& to, ServerFiles which) {
   std::error_code error;
+  // A snapshot without these gets a new key: the public half of the old one would forbid it.
+  const bool anew = which == ServerFiles::kAll && !FileExists(from + "/server.key") &&
+                    !FileExists(absl::StrCat(from, "/", kKeysMade));
   for (const auto& entry : fs::directory_iterator(from, error)) {
     const std::string name = entry.path().filename().string();
+    if (anew && name == "server.pub") continue;
     const bool wanted = IsPublic(name) || (which != ServerFiles::kPublic && IsSecret(name)) ||
                         which == ServerFiles::kEverything;
     if (IsStoreFile(name) || name.ends_with(".lock") || !wanted ||

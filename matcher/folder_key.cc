@@ -33,16 +33,17 @@ absl::StatusOr<std::vector<std::string>> MadeKeys(const std::string& folder) {
   return names;
 }
 
+}  // namespace
+
 absl::Status LostKey(const std::string& path, std::string_view what) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const std::filesystem::path file(path);
   return OfStore(absl::DataLossError(
       absl::StrCat(path, ": this key of the server ", std::string(what),
                    ": restore it from a copy (`heft-server gallery snapshot --with-keys`). To make "
-                   "a new key, which others must trust, remove this file and ",
-                   MadePath(folder))));
+                   "a new key, which others must trust, remove this file",
+                   file.filename() == kServerKey ? ", server.pub and " : " and ",
+                   MadePath(file.parent_path().string()))));
 }
-
-}  // namespace
 
 void RecordKey(const std::string& folder, std::string_view name) {
   // A record that cannot be read is not replaced.
@@ -62,25 +63,26 @@ void RecordKey(const std::string& folder, std::string_view name) {
 
 absl::Status CheckKeyNew(const std::string& folder, std::string_view name) {
   const std::string path = absl::StrCat(folder, "/", std::string(name));
+  // Read before the key. Another process that makes the key now writes these after it.
+  const auto made = MadeKeys(folder);
+  const bool shown = name == kServerKey && FileExists(folder + "/server.pub");
   std::error_code none;
   if (std::filesystem::file_size(path, none) == 0 && !none) return LostKey(path, "is empty");
   if (FileExists(path)) return absl::OkStatus();
-  HEFT_ASSIGN_OR_RETURN(const std::vector<std::string> made, MadeKeys(folder));
-  return std::ranges::count(made, name) == 0 ? absl::OkStatus() : LostKey(path, "is missing");
+  HEFT_RETURN_IF_ERROR(made.status());
+  if (std::ranges::count(*made, name) == 0 && !shown) return absl::OkStatus();
+  return LostKey(path, "is missing");
 }
 
 absl::StatusOr<Seed> ReadFolderKey(const std::string& path, std::string_view kind) {
   HEFT_ASSIGN_OR_RETURN(const SecretFile file, ReadSecretFile(path, 1 << 10));
   if (file.bytes.size() == 0) return LostKey(path, "is empty");
-  HEFT_ASSIGN_OR_RETURN(const ByteSpan payload,
-                        OfStore(OpenEnvelope(file.bytes.span(), kind, kFolderKeyVersion, path)));
+  const auto payload = OpenEnvelope(file.bytes.span(), kind, kFolderKeyVersion, path);
+  Seed key{};
+  if (!payload.ok() || payload->size() != key.size()) return LostKey(path, "is damaged");
   // An auditor may have a copy of the stand-ins' key, with any mode.
   if (kind == kAuditKeyKind) HEFT_RETURN_IF_ERROR(file.permissions);
-  ByteReader reader(payload, path);
-  Seed key{};
-  const ByteSpan raw = reader.Raw(key.size());
-  HEFT_RETURN_IF_ERROR(OfStore(reader.Finish()));
-  std::ranges::copy(raw, key.begin());
+  std::ranges::copy(*payload, key.begin());
   return key;
 }
 

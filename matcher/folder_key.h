@@ -26,11 +26,15 @@ inline constexpr std::string_view kAuditKeyKind = "AUDK";
 inline std::string AuditKeyPath(const std::string& directory) { return directory + "/audit.key"; }
 
 // A server records the keys that it has made, by name, in keys.made of their folder. RecordKey:
-// does so, unless it is recorded. CheckKeyNew: kDataLoss if a key that is recorded is missing or
-// empty, so that no other key takes its place: it says how to restore it, or how to make another
-// one deliberately.
+// does so, unless it is recorded. CheckKeyNew: LostKey if a key that is recorded, or whose
+// server.pub exists, is missing or empty, so that no other key takes its place. LostKey: kDataLoss
+// that says how to restore the key, or how to make another one deliberately.
 void RecordKey(const std::string& folder, std::string_view name);
 absl::Status CheckKeyNew(const std::string& folder, std::string_view name);
+absl::Status LostKey(const std::string& path, std::string_view what);
+
+// kServerKey: the server's signing key.
+inline constexpr std::string_view kServerKey = "server.key";
 
 // RemoveLeftovers: removes temporary files that killed writers of the server's files have left in a
 // gallery's folder. Waits for present writers.

@@ -27,7 +27,6 @@ namespace {
 
 // kOutside: the name in server.pub of a key that is kept outside the folder.
 constexpr char kOutside[] = "outside";
-constexpr std::string_view kServerKey = "server.key";
 
 // OutsideSigners: those of this process, by the folder of their stores.
 struct OutsideSigners {
@@ -59,17 +58,22 @@ absl::Status CheckInside(const std::string& folder) {
       "this. For a new key, remove server.pub and, if it exists, server.key"));
 }
 
+absl::Status ShowInside(const std::string& folder, const SigningKey& key) {
+  return WriteFileAtomic(folder + "/server.pub",
+                         absl::StrCat(HexString(key.public_key()), " server\n"));
+}
+
 absl::Status MakeSigner(const std::string& folder, const std::string& path) {
   // Two servers that start at once must share one key. This is not the store's lock, because a
   // writer of the gallery may need the key.
   HEFT_ASSIGN_OR_RETURN(const FileLock lock, FileLock::Take(folder + "/server.lock", 0644));
   if (FileExists(path)) return absl::OkStatus();
   HEFT_RETURN_IF_ERROR(CheckInside(folder));
+  HEFT_RETURN_IF_ERROR(CheckKeyNew(folder, kServerKey));
   HEFT_ASSIGN_OR_RETURN(const SigningKey key, SigningKey::Generate());
-  // The public half first: if a key exists, so does its public half.
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(folder + "/server.pub",
-                                       absl::StrCat(HexString(key.public_key()), " server\n")));
-  return key.Save(path);
+  // The secret half first: a public half alone is a lost key.
+  HEFT_RETURN_IF_ERROR(key.Save(path));
+  return ShowInside(folder, key);
 }
 
 // A request that is remembered must have an end.
@@ -121,7 +125,11 @@ absl::StatusOr<SigningKey> GallerySigner(const std::string& gallery) {
     HEFT_RETURN_IF_ERROR(MakeSigner(folder, path));
   }
   auto key = SigningKey::Load(path);
-  if (key.ok()) RecordKey(folder, kServerKey);
+  if (absl::IsDataLoss(key.status())) return LostKey(path, "is damaged");
+  HEFT_RETURN_IF_ERROR(key.status());
+  // It is missing if the process that made the key was killed. A folder may also be read-only.
+  if (!FileExists(folder + "/server.pub")) ShowInside(folder, *key).IgnoreError();
+  RecordKey(folder, kServerKey);
   return key;
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -282,10 +283,13 @@ TEST_P(DamagedRecordsTest, LostKeysAreNotReplaced) {
   for (const std::string& name : keys) {
     const std::string path = folder_ + "/" + name;
     const auto bytes = *ReadFile(path);
-    for (const bool empty : {true, false}) {
+    std::vector<uint8_t> garbled = bytes;
+    garbled[garbled.size() / 2] ^= 1;
+    const std::optional<std::vector<uint8_t>> damages[] = {std::vector<uint8_t>(), garbled, {}};
+    for (const auto& damage : damages) {
       fs::remove(path);
-      if (empty) {
-        ASSERT_TRUE(WriteFileAtomic(path, std::vector<uint8_t>(), 0600).ok());
+      if (damage) {
+        ASSERT_TRUE(WriteFileAtomic(path, *damage, 0600).ok());
       }
       const absl::Status lost = EquipGallery(folder_).status();
       EXPECT_EQ(lost.code(), StatusCode::kDataLoss) << lost;
@@ -296,9 +300,18 @@ TEST_P(DamagedRecordsTest, LostKeysAreNotReplaced) {
     ASSERT_TRUE(WriteFileAtomic(path, bytes, 0600).ok());
     ASSERT_TRUE(EquipGallery(folder_).ok()) << EquipGallery(folder_).status();
   }
+  // A process that is killed while it makes the key may leave no public half.
+  fs::remove(folder_ + "/server.pub");
   EXPECT_EQ(GallerySigner(folder_)->public_key(), known);
-  // Another one, deliberately.
+  EXPECT_TRUE(FileExists(folder_ + "/server.pub"));
+  // Its public half alone shows that it was made.
   for (const char* name : {"server.key", "keys.made"}) fs::remove(folder_ + "/" + name);
+  const absl::Status lost = EquipGallery(folder_).status();
+  EXPECT_EQ(lost.code(), StatusCode::kDataLoss) << lost;
+  EXPECT_THAT(std::string(lost.message()), HasSubstr("restore"));
+  EXPECT_THAT(std::string(lost.message()), HasSubstr("server.pub"));
+  // Another one, deliberately.
+  fs::remove(folder_ + "/server.pub");
   const auto made = EquipGallery(folder_);
   ASSERT_TRUE(made.ok()) << made.status();
   EXPECT_NE(made->public_key(), known);
