@@ -57,8 +57,9 @@ absl::Status Take(const Common& common, const ShareFlags& options) {
   HEFT_RETURN_IF_ERROR(TakeNewShare(owner, messages, options.out, NewPassphrase(options.seal)));
   WarnOfUnsealed(common, options.seal);
   Print(common, {{"out", options.out}},
-        absl::StrCat("new share: ", options.out, "; when all owners have theirs, move it over ",
-                     options.key.secret_key));
+        absl::StrCat("new share: ", options.out,
+                     "; when all owners have theirs, it takes the place of ",
+                     options.key.secret_key, ", which you keep until the new one has opened"));
   return absl::OkStatus();
 }
 
