@@ -158,10 +158,6 @@ absl::StatusOr<std::shared_ptr<Store>> OpenStore(const std::string& folder, Stor
 // now.
 bool StoreExists(const std::string& folder);
 
-// MemoryStore: for tests. It keeps the same promises in memory, while it lives (Copy:
-// kUnimplemented).
-std::shared_ptr<Store> MemoryStore();
-
 }  // namespace heft
 
 #endif  // HEFT_STORE_STORE_H_

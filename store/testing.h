@@ -91,6 +91,9 @@ inline std::vector<uint8_t> StoreBytes(const std::string& folder) {
   return all;
 }
 
+// MemoryStore: keeps a store's promises in memory, while it lives (Copy: kUnimplemented).
+std::shared_ptr<Store> MemoryStore();
+
 // StoreKind: a kind of store, for which the suite (store_test.cc) runs. A program with the suite
 // defines StoreKinds. `make` returns nothing if this machine lacks something that the kind needs.
 struct StoreKind {

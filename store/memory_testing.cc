@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "store/store.h"
+#include "store/testing.h"
 
-namespace heft {
+namespace heft::store_testing {
 namespace {
 
 // Value: its bytes are aligned as in any store.
@@ -246,4 +246,4 @@ class MemoryStoreImpl : public Store {
 
 std::shared_ptr<Store> MemoryStore() { return std::make_shared<MemoryStoreImpl>(); }
 
-}  // namespace heft
+}  // namespace heft::store_testing
