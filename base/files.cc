@@ -341,7 +341,7 @@ absl::Status CheckOutput(const std::string& path) {
   if (!exists || S_ISREG(info.st_mode)) {
     HEFT_ASSIGN_OR_RETURN(const std::string target, LinkTarget(path));
     written = std::filesystem::path(target).parent_path().string();
-    if (written.empty()) written = ".";
+    if (written.empty()) written.push_back('.');
   }
   if (faccessat(AT_FDCWD, written.c_str(), W_OK, AT_EACCESS) == 0) return absl::OkStatus();
   return SystemError("cannot write", path, errno);

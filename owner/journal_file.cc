@@ -95,6 +95,7 @@ absl::StatusOr<JournalFileHead> JournalFileHead::Parse(ByteSpan bytes, const Jou
 std::vector<uint8_t> SealEntry(const Entry& entry, const JournalKeys& keys, Link* link) {
   const std::vector<uint8_t> body = entry.Serialize();
   ByteWriter writer;
+  writer.Reserve(8 + body.size() + sizeof(Hash));
   writer.U64(body.size());
   writer.Raw(body);
   link->mac = keys.Mac({link->mac, writer.bytes()});
