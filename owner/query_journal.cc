@@ -40,6 +40,11 @@ void Prune(QueryLedger* ledger) {
   }
 }
 
+std::string_view Missing(const std::optional<Anchor>& anchor) {
+  return anchor ? "the key's journal is not there"
+                : "the key has no journal: it was copied without it";
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<QueryJournal>> QueryJournal::InMemory(
@@ -132,10 +137,7 @@ absl::Status QueryJournal::Refresh() {
   HEFT_RETURN_IF_ERROR(read.status());
   const std::optional<Anchor>& anchor = *read;
   const std::optional<Stamp> stamp = StampOf(path_);
-  if (!stamp) {
-    if (anchor) return Lost("the key's journal is not there");
-    return Lost("the key has no journal: it was copied without it");
-  }
+  if (!stamp) return Lost(Missing(anchor));
   if (!anchor) {
     return Lost(absl::StrCat("key and journal were copied from elsewhere: ", anchor_path_,
                              " does not say how far the journal has come"));
@@ -193,6 +195,10 @@ absl::Status QueryJournal::Update(const std::function<absl::Status()>& change) {
   const std::lock_guard<std::mutex> guard(mutex_);
   pending_.clear();
   if (path_.empty()) return change();
+  if (!FileExists(path_)) {  // a lock of it would stay behind, which nothing needs
+    const auto anchor = ReadAnchor(anchor_path_, *keys_);
+    if (anchor.ok()) return Lost(Missing(*anchor));
+  }
   HEFT_ASSIGN_OR_RETURN(const Locks locks, Lock());
   HEFT_RETURN_IF_ERROR(Refresh());
   absl::Status status = change();

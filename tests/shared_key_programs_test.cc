@@ -138,6 +138,20 @@ TEST_F(SharedKeyProgramsTest, AnOutputThatCannotBeWrittenCostsNothing) {
   EXPECT_EQ(budget()["openings"], before["openings"].get<int>() + 1);
 }
 
+// A share under another name than its journal opens nothing and leaves nothing behind.
+TEST_F(SharedKeyProgramsTest, NoLockIsLeftWhereNoJournalIs) {
+  const std::string elsewhere = Folder("1") + "/elsewhere.key";
+  std::filesystem::copy_file(Folder("1") + "/share.key", elsewhere);
+  const Finished opened = RunProgram(
+      kHeft, Owner("decrypt", "1",
+                   Question(Reply("elsewhere.ct"), {"--owners", "1", "2", "--out", W("no.part")}),
+                   "elsewhere.key"));
+  EXPECT_EQ(opened.exit_code, kInput);
+  EXPECT_THAT(opened.err, HasSubstr("the key's journal is not there"));
+  EXPECT_FALSE(std::filesystem::exists(elsewhere + ".journal.lock"));
+  std::filesystem::remove(elsewhere);
+}
+
 TEST_F(SharedKeyProgramsTest, OneOwnersCanariesAreForAllOwners) {
   const Finished keyless = RunProgram(kHeft, Owner("canary", "1", {"--out", W("canaries")}));
   EXPECT_EQ(keyless.exit_code, kInput);
