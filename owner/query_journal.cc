@@ -19,6 +19,14 @@ ReplyTag ReplyTagOf(const Hash& reply) {
   return tag;
 }
 
+Entry PartEntry(const Hash& reply, uint64_t time) {
+  Entry entry;
+  entry.act = Entry::Act::kPart;
+  entry.time = time;
+  entry.reply = ReplyTagOf(reply);
+  return entry;
+}
+
 // Prune forgets what no longer limits anything: buckets that are full again, and identities that
 // were accepted once or twice.
 void Prune(QueryLedger* ledger) {
@@ -297,10 +305,7 @@ absl::Status QueryJournal::Charge(const Opening& opening) {
     // All of them are checked before the first is added.
     std::vector<Entry> further;
     for (size_t i = 1; i < opening.replies.size(); ++i) {
-      Entry& part = further.emplace_back();
-      part.act = Entry::Act::kPart;
-      part.time = entry.time;
-      part.reply = ReplyTagOf(opening.replies[i]);
+      const Entry& part = further.emplace_back(PartEntry(opening.replies[i], entry.time));
       HEFT_RETURN_IF_ERROR(ledger_.Check(part, {}));
     }
     HEFT_RETURN_IF_ERROR(Adopt(opening.gallery));
@@ -452,25 +457,32 @@ absl::Status QueryJournal::CheckInUse(std::span<const SignedJournalHead> heads) 
 absl::Status QueryJournal::CheckUnopened(std::span<const Digest> replies) {
   return Update([&]() -> absl::Status {
     for (const Digest& reply : replies) {
-      Entry entry;
-      entry.act = Entry::Act::kPart;
-      entry.reply = ReplyTagOf(reply);
-      HEFT_RETURN_IF_ERROR(ledger_.Check(entry, {}));
+      HEFT_RETURN_IF_ERROR(ledger_.Check(PartEntry(reply, Now()), {}));
     }
     return absl::OkStatus();
   });
 }
 
-absl::Status QueryJournal::RecordOnce(const Digest& what, std::string_view again) {
+absl::Status QueryJournal::RecordOnce(const Digest& what, std::string_view again,
+                                      const Digest* file) {
   return Update([&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
-    Entry entry;
-    entry.act = Entry::Act::kPart;
-    entry.time = Now();
-    entry.reply = ReplyTagOf(what);
-    if (ledger_.Check(entry, {}).ok()) return Add(std::move(entry));
-    return absl::FailedPreconditionError(std::string(again));
+    if (!ledger_.Check(PartEntry(what, Now()), {}).ok()) {
+      return absl::FailedPreconditionError(std::string(again));
+    }
+    HEFT_RETURN_IF_ERROR(Add(PartEntry(what, Now())));
+    return file == nullptr ? absl::OkStatus() : Add(PartEntry(*file, Now()));
   });
+}
+
+absl::StatusOr<bool> QueryJournal::HasRecorded(const Digest& what) {
+  bool recorded = false;
+  HEFT_RETURN_IF_ERROR(Update([&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+    recorded = !ledger_.Check(PartEntry(what, Now()), {}).ok();
+    return absl::OkStatus();
+  }));
+  return recorded;
 }
 
 absl::StatusOr<QueryJournal::Status> QueryJournal::Read() {

@@ -114,8 +114,10 @@ class QueryJournal {
   absl::Status CheckUnopened(std::span<const Digest> replies);
 
   // RecordOnce: that this owner of a shared key gives its part of `what`, a renewal or a re-keying;
-  // once. kFailedPrecondition with the text `again` if it has.
-  absl::Status RecordOnce(const Digest& what, std::string_view again);
+  // once. kFailedPrecondition with the text `again` if it has. `file`: the part, unless null.
+  // HasRecorded: whether a part or its subject is recorded.
+  absl::Status RecordOnce(const Digest& what, std::string_view again, const Digest* file = nullptr);
+  absl::StatusOr<bool> HasRecorded(const Digest& what);
 
   // SignHeads: from here on the journal's head is written to HeadFile, signed by `sign`, after each
   // change. Head: the newest; nothing in memory. HeadFile: journal.head beside the journal.
@@ -130,9 +132,10 @@ class QueryJournal {
   // PassOn hands everything counted to the journal of another key, `path`, and revokes this one:
   // the templates stay the same when a gallery is re-keyed. kAlreadyExists if `path` is there.
   absl::Status PassOn(const std::string& path, JournalKeys next);
-  // PassOnTo: the same to the journal of another share, which its ceremony has begun.
-  // kFailedPrecondition if that has counted anything.
+  // PassOnTo: the same to the journal of another share, which its ceremony has begun. CheckUnused:
+  // kFailedPrecondition if that has counted anything, which would be lost.
   absl::Status PassOnTo(QueryJournal& heir);
+  absl::Status CheckUnused();
   // Discard removes journal and anchor of a key that is gone.
   void Discard();
 
@@ -162,6 +165,7 @@ class QueryJournal {
   // Replaces the file by one that begins with `first`, behind `before`.
   absl::Status Replace(Entry first, const Link& before);
   absl::Status TakeOver(QueryLedger ledger, const SecureVector<uint8_t>& tag_key);
+  absl::Status Unused() const;
   absl::Status StartWith(const std::string& how, QueryLedger ledger,
                          const SecureVector<uint8_t>& tag_key);
   // What can be read of a journal that may be damaged.

@@ -137,15 +137,25 @@ absl::Status QueryJournal::PassOnTo(QueryJournal& heir) {
   });
 }
 
+absl::Status QueryJournal::Unused() const {
+  HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+  if (ledger_.models.empty() && ledger_.replies.empty() && ledger_.states.empty() &&
+      ledger_.gallery == GalleryId{} && ledger_.proofs == 0) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      path_, ": this share was used before its key took the old one's place: make a new key"));
+}
+
+absl::Status QueryJournal::CheckUnused() {
+  return Update([&] { return Unused(); });
+}
+
 absl::Status QueryJournal::TakeOver(QueryLedger ledger, const SecureVector<uint8_t>& tag_key) {
   const std::lock_guard<std::mutex> guard(mutex_);
   HEFT_ASSIGN_OR_RETURN(const Locks locks, Lock());
   HEFT_RETURN_IF_ERROR(Refresh());
-  HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
-  if (!ledger_.models.empty() || !ledger_.replies.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        path_, ": this share was used before its key took the old one's place: make a new key"));
-  }
+  HEFT_RETURN_IF_ERROR(Unused());
   ledger.restarts = ledger_.restarts;
   HEFT_ASSIGN_OR_RETURN(tag_key_, Copy(tag_key));
   Entry sum;

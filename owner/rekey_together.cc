@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/inside.h"
@@ -73,28 +72,49 @@ absl::StatusOr<ckks::SeededSwitchKey> OwnPart(const Succession& both, const Owne
   return ckks::MakeRekeyingKey(context, from, to, MatchLimbs(context.params()), rng, &common);
 }
 
-// HandOn: writes the file, then hands the counts on and revokes the old share. Without the
-// revocation no file is left. The file has its name only after the journal has `seed`, so that
-// after a crash no second part is given with it.
+// Rename: durably.
+absl::Status Rename(const std::string& from, const std::string& to) {
+  if (rename(from.c_str(), to.c_str()) != 0) {
+    return absl::UnavailableError(absl::StrCat("cannot write ", to, ": ", strerror(errno)));
+  }
+  return SyncDirectory(std::filesystem::path(to).parent_path().string());
+}
+
+// WriteOnce: writes a part under `path`, once for its seed.
+absl::Status WriteOnce(QueryJournal& journal, const Seed& seed, const std::string& path,
+                       ByteSpan file) {
+  HEFT_RETURN_IF_ERROR(WriteFileAtomic(path, file));
+  const Digest digest = HashBytes(file);
+  const absl::Status recorded = journal.RecordOnce(
+      HashBytes(seed),
+      "this owner has given its part of this re-keying before, and gives one: make another new key "
+      "(heft keygen --owners)",
+      &digest);
+  if (!recorded.ok()) unlink(path.c_str());
+  return recorded;
+}
+
+// HandOn: writes the file, then hands the counts on and revokes the old share. The file has its
+// name only after the journal has its seed, so that no second one is made with it. After a crash or
+// an error it lies beside the name, and the next call finishes with it.
 absl::Status HandOn(const Succession& both, const Seed& seed, const std::string& path,
                     ByteSpan file) {
   if (FileExists(path)) {
     return absl::AlreadyExistsError(absl::StrCat(path, " exists: choose another file"));
   }
-  HEFT_RETURN_IF_ERROR(both.old.journal().CheckInUse());
-  const std::string unrecorded = path + ".unrecorded";
-  const absl::Cleanup remove = [&] { unlink(unrecorded.c_str()); };
-  HEFT_RETURN_IF_ERROR(WriteFileAtomic(unrecorded, file));
-  HEFT_RETURN_IF_ERROR(both.old.journal().RecordOnce(
-      HashBytes(seed),
-      "this owner has given its part of this re-keying before, and gives one: "
-      "make another new key (heft keygen --owners)"));
-  if (rename(unrecorded.c_str(), path.c_str()) != 0) {
-    return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ", strerror(errno)));
+  QueryJournal& old = both.old.journal();
+  HEFT_RETURN_IF_ERROR(old.CheckInUse());
+  HEFT_RETURN_IF_ERROR(both.next.journal().CheckUnused());
+  const std::string unfinished = path + ".unfinished";
+  const auto left = ReadFile(unfinished);
+  bool recorded = false;
+  if (left.ok()) {
+    HEFT_ASSIGN_OR_RETURN(recorded, old.HasRecorded(HashBytes(*left)));
   }
-  HEFT_RETURN_IF_ERROR(SyncDirectory(std::filesystem::path(path).parent_path().string()));
-  const absl::Status passed = both.old.journal().PassOnTo(both.next.journal());
-  if (!passed.ok()) unlink(path.c_str());
+  if (!recorded) HEFT_RETURN_IF_ERROR(WriteOnce(old, seed, unfinished, file));
+  HEFT_RETURN_IF_ERROR(Rename(unfinished, path));
+  const absl::Status passed = old.PassOnTo(both.next.journal());
+  if (!passed.ok()) HEFT_RETURN_IF_ERROR(Rename(path, unfinished));
   return passed;
 }
 
