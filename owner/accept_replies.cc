@@ -207,7 +207,7 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
   if (flooding) {
     HEFT_ASSIGN_OR_RETURN(out.flooding,
                           PrepareFlooding(instance(), *flooding, Parts(), Secrets(), &out.replies));
-    opening.most = flooding->openings;
+    opening.most = flooding->openings / Witnesses();
   }
   opening.model = first.scores.model_id;
   opening.verification = verification;

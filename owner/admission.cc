@@ -85,7 +85,7 @@ uint64_t CountProofs(std::span<const EnrolmentCheck* const> enrolments) {
 }  // namespace
 
 uint64_t KeyOwner::Impl::MostProofs() const {
-  return flooded_ ? kFloodedProofs / (uint64_t{Parts()} * Secrets()) : 0;
+  return flooded_ ? kFloodedProofs / (uint64_t{Parts()} * Secrets() * Witnesses()) : 0;
 }
 
 absl::StatusOr<KeyOwner::Impl::Proof> KeyOwner::Impl::PreparedProof(RingName ring,
@@ -104,7 +104,7 @@ absl::StatusOr<KeyOwner::Impl::Proof> KeyOwner::Impl::PreparedProof(RingName rin
   out.ciphertext.noise.message = 2 * TemplateNormInterval(model_).hi;
   out.ciphertext.noise.error = std::max(proof.noise.error, least);
   const uint64_t counts = ring == RingName::kMatching ? 1 : kProofsOfABatch;
-  const uint64_t proofs = MostProofs() / counts;
+  const uint64_t proofs = MostProofs() * Witnesses() / counts;
   out.flooding = {Flooding().security_bits, 2 * proofs, noise, Parts(), Secrets()};
   return out;
 }
@@ -120,6 +120,28 @@ absl::StatusOr<std::vector<ckks::Complex>> KeyOwner::Impl::OpenProof(const Opene
   std::vector<ckks::Complex> slots = instance.encoder->Decode(plain);
   SecureWipe(plain.poly.values().data(), plain.poly.values().size_bytes());
   return slots;
+}
+
+std::vector<CiphertextName> KeyOwner::Impl::NeededParts(
+    std::span<const EnrolmentCheck* const> enrolments) const {
+  std::vector<CiphertextName> names;
+  if (held_.whole() != nullptr) return names;
+  const auto need = [&](RingName ring, const ckks::Ciphertext& ciphertext, double noise) {
+    const auto proof = PreparedProof(ring, ciphertext, noise);
+    if (!proof.ok()) return;
+    const Instance& of = ring == RingName::kMatching ? rings_.matching : rings_.enrolment;
+    const auto room = ckks::CheckFloodingRoom(of.params(), proof->ciphertext, *proof->flooding);
+    if (room.ok()) names.push_back(NameOf(ring, proof->ciphertext));
+  };
+  for (const EnrolmentCheck* const check : enrolments) {
+    for (const BatchNorms& norms : check->batch) {
+      need(RingName::kEnrolment, norms.norms, kBatchNoise);
+    }
+    for (const ckks::Ciphertext& proof : check->proofs) {
+      need(RingName::kMatching, proof, kProofNoise);
+    }
+  }
+  return names;
 }
 
 std::vector<Finding> KeyOwner::Impl::Flaws(const EnrolmentCheck& check,
@@ -294,15 +316,17 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Approve(ByteSpan bytes, std::string_v
                                                    const ApprovalPolicy& policy,
                                                    const GivenParts& parts) const {
   HEFT_ASSIGN_OR_RETURN(const AskedAdmission asked, CheckAdmission(bytes, what, policy));
-  HEFT_ASSIGN_OR_RETURN(const auto opener, OpenerOf(asked.subject, parts));
   const AdmissionRequest& request = asked.request;
+  const std::vector<const EnrolmentCheck*> decided = Decided(policy, request);
+  const std::vector<CiphertextName> needed = NeededParts(decided);
+  HEFT_ASSIGN_OR_RETURN(const auto opener,
+                        OpenerOf(asked.subject, {parts.files, parts.source, needed}));
   Admission admission;
   admission.binding = request.binding;
   admission.gallery = request.gallery;
   admission.generation = request.generation;
   admission.root = request.root;
   Admissions out;
-  const std::vector<const EnrolmentCheck*> decided = Decided(policy, request);
   HEFT_RETURN_IF_ERROR(journal_->ChargeProofs(CountProofs(decided), MostProofs()));
   // An enrolment is decided as a whole. It stays pending if no template of it is chosen.
   std::vector<ExaminedEnrolment> examined;

@@ -116,10 +116,12 @@ class KeyOwner::Impl {
 
   absl::StatusOr<std::vector<uint8_t>> Encrypt(const EncodableRows& rows,
                                                std::span<const std::string> labels) const;
-  // GivenParts: partial openings of other owners, or who gets them.
+  // GivenParts: partial openings of other owners, or who gets them. `needed`: each of them must
+  // have an opening of each of these ciphertexts.
   struct GivenParts {
     std::span<const ReplyFile> files;
     const PartSource* source = nullptr;
+    std::span<const CiphertextName> needed = {};
   };
   absl::StatusOr<Admissions> Approve(ByteSpan request, std::string_view what,
                                      const ApprovalPolicy& policy, const GivenParts& parts) const;
@@ -162,8 +164,9 @@ class KeyOwner::Impl {
       RenewalPart renewal = {}, std::optional<ckks::SeededSwitchKey> rekeying = {}) const;
   // ReadParts: of a share: the parts of all others of a set: signed, of this ceremony and this
   // subject; one at least. kFailedPrecondition, kDataLoss, kInvalidArgument.
-  absl::StatusOr<std::vector<PartFile>> ReadParts(const PartSubject& subject,
-                                                  std::span<const ReplyFile> files) const;
+  absl::StatusOr<std::vector<PartFile>> ReadParts(
+      const PartSubject& subject, std::span<const ReplyFile> files,
+      std::span<const CiphertextName> needed = {}) const;
   // Slots as they are decrypted, unrounded, those without an answer zero; one vector a reply.
   // **They carry the noise from which the secret key can be computed** (SECURITY.md): for
   // measurements by the key owner, never to be shown to anybody. Charged like Open, of one
@@ -206,11 +209,19 @@ class KeyOwner::Impl {
   static absl::Status CheckNoParts(const GivenParts& given);
   absl::StatusOr<std::unique_ptr<Opener>> OpenerOf(const PartSubject& subject,
                                                    const GivenParts& given) const;
-  absl::StatusOr<PartFile> ReadPart(const PartSubject& subject, const ReplyFile& file) const;
+  absl::StatusOr<PartFile> ReadPart(const PartSubject& subject, const ReplyFile& file,
+                                    std::span<const CiphertextName> needed) const;
+  // NeededParts: of all proofs of these enrolments that have form and room.
+  std::vector<CiphertextName> NeededParts(std::span<const EnrolmentCheck* const> enrolments) const;
   // Doubted: a refusal says that with a shared key it may be the fault of a partial opening.
   OpenedScores Doubted(OpenedScores scores) const;
   // Owners who open together: 1 of a whole key.
   uint32_t Parts() const { return ceremony_ ? ceremony_->ceremony.threshold : 1; }
+  // Witnesses: the owners that may each give parts of the same ciphertexts to the same others.
+  // These see all such parts, so a journal ends after this fraction of what the noise is for.
+  uint32_t Witnesses() const {
+    return ceremony_ ? static_cast<uint32_t>(ceremony_->ceremony.owners.size()) - Parts() + 1 : 1;
+  }
   // Owners whose secrets add up to the key: 1 of a whole or dealt key.
   uint32_t Secrets() const { return ceremony_ ? ceremony_->ceremony.secrets : 1; }
   // The request that a server has sent, if it belongs here.

@@ -3,6 +3,7 @@
 // and charges are those of an opening with a whole key.
 #include <algorithm>
 #include <future>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -195,8 +196,8 @@ absl::StatusOr<std::vector<uint8_t>> KeyOwner::Impl::OpenPart(
   return SignPart(std::move(question.subject), set, std::move(openings));
 }
 
-absl::StatusOr<PartFile> KeyOwner::Impl::ReadPart(const PartSubject& subject,
-                                                  const ReplyFile& file) const {
+absl::StatusOr<PartFile> KeyOwner::Impl::ReadPart(const PartSubject& subject, const ReplyFile& file,
+                                                  std::span<const CiphertextName> needed) const {
   const Ceremony& ceremony = ceremony_->ceremony;
   const std::string what(file.what);
   HEFT_ASSIGN_OR_RETURN(const Trust owners, ceremony.Signers());
@@ -225,11 +226,20 @@ absl::StatusOr<PartFile> KeyOwner::Impl::ReadPart(const PartSubject& subject,
   }
   const std::string mismatch = Mismatch(subject, part.subject);
   if (!mismatch.empty()) return refuse(mismatch);
+  std::set<CiphertextName> opened_names;
+  for (const PartialOpening& opening : part.openings) opened_names.insert(opening.ciphertext);
+  for (const CiphertextName& name : needed) {
+    if (opened_names.contains(name)) continue;
+    return refuse(
+        "that lacks one of the ciphertexts: ask its owner for another one, with the same files and "
+        "options");
+  }
   return part;
 }
 
 absl::StatusOr<std::vector<PartFile>> KeyOwner::Impl::ReadParts(
-    const PartSubject& subject, std::span<const ReplyFile> files) const {
+    const PartSubject& subject, std::span<const ReplyFile> files,
+    std::span<const CiphertextName> needed) const {
   const Ceremony& ceremony = ceremony_->ceremony;
   if (files.empty()) {
     return absl::FailedPreconditionError(absl::StrFormat(
@@ -241,7 +251,7 @@ absl::StatusOr<std::vector<PartFile>> KeyOwner::Impl::ReadParts(
   }
   std::vector<PartFile> parts;
   for (const ReplyFile& file : files) {
-    HEFT_ASSIGN_OR_RETURN(PartFile part, ReadPart(subject, file));
+    HEFT_ASSIGN_OR_RETURN(PartFile part, ReadPart(subject, file, needed));
     parts.push_back(std::move(part));
   }
   HEFT_RETURN_IF_ERROR(CheckComplete(ceremony, held_.share()->owner(), parts));
@@ -250,13 +260,13 @@ absl::StatusOr<std::vector<PartFile>> KeyOwner::Impl::ReadParts(
 
 absl::StatusOr<std::vector<PartFile>> KeyOwner::Impl::PartsOf(const PartSubject& subject,
                                                               const GivenParts& parts) const {
-  if (parts.source == nullptr) return ReadParts(subject, parts.files);
+  if (parts.source == nullptr) return ReadParts(subject, parts.files, parts.needed);
   absl::Status refused;
   while (true) {
     HEFT_ASSIGN_OR_RETURN(const std::vector<OwnerPart> given, (*parts.source)(refused));
     std::vector<ReplyFile> files;
     for (const OwnerPart& part : given) files.push_back({part.bytes, part.what});
-    auto read = ReadParts(subject, files);
+    auto read = ReadParts(subject, files, parts.needed);
     if (read.ok()) return read;
     refused = read.status();
   }

@@ -316,12 +316,44 @@ TEST_F(SharedKeyTest, EveryOwnerCountsTheProofsThatItOpens) {
   EXPECT_EQ(proofs(2), before[1] + 2 * kNormProofs) << "the owner who combines";
 }
 
+// A part without some of the ciphertexts is an error of the part. The templates are not unsound.
+TEST_F(SharedKeyTest, APartThatLacksCiphertextsRejectsNobody) {
+  for (uint64_t p = 0; p < 2; ++p) {
+    ASSERT_TRUE(server_->Enrol(folder_, Files(p, SampleUse::kEnrolment)).ok());
+  }
+  const auto request = *server_->Pending(*Gallery::Open(folder_));
+  const AdmissionInquiry inquiry = *Owner(1).ReadInquiry(request, "pending");
+  const OwnerSet set = {1, 2, 5};
+  const ApprovalPolicy one_alone = {.entries = {inquiry.enrolments[0].entry}};
+  const auto some = *Owner(1).ApprovePart(request, "pending", set, one_alone);
+  const auto whole = *Owner(5).ApprovePart(request, "pending", set);
+  const std::vector<ReplyFile> parts = {{some, "the part"}, {whole, "the other"}};
+  const uint64_t before = Owner(2).Budget()->proofs;
+  const auto refused = Owner(2).Approve(request, "pending", {}, parts);
+  EXPECT_EQ(refused.status().code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("the part: a partial opening that lacks one of the ciphertexts"));
+  EXPECT_EQ(Owner(2).Budget()->proofs, before) << "nothing was opened";
+  // A source is asked for others.
+  int asked = 0;
+  const PartSource source = [&](const absl::Status&) -> absl::StatusOr<std::vector<OwnerPart>> {
+    const auto first = ++asked == 1 ? some : *Owner(1).ApprovePart(request, "pending", set);
+    return std::vector<OwnerPart>{{"one", first}, {"five", whole}};
+  };
+  const auto done = Owner(2).Approve(request, "pending", {}, source);
+  ASSERT_TRUE(done.ok()) << done.status();
+  EXPECT_EQ(asked, 2);
+  for (const auto& verdict : done->verdicts) EXPECT_TRUE(verdict.approved) << verdict.reason;
+  // It suffices for the one that it has.
+  EXPECT_TRUE(Owner(2).Approve(request, "pending", one_alone, parts).ok());
+}
+
 TEST_F(SharedKeyTest, AtTheEndOfTheNoiseNoProofIsOpened) {
   ASSERT_TRUE(server_->Enrol(folder_, Files(0, SampleUse::kEnrolment)).ok());
   const auto request = *server_->Pending(*Gallery::Open(folder_));
   const KeyOwner& spent = Owner(4);  // no other test approves with it
   const uint64_t most = spent.Budget()->most_proofs;
-  EXPECT_EQ(most, kFloodedProofs / kThreshold);
+  EXPECT_EQ(most, kFloodedProofs / (kThreshold * 3)) << "three owners may each give two the same";
   ASSERT_TRUE(Inside::Of(spent).journal().ChargeProofs(most - 1, most).ok());
   const OwnerSet set = {1, 2, 4};
   EXPECT_EQ(spent.ApprovePart(request, "pending", set).status().code(),
@@ -683,6 +715,37 @@ TEST_F(SharedKeyTest, NewSharesTakeTheOldOnesPlaces) {
   EXPECT_EQ(take(next[0], messages), StatusCode::kFailedPrecondition);
   EXPECT_EQ(take(Owner(3), messages), StatusCode::kFailedPrecondition);  // was replaced
   EXPECT_FALSE(FileExists(temporary_ / "none"));
+}
+
+// Two parts of one re-keying would tell their noise, and without one the key is lost.
+TEST(SharedKeyRekeyTest, APartIsGivenOnceAndFinishedAfterACrash) {
+  const testing::TemporaryFolder folder;
+  const Model model = testing::RandomModel({40, 24}, 16, 3, "flooded");
+  std::vector<KeyOwner> old, next;
+  for (const auto& [name, owners] : {std::pair{"old", &old}, std::pair{"next", &next}}) {
+    const auto set = MakeSharedKeySet(model, folder / name, 2, 2);
+    ASSERT_TRUE(set.ok()) << set.status();
+    for (const std::string& share : set->shares) owners->push_back(*KeyOwner::Load(model, share));
+  }
+  const std::string path = folder / "part", unfinished = path + ".unfinished";
+  // A share that has counted something would forget it.
+  ASSERT_TRUE(Inside::Of(next[1]).journal().ChargeProofs(1, 0).ok());
+  const absl::Status used = GiveRekeyingPart(old[1], next[1], {1, 2}, path);
+  EXPECT_EQ(used.code(), StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(used.message()), HasSubstr("was used before"));
+  EXPECT_FALSE(FileExists(path) || FileExists(unfinished));
+  EXPECT_EQ(next[1].Budget()->proofs, 1u);
+  EXPECT_EQ(old[1].Budget()->successor, std::nullopt);
+  // What the journal has not is no part. As a crash leaves one: recorded, without its name.
+  const std::vector<uint8_t> left = {1, 2, 3};
+  const Digest digest = HashBytes(left);
+  ASSERT_TRUE(WriteFileAtomic(unfinished, ByteSpan(left)).ok());
+  EXPECT_FALSE(*Inside::Of(old[0]).journal().HasRecorded(digest));
+  ASSERT_TRUE(Inside::Of(old[0]).journal().RecordOnce({9}, "again", &digest).ok());
+  ASSERT_TRUE(GiveRekeyingPart(old[0], next[0], {1, 2}, path).ok());
+  EXPECT_EQ(*ReadFile(path), left);
+  EXPECT_FALSE(FileExists(unfinished));
+  EXPECT_TRUE(old[0].Budget()->successor.has_value());
 }
 
 // Room for the sum of their floods: 100,000 openings of a search of one block at least, with as
