@@ -70,9 +70,9 @@ TEST_F(AnswerLogTest, AReplyCanBeAskedAgainAfterAnException) {
 TEST(GivenPartsTest, APartCanBeAskedForAgainAfterAnException) {
   GivenParts given;
   const auto fail = []() -> absl::StatusOr<GivenParts::Bytes> { throw std::bad_alloc(); };
-  EXPECT_THROW((void)given.Once(kReply, kNow, fail), std::bad_alloc);
+  EXPECT_THROW((void)given.Once(kReply, {}, kNow, fail), std::bad_alloc);
   const GivenParts::Bytes part = {1, 2};
-  const auto again = given.Once(kReply, kNow, [&] { return part; });
+  const auto again = given.Once(kReply, {}, kNow, [&] { return part; });
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(*again, part);
 }

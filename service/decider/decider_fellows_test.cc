@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <chrono>
 #include <thread>
 
@@ -155,6 +156,90 @@ TEST_F(DeciderFellowsTest, TheProofsOfWhatWaitsAreOpenedOnce) {
   EXPECT_EQ(opened(), kOwnersWhoOpen * 2 * kProofsOfATemplate);
   enrol(7, "once");
   EXPECT_EQ(opened(), kOwnersWhoOpen * kProofsOfATemplate);
+}
+
+// A gallery of its own with three pending enrolments, and their request.
+class PendingProofsTest : public DeciderFellowsTest {
+ protected:
+  void Begin(const std::string& name) {
+    const std::string gallery = world_->folder / ("store:" + name);
+    const auto id = CreateGallery(*world_->server, gallery, {});
+    ASSERT_TRUE(id.ok()) << id.status();
+    for (uint32_t owner = 1; owner <= FellowsWorld::kOwners; ++owner) {
+      Owner(owner).config.galleries[*id] = {name, 0.01, 0.001, true, false};
+      Restart(owner);
+    }
+    for (const uint64_t person : {21, 22, 23}) {
+      const auto files = world_->Files(person, absl::StrCat("p", person), SampleUse::kEnrolment);
+      ASSERT_TRUE(world_->server->Enrol(gallery, files).ok());
+    }
+    request_ = world_->Signed(gallery, *world_->server->Pending(*Gallery::Open(gallery)));
+  }
+  static uint64_t Proofs(uint32_t owner) { return Owner(owner).key().Budget()->proofs; }
+  static constexpr uint64_t kOfATemplate = 2;
+  Bytes request_;
+};
+
+TEST_F(PendingProofsTest, OneSetOfEnrolmentsHasOneSpellingAndFewSetsAreOpened) {
+  Begin("spelling");
+  std::vector<std::string> entries;
+  const auto inquiry = Owner(2).key().ReadInquiry(request_, "request");
+  ASSERT_TRUE(inquiry.ok()) << inquiry.status();
+  for (const AdmissionInquiry::Enrolment& one : inquiry->enrolments) {
+    entries.push_back(HexString(one.entry));
+  }
+  ASSERT_EQ(entries.size(), 3u);
+  const uint64_t before = Proofs(2);
+  const auto ask = [&](Json hold, const std::string& who = "owner-1",
+                       const OwnerSet& owners = {1, 2}) {
+    const Json terms = {{"question", "admission"}, {"hold", std::move(hold)}, {"owners", owners}};
+    return world_->AskPart(who, 2, terms, request_, "request");
+  };
+  std::string upper = entries[0];
+  for (char& c : upper) c = static_cast<char>(std::toupper(c));
+  for (const Json& wrong : {Json({entries[1], entries[0]}), Json({entries[0], entries[0]}),
+                            Json({std::string(64, 'a')}), Json({entries[0], std::string(64, 'a')}),
+                            Json({upper}), Json({7}), Json("all"), Json()}) {
+    EXPECT_EQ(ask(wrong).status, 400) << wrong;
+  }
+  EXPECT_EQ(Proofs(2), before);
+  const HttpResponse first = ask({entries[0], entries[1]});
+  ASSERT_EQ(first.status, 200) << TextOf(first);
+  EXPECT_EQ(Proofs(2), before + kOfATemplate);
+  // The same set, in terms of another spelling.
+  const Json respelt = {{"owners", {1, 2}},
+                        {"fpir", 7},
+                        {"hold", {entries[0], entries[1]}},
+                        {"question", "admission"}};
+  EXPECT_EQ(world_->AskPart("owner-1", 2, respelt, request_, "request").body, first.body);
+  EXPECT_EQ(Proofs(2), before + kOfATemplate);
+  EXPECT_EQ(ask({entries[0], entries[2]}).status, 200);
+  EXPECT_EQ(ask({entries[1], entries[2]}).status, 200);
+  EXPECT_EQ(ask({entries[0]}).status, 200);
+  const uint64_t opened = before + 5 * kOfATemplate;
+  EXPECT_EQ(Proofs(2), opened);
+  const HttpResponse fifth = ask({entries[1]});
+  EXPECT_EQ(fifth.status, 429);
+  EXPECT_THAT(TextOf(fifth), HasSubstr("4 different answers"));
+  EXPECT_EQ(Proofs(2), opened);
+  EXPECT_EQ(ask({entries[0], entries[1]}).body, first.body);
+  // Each fellow has its own number.
+  EXPECT_EQ(ask({entries[1]}, "owner-3", {2, 3}).status, 200);
+}
+
+TEST_F(PendingProofsTest, ARequestThatIsPostedAgainHasTheSameAnswerAndNoProofIsOpened) {
+  Begin("again");
+  const auto post = [&] { return world_->Post("matcher", 1, "/v1/exchange/admissions", request_); };
+  const HttpResponse first = post();
+  ASSERT_EQ(first.status, 200) << TextOf(first);
+  const auto proofs = [] { return std::vector<uint64_t>{Proofs(1), Proofs(2), Proofs(3)}; };
+  const auto before = proofs();
+  EXPECT_EQ(post().body, first.body);
+  EXPECT_EQ(proofs(), before);
+  // Another state of the decider may have other rules, so it decides itself.
+  Restart(1);
+  EXPECT_EQ(post().status, 200);
+  EXPECT_EQ(Proofs(1), before[0] + 3 * kOfATemplate);
 }
 
 TEST_F(DeciderFellowsTest, TwoOfThreeRenewBlocks) {
@@ -413,7 +498,7 @@ TEST(GivenPartsTest, AreForgottenInTimeAndBySize) {
   GivenParts given;
   int made = 0;
   const auto ask = [&](uint8_t key, uint64_t now, size_t size) {
-    return given.Once(Digest{key}, now, [&]() -> absl::StatusOr<Bytes> {
+    return given.Once(Digest{key}, {}, now, [&]() -> absl::StatusOr<Bytes> {
       ++made;
       return Bytes(size, key);
     });
@@ -428,8 +513,40 @@ TEST(GivenPartsTest, AreForgottenInTimeAndBySize) {
   EXPECT_EQ(made, 4);
   EXPECT_LE(given.bytes(), kMaxGiven);
   // What fails is not kept.
-  EXPECT_FALSE(given.Once(Digest{9}, 800, [] { return absl::UnavailableError("no"); }).ok());
+  EXPECT_FALSE(given.Once(Digest{9}, {}, 800, [] { return absl::UnavailableError("no"); }).ok());
   EXPECT_TRUE(ask(9, 800, 1).ok());
+  // However large the newest is, it stays until the next one.
+  made = 0;
+  EXPECT_TRUE(ask(3, 900, kMaxGiven + 1).ok());
+  EXPECT_TRUE(ask(3, 900, 0).ok());
+  EXPECT_EQ(made, 1);
+  EXPECT_TRUE(ask(4, 900, 3).ok());
+  EXPECT_EQ(given.bytes(), 3u);
+}
+
+TEST(GivenPartsTest, FewAnswersAreGivenAboutAFile) {
+  GivenParts given;
+  const auto ask = [&](uint8_t file, uint8_t question, uint64_t now, size_t size = 1) {
+    return given
+        .Once(Digest{file}, Digest{question}, now,
+              [&]() -> absl::StatusOr<Bytes> { return Bytes(size, question); })
+        .status()
+        .code();
+  };
+  constexpr auto kOk = absl::StatusCode::kOk, kSpent = absl::StatusCode::kResourceExhausted;
+  for (uint8_t question = 0; question < kMostGiven; ++question) {
+    EXPECT_EQ(ask(1, question, 100), kOk);
+  }
+  EXPECT_EQ(ask(1, 9, 100), kSpent);
+  EXPECT_EQ(ask(1, 0, 100), kOk) << "an answer that was given";
+  EXPECT_EQ(ask(2, 9, 100), kOk) << "another file";
+  EXPECT_EQ(ask(1, 9, 100 + kGivenLife), kOk);
+  // An answer that was forgotten because of its size is counted when it is made again.
+  for (uint64_t i = 0; i < kMostGiven; ++i) {
+    EXPECT_EQ(ask(3, 0, 900, kMaxGiven), kOk);
+    EXPECT_EQ(ask(static_cast<uint8_t>(10 + i), 0, 900, kMaxGiven), kOk);
+  }
+  EXPECT_EQ(ask(3, 0, 900), kSpent);
 }
 
 TEST_F(DeciderFellowsTest, AConfigurationThatDoesNotFitTheKeyIsRefused) {

@@ -1,29 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "service/decider/given_parts.h"
 
+#include <iterator>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
 
 namespace heft::service {
 
 void GivenParts::Forget(uint64_t now) {
-  while (!order_.empty()) {
-    const auto oldest = order_.begin();
-    const auto part = parts_.find(oldest->second);
-    if (bytes_ <= kMaxGiven && part->second.time + kGivenLife > now) return;
-    bytes_ -= part->second.bytes.size();
-    parts_.erase(part);
-    order_.erase(oldest);
+  for (auto it = order_.begin(); it != order_.end();) {
+    const auto part = parts_.find(it->second);
+    const bool over = part->second.time + kGivenLife <= now;
+    const bool newest = std::next(it) == order_.end();
+    if (over || (bytes_ > kMaxGiven && !newest)) {
+      bytes_ -= part->second.bytes.size();
+      part->second.bytes = {};
+    }
+    if (over) parts_.erase(part);
+    it = over ? order_.erase(it) : std::next(it);
   }
 }
 
+uint64_t GivenParts::GivenOf(const Digest& file) const {
+  const Key first = {file, {}};
+  uint64_t count = 0;
+  for (auto it = giving_.lower_bound(first); it != giving_.end() && it->first == file; ++it) {
+    ++count;
+  }
+  for (auto it = parts_.lower_bound(first); it != parts_.end() && it->first.first == file; ++it) {
+    count += it->second.given;
+  }
+  return count;
+}
+
 absl::StatusOr<GivenParts::Bytes> GivenParts::Once(
-    const Digest& key, uint64_t now, const std::function<absl::StatusOr<Bytes>()>& give) {
+    const Digest& file, const Digest& question, uint64_t now,
+    const std::function<absl::StatusOr<Bytes>()>& give) {
+  const Key key = {file, question};
   std::unique_lock<std::mutex> lock(mutex_);
   done_.wait(lock, [&] { return !giving_.contains(key); });
   Forget(now);
-  if (const auto it = parts_.find(key); it != parts_.end()) return it->second.bytes;
+  const auto it = parts_.find(key);
+  if (it != parts_.end() && !it->second.bytes.empty()) return it->second.bytes;
+  if (GivenOf(file) >= kMostGiven) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        kMostGiven, " different answers about this file were given to the same caller in the last ",
+        kGivenLife / 60, " minutes: repeat one of those questions, or ask again later"));
+  }
   giving_.insert(key);
   lock.unlock();
   absl::Cleanup release = [&] {  // also after an exception, as nobody else could ask then
@@ -34,9 +59,11 @@ absl::StatusOr<GivenParts::Bytes> GivenParts::Once(
   auto made = give();
   std::move(release).Invoke();
   if (!made.ok()) return made;
+  Part& part = parts_[key];
+  if (part.given > 0) order_.erase(part.number);
   bytes_ += made->size();
-  order_[next_] = key;
-  parts_[key] = {now, next_++, *made};
+  part = {now, next_++, part.given + 1, *made};
+  order_[part.number] = key;
   Forget(now);
   return made;
 }

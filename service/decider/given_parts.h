@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// GivenParts: the partial openings that this decider has given lately. An owner opens a reply once;
-// if its part is lost on the way, the same fellow gets the same bytes for the same question and set
-// of owners, and for no other. In memory: after a restart the question must be asked anew.
+// GivenParts: what this decider has opened lately for others: partial openings, and admissions. An
+// owner opens a reply once; if its part is lost on the way, the same fellow gets the same bytes for
+// the same question and set of owners, and for no other. The proofs of an admission can be opened
+// again, but the key's noise is for a number of them. So the number of different answers about a
+// file is limited. In memory: after a restart the question must be asked anew.
 #ifndef HEFT_SERVICE_DECIDER_GIVEN_PARTS_H_
 #define HEFT_SERVICE_DECIDER_GIVEN_PARTS_H_
 
@@ -11,6 +13,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -19,29 +22,33 @@
 namespace heft::service {
 
 inline constexpr uint64_t kGivenLife = 600;       // seconds
-inline constexpr uint64_t kMaxGiven = 64u << 20;  // bytes of all of them; then the oldest go
+inline constexpr uint64_t kMaxGiven = 64u << 20;  // bytes of all but the newest; the oldest go
+inline constexpr uint64_t kMostGiven = 4;         // answers about a file within kGivenLife
 
 class GivenParts {
  public:
   using Bytes = std::vector<uint8_t>;
-  // Once: the part that was given under `key`, or what `give` makes, which is kept if it succeeds.
-  // Concurrent calls for one key wait for the first. `now`: Unix seconds.
-  absl::StatusOr<Bytes> Once(const Digest& key, uint64_t now,
+  // Once: the answer to `question` about `file` (which names the caller too), or what `give` makes,
+  // which is kept if it succeeds. Concurrent calls for one answer wait for the first. `now`: Unix
+  // seconds. kResourceExhausted beyond kMostGiven answers about the file.
+  absl::StatusOr<Bytes> Once(const Digest& file, const Digest& question, uint64_t now,
                              const std::function<absl::StatusOr<Bytes>()>& give);
   uint64_t bytes() const;
 
  private:
+  using Key = std::pair<Digest, Digest>;  // file and question
   struct Part {
-    uint64_t time = 0, number = 0;
-    Bytes bytes;
+    uint64_t time = 0, number = 0, given = 0;
+    Bytes bytes;  // none: forgotten because of their size
   };
   void Forget(uint64_t now);
+  uint64_t GivenOf(const Digest& file) const;
 
   mutable std::mutex mutex_;
   std::condition_variable done_;
-  std::set<Digest> giving_;
-  std::map<Digest, Part> parts_;
-  std::map<uint64_t, Digest> order_;  // by number
+  std::set<Key> giving_;
+  std::map<Key, Part> parts_;
+  std::map<uint64_t, Key> order_;  // by number
   uint64_t next_ = 0, bytes_ = 0;
 };
 

@@ -8,6 +8,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/bytes.h"
+#include "base/signed_file.h"
 #include "base/status.h"
 #include "service/decider/routes.h"
 #include "service/json.h"
@@ -115,6 +116,18 @@ absl::StatusOr<std::vector<uint8_t>> Sign(DeciderService* service, const Decider
   return done.signed_admission;
 }
 
+// QuestionOf: the content of a request and the verdicts of people: what an admission depends on,
+// besides the state of the decider. A matcher that posts a request again has no proof opened again.
+absl::StatusOr<Digest> QuestionOf(const HttpRequest& request, const ApprovalPolicy& policy) {
+  HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(request.bytes(), "the request"));
+  std::string text = HexString(HashBytes(file.file));
+  for (const auto* entries : {&policy.entries, &policy.reject_entries, &policy.hold}) {
+    absl::StrAppend(&text, "\n");
+    for (const Digest& entry : *entries) absl::StrAppend(&text, HexString(entry));
+  }
+  return HashBytes(AsBytes(text));
+}
+
 // Exchange: the signed admission, or 202 while a person has yet to decide.
 absl::StatusOr<HttpResponse> Exchange(DeciderService* service, const HttpRequest& request) {
   const std::shared_ptr<const DeciderState> state = service->state();
@@ -136,8 +149,11 @@ absl::StatusOr<HttpResponse> Exchange(DeciderService* service, const HttpRequest
                          {"enrolments", inquiry.enrolments.size()}},
                         202);
   }
+  HEFT_ASSIGN_OR_RETURN(const Digest question, QuestionOf(request, policy));
   HEFT_ASSIGN_OR_RETURN(std::vector<uint8_t> bytes,
-                        Sign(service, *state, request, inquiry, std::move(policy)));
+                        state->admissions->Once(question, {}, UnixTime(), [&] {
+                          return Sign(service, *state, request, inquiry, policy);
+                        }));
   service->NoteSigned(inquiry.gallery_id, inquiry.generation);
   return BytesResponse(std::move(bytes), std::string(kHeftType));
 }

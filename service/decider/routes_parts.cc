@@ -60,19 +60,6 @@ absl::StatusOr<Json> ReadTerms(std::span<const uint8_t> bytes) {
   return terms;
 }
 
-// ReadHold: the enrolments of an admission that wait: their proofs are not opened.
-absl::StatusOr<std::vector<Digest>> ReadHold(const Json& terms) {
-  const absl::Status wrong =
-      absl::InvalidArgumentError("hold: an array of pending enrolments, in hexadecimal");
-  if (!terms.contains("hold") || !terms["hold"].is_array()) return wrong;
-  std::vector<Digest> entries;
-  for (const Json& entry : terms["hold"]) {
-    if (!entry.is_string()) return wrong;
-    HEFT_ASSIGN_OR_RETURN(entries.emplace_back(), DigestOfHex(entry.get<std::string>()));
-  }
-  return entries;
-}
-
 absl::Status AddFile(const Part& part, AskedPart* asked) {
   const std::string_view kind = asked->question == Question::kDecision ? "reply" : "request";
   if (part.name != kind) {
@@ -157,14 +144,35 @@ absl::Status CheckTerms(const DeciderState& state, const AskedPart& asked) {
                    theirs.dump(), " asked): give all deciders the same fpir, fmr and likelihood"));
 }
 
-absl::StatusOr<std::vector<uint8_t>> MakePart(const DeciderState& state, const AskedPart& asked) {
+// ReadHold: the enrolments of an admission that wait: their proofs are not opened. A set of them
+// has one spelling, or a fellow could have the same proofs opened again under another one.
+absl::StatusOr<std::vector<Digest>> ReadHold(const DeciderState& state, const AskedPart& asked) {
+  std::vector<Digest> entries;
+  if (asked.question != Question::kAdmission) return entries;
+  const absl::Status wrong = absl::InvalidArgumentError(
+      "hold: an array of pending enrolments of the request, in its order and in lower-case "
+      "hexadecimal");
+  if (!asked.terms.contains("hold") || !asked.terms["hold"].is_array()) return wrong;
+  const Json& hold = asked.terms["hold"];
+  HEFT_ASSIGN_OR_RETURN(const AdmissionInquiry inquiry,
+                        state.owner.ReadInquiry(asked.files[0].bytes, asked.files[0].what));
+  for (const AdmissionInquiry::Enrolment& one : inquiry.enrolments) {
+    if (entries.size() == hold.size()) break;
+    if (hold[entries.size()] == HexString(one.entry)) entries.push_back(one.entry);
+  }
+  if (entries.size() < hold.size()) return wrong;
+  return entries;
+}
+
+absl::StatusOr<std::vector<uint8_t>> MakePart(const DeciderState& state, const AskedPart& asked,
+                                              std::vector<Digest> hold) {
   const ShardList* const shards = asked.rule->shards ? &*asked.rule->shards : nullptr;
   if (asked.question == Question::kRenewal) {
     return state.owner.RenewPart(asked.files[0].bytes, asked.files[0].what, asked.owners);
   }
   if (asked.question == Question::kAdmission) {
     ApprovalPolicy policy;
-    HEFT_ASSIGN_OR_RETURN(policy.hold, ReadHold(asked.terms));
+    policy.hold = std::move(hold);
     if (shards != nullptr) policy.shards = *shards;
     return state.owner.ApprovePart(asked.files[0].bytes, asked.files[0].what, asked.owners, policy);
   }
@@ -177,21 +185,24 @@ absl::StatusOr<std::vector<uint8_t>> Give(DeciderService* service, const Decider
                                           const HttpRequest& request, const AskedPart& asked) {
   HEFT_RETURN_IF_ERROR(CheckAsker(state, request, asked));
   HEFT_RETURN_IF_ERROR(CheckTerms(state, asked));
+  HEFT_ASSIGN_OR_RETURN(std::vector<Digest> hold, ReadHold(state, asked));
   Json line = Recorded("intent", request);
   line["operation"] = absl::StrCat(kQuestions[static_cast<size_t>(asked.question)], "-part");
   line["files"] = HexString(std::span(asked.digest).first(16));
   line["gallery_id"] = HexString(asked.gallery);
   line["owners"] = asked.owners;
-  const std::string key =
-      absl::StrCat(HexString(asked.digest), "\n", request.who.name, "\n", asked.terms.dump());
+  const std::string file = absl::StrCat(HexString(asked.digest), "\n", request.who.name);
+  std::string question =
+      absl::StrCat(kQuestions[static_cast<size_t>(asked.question)], Json(asked.owners).dump());
+  for (const Digest& entry : hold) absl::StrAppend(&question, "\n", HexString(entry));
   bool fresh = false;
   HEFT_ASSIGN_OR_RETURN(
       std::vector<uint8_t> part,
-      service->given.Once(HashBytes(AsBytes(key)), UnixTime(),
+      service->given.Once(HashBytes(AsBytes(file)), HashBytes(AsBytes(question)), UnixTime(),
                           [&]() -> absl::StatusOr<std::vector<uint8_t>> {
                             fresh = true;
                             HEFT_RETURN_IF_ERROR(service->base->audit_log().Append(line));
-                            return MakePart(state, asked);
+                            return MakePart(state, asked, std::move(hold));
                           }));
   line["event"] = "part";
   if (!fresh) line["again"] = true;

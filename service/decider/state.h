@@ -30,6 +30,8 @@ struct DeciderState {
   DecisionKey decision_key;
   std::shared_ptr<Fellows> fellows;  // none: a whole key, which opens alone
   uint64_t loaded = 0;               // Unix seconds
+  // Signed by the rules of this state; another state signs anew.
+  std::shared_ptr<GivenParts> admissions = std::make_shared<GivenParts>();
 
   // Rule: the rule of the gallery of a signed file. kFailedPrecondition if it has none.
   absl::StatusOr<const GalleryRule*> Rule(const GalleryId& gallery) const;
