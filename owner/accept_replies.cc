@@ -196,27 +196,21 @@ absl::StatusOr<std::vector<ReadReply>> KeyOwner::Impl::Read(
   return out;
 }
 
-absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
-    std::vector<ReadReply> replies, const std::optional<Flooding>& flooding,
-    const Purpose& purpose) const {
-  Accepted out;
-  out.replies = std::move(replies);
-  const ReadReply& first = out.replies[0];
+Opening KeyOwner::Impl::OpeningOf(const std::vector<ReadReply>& replies,
+                                  const std::optional<Flooding>& flooding,
+                                  const Purpose& purpose) const {
+  const ReadReply& first = replies[0];
   const bool verification = first.scores.kind == ScoreKind::kVerification;
-  Opening& opening = out.opening;
-  if (flooding) {
-    HEFT_ASSIGN_OR_RETURN(out.flooding,
-                          PrepareFlooding(instance(), *flooding, Parts(), Secrets(), &out.replies));
-    opening.most = flooding->openings / Witnesses();
-  }
+  Opening opening;
+  if (flooding) opening.most = flooding->openings / Witnesses();
   opening.model = first.scores.model_id;
   opening.verification = verification;
   opening.claimed = first.scores.claimed;
   opening.client = ListedClient(first.client);
   opening.decision = purpose.decision;
   opening.given = purpose.given;
-  if (purpose.decision && !verification) opening.few = FewAsked(out.replies, purpose.besides);
-  for (const ReadReply& reply : out.replies) {
+  if (purpose.decision && !verification) opening.few = FewAsked(replies, purpose.besides);
+  for (const ReadReply& reply : replies) {
     const ReplyOrigin& origin = reply.scores.origin;
     if (origin.gallery != GalleryId{}) {
       opening.states.push_back({origin.gallery, origin.generation, origin.root});
@@ -231,14 +225,27 @@ absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
   if (!flooded_) {
     const double error = ScoreError(instance().params(), instance().plan, verification);
     uint64_t most = verification ? 1 : 0;  // that can be published
-    for (const ReadReply& reply : out.replies) most += reply.scores.AnsweringTemplates();
+    for (const ReadReply& reply : replies) most += reply.scores.AnsweringTemplates();
     const uint64_t published = purpose.decision ? 1 : std::min<uint64_t>(opening.slots, most);
     opening.told = published * KeyUnits(purpose.decision, error);
     opening.most_told = MostKeyUnits(static_cast<uint32_t>(instance().params().n()));
   }
   opening.defaults = defaults_;
   opening.no_scores = no_scores_;
-  HEFT_RETURN_IF_ERROR(journal_->Charge(opening));
+  return opening;
+}
+
+absl::StatusOr<KeyOwner::Impl::Accepted> KeyOwner::Impl::Accept(
+    std::vector<ReadReply> replies, const std::optional<Flooding>& flooding,
+    const Purpose& purpose) const {
+  Accepted out;
+  out.replies = std::move(replies);
+  if (flooding) {
+    HEFT_ASSIGN_OR_RETURN(out.flooding,
+                          PrepareFlooding(instance(), *flooding, Parts(), Secrets(), &out.replies));
+  }
+  out.opening = OpeningOf(out.replies, flooding, purpose);
+  HEFT_RETURN_IF_ERROR(journal_->Charge(out.opening));
   return out;
 }
 

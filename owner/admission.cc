@@ -318,6 +318,8 @@ absl::StatusOr<Admissions> KeyOwner::Impl::Approve(ByteSpan bytes, std::string_v
   HEFT_ASSIGN_OR_RETURN(const AskedAdmission asked, CheckAdmission(bytes, what, policy));
   const AdmissionRequest& request = asked.request;
   const std::vector<const EnrolmentCheck*> decided = Decided(policy, request);
+  // Before the other owners are asked, which charge what they open.
+  HEFT_RETURN_IF_ERROR(journal_->CheckProofs(CountProofs(decided), MostProofs()));
   const std::vector<CiphertextName> needed = NeededParts(decided);
   HEFT_ASSIGN_OR_RETURN(const auto opener,
                         OpenerOf(asked.subject, {parts.files, parts.source, needed}));

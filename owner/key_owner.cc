@@ -213,7 +213,7 @@ void KeyOwner::Impl::Blur(uint32_t modalities, Candidate* candidate) const {
 
 absl::StatusOr<Decision> KeyOwner::Impl::Decide(const Replies& replies, const DecisionRule& rule,
                                                 const std::optional<Flooding>& flooding) const {
-  HEFT_ASSIGN_OR_RETURN(Asked asked, AskTogether(replies, {/*decision=*/true, 1}, rule));
+  HEFT_ASSIGN_OR_RETURN(Asked asked, AskTogether(replies, {/*decision=*/true, 1}, rule, flooding));
   const ChosenThreshold threshold = asked.question.threshold;
   const uint32_t modalities = asked.question.modalities;
   Opening opening;

@@ -300,7 +300,7 @@ absl::StatusOr<OpenedScores> KeyOwner::Impl::OpenRead(Question question, const O
 absl::StatusOr<OpenedScores> KeyOwner::Impl::Open(const Replies& replies,
                                                   const std::optional<Flooding>& flooding,
                                                   const Purpose& purpose) const {
-  HEFT_ASSIGN_OR_RETURN(Asked asked, AskTogether(replies, purpose, {}));
+  HEFT_ASSIGN_OR_RETURN(Asked asked, AskTogether(replies, purpose, {}, flooding));
   Opening opening;
   return OpenRead(std::move(asked.question), *asked.opener, flooding, &opening);
 }

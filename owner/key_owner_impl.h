@@ -297,19 +297,25 @@ class KeyOwner::Impl {
     std::unique_ptr<Opener> opener;
   };
   // CheckAnswerable: checks by the beginning of one reply whether this owner can answer a question
-  // about it. The others charge each reply that they can open, and their tables may differ.
-  absl::Status CheckAnswerable(const TrustedReply& trusted, std::string_view what,
-                               const std::optional<DecisionRule>& rule) const;
+  // about it, and has a budget left for it. The others charge each reply that they can open, and
+  // their tables may differ.
+  absl::Status CheckAnswerable(const TrustedReply& trusted, std::string_view what, Purpose purpose,
+                               const std::optional<DecisionRule>& rule,
+                               const std::optional<Flooding>& flooding) const;
   // AskTogether: gets the parts of the other owners too. A source is asked while this owner reads
   // an unopened reply that it can answer; it reads those of several buckets first.
   absl::StatusOr<Asked> AskTogether(const Replies& replies, const Purpose& purpose,
-                                    const std::optional<DecisionRule>& rule) const;
+                                    const std::optional<DecisionRule>& rule,
+                                    const std::optional<Flooding>& flooding) const;
   // Accepted: replies that may be opened, and have been charged for, as one search.
   struct Accepted {
     std::vector<ReadReply> replies;
     Opening opening;
     NoiseFlooding flooding;
   };
+  // OpeningOf: as it is charged.
+  Opening OpeningOf(const std::vector<ReadReply>& replies, const std::optional<Flooding>& flooding,
+                    const Purpose& purpose) const;
   // Checks that they can be opened as asked, and charges.
   absl::StatusOr<Accepted> Accept(std::vector<ReadReply> replies,
                                   const std::optional<Flooding>& flooding,

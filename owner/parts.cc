@@ -93,15 +93,27 @@ absl::StatusOr<KeyOwner::Impl::Question> KeyOwner::Impl::Ask(
 }
 
 absl::Status KeyOwner::Impl::CheckAnswerable(const TrustedReply& trusted, std::string_view what,
-                                             const std::optional<DecisionRule>& rule) const {
-  HEFT_ASSIGN_OR_RETURN(const EncryptedScores about,
-                        ParseAboutScores(*instance().context, trusted.file, what));
-  HEFT_RETURN_IF_ERROR(CheckBelongs(about, what));
-  return rule ? CheckDecidable(about, what, *rule) : absl::OkStatus();
+                                             Purpose purpose,
+                                             const std::optional<DecisionRule>& rule,
+                                             const std::optional<Flooding>& flooding) const {
+  std::vector<ReadReply> about(1);
+  about[0].client = trusted.client;
+  about[0].hash = trusted.hash;
+  EncryptedScores& scores = about[0].scores;
+  HEFT_ASSIGN_OR_RETURN(scores, ParseAboutScores(*instance().context, trusted.file, what));
+  HEFT_RETURN_IF_ERROR(CheckBelongs(scores, what));
+  if (rule) {
+    HEFT_RETURN_IF_ERROR(CheckDecidable(scores, what, *rule));
+    purpose.likelihood = rule->likelihood;
+  }
+  Opening opening = OpeningOf(about, FloodingFor(flooding), purpose);
+  opening.strict = false;  // the state is read with the rest of the reply
+  return journal_->CheckCharge(opening);
 }
 
 absl::StatusOr<KeyOwner::Impl::Asked> KeyOwner::Impl::AskTogether(
-    const Replies& replies, const Purpose& purpose, const std::optional<DecisionRule>& rule) const {
+    const Replies& replies, const Purpose& purpose, const std::optional<DecisionRule>& rule,
+    const std::optional<Flooding>& flooding) const {
   HEFT_ASSIGN_OR_RETURN(const std::vector<TrustedReply> trusted, CheckReplies(replies));
   std::future<absl::StatusOr<std::vector<OwnerPart>>> first;
   if (replies.source != nullptr && ceremony_) {
@@ -110,7 +122,8 @@ absl::StatusOr<KeyOwner::Impl::Asked> KeyOwner::Impl::AskTogether(
     HEFT_RETURN_IF_ERROR(journal_->CheckUnopened(files));
     auto when = std::launch::deferred;
     if (replies.shards == nullptr && files.size() == 1) {
-      HEFT_RETURN_IF_ERROR(CheckAnswerable(trusted[0], replies.files[0].what, rule));
+      HEFT_RETURN_IF_ERROR(
+          CheckAnswerable(trusted[0], replies.files[0].what, purpose, rule, flooding));
       when |= std::launch::async;  // deferred all the same where there is no thread
     }
     first = std::async(when, [&] { return (*replies.source)(absl::OkStatus()); });
@@ -120,6 +133,10 @@ absl::StatusOr<KeyOwner::Impl::Asked> KeyOwner::Impl::AskTogether(
   };
   Asked out;
   HEFT_ASSIGN_OR_RETURN(out.question, Ask(replies, trusted, purpose, rule));
+  if (first.valid()) {  // those of several buckets are all read before a source is asked
+    HEFT_RETURN_IF_ERROR(journal_->CheckCharge(
+        OpeningOf(out.question.replies, FloodingFor(flooding), out.question.purpose)));
+  }
   HEFT_ASSIGN_OR_RETURN(out.opener,
                         OpenerOf(out.question.subject,
                                  {replies.parts, replies.source == nullptr ? nullptr : &source}));

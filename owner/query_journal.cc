@@ -278,41 +278,50 @@ Entry QueryJournal::EntryOf(const Opening& opening, Entry::Act act) const {
   return entry;
 }
 
+absl::StatusOr<std::vector<Entry>> QueryJournal::EntriesOf(const Opening& opening) {
+  HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
+  HEFT_RETURN_IF_ERROR(CheckHeads(opening.heads));
+  if (opening.gallery != GalleryId{}) HEFT_RETURN_IF_ERROR(ledger_.CheckGallery(opening.gallery));
+  HEFT_RETURN_IF_ERROR(CheckState(opening));
+  if (!opening.decision && LimitsOf(opening.model, opening.defaults).scores == 0) {
+    return absl::ResourceExhaustedError(opening.no_scores);
+  }
+  HEFT_RETURN_IF_ERROR(EnsureLimits(opening.model, opening.defaults));
+  Entry entry = EntryOf(opening, opening.given ? Entry::Act::kGiven : Entry::Act::kOpening);
+  if (opening.verification) {
+    entry.identities = {TagOf(tag_key_, NameHash(opening.claimed))};
+  } else if (opening.decision) {
+    for (const std::string& name : opening.few) {
+      entry.identities.push_back(TagOf(tag_key_, NameHash(name)));
+    }
+  }
+  HEFT_RETURN_IF_ERROR(ledger_.CheckOpenings(opening.most));
+  HEFT_RETURN_IF_ERROR(ledger_.CheckTold(opening.told, opening.most_told));
+  entry.told = opening.told;
+  HEFT_RETURN_IF_ERROR(ledger_.Check(entry, opening.claimed));
+  std::vector<Entry> entries = {std::move(entry)};
+  for (size_t i = 1; i < opening.replies.size(); ++i) {
+    entries.push_back(PartEntry(opening.replies[i], entries[0].time));
+    HEFT_RETURN_IF_ERROR(ledger_.Check(entries.back(), {}));
+  }
+  return entries;
+}
+
 absl::Status QueryJournal::Charge(const Opening& opening) {
   return Update([&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(ledger_.CheckInUse());
-    HEFT_RETURN_IF_ERROR(CheckHeads(opening.heads));
-    if (opening.gallery != GalleryId{}) {
-      HEFT_RETURN_IF_ERROR(ledger_.CheckGallery(opening.gallery));
-    }
-    HEFT_RETURN_IF_ERROR(CheckState(opening));
-    if (!opening.decision && LimitsOf(opening.model, opening.defaults).scores == 0) {
-      return absl::ResourceExhaustedError(opening.no_scores);
-    }
-    HEFT_RETURN_IF_ERROR(EnsureLimits(opening.model, opening.defaults));
-    Entry entry = EntryOf(opening, opening.given ? Entry::Act::kGiven : Entry::Act::kOpening);
-    if (opening.verification) {
-      entry.identities = {TagOf(tag_key_, NameHash(opening.claimed))};
-    } else if (opening.decision) {
-      for (const std::string& name : opening.few) {
-        entry.identities.push_back(TagOf(tag_key_, NameHash(name)));
-      }
-    }
-    HEFT_RETURN_IF_ERROR(ledger_.CheckOpenings(opening.most));
-    HEFT_RETURN_IF_ERROR(ledger_.CheckTold(opening.told, opening.most_told));
-    entry.told = opening.told;
-    HEFT_RETURN_IF_ERROR(ledger_.Check(entry, opening.claimed));
-    // All of them are checked before the first is added.
-    std::vector<Entry> further;
-    for (size_t i = 1; i < opening.replies.size(); ++i) {
-      const Entry& part = further.emplace_back(PartEntry(opening.replies[i], entry.time));
-      HEFT_RETURN_IF_ERROR(ledger_.Check(part, {}));
-    }
+    HEFT_ASSIGN_OR_RETURN(std::vector<Entry> entries, EntriesOf(opening));
     HEFT_RETURN_IF_ERROR(Adopt(opening.gallery));
-    HEFT_RETURN_IF_ERROR(Add(std::move(entry)));
-    for (Entry& part : further) HEFT_RETURN_IF_ERROR(Add(std::move(part)));
+    for (Entry& entry : entries) HEFT_RETURN_IF_ERROR(Add(std::move(entry)));
     return absl::OkStatus();
   });
+}
+
+absl::Status QueryJournal::CheckCharge(const Opening& opening) {
+  return Update([&] { return EntriesOf(opening).status(); });
+}
+
+absl::Status QueryJournal::CheckProofs(uint64_t count, uint64_t most) {
+  return Update([&] { return ledger_.CheckProofs(count, most); });
 }
 
 absl::Status QueryJournal::ChargeProofs(uint64_t count, uint64_t most) {

@@ -83,9 +83,13 @@ class QueryJournal {
   // QueryLedger::Check, and kDataLoss or kFailedPrecondition for a journal that is not the key's
   // latest, kUnavailable if it cannot be written. Safe from several threads and processes.
   absl::Status Charge(const Opening& opening);
+  // CheckCharge: whether Charge would take it. Counts nothing.
+  absl::Status CheckCharge(const Opening& opening);
   // ChargeProofs counts proofs of norms before they are opened: kResourceExhausted beyond `most`
   // under this key; 0: any number.
   absl::Status ChargeProofs(uint64_t count, uint64_t most);
+  // CheckProofs: whether ChargeProofs would take them. Counts nothing.
+  absl::Status CheckProofs(uint64_t count, uint64_t most);
   // Publish counts the scores that an identification publishes, before the answer is out: `ranked`,
   // the best first. Returns which of them may be; kResourceExhausted if the best may not.
   absl::StatusOr<std::vector<bool>> Publish(const Opening& opening,
@@ -187,6 +191,8 @@ class QueryJournal {
   BudgetLimits LimitsOf(const ModelId& model, const BudgetLimits& defaults) const;
   absl::Status EnsureLimits(const ModelId& model, const BudgetLimits& defaults);
   Entry EntryOf(const Opening& opening, Entry::Act act) const;
+  // EntriesOf: those of an opening that may be charged. All are checked before the first is added.
+  absl::StatusOr<std::vector<Entry>> EntriesOf(const Opening& opening);
 
   std::mutex mutex_;
   std::string path_, anchor_path_;

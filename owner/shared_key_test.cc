@@ -364,6 +364,38 @@ TEST_F(SharedKeyTest, AtTheEndOfTheNoiseNoProofIsOpened) {
   EXPECT_EQ(spent.Approve(request, "pending", {}, parts).status().code(),
             StatusCode::kResourceExhausted);
   EXPECT_EQ(spent.Budget()->proofs, most - 1);
+  // The others pay for nothing that this owner cannot finish.
+  int asked = 0;
+  const PartSource source = [&](const absl::Status&) -> absl::StatusOr<std::vector<OwnerPart>> {
+    ++asked;
+    return absl::UnavailableError("nobody");
+  };
+  EXPECT_EQ(spent.Approve(request, "pending", {}, source).status().code(),
+            StatusCode::kResourceExhausted);
+  EXPECT_EQ(asked, 0);
+}
+
+TEST_F(SharedKeyTest, AnOwnerWithoutABudgetAsksNoOther) {
+  EnrolPeople(1);
+  KeyOwner& spent = owners_->at(2);
+  ASSERT_TRUE(spent.SetBudget({.scores = 40, .rejections = 1}).ok());
+  const OwnerSet set = {1, 2, 3};
+  int asked = 0;
+  absl::Status refused;
+  for (int i = 0; i < 4 && refused.ok(); ++i) {
+    const std::vector<uint8_t> reply = Verify(9, 0);
+    const PartSource source = [&](const absl::Status&) -> absl::StatusOr<std::vector<OwnerPart>> {
+      ++asked;
+      return std::vector<OwnerPart>{{"owner 1", Part(1, set, reply)},
+                                    {"owner 2", Part(2, set, reply)}};
+    };
+    const ReplyFile file = {reply, "reply"};
+    const int before = asked;
+    refused = spent.Decide({.files = {&file, 1}, .source = &source}, {.score = kAccept}).status();
+    EXPECT_EQ(asked, before + (refused.ok() ? 1 : 0));
+  }
+  EXPECT_EQ(refused.code(), StatusCode::kResourceExhausted) << refused;
+  ASSERT_TRUE(spent.SetBudget({1000000, 1000000, 1000000000, 1000000}).ok());
 }
 
 // A source gets the others' parts; it is asked about nothing that this owner refuses.
