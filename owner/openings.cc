@@ -190,6 +190,10 @@ Described DescribeBudget(const KeyOwner& owner, const BudgetUse& use) {
       "known of %d identities",
       use.limits.decisions, use.decisions, use.limits.rejections, use.identifications,
       use.verifications, use.openings, use.identities);
+  if (use.most_proofs > 0) {
+    absl::StrAppend(&out.text, "\nproofs of enrolments: ", use.proofs, " of ", use.most_proofs,
+                    " opened, for which this key's noise suffices");
+  }
   out.json = {{"key_id", HexString(owner.key_id())},
               {"model_id", HexString(model.Id())},
               {"journal", owner.journal_file()}};

@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 OpenedScores Found() {
   OpenedScores opened;
@@ -142,6 +143,11 @@ TEST_P(AnswersTest, ABudgetHasKeyModelAndTimes) {
   EXPECT_EQ(out.json["key_id"].get<std::string>().size(), 32u);
   EXPECT_THAT(out.text, HasSubstr("\nrestarted 1970-01-02T00:00:00Z: moved\nrestarted 2 times"));
   EXPECT_THAT(out.text, HasSubstr(" is revoked: 01"));
+  EXPECT_THAT(out.text, Not(HasSubstr("proofs of enrolments"))) << "without a limit";
+  use.proofs = 7;
+  use.most_proofs = 500000;
+  EXPECT_THAT(DescribeBudget(*owner_, use).text,
+              HasSubstr("\nproofs of enrolments: 7 of 500000 opened"));
 }
 
 }  // namespace

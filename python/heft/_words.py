@@ -33,6 +33,7 @@ _COMMANDS = [
     (r"--reject entry=ENTRY", "reject_entries=[ENTRY]"),
     (r"`?heft keygen --owners`?", "heft.make_shared_key_set"),
     (r"`?heft keygen --secret-key`?", "KeyOwner.write_public_keys"),
+    (r"`?heft-server gallery stats --verify`?", "Gallery.verify"),
     (r"`?heft-server gallery compact`?", "Gallery.compact"),
     (r"`?heft-server gallery restore --accept-older`?", "Gallery.restore(accept_older=True)"),
     (r"`?heft-server gallery renew --compact`?", "Gallery.ask_renewal(compact=True)"),

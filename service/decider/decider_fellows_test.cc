@@ -242,6 +242,29 @@ TEST_F(PendingProofsTest, ARequestThatIsPostedAgainHasTheSameAnswerAndNoProofIsO
   EXPECT_EQ(Proofs(1), before[0] + 3 * kOfATemplate);
 }
 
+TEST_F(DeciderFellowsTest, ProofsAreMeasured) {
+  const uint64_t proofs = Owner(1).key().Budget()->proofs;
+  EXPECT_GT(proofs, 0u);
+  EXPECT_THAT(Owner(1).base->metrics().Text(),
+              HasSubstr(absl::StrCat("heft_decider_proofs ", proofs, "\n")));
+}
+
+TEST(WarnOfProofsTest, WarnsOnceHalfOfThemAreOpened) {
+  const auto log = [](uint64_t proofs, uint64_t most) {
+    BudgetUse use;
+    use.proofs = proofs;
+    use.most_proofs = most;
+    ::testing::internal::CaptureStderr();
+    const bool warned = WarnOfProofs(use);
+    const std::string text = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(warned, text.find("half of the proofs of enrolments") != text.npos) << text;
+    return warned;
+  };
+  EXPECT_FALSE(log(50, 100));
+  EXPECT_TRUE(log(51, 100));
+  EXPECT_FALSE(log(1000, 0)) << "without a limit";
+}
+
 TEST_F(DeciderFellowsTest, TwoOfThreeRenewBlocks) {
   const Server& server = *world_->server;
   const std::string gallery = world_->folder / "store:fleeting";

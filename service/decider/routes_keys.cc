@@ -105,6 +105,7 @@ void RegisterDeciderMetrics(DeciderService* service) {
   metrics.Gauge("heft_decider_oldest_pending_seconds", "Age of the oldest of them in seconds");
   metrics.Gauge("heft_decider_remembered_answers", "Stored answers that can be repeated");
   metrics.Gauge("heft_decider_openings", "Replies ever opened under the key");
+  metrics.Gauge("heft_decider_proofs", "Proofs of enrolments ever opened under the key");
   metrics.BeforeReading([service, &metrics] {
     const std::vector<PendingEntry> pending = service->queue->List();
     uint64_t oldest = UnixTime();
@@ -122,6 +123,7 @@ void RegisterDeciderMetrics(DeciderService* service) {
     const auto budget = state->owner.Budget();
     if (budget.ok()) {
       metrics.Set("heft_decider_openings", {}, static_cast<double>(budget->openings));
+      metrics.Set("heft_decider_proofs", {}, static_cast<double>(budget->proofs));
     }
   });
 }

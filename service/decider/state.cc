@@ -139,6 +139,7 @@ void DeciderService::set_state(std::shared_ptr<const DeciderState> state) {
   const std::lock_guard<std::mutex> guard(mutex_);
   state_ = std::move(state);
   asked_ = 0;
+  warned_ = false;
 }
 
 bool DeciderService::HasSigned(const GalleryId& gallery, uint64_t generation) const {
@@ -168,7 +169,17 @@ absl::Status DeciderService::Ready() {
   const std::lock_guard<std::mutex> guard(mutex_);
   ready_ = ready;
   asked_ = now;
+  if (budget.ok() && !warned_) warned_ = WarnOfProofs(*budget);
   return ready;
+}
+
+bool WarnOfProofs(const BudgetUse& use) {
+  if (use.most_proofs == 0 || use.proofs <= use.most_proofs / 2) return false;
+  LogLine(LogLevel::kWarning, "more than half of the proofs of enrolments are opened",
+          {{"proofs", use.proofs},
+           {"most_proofs", use.most_proofs},
+           {"remedy", "renew the key in time: heft rekey, and heft-server apply"}});
+  return true;
 }
 
 absl::Status OpenStateFolder(const std::string& folder, DeciderService* service) {

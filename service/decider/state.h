@@ -52,7 +52,8 @@ struct DeciderService {
   std::shared_ptr<const DeciderState> state() const;
   void set_state(std::shared_ptr<const DeciderState> state);
   // Ready: whether the key is in use and its journal can be read, so that decisions can be made.
-  // Checks the disk at most once in a few seconds.
+  // Checks the disk at most once in a few seconds. Logs a warning, once for each state, if the key
+  // has opened half of its proofs.
   absl::Status Ready();
   // Whether this process has signed this generation of a gallery; NoteSigned: that it has.
   bool HasSigned(const GalleryId& gallery, uint64_t generation) const;
@@ -64,7 +65,12 @@ struct DeciderService {
   std::shared_ptr<const DeciderState> state_;
   absl::Status ready_;
   uint64_t asked_ = 0;
+  bool warned_ = false;
 };
+
+// WarnOfProofs: logs a warning, and returns true, if more than half of the proofs that the key's
+// noise is for are opened.
+bool WarnOfProofs(const BudgetUse& use);
 
 // OpenStateFolder: opens answers and queue in `folder`, which is made (mode 0700) if missing.
 absl::Status OpenStateFolder(const std::string& folder, DeciderService* service);
