@@ -9,11 +9,14 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <map>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "base/files.h"
 #include "base/testing.h"
+#include "store/folder.h"
 #include "store/store.h"
 
 namespace heft {
@@ -133,6 +136,71 @@ TEST_F(StoreKillTest, NothingAcknowledgedIsLost) {
   for (const auto& [w, change] : last) changes += change;
   EXPECT_GT(changes, kills / 4) << "or there was nothing to lose";
   RecordProperty("changes", changes);
+}
+
+// A damaged store is rebuilt by processes that are killed: the next one finds all that the first
+// one would have found.
+TEST_F(StoreKillTest, RebuildThatIsKilledIsRepeated) {
+  constexpr size_t kPageOfFile = 4096;
+  const std::string folder = folder_ / "store";
+  {
+    const auto store = *OpenStore(folder, StoreMode::kCreate);
+    const auto lock = *store->Lock(kLongest);
+    {
+      const auto writer = *store->Write(*lock);
+      for (int i = 0; i < 3000; ++i) {
+        const std::string value = Value(0, i % 5 == 0 ? i + 1 : i);
+        ASSERT_TRUE(writer->Put(Table::kNames, AsBytes(Name(0, i)), AsBytes(value)).ok());
+      }
+      ASSERT_TRUE(writer->Commit().ok());
+    }
+    ASSERT_TRUE(store->Scrub(*lock, kLongest).ok());
+  }
+  std::vector<uint8_t> bad = *ReadFile(StorePath(folder));
+  size_t page = bad.size() / kPageOfFile / 2;
+  while (bad[page * kPageOfFile] != 10) ++page;
+  std::fill_n(bad.begin() + page * kPageOfFile, kPageOfFile, 0xA5);
+  const auto rebuild = [&] {
+    const auto store = OpenStore(folder, StoreMode::kWrite);
+    if (!store.ok()) return store.status();
+    const auto lock = *(*store)->Lock(kLongest);
+    return (*store)->Rebuild(*lock, kLongest).status();
+  };
+  const auto names = [&] {
+    const auto store = *OpenStore(folder, StoreMode::kRead);
+    std::map<std::string, std::string> all;
+    EXPECT_TRUE(store->Check().ok()) << store->Check();
+    const absl::Status read =
+        (*store->Read())->Scan(Table::kNames, {}, [&](ByteSpan key, ByteSpan value) {
+          all[std::string(key.begin(), key.end())] = std::string(value.begin(), value.end());
+          return true;
+        });
+    EXPECT_TRUE(read.ok()) << read;
+    return all;
+  };
+  const auto damage = [&] {
+    ASSERT_TRUE(WriteFileAtomic(StorePath(folder), bad, 0600).ok());
+    for (const char* log : {"-wal", "-shm"}) std::filesystem::remove(StorePath(folder) + log);
+  };
+  damage();
+  const absl::Time begun = absl::Now();
+  ASSERT_TRUE(rebuild().ok());
+  const absl::Duration takes = absl::Now() - begun;
+  const auto expected = names();
+  ASSERT_GT(expected.size(), 2000u);
+  ASSERT_LT(expected.size(), 3000u);
+  constexpr int kKills = 12;
+  for (int i = 0; i < kKills; ++i) {
+    damage();
+    const pid_t child = fork();
+    if (child == 0) _exit(rebuild().ok() ? 0 : 1);
+    absl::SleepFor(takes * (i + 0.5) / kKills);
+    kill(child, SIGKILL);
+    ASSERT_EQ(waitpid(child, nullptr, 0), child);
+    const absl::Status again = rebuild();
+    ASSERT_TRUE(again.ok()) << again;
+    EXPECT_TRUE(names() == expected) << "after kill " << i;
+  }
 }
 
 }  // namespace
