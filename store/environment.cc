@@ -388,6 +388,9 @@ absl::Status StoreEnvironment::ClearPages() {
   std::vector<uint8_t> page(kBlockPage), clear;
   sqlite3_int64 size = 0;
   rc = does.xFileSize(file, &size);
+  // Bytes that are no whole page are of no use.
+  const sqlite3_int64 rest = size % kBlockPage;
+  if (rc == SQLITE_OK && rest != 0) rc = does.xTruncate(file, size -= rest);
   for (sqlite3_int64 at = 0; rc == SQLITE_OK && at < size; at += kBlockPage) {
     rc = does.xRead(file, page.data(), kBlockPage, at);
     clear = page;

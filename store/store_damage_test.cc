@@ -187,6 +187,18 @@ TEST_F(StoreDamageTest, RebuildKeepsAllRowsOfOtherPages) {
   EXPECT_EQ(UseInChild(true), 0);
 }
 
+TEST_F(StoreDamageTest, RebuildCutsOffWhatIsNoWholePage) {
+  std::vector<uint8_t> longer = good_;
+  longer.resize(good_.size() + 100, 'x');
+  Write(longer, blocks_);
+  const auto store = *OpenStore(Folder(), StoreMode::kWrite);
+  const auto lock = *store->Lock(kLong);
+  const auto rebuilt = store->Rebuild(*lock, kLong);
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.status();
+  EXPECT_EQ(std::filesystem::file_size(File()) % kPage, 0u);
+  EXPECT_TRUE(store->Check().ok()) << store->Check();
+}
+
 TEST_F(StoreDamageTest, ATruncatedFile) {
   const auto refused = [&](const std::string& what) {
     const auto store = OpenStore(Folder(), StoreMode::kRead);
