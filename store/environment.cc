@@ -364,7 +364,15 @@ absl::Status StoreEnvironment::Remake(absl::Duration wait) {
   StoreTables tables(made.get(), nullptr);
   HEFT_ASSIGN_OR_RETURN(const uint64_t state, StoreTables(writer_.get(), nullptr).State());
   HEFT_RETURN_IF_ERROR(tables.SetState(state + 1));
-  HEFT_RETURN_IF_ERROR(made->Run("COMMIT", "mend"));
+  // A reader of the newest state may have blocks whose rows are lost.
+  HEFT_RETURN_IF_ERROR(made->Run(
+      absl::StrCat(
+          "INSERT INTO \"pages freed\" SELECT * FROM (SELECT first + count, lead(first, 1, ",
+          blocks_->Size() / kBlockPage, ") OVER (ORDER BY first) - first - count AS gap, ",
+          state + 1, " FROM (SELECT 1 AS first, 0 AS count UNION ALL SELECT first, count FROM ",
+          "\"pages used\")) WHERE gap > 0; COMMIT")
+          .c_str(),
+      "mend"));
   return CommitBy([&] {
     sqlite3_backup* const copy = sqlite3_backup_init(writer_->get(), "main", made->get(), "main");
     if (copy == nullptr) return StoreError("mend", folder_, sqlite3_errcode(writer_->get()));
