@@ -55,19 +55,33 @@ std::optional<ByteSpan> PayloadOf(Table table, ByteSpan key, ByteSpan value) {
   return payload;
 }
 
+// RightKey: the key that a damaged record is intact at, if one bit of its key is wrong; with the
+// mark of a copy.
+std::optional<StoreKey> RightKey(Table table, ByteSpan key, ByteSpan value) {
+  StoreKey of = {key.begin(), key.end()};
+  for (size_t bit = 0; bit < 8 * key.size(); ++bit) {
+    const auto flip = static_cast<uint8_t>(1 << bit % 8);
+    of[bit / 8] ^= flip;
+    if (PayloadOf(table, of, value)) return of;
+    of[bit / 8] ^= flip;
+  }
+  return std::nullopt;
+}
+
+// OwnKey: without the mark of a copy.
+ByteSpan OwnKey(Table table, ByteSpan key) {
+  return IsStoredTwice(table) && IsCopy(key) ? key.subspan(1) : key;
+}
+
 // IsStray: whether a damaged record is intact but for one bit of its gallery's number: it belongs
 // to another gallery, and this one has no record there.
 bool IsStray(Table table, ByteSpan key, ByteSpan value) {
-  const size_t at = IsStoredTwice(table) && IsCopy(key) ? 1 : 0;
-  if (table == Table::kCatalog || key.size() < at + kNumberBytes) return false;
-  StoreKey of = {key.begin(), key.end()};
-  for (size_t bit = 0; bit < 8 * kNumberBytes; ++bit) {
-    const auto flip = static_cast<uint8_t>(1 << bit % 8);
-    of[at + bit / 8] ^= flip;
-    if (PayloadOf(table, of, value)) return true;
-    of[at + bit / 8] ^= flip;
-  }
-  return false;
+  const ByteSpan own = OwnKey(table, key);
+  if (table == Table::kCatalog || own.size() < kNumberBytes) return false;
+  const auto right = RightKey(table, key, value);
+  return right &&
+         !std::ranges::equal(ByteSpan(*right).subspan(key.size() - own.size(), kNumberBytes),
+                             own.first(kNumberBytes));
 }
 
 std::vector<uint8_t> WithChecksum(Table table, ByteSpan key, ByteSpan payload) {
@@ -243,11 +257,11 @@ class TableCheck {
     if (!status.ok()) out->push_back({table_, {}, IsStoredTwice(table_)});
     std::vector<std::string> single;  // with one intact record of two
     std::ranges::set_symmetric_difference(intact_, copies_, std::back_inserter(single));
-    // One at a wrong key is the second one of another.
-    const bool all_intact = IsStoredTwice(table_) && broken_records_ <= single.size();
     for (const std::string& key : strays_) out->push_back({table_, Owned(AsBytes(key)), true});
-    for (const std::string& key : broken_) {
-      const bool intact = all_intact || std::ranges::binary_search(single, key);
+    for (const auto& [key, right] : broken_) {
+      // One at a wrong key is the second one of another.
+      const bool intact = std::ranges::binary_search(single, key) ||
+                          (!right.empty() && std::ranges::binary_search(single, right));
       out->push_back({table_, Owned(AsBytes(key)), IsStoredTwice(table_) && intact});
     }
     for (const std::string& key : single) {
@@ -265,7 +279,7 @@ class TableCheck {
       from.reset();
       const absl::Status status = reader_.Scan(table_, start, [&](ByteSpan key, ByteSpan value) {
         const bool copy = IsStoredTwice(table_) && IsCopy(key);
-        const ByteSpan own = copy ? key.subspan(1) : key;
+        const ByteSpan own = OwnKey(table_, key);
         bool wrong = !PayloadOf(table_, key, value);
         if (table_ != Table::kCatalog && own.size() >= kNumberBytes) {
           const auto number = static_cast<uint32_t>(NumberOf(own.first(kNumberBytes)));
@@ -279,8 +293,11 @@ class TableCheck {
         if (wrong && IsStray(table_, key, value)) {
           strays_.emplace(own.begin(), own.end());
         } else if (wrong) {
-          broken_.emplace(own.begin(), own.end());
-          ++broken_records_;
+          const auto right = RightKey(table_, key, value);
+          const ByteSpan at = right ? OwnKey(table_, *right) : ByteSpan();
+          const auto [it, first] = broken_.try_emplace(std::string(own.begin(), own.end()),
+                                                       std::string(at.begin(), at.end()));
+          if (!first) it->second.clear();  // two records: neither is dropped
         } else if (IsStoredTwice(table_)) {
           (copy ? copies_ : intact_).emplace(own.begin(), own.end());
         }
@@ -295,8 +312,8 @@ class TableCheck {
   const StoreReader& reader_;
   const Table table_;
   const Numbers& numbers_;
-  std::set<std::string> broken_, strays_, intact_, copies_;  // keys
-  size_t broken_records_ = 0;
+  std::set<std::string> strays_, intact_, copies_;  // keys
+  std::map<std::string, std::string> broken_;  // keys, and the right ones of those at wrong ones
 };
 
 std::string NameOf(Table table, ByteSpan key) {
