@@ -95,11 +95,10 @@ absl::StatusOr<std::vector<CopiedGallery>> Snapshot(const std::string& folder,
                                                     const Monitor& monitor) {
   const std::string from = FolderOf(folder);
   HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(StoreOf(folder), StoreMode::kRead));
-  std::error_code missing;
-  if (with_keys && (fs::file_size(from + "/server.key", missing) == 0 || missing)) {
+  if (with_keys && !SigningKey::Load(from + "/server.key").ok()) {
     return absl::FailedPreconditionError(
         absl::StrCat(from,
-                     "/server.key is missing or empty, so the copy would have no keys: "
+                     "/server.key is missing or damaged, so the copy would have no usable keys: "
                      "restore it, or leave out --with-keys"));
   }
   const Progress progress(monitor, "copying bytes");

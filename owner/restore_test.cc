@@ -218,6 +218,13 @@ TEST_F(RestoreTest, WithoutItsServersKeys) {
   ASSERT_TRUE(Snapshot(directory_, whole, /*with_keys=*/true).ok());
   ASSERT_TRUE(Restore(whole, there).ok());
   EXPECT_EQ(GallerySigner(there)->public_key(), known);
+  // One with a key that cannot be used is refused.
+  const std::vector<uint8_t> key = *ReadFile(directory_ + "/server.key");
+  const std::vector<uint8_t> half(key.begin(), key.begin() + static_cast<int>(key.size() / 2));
+  ASSERT_TRUE(WriteFileAtomic(directory_ + "/server.key", half, 0600).ok());
+  const absl::Status unusable = Snapshot(directory_, temporary_ / "half", true).status();
+  EXPECT_EQ(unusable.code(), absl::StatusCode::kFailedPrecondition) << unusable;
+  EXPECT_FALSE(FileExists(temporary_ / "half"));
 }
 
 TEST_F(RestoreTest, TwoAtOnceIntoANewFolder) {
