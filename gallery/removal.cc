@@ -290,6 +290,8 @@ absl::StatusOr<std::vector<std::vector<uint8_t>>> FinishReceipts(GalleryChange* 
   HEFT_RETURN_IF_ERROR(
       DropOldState(absl::StrCat(address.at(), ":", address.name), change->head().generation));
   HEFT_ASSIGN_OR_RETURN(std::vector<ReceiptRecord> due, DueReceipts(*change));
+  // A damaged table can hide rows, and so data of them.
+  if (!due.empty()) HEFT_RETURN_IF_ERROR(change->before().store()->Check());
   std::vector<std::vector<uint8_t>> receipts;
   // If remembering fails, an older copy may pass for the newest. The erasure is still true, so it
   // is still signed.
