@@ -223,27 +223,15 @@ absl::StatusOr<RemovedPlaces> RemovePlaces(GalleryChange* change, const Instance
 namespace {
 
 // People with a template still present, matched or leaving: no receipt may say that they are gone.
+// The index of names may lack some.
 absl::StatusOr<std::set<PersonId>> Staying(GalleryChange* change,
                                            std::span<const ErasedItem> items) {
   std::set<PersonId> gone, staying;
-  for (const ErasedItem& item : items) {
-    gone.insert(item.person);
-    HEFT_ASSIGN_OR_RETURN(
-        const auto named,
-        change->writer().Get(Table::kNames, DigestKey(change->number(), item.name)));
-    if (!named) continue;
-    HEFT_ASSIGN_OR_RETURN(const NamedPlaces places, ParseNamed(*named, "the index of names"));
-    for (const uint64_t position : places.places) {
-      HEFT_ASSIGN_OR_RETURN(const Resident* r, change->Place(position));
-      if (r->state == PlaceState::kLive && r->person == item.person) staying.insert(item.person);
-    }
-  }
-  const uint64_t per_block = change->head().block_places;
-  for (size_t b = 0; b < change->infos().size(); ++b) {
-    if (change->infos()[b].leaving == 0) continue;
-    for (uint64_t i = 0; i < per_block; ++i) {
-      HEFT_ASSIGN_OR_RETURN(const Resident* r, change->Place(b * per_block + i));
-      if (r->state == PlaceState::kLeaving && gone.contains(r->person)) staying.insert(r->person);
+  for (const ErasedItem& item : items) gone.insert(item.person);
+  for (uint64_t first = 0; first < change->head().places; first += kRunPlaces) {
+    HEFT_ASSIGN_OR_RETURN(const Run run, change->PeekRun(first / kRunPlaces));
+    for (const Resident& r : run) {
+      if (r.state != PlaceState::kFree && gone.contains(r.person)) staying.insert(r.person);
     }
   }
   return staying;

@@ -40,8 +40,10 @@ absl::StatusOr<GalleryChange> BeginChange(const Server::Impl& server, const std:
   return GalleryChange::Begin(std::move(state), /*start=*/false, set_back);
 }
 
-// Rejects the pending enrolments of these identities. Returns their number.
-absl::StatusOr<size_t> RejectPending(GalleryChange* change, const std::set<std::string>& whose) {
+// Rejects the pending enrolments of these identities, and adds those found to `found`. Returns the
+// number of rejected templates.
+absl::StatusOr<size_t> RejectPending(GalleryChange* change, const std::set<std::string>& whose,
+                                     std::set<std::string>* found) {
   HEFT_ASSIGN_OR_RETURN(const auto pending, change->before().PendingEnrolments());
   size_t rejected = 0;
   for (const auto& entry : pending) {
@@ -55,6 +57,7 @@ absl::StatusOr<size_t> RejectPending(GalleryChange* change, const std::set<std::
     }
     HEFT_RETURN_IF_ERROR(change->DropPending(entry.digest).status());
     rejected += theirs;
+    found->insert(entry.record.identities.begin(), entry.record.identities.end());
   }
   return rejected;
 }
@@ -147,15 +150,27 @@ absl::StatusOr<RemoveResult> Remove(const Server& server, const std::string& gal
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, BeginChange(impl, gallery));
   HEFT_RETURN_IF_ERROR(CheckAllowed(change.head().id, identities, options));
   const std::set<std::string> whose(identities.begin(), identities.end());
-  HEFT_ASSIGN_OR_RETURN(const size_t rejected, RejectPending(&change, whose));
-  std::vector<uint64_t> positions;
+  std::set<std::string> found;
+  HEFT_ASSIGN_OR_RETURN(const size_t rejected, RejectPending(&change, whose, &found));
+  // The index of names alone may lack some.
+  HEFT_ASSIGN_OR_RETURN(const auto positions, Positions(&change, [&](const Resident& r) {
+                          if (!whose.contains(r.identity)) return false;
+                          found.insert(r.identity);
+                          return true;
+                        }));
   for (const std::string& identity : whose) {
     HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(identity));
+    for (const uint64_t position : named.places) {
+      if (std::ranges::binary_search(positions, position)) continue;
+      return OfStore(absl::DataLossError(absl::StrCat(
+          gallery, ": the index of names has \"", identity, "\" at position ", position,
+          ", where the roster has another or nobody: restore the gallery from a snapshot "
+          "(`heft-server gallery restore`)")));
+    }
     HEFT_ASSIGN_OR_RETURN(const NamedPlaces before, change.before().Find(identity));
-    if (named.places.empty() && before.pending == 0) {
+    if (!found.contains(identity) && before.pending == 0) {
       return absl::NotFoundError(absl::StrCat("\"", identity, "\" is not enrolled in ", gallery));
     }
-    positions.insert(positions.end(), named.places.begin(), named.places.end());
   }
   return RemoveAll(impl, &change, gallery, positions, rejected);
 }

@@ -53,6 +53,17 @@ class DamagedRecordsTest : public testing::RolesTest {
     ASSERT_TRUE(writer->Put(table, at, bytes).ok());
     ASSERT_TRUE(writer->Commit().ok());
   }
+  void Drop(Table table, const StoreKey& key) const {
+    const auto store = *OpenStore(folder_, StoreMode::kWrite);
+    const auto lock = *store->Lock(absl::Seconds(1));
+    const auto writer = *store->Write(*lock);
+    ASSERT_TRUE(writer->Get(table, key)->has_value());
+    ASSERT_TRUE(writer->Delete(table, key).ok());
+    ASSERT_TRUE(writer->Commit().ok());
+  }
+  StoreKey NameOf(const std::string& identity) const {
+    return NameKey(Newest().number(), Newest().id(), identity);
+  }
   static StoreKey CopyOf(StoreKey key) {
     key.insert(key.begin(), 0xFF);
     return key;
@@ -250,6 +261,16 @@ TEST_P(DamagedRecordsTest, ADamagedCatalogueBeginsNoGallery) {
     EXPECT_THAT(std::string(begun.status().message()), HasSubstr("restore"));
   }
   EXPECT_EQ(GalleryNames(folder_)->size(), 0u);
+}
+
+TEST_P(DamagedRecordsTest, ATemplateThatTheIndexLacksLeavesWithItsName) {
+  Enrol("ann", 1);
+  Drop(Table::kNames, NameOf("ann"));
+  Enrol("ann", 2);
+  ASSERT_THAT(Newest().Find("ann")->places, SizeIs(1));
+  const auto removed = Remove(*server_, folder_, {"ann"});
+  ASSERT_TRUE(removed.ok()) << removed.status();
+  EXPECT_EQ(removed->removed, 2u);
 }
 
 // The number of entries in a page of a table is one too small, so its last entry is hidden.
