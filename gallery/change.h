@@ -83,9 +83,11 @@ class GalleryChange {
   // their number. Reads all blocks.
   absl::StatusOr<size_t> Mend(const Instance& instance, const ckks::EvaluationKeys& keys);
   // MendRecords: writes damaged records again from their copies or the roster, or drops those that
-  // nothing needs (gallery/checked_store.h). Returns their number. Reads all records. `rebuilt`:
-  // records that follow from the roster may be missing.
-  absl::StatusOr<size_t> MendRecords(bool rebuilt);
+  // nothing needs (gallery/checked_store.h), and adds what the indices lack. Returns the number of
+  // damaged ones. Reads all records.
+  absl::StatusOr<size_t> MendRecords();
+  // CheckRoster: kDataLoss, naming the runs, if templates of blocks are missing in the roster.
+  absl::Status CheckRoster() const;
   // Blocks that this change has found damaged, and why. No template joins them.
   const std::map<size_t, std::string>& damaged() const { return damaged_; }
 

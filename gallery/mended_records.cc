@@ -4,14 +4,12 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "gallery/change.h"
 
 namespace heft {
 namespace {
-
-bool IsIndex(Table table) {
-  return table == Table::kNames || table == Table::kSamples || table == Table::kFree;
-}
 
 std::vector<SampleDigest> SamplesOf(const Resident& resident) {
   std::vector<SampleDigest> samples = resident.parts;
@@ -49,21 +47,59 @@ absl::StatusOr<bool> GalleryChange::MendRecord(const Damage& damage) {
   return true;
 }
 
-absl::StatusOr<size_t> GalleryChange::MendRecords(bool rebuilt) {
+absl::StatusOr<size_t> GalleryChange::MendRecords() {
   HEFT_ASSIGN_OR_RETURN(const std::vector<Damage> found, FindDamage(writer_->raw(), number_));
   size_t mended = 0;
-  bool indices = rebuilt;
   for (const Damage& damage : found) {
     HEFT_ASSIGN_OR_RETURN(const bool done, MendRecord(damage));
     mended += done ? 1 : 0;
-    indices = indices || IsIndex(damage.table);
   }
-  if (indices) HEFT_RETURN_IF_ERROR(MendIndices());
-  for (size_t block = 0; rebuilt && block < infos_.size(); ++block) {
-    HEFT_ASSIGN_OR_RETURN(const auto digests, ReadRunDigests(*writer_, number_, block, head_));
-    HEFT_RETURN_IF_ERROR(writer_->Put(Table::kBlockInfo, RunDigestsKey(number_, block), digests));
+  HEFT_RETURN_IF_ERROR(MendIndices());
+  for (size_t block = 0; block < infos_.size(); ++block) {
+    const StoreKey key = RunDigestsKey(number_, block);
+    const auto known = writer_->Get(Table::kBlockInfo, key);
+    if (known.ok() && *known) continue;
+    const auto digests = ReadRunDigests(*writer_, number_, block, head_);
+    if (absl::IsDataLoss(digests.status())) continue;  // CheckRoster
+    HEFT_RETURN_IF_ERROR(digests.status());
+    HEFT_RETURN_IF_ERROR(writer_->Put(Table::kBlockInfo, key, *digests));
   }
   return mended;
+}
+
+absl::Status GalleryChange::CheckRoster() const {
+  std::vector<std::string> wrong;
+  const uint64_t per_block = std::max<uint64_t>(1, head_.block_places / kRunPlaces);
+  for (size_t block = 0; block < infos_.size(); ++block) {
+    uint64_t live = 0, leaving = 0;
+    std::vector<std::string> empty;
+    for (uint64_t number = block * per_block; number < (block + 1) * per_block; ++number) {
+      if (number * kRunPlaces >= head_.places) break;
+      const auto run = PeekRun(number);
+      if (!absl::IsDataLoss(run.status())) HEFT_RETURN_IF_ERROR(run.status());
+      uint64_t templates = 0;
+      for (size_t i = 0; run.ok() && i < kRunPlaces; ++i) {
+        live += (*run)[i].state == PlaceState::kLive ? 1 : 0;
+        leaving += (*run)[i].state == PlaceState::kLeaving ? 1 : 0;
+        templates += (*run)[i].state != PlaceState::kFree ? 1 : 0;
+      }
+      if (templates == 0) empty.push_back(absl::StrCat("run ", number, " of the roster"));
+    }
+    if (live == infos_[block].live && leaving == infos_[block].leaving) continue;
+    wrong.insert(wrong.end(), empty.begin(), empty.end());
+    if (empty.empty()) wrong.push_back(absl::StrCat("the roster of block ", block));
+  }
+  if (wrong.empty()) return absl::OkStatus();
+  constexpr size_t kNamed = 20;
+  const size_t more = wrong.size() - std::min(wrong.size(), kNamed);
+  wrong.resize(wrong.size() - more);
+  return OfStore(
+      absl::DataLossError(absl::StrCat(before_.What(), ": ", absl::StrJoin(wrong, ", "),
+                                       more > 0 ? absl::StrCat(" and ", more, " more") : "",
+                                       more + wrong.size() > 1 ? " have" : " has",
+                                       " lost people, whose templates are still in their blocks: "
+                                       "restore the gallery from a snapshot "
+                                       "(`heft-server gallery restore`)")));
 }
 
 absl::Status GalleryChange::MendIndices() {
@@ -75,11 +111,19 @@ absl::Status GalleryChange::MendIndices() {
     return writer_->Put(Table::kSamples, DigestKey(number_, sample), writer.bytes());
   };
   for (uint64_t first = 0; first < head_.places; first += kRunPlaces) {
-    HEFT_ASSIGN_OR_RETURN(const Run run, PeekRun(first / kRunPlaces));
+    const auto run = PeekRun(first / kRunPlaces);
+    if (absl::IsDataLoss(run.status())) continue;  // CheckRoster
+    HEFT_RETURN_IF_ERROR(run.status());
+    // The positions of a run without a record may have templates: the record may be lost.
+    HEFT_ASSIGN_OR_RETURN(const auto stored,
+                          writer_->Get(Table::kRoster, RunKey(number_, first / kRunPlaces)));
+    if (!stored) continue;
     for (uint64_t at = first; at < std::min(first + kRunPlaces, head_.places); ++at) {
-      const Resident& r = run[at - first];
+      const Resident& r = (*run)[at - first];
       if (r.state == PlaceState::kFree) {
-        HEFT_RETURN_IF_ERROR(writer_->Put(Table::kFree, NumberKey(number_, at), {}));
+        const StoreKey key = NumberKey(number_, at);
+        HEFT_ASSIGN_OR_RETURN(const auto listed, writer_->Get(Table::kFree, key));
+        if (!listed) HEFT_RETURN_IF_ERROR(writer_->Put(Table::kFree, key, {}));
       }
       if (r.state != PlaceState::kLive) continue;
       HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, Find(r.identity));
@@ -100,6 +144,8 @@ absl::Status GalleryChange::MendIndices() {
     }
   }
   for (const auto& [name, count] : pending) {
+    HEFT_ASSIGN_OR_RETURN(const NamedPlaces known, Find(name));
+    if (known.pending == count) continue;
     HEFT_RETURN_IF_ERROR(Name(name, [&, n = count](NamedPlaces* named) { named->pending = n; }));
   }
   return absl::OkStatus();

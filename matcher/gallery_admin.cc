@@ -256,10 +256,10 @@ absl::StatusOr<VerifyResult> VerifyGallery(const std::string& gallery, const Mod
 
 namespace {
 
-absl::StatusOr<bool> RebuildStore(const std::string& gallery) {
+absl::Status RebuildStore(const std::string& gallery) {
   HEFT_ASSIGN_OR_RETURN(const auto store, OpenStore(StoreOf(gallery), StoreMode::kWrite));
   HEFT_ASSIGN_OR_RETURN(const auto lock, store->Lock(WriterWait()));
-  return store->Rebuild(*lock, WriterWait());
+  return store->Rebuild(*lock, WriterWait()).status();
 }
 
 // EraseStore: overwrites what the galleries of a store without galleries have left.
@@ -275,12 +275,12 @@ absl::Status EraseStore(const std::string& gallery) {
   return store->Scrub(*lock, WriterWait());
 }
 
-absl::Status MendAndFold(const Server::Impl& server, const std::string& gallery, bool rebuilt,
+absl::Status MendAndFold(const Server::Impl& server, const std::string& gallery,
                          CompactResult* result) {
   HEFT_ASSIGN_OR_RETURN(Gallery::Impl impl, server.OpenGallery(gallery, /*create=*/false));
   HEFT_ASSIGN_OR_RETURN(GalleryChange change,
                         GalleryChange::Begin(std::move(impl), /*start=*/false));
-  HEFT_ASSIGN_OR_RETURN(result->records, change.MendRecords(rebuilt));
+  HEFT_ASSIGN_OR_RETURN(result->records, change.MendRecords());
   HEFT_ASSIGN_OR_RETURN(result->mended, change.Mend(server.instance(), server.keys()));
   HEFT_RETURN_IF_ERROR(change.Fold(server.instance(), server.keys()));
   for (const auto& [block, why] : change.damaged()) result->damaged.push_back({block, why});
@@ -291,8 +291,8 @@ absl::Status MendAndFold(const Server::Impl& server, const std::string& gallery,
 
 absl::StatusOr<CompactResult> CompactGallery(const Server& server, const std::string& gallery) {
   CompactResult result;
-  HEFT_ASSIGN_OR_RETURN(const bool rebuilt, RebuildStore(gallery));
-  const absl::Status mended = MendAndFold(Inside::Of(server), gallery, rebuilt, &result);
+  HEFT_RETURN_IF_ERROR(RebuildStore(gallery));
+  const absl::Status mended = MendAndFold(Inside::Of(server), gallery, &result);
   const bool empty = absl::IsNotFound(mended) &&
                      GalleryNames(gallery).value_or(std::vector<std::string>(1)).empty();
   if (empty) {
@@ -307,6 +307,7 @@ absl::StatusOr<CompactResult> CompactGallery(const Server& server, const std::st
                         Inside::Of(server).OpenGallery(gallery, /*create=*/false));
   HEFT_ASSIGN_OR_RETURN(GalleryChange change,
                         GalleryChange::Begin(std::move(impl), /*start=*/false));
+  HEFT_RETURN_IF_ERROR(change.CheckRoster());
   result.blocks = change.infos().size();
   result.leaving = change.head().leaving;
   // The change is dropped: the plan is only read.

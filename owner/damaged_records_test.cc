@@ -263,6 +263,21 @@ TEST_P(DamagedRecordsTest, ADamagedCatalogueBeginsNoGallery) {
   EXPECT_EQ(GalleryNames(folder_)->size(), 0u);
 }
 
+// A compaction that was stopped may have left indices that lack people.
+TEST_P(DamagedRecordsTest, SomebodyWhomTheIndexLacksIsRemovedAndMended) {
+  for (const auto& [name, person] : {std::pair("ann", 1), {"bob", 2}}) Enrol(name, person);
+  for (const char* name : {"ann", "bob"}) Drop(Table::kNames, NameOf(name));
+  ASSERT_TRUE(Newest().Find("ann")->places.empty());
+  const auto ann = Remove(*server_, folder_, {"ann"});
+  ASSERT_TRUE(ann.ok()) << ann.status();
+  EXPECT_EQ(ann->removed, 1u);
+  EXPECT_THAT(ann->receipts, SizeIs(1));
+  ASSERT_TRUE(CompactGallery(*server_, folder_).ok());
+  EXPECT_THAT(Newest().Find("bob")->places, SizeIs(1));
+  EXPECT_THAT(Complaints(), IsEmpty());
+  EXPECT_EQ(Remove(*server_, folder_, {"ann"}).status().code(), StatusCode::kNotFound);
+}
+
 TEST_P(DamagedRecordsTest, ATemplateThatTheIndexLacksLeavesWithItsName) {
   Enrol("ann", 1);
   Drop(Table::kNames, NameOf("ann"));
@@ -271,6 +286,19 @@ TEST_P(DamagedRecordsTest, ATemplateThatTheIndexLacksLeavesWithItsName) {
   const auto removed = Remove(*server_, folder_, {"ann"});
   ASSERT_TRUE(removed.ok()) << removed.status();
   EXPECT_EQ(removed->removed, 2u);
+}
+
+TEST_P(DamagedRecordsTest, ALostRunOfTheRosterIsNamedAndItsPeopleAreNotCalledAbsent) {
+  Enrol("ann", 1);
+  const StoreKey run = RunKey(Newest().number(), 0);
+  for (const StoreKey& key : {run, CopyOf(run)}) Drop(Table::kRoster, key);
+  const auto compacted = CompactGallery(*server_, folder_);
+  EXPECT_EQ(compacted.status().code(), StatusCode::kDataLoss) << compacted.status();
+  EXPECT_THAT(std::string(compacted.status().message()), HasSubstr("run 0 of the roster"));
+  EXPECT_THAT(std::string(compacted.status().message()), HasSubstr("snapshot"));
+  const auto removed = Remove(*server_, folder_, {"ann"});
+  EXPECT_EQ(removed.status().code(), StatusCode::kDataLoss) << removed.status();
+  EXPECT_THAT(std::string(removed.status().message()), HasSubstr("snapshot"));
 }
 
 // The number of entries in a page of a table is one too small, so its last entry is hidden.
