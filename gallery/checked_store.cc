@@ -134,6 +134,19 @@ absl::StatusOr<std::optional<ByteSpan>> GetChecked(const StoreReader& reader, Ta
   return absl::DataLossError(Describe({table, Owned(key), false}));
 }
 
+// LookChecked: false, without a call of `use`, if the first record is not there or not intact.
+absl::StatusOr<bool> LookChecked(const StoreReader& reader, Table table, ByteSpan key,
+                                 const std::function<void(ByteSpan value)>& use) {
+  bool intact = false;
+  const auto there = reader.Look(table, key, [&](ByteSpan value) {
+    const auto payload = PayloadOf(table, key, value);
+    intact = payload.has_value();
+    if (intact) use(*payload);
+  });
+  if (!there.ok()) HEFT_RETURN_IF_ERROR(OfStore(ButUnread(there.status())));
+  return intact;
+}
+
 // The keys of intact copies from `from` on: of one gallery, or of all if `from` has no gallery.
 absl::StatusOr<std::vector<StoreKey>> CopiesFrom(const StoreReader& reader, Table table,
                                                  ByteSpan from) {
@@ -471,14 +484,8 @@ absl::StatusOr<std::optional<ByteSpan>> CheckedReader::Get(Table table, ByteSpan
 
 absl::StatusOr<bool> CheckedReader::Look(Table table, ByteSpan key,
                                          const std::function<void(ByteSpan value)>& use) const {
-  bool intact = false;
-  const auto there = reader_->Look(table, key, [&](ByteSpan value) {
-    const auto payload = PayloadOf(table, key, value);
-    intact = payload.has_value();
-    if (intact) use(*payload);
-  });
-  HEFT_RETURN_IF_ERROR(ButUnread(there.status()));
-  return intact ? true : StoreReader::Look(table, key, use);  // of the copy, if there is one
+  HEFT_ASSIGN_OR_RETURN(const bool intact, LookChecked(*reader_, table, key, use));
+  return intact ? true : StoreReader::Look(table, key, use);
 }
 
 absl::Status CheckedReader::Scan(Table table, ByteSpan from,
@@ -490,6 +497,12 @@ absl::Status CheckedReader::Scan(Table table, ByteSpan from,
 
 absl::StatusOr<std::optional<ByteSpan>> CheckedWriter::Get(Table table, ByteSpan key) const {
   return OfStore(GetChecked(*writer_, table, key, log_));
+}
+
+absl::StatusOr<bool> CheckedWriter::Look(Table table, ByteSpan key,
+                                         const std::function<void(ByteSpan value)>& use) const {
+  HEFT_ASSIGN_OR_RETURN(const bool intact, LookChecked(*writer_, table, key, use));
+  return intact ? true : StoreReader::Look(table, key, use);
 }
 
 absl::Status CheckedWriter::Scan(Table table, ByteSpan from,

@@ -90,6 +90,8 @@ class CheckedWriter : public StoreWriter {
       : writer_(std::move(writer)), log_(std::move(log)) {}
 
   absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const override;
+  absl::StatusOr<bool> Look(Table table, ByteSpan key,
+                            const std::function<void(ByteSpan value)>& use) const override;
   // Scan: as CheckedReader, but kDataLoss at the end if a part cannot be read: a change that misses
   // records could leave data that it must erase.
   absl::Status Scan(Table table, ByteSpan from,

@@ -287,6 +287,8 @@ class SqliteWriter : public StoreWriter {
   SqliteWriter(std::shared_ptr<StoreEnvironment> environment, Database* database, uint64_t state);
   ~SqliteWriter() override;
   absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const override;
+  absl::StatusOr<bool> Look(Table table, ByteSpan key,
+                            const std::function<void(ByteSpan)>& use) const override;
   absl::Status Scan(Table table, ByteSpan from,
                     const std::function<bool(ByteSpan, ByteSpan)>& use) const override;
   absl::Status Put(Table table, ByteSpan key, ByteSpan value) override;

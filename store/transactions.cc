@@ -118,6 +118,16 @@ absl::StatusOr<std::optional<ByteSpan>> SqliteWriter::Get(Table table, ByteSpan 
   return std::optional<ByteSpan>(Keep(*std::move(found), &values_));
 }
 
+absl::StatusOr<bool> SqliteWriter::Look(Table table, ByteSpan key,
+                                        const std::function<void(ByteSpan)>& use) const {
+  HEFT_RETURN_IF_ERROR(CheckOpen());
+  std::unique_lock<std::mutex> lock(mutex_);
+  HEFT_ASSIGN_OR_RETURN(const auto found, tables_.Get(table, key));
+  lock.unlock();
+  if (found) use(found->bytes());
+  return found.has_value();
+}
+
 absl::Status SqliteWriter::Scan(Table table, ByteSpan from,
                                 const std::function<bool(ByteSpan, ByteSpan)>& use) const {
   HEFT_RETURN_IF_ERROR(CheckOpen());
