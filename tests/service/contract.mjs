@@ -50,9 +50,10 @@ function checkAnswer(answer) {
   for (const [header, about] of Object.entries(response.headers ?? {})) {
     if (about.required && !(header.toLowerCase() in answer.headers)) say(`${name}: lacks ${header}`);
   }
-  // A spent budget refills over a day or not at all, so a client must not ask again soon.
+  // A spent budget refills over a day or not at all, so a client must not ask again soon. So it is with a
+  // fellow that asks for many parts of one file.
   const spent = ['decide', 'identify', 'openPart', 'verifyFromId'].includes(operation.operationId) &&
-    /query budget is spent|was rejected \d+ times about|replies were opened under this key/.test(answer.body);
+    /query budget is spent|was rejected \d+ times about|replies were opened under this key|for which this key's noise suffices|different answers about this file/.test(answer.body);
   if (answer.status === 429 && !spent && !('retry-after' in answer.headers)) say(`${name}: lacks Retry-After`);
   if (!response.content) return answer.bytes > 0 ? say(`${name}: has a body`) : undefined;
   const media = mediaOf(answer.type);
