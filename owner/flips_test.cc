@@ -20,7 +20,7 @@
 #include "gallery/change.h"
 #include "heft/gallery_admin.h"
 #include "matcher/server_impl.h"
-#include "owner/roles_testing.h"
+#include "owner/varied_gallery_testing.h"
 
 namespace heft {
 namespace {
@@ -42,25 +42,10 @@ std::vector<uint8_t> Flipped(ByteSpan bytes, size_t bit) {
   return out;
 }
 
-class FlipsTest : public testing::RolesTest {
+class FlipsTest : public testing::VariedGalleryTest {
  protected:
-  // Block 0: ann and abe; amy has left it, and its renewal is open. Block 1: bob, ben and bea in
-  // its checkpoint and the journal; cat and cal in the journal alone. Pending: dan and dot.
   void SetUp() override {
-    for (const char* name : {"ann", "abe", "amy", "zoe"}) Enrol(name);
-    ASSERT_EQ(Remove(*server_, folder_, {"zoe"})->receipts.size(), 1u);
-    ASSERT_TRUE(server_->Fold(folder_).ok());
-    Forget();
-    ASSERT_EQ(Remove(*server_, folder_, {"amy"})->leaving, 1u);
-    ASSERT_TRUE(AskRenewal(*server_, folder_).ok());
-    for (const char* name : {"bob", "ben", "bea"}) Enrol(name);
-    ASSERT_TRUE(server_->Fold(folder_).ok());
-    for (const char* name : {"cat", "cal"}) Enrol(name);
-    for (const char* name : {"dan", "dot"}) {
-      EnrolOptions options;
-      options.idempotency_key = absl::StrCat("key of ", name);
-      ASSERT_TRUE(server_->Enrol(folder_, Files(Number(name), name), options).ok());
-    }
+    VariedGalleryTest::SetUp();
     const Gallery::Impl gallery = *Gallery::Impl::Open(folder_);
     ASSERT_EQ(gallery.blocks(), 2u);
     ASSERT_EQ(gallery.pending(), 2u);
@@ -82,21 +67,6 @@ class FlipsTest : public testing::RolesTest {
       const size_t block = at / gallery.head().block_places;
       people_[r.identity] = {block, r.entry};
       name_keys_[HexString(NameKey(gallery.number(), gallery.id(), r.identity))] = r.identity;
-    }
-  }
-
-  uint64_t Number(const std::string& name) {
-    return numbers_.emplace(name, 100 + numbers_.size()).first->second;
-  }
-  void Enrol(const std::string& name) {
-    const auto done = testing::EnrolNow(*server_, *owner_, folder_, Files(Number(name), name));
-    ASSERT_TRUE(done.ok()) << name << ": " << done.status();
-  }
-  void Forget() const {
-    GalleryChange change = *GalleryChange::Begin(*Gallery::Impl::Open(folder_), /*start=*/false);
-    for (const Retention& retention : {Retention{0, 0}, Retention{}}) {
-      change.head().retention = retention;
-      ASSERT_TRUE(change.Commit().ok());
     }
   }
 
@@ -198,7 +168,6 @@ class FlipsTest : public testing::RolesTest {
     size_t block = 0;
     uint64_t entry = 0;
   };
-  std::map<std::string, uint64_t> numbers_;
   std::map<std::string, Standing> people_;
   std::map<std::string, std::string> name_keys_;  // by keys
   std::map<Table, std::vector<StoreKey>> records_;

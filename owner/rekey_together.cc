@@ -96,23 +96,26 @@ absl::Status WriteOnce(QueryJournal& journal, const Seed& seed, const std::strin
 
 // HandOn: writes the file, then hands the counts on and revokes the old share. The file has its
 // name only after the journal has its seed, so that no second one is made with it. After a crash or
-// an error it lies beside the name, and the next call finishes with it.
+// an error it lies there or beside the name, and the next call finishes with it.
 absl::Status HandOn(const Succession& both, const Seed& seed, const std::string& path,
                     ByteSpan file) {
-  if (FileExists(path)) {
-    return absl::AlreadyExistsError(absl::StrCat(path, " exists: choose another file"));
-  }
   QueryJournal& old = both.old.journal();
   HEFT_RETURN_IF_ERROR(old.CheckInUse());
   HEFT_RETURN_IF_ERROR(both.next.journal().CheckUnused());
   const std::string unfinished = path + ".unfinished";
-  const auto left = ReadFile(unfinished);
-  bool recorded = false;
-  if (left.ok()) {
-    HEFT_ASSIGN_OR_RETURN(recorded, old.HasRecorded(HashBytes(*left)));
+  const auto recorded = [&](const std::string& name) -> absl::StatusOr<bool> {
+    const auto left = ReadFile(name);
+    return left.ok() ? old.HasRecorded(HashBytes(*left)) : false;
+  };
+  HEFT_ASSIGN_OR_RETURN(const bool named, recorded(path));
+  if (FileExists(path) && !named) {
+    return absl::AlreadyExistsError(absl::StrCat(path, " exists: choose another file"));
   }
-  if (!recorded) HEFT_RETURN_IF_ERROR(WriteOnce(old, seed, unfinished, file));
-  HEFT_RETURN_IF_ERROR(Rename(unfinished, path));
+  if (!named) {
+    HEFT_ASSIGN_OR_RETURN(const bool made, recorded(unfinished));
+    if (!made) HEFT_RETURN_IF_ERROR(WriteOnce(old, seed, unfinished, file));
+    HEFT_RETURN_IF_ERROR(Rename(unfinished, path));
+  }
   const absl::Status passed = old.PassOnTo(both.next.journal());
   if (!passed.ok()) HEFT_RETURN_IF_ERROR(Rename(path, unfinished));
   return passed;

@@ -778,6 +778,17 @@ TEST(SharedKeyRekeyTest, APartIsGivenOnceAndFinishedAfterACrash) {
   EXPECT_EQ(*ReadFile(path), left);
   EXPECT_FALSE(FileExists(unfinished));
   EXPECT_TRUE(old[0].Budget()->successor.has_value());
+  // It may already have its name. Another file is not overwritten.
+  ASSERT_TRUE(Inside::Of(old[1]).journal().RecordOnce({9}, "again", &digest).ok());
+  const auto fresh = MakeSharedKeySet(model, folder / "fresh", 2, 2);
+  ASSERT_TRUE(fresh.ok()) << fresh.status();
+  const KeyOwner heir = *KeyOwner::Load(model, fresh->shares[1]);
+  ASSERT_TRUE(WriteFileAtomic(folder / "other", std::string_view("other")).ok());
+  EXPECT_EQ(GiveRekeyingPart(old[1], heir, {1, 2}, folder / "other").code(),
+            StatusCode::kAlreadyExists);
+  ASSERT_TRUE(GiveRekeyingPart(old[1], heir, {1, 2}, path).ok());
+  EXPECT_EQ(*ReadFile(path), left);
+  EXPECT_TRUE(old[1].Budget()->successor.has_value());
 }
 
 // Room for the sum of their floods: 100,000 openings of a search of one block at least, with as

@@ -18,7 +18,7 @@
 #include "gallery/change.h"
 #include "heft/gallery_admin.h"
 #include "matcher/server_impl.h"
-#include "owner/roles_testing.h"
+#include "owner/varied_gallery_testing.h"
 
 namespace heft {
 namespace {
@@ -26,40 +26,12 @@ namespace {
 namespace fs = std::filesystem;
 constexpr size_t kPage = 4096;
 
-class DamagedPagesTest : public testing::RolesTest {
+class DamagedPagesTest : public testing::VariedGalleryTest {
  protected:
   void SetUp() override {
-    for (const char* name : {"ann", "abe", "amy", "zoe"}) Enrol(name);
-    ASSERT_EQ(Remove(*server_, folder_, {"zoe"})->receipts.size(), 1u);
-    ASSERT_TRUE(server_->Fold(folder_).ok());
-    Forget();
-    ASSERT_EQ(Remove(*server_, folder_, {"amy"})->leaving, 1u);
-    ASSERT_TRUE(AskRenewal(*server_, folder_).ok());
-    for (const char* name : {"bob", "ben", "bea"}) Enrol(name);
-    ASSERT_TRUE(server_->Fold(folder_).ok());
-    for (const char* name : {"cat", "cal"}) Enrol(name);
-    for (const char* name : {"dan", "dot"}) {
-      EnrolOptions options;
-      options.idempotency_key = absl::StrCat("key of ", name);
-      ASSERT_TRUE(server_->Enrol(folder_, Files(Number(name), name), options).ok());
-    }
+    VariedGalleryTest::SetUp();
     // The second time nothing is left to be written to the log.
     for (int i = 0; i < 2; ++i) ASSERT_TRUE(EraseRemains(folder_).ok());
-  }
-  // Forget: the journal's entries that are in blocks.
-  void Forget() const {
-    GalleryChange change = *GalleryChange::Begin(*Gallery::Impl::Open(folder_), /*start=*/false);
-    for (const Retention& retention : {Retention{0, 0}, Retention{}}) {
-      change.head().retention = retention;
-      ASSERT_TRUE(change.Commit().ok());
-    }
-  }
-  uint64_t Number(const std::string& name) {
-    return numbers_.emplace(name, 100 + numbers_.size()).first->second;
-  }
-  void Enrol(const std::string& name) {
-    const auto done = testing::EnrolNow(*server_, *owner_, folder_, Files(Number(name), name));
-    ASSERT_TRUE(done.ok()) << name << ": " << done.status();
   }
   // Use: all kinds of work on the gallery. Returns the failures.
   std::vector<std::string> Use(const std::string& folder) {
@@ -110,7 +82,6 @@ class DamagedPagesTest : public testing::RolesTest {
     if (after->intact) std::ofstream(folder + "/mended");
     return wrong;
   }
-  std::map<std::string, uint64_t> numbers_;
 };
 
 // With zeros, and with noise. A record that was in the page alone can be lost: a block, a journal's

@@ -97,6 +97,15 @@ class GalleryCommandsTest : public ::testing::Test {
                      {"--identity", name, "--enrolment-keys", W(keys_ + "/enrolment.keys")}),
                 more);
   }
+  // MakeRegistry: new keys, whose trust file has a registrar: registrar_.
+  static void MakeRegistry(const std::string& keys) {
+    keys_ = keys;
+    registrar_ = W(keys + "-registrar.key");
+    Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys_), "--no-passphrase"});
+    Must(kHeft, {"trust", "new-key", "--out", registrar_});
+    Must(kHeft, {"trust", "add", "--trust", W(keys_ + "/trust.heft"), "--role", "registrar",
+                 "--key", W(keys + "-registrar.pub"), "--name", "registry"});
+  }
   // Enrols one person, and activates the template.
   static void Enrol(const std::string& gallery, const std::string& name, int row,
                     const Args& more = {}) {
@@ -348,18 +357,13 @@ TEST_F(GalleryCommandsTest, AKeyOwnerThatWasPutBackRenewsNothing) {
 }
 
 TEST_F(GalleryCommandsTest, WhereThereIsARegistrarHeSaysWhoGoes) {
-  keys_ = "registry";
-  Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys_), "--no-passphrase"});
-  Must(kHeft, {"trust", "new-key", "--out", W("registrar.key")});
-  Must(kHeft, {"trust", "add", "--trust", W(keys_ + "/trust.heft"), "--role", "registrar", "--key",
-               W("registrar.pub"), "--name", "registry"});
-  registrar_ = W("registrar.key");
+  MakeRegistry("registry");
   Enrol("registered", "ann", 0);
   const std::string id = Must(kServer, Plain("stats", "registered"))["gallery_id"];
   const auto allow = [&](const std::string& act) {
     const std::string out = W(act + ".auth");
-    Must(kHeft, {"authorise", "--key", W("registrar.key"), "--gallery-id", id, "--identity", "ann",
-                 "--act", act, "--out", out});
+    Must(kHeft, {"authorise", "--key", registrar_, "--gallery-id", id, "--identity", "ann", "--act",
+                 act, "--out", out});
     return out;
   };
   const auto person = [] {
@@ -682,12 +686,7 @@ TEST_F(GalleryErasureTest, OfAnExpiredPersonNothingIsLeft) {
 }
 
 TEST_F(GalleryErasureTest, OfAReplacedTemplateNothingIsLeft) {
-  keys_ = "replacing";
-  Must(kHeft, {"keygen", "--model", W("model.heft"), "--out", W(keys_), "--no-passphrase"});
-  Must(kHeft, {"trust", "new-key", "--out", W("replacing.key")});
-  Must(kHeft, {"trust", "add", "--trust", W(keys_ + "/trust.heft"), "--role", "registrar", "--key",
-               W("replacing.pub"), "--name", "registry"});
-  registrar_ = W("replacing.key");
+  MakeRegistry("replacing");
   Must(kServer, Command("create", "replaced"));
   Windows ann = Bring("replaced");
   const std::string id = Must(kServer, Plain("stats", "replaced"))["gallery_id"];
