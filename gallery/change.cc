@@ -171,6 +171,7 @@ absl::Status GalleryChange::FlushRuns() {
     changed_.insert(block);
   }
   runs_.clear();
+  sought_ = {};
   persons_.clear();
   return absl::OkStatus();
 }

@@ -66,6 +66,11 @@ class GalleryChange {
   absl::StatusOr<Resident*> Place(uint64_t position);
   // PeekRun: a run of the roster, to read. The change does not keep it.
   absl::StatusOr<Run> PeekRun(uint64_t number) const;
+  // RunsOf: the numbers of all runs that may have templates with these marks, ascending; AllRuns:
+  // of all. Neither the index of names nor the rows of templates are relied on alone: each
+  // template is in its run by one of its marks, also if a part of its row is damaged.
+  absl::StatusOr<std::vector<uint64_t>> RunsOf(const TemplateMarks& marks);
+  std::vector<uint64_t> AllRuns() const;
 
   // AddSingles: adds each template at a free position, as a durable entry of the journal.
   absl::Status AddSingles(const Instance& instance, std::span<const Enrolment> templates);
@@ -213,6 +218,8 @@ class GalleryChange {
   GalleryHead head_;
   std::vector<BlockInfo> infos_;
   std::map<uint64_t, Run> runs_;
+  TemplateMarks sought_;                     // what the last RunsOf looked for
+  std::set<uint64_t> sought_runs_;           // and where it may be
   std::map<std::string, PersonId> persons_;  // of identities that this change has used
   std::set<size_t> changed_;                 // blocks
   std::set<size_t> exchanging_;              // blocks that nothing may join

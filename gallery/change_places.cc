@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GalleryChange: templates that take and leave positions.
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "base/csprng.h"
@@ -13,6 +14,37 @@ namespace heft {
 void GalleryChange::Extend(uint64_t places) {
   head_.places = places;
   infos_.resize((places + head_.block_places - 1) / head_.block_places);
+}
+
+std::vector<uint64_t> GalleryChange::AllRuns() const {
+  std::vector<uint64_t> runs((head_.places + kRunPlaces - 1) / kRunPlaces);
+  std::iota(runs.begin(), runs.end(), 0);
+  return runs;
+}
+
+absl::StatusOr<std::vector<uint64_t>> GalleryChange::RunsOf(const TemplateMarks& marks) {
+  if (!std::ranges::includes(sought_.identities, marks.identities) ||
+      !std::ranges::includes(sought_.persons, marks.persons) ||
+      !std::ranges::includes(sought_.names, marks.names)) {
+    const GalleryHead& head = before_.head();
+    auto rows = writer_->FindTemplates(number_, marks, head.live + 2 * head.leaving);
+    if (!rows.ok() && !absl::IsDataLoss(rows.status())) return rows.status();
+    if (!rows.ok() || !*rows) return AllRuns();
+    for (const HashedName& name : marks.names) {
+      const auto named = writer_->Get(Table::kNames, DigestKey(number_, name));
+      if (absl::IsDataLoss(named.status())) return AllRuns();
+      HEFT_RETURN_IF_ERROR(named.status());
+      if (!*named) continue;
+      HEFT_ASSIGN_OR_RETURN(const NamedPlaces more, ParseNamed(**named, "the index of names"));
+      (*rows)->insert((*rows)->end(), more.places.begin(), more.places.end());
+    }
+    sought_ = marks;
+    sought_runs_.clear();
+    for (const uint64_t position : **rows) sought_runs_.insert(position / kRunPlaces);
+  }
+  std::set<uint64_t> runs = sought_runs_;
+  for (const auto& [number, run] : runs_) runs.insert(number);  // changed since then
+  return std::vector<uint64_t>(runs.begin(), runs.end());
 }
 
 absl::StatusOr<std::optional<uint64_t>> GalleryChange::TakeFreed(const Instance& instance,

@@ -96,6 +96,10 @@ class CheckedWriter : public StoreWriter {
   // records could leave data that it must erase.
   absl::Status Scan(Table table, ByteSpan from,
                     const std::function<bool(ByteSpan key, ByteSpan value)>& use) const override;
+  absl::StatusOr<std::optional<std::vector<uint64_t>>> FindTemplates(
+      uint32_t gallery, const TemplateMarks& marks, uint64_t states) const override {
+    return writer_->FindTemplates(gallery, marks, states);
+  }
   absl::Status Put(Table table, ByteSpan key, ByteSpan value) override;
   absl::Status Delete(Table table, ByteSpan key) override;
   absl::Status Commit() override { return writer_->Commit(); }

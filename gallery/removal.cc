@@ -226,12 +226,20 @@ namespace {
 // The index of names may lack some.
 absl::StatusOr<std::set<PersonId>> Staying(GalleryChange* change,
                                            std::span<const ErasedItem> items) {
-  std::set<PersonId> gone, staying;
-  for (const ErasedItem& item : items) gone.insert(item.person);
-  for (uint64_t first = 0; first < change->head().places; first += kRunPlaces) {
-    HEFT_ASSIGN_OR_RETURN(const Run run, change->PeekRun(first / kRunPlaces));
+  std::set<PersonId> staying;
+  TemplateMarks marks;
+  for (const ErasedItem& item : items) {
+    marks.persons.insert(item.person);
+    marks.names.insert(item.name);
+  }
+  HEFT_ASSIGN_OR_RETURN(const std::vector<uint64_t> runs, marks.names.contains(HashedName{})
+                                                              ? change->AllRuns()
+                                                              : change->RunsOf(marks));
+  for (const uint64_t number : runs) {
+    HEFT_ASSIGN_OR_RETURN(const Run run, change->PeekRun(number));
     for (const Resident& r : run) {
-      if (r.state != PlaceState::kFree && gone.contains(r.person)) staying.insert(r.person);
+      if (r.state != PlaceState::kFree && marks.persons.contains(r.person))
+        staying.insert(r.person);
     }
   }
   return staying;

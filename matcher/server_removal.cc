@@ -122,18 +122,38 @@ absl::StatusOr<RemoveResult> RejectPending(const Server& server, const std::stri
 
 namespace {
 
-// Positions of a gallery's templates that satisfy `which`.
+// Positions of the templates in these runs that satisfy `which`.
 template <typename Which>
-absl::StatusOr<std::vector<uint64_t>> Positions(GalleryChange* change, const Which& which) {
+absl::StatusOr<std::vector<uint64_t>> Positions(const GalleryChange& change,
+                                                const std::vector<uint64_t>& runs,
+                                                const Which& which) {
   std::vector<uint64_t> positions;
-  for (uint64_t first = 0; first < change->head().places; first += kRunPlaces) {
-    HEFT_ASSIGN_OR_RETURN(const Run run,
-                          ReadRun(change->writer(), change->number(), first / kRunPlaces));
+  for (const uint64_t number : runs) {
+    HEFT_ASSIGN_OR_RETURN(const Run run, change.PeekRun(number));
     for (size_t i = 0; i < kRunPlaces; ++i) {
-      if (run[i].state == PlaceState::kLive && which(run[i])) positions.push_back(first + i);
+      if (run[i].state != PlaceState::kLive || !which(run[i])) continue;
+      positions.push_back(number * kRunPlaces + i);
     }
   }
   return positions;
+}
+
+// RunsOf: the runs that may have templates of these people, whose positions the index has `named`.
+absl::StatusOr<std::vector<uint64_t>> RunsOf(GalleryChange* change,
+                                             const std::set<std::string>& identities,
+                                             const std::vector<NamedPlaces>& named) {
+  TemplateMarks marks = {identities, {}, {}};
+  for (const std::string& identity : identities) {
+    marks.names.insert(HashName(change->head().id, identity));
+  }
+  for (const NamedPlaces& places : named) {
+    for (const uint64_t position : places.places) {
+      HEFT_ASSIGN_OR_RETURN(const Run run, change->PeekRun(position / kRunPlaces));
+      const Resident& at = run[position % kRunPlaces];
+      if (at.state == PlaceState::kLive) marks.persons.insert(at.person);
+    }
+  }
+  return change->RunsOf(marks);
 }
 
 }  // namespace
@@ -152,15 +172,20 @@ absl::StatusOr<RemoveResult> Remove(const Server& server, const std::string& gal
   const std::set<std::string> whose(identities.begin(), identities.end());
   std::set<std::string> found;
   HEFT_ASSIGN_OR_RETURN(const size_t rejected, RejectPending(&change, whose, &found));
+  std::vector<NamedPlaces> named;
+  for (const std::string& identity : whose) {
+    HEFT_ASSIGN_OR_RETURN(named.emplace_back(), change.Find(identity));
+  }
   // The index of names alone may lack some.
-  HEFT_ASSIGN_OR_RETURN(const auto positions, Positions(&change, [&](const Resident& r) {
+  HEFT_ASSIGN_OR_RETURN(const auto runs, RunsOf(&change, whose, named));
+  HEFT_ASSIGN_OR_RETURN(const auto positions, Positions(change, runs, [&](const Resident& r) {
                           if (!whose.contains(r.identity)) return false;
                           found.insert(r.identity);
                           return true;
                         }));
+  auto places = named.begin();
   for (const std::string& identity : whose) {
-    HEFT_ASSIGN_OR_RETURN(const NamedPlaces named, change.Find(identity));
-    for (const uint64_t position : named.places) {
+    for (const uint64_t position : (places++)->places) {
       if (std::ranges::binary_search(positions, position)) continue;
       return OfStore(absl::DataLossError(absl::StrCat(
           gallery, ": the index of names has \"", identity, "\" at position ", position,
@@ -178,7 +203,8 @@ absl::StatusOr<RemoveResult> Remove(const Server& server, const std::string& gal
 absl::StatusOr<RemoveResult> RemoveExpired(const Server& server, const std::string& gallery) {
   const Server::Impl& impl = Inside::Of(server);
   HEFT_ASSIGN_OR_RETURN(GalleryChange change, BeginChange(impl, gallery));
-  HEFT_ASSIGN_OR_RETURN(const auto positions, Positions(&change, [&](const Resident& r) {
+  HEFT_ASSIGN_OR_RETURN(const auto positions,
+                        Positions(change, change.AllRuns(), [&](const Resident& r) {
                           return r.expires != kNoTime && r.expires <= change.now();
                         }));
   return RemoveAll(impl, &change, gallery, positions, 0);
@@ -202,7 +228,8 @@ absl::StatusOr<RemoveResult> RollBack(const Server& server, const std::string& g
         "the gallery is at generation ", change.head().generation, ", not yet at ", generation));
   }
   size_t gone = 0;
-  HEFT_ASSIGN_OR_RETURN(const auto positions, Positions(&change, [&](const Resident& r) {
+  HEFT_ASSIGN_OR_RETURN(const auto positions,
+                        Positions(change, change.AllRuns(), [&](const Resident& r) {
                           if (r.generation <= generation) return false;
                           gone += r.entry <= change.head().retired ? 1 : 0;
                           return true;

@@ -17,6 +17,7 @@
 #include "matcher/folder_key.h"
 #include "matcher/server_impl.h"
 #include "owner/roles_testing.h"
+#include "store/testing.h"
 
 namespace heft {
 namespace {
@@ -286,6 +287,33 @@ TEST_P(DamagedRecordsTest, ATemplateThatTheIndexLacksLeavesWithItsName) {
   const auto removed = Remove(*server_, folder_, {"ann"});
   ASSERT_TRUE(removed.ok()) << removed.status();
   EXPECT_EQ(removed->removed, 2u);
+}
+
+// Ann is removed, whatever a damaged row of table template says of her; its run has a copy.
+TEST_P(DamagedRecordsTest, ARowThatIsDamagedOrLostHidesNoTemplate) {
+  const char* const damages[] = {"UPDATE template SET identity = 'anm' WHERE identity = 'ann'",
+                                 "UPDATE template SET person = zeroblob(16) WHERE identity = 'ann'",
+                                 "UPDATE template SET state = 2 WHERE identity = 'ann'",
+                                 "DELETE FROM template WHERE identity = 'ann'"};
+  for (const auto& [name, person] : {std::pair("ann", 1), {"bob", 2}}) Enrol(name, person);
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(EraseRemains(folder_).ok());
+  const std::string intact = temporary_ / "intact";
+  fs::copy(folder_, intact);
+  for (const std::string damage : damages) {
+    for (const bool listed : {true, false}) {
+      // Without the index, a row's state or its loss still shows in the sum of all states.
+      if (!listed && damage.starts_with("UPDATE template SET identity")) continue;
+      fs::remove_all(folder_);
+      fs::copy(intact, folder_);
+      if (!listed) Drop(Table::kNames, NameOf("ann"));
+      ASSERT_EQ(store_testing::RunSql(folder_, damage), 1);
+      const auto removed = Remove(*server_, folder_, {"ann"});
+      ASSERT_TRUE(removed.ok()) << damage << ": " << removed.status();
+      EXPECT_EQ(removed->removed, 1u) << damage;
+      EXPECT_THAT(removed->receipts, SizeIs(1)) << damage << removed->overwritten;
+      EXPECT_FALSE(IsInFiles("ann")) << damage;
+    }
+  }
 }
 
 TEST_P(DamagedRecordsTest, ALostRunOfTheRosterIsNamedAndItsPeopleAreNotCalledAbsent) {

@@ -332,6 +332,25 @@ TEST_F(RemovalTest, NoReceiptForWhoStillStands) {
   EXPECT_EQ(ReadReceipt(last->receipts[0], "receipt")->persons, removed->persons);
 }
 
+// No receipt may say that a person is gone who stays: a damaged row hides no template.
+TEST_F(RemovalTest, APersonIsFoundByTheIndexOrByARow) {
+  std::vector<uint64_t> people;
+  std::vector<std::string> names = {"ann"};
+  for (uint64_t i = 1; i <= kRunPlaces; ++i) people.push_back(i);
+  for (const uint64_t i : std::span(people).subspan(1)) names.push_back(absl::StrCat("other-", i));
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set(people, names)).ok());
+  ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({99}, {"ann"})).ok());
+  ASSERT_EQ(store_testing::RunSql(directory_,
+                                  "UPDATE template SET person = zeroblob(16) WHERE position = 0"),
+            1);
+  GalleryChange change = *GalleryChange::Begin(Newest(), false);
+  const PersonId person = (*change.PeekRun(1))[0].person;
+  EXPECT_THAT(*change.RunsOf({{}, {person}, {}}), ElementsAre(1));
+  EXPECT_THAT(*change.RunsOf({{"ann"}, {}, {}}), ElementsAre(0, 1));
+  EXPECT_THAT(*change.RunsOf({{}, {person}, {HashName(change.head().id, "ann")}}),
+              ElementsAre(0, 1));
+}
+
 // The time from which a person no longer answered is not the time at which the block was renewed.
 TEST_F(RemovalTest, AReceiptSaysWhenHeWasRemoved) {
   ASSERT_TRUE(EnrolDirectly(*server_, directory_, Set({1, 2}, {"ann", "bob"})).ok());

@@ -141,6 +141,10 @@ class StoreTables {
   absl::Status Put(Table table, ByteSpan key, ByteSpan value, Space* space);
   absl::Status Delete(Table table, ByteSpan key, Space* space);
 
+  // FindTemplates: as StoreWriter's.
+  absl::StatusOr<std::optional<std::vector<uint64_t>>> FindTemplates(uint32_t gallery,
+                                                                     const TemplateMarks& marks,
+                                                                     uint64_t states) const;
   // Used: the pages of the newest state's blocks. Freed: those of older states'.
   absl::StatusOr<std::vector<PageRange>> Used() const;
   absl::StatusOr<std::vector<PageRange>> Freed() const;
@@ -291,6 +295,8 @@ class SqliteWriter : public StoreWriter {
                             const std::function<void(ByteSpan)>& use) const override;
   absl::Status Scan(Table table, ByteSpan from,
                     const std::function<bool(ByteSpan, ByteSpan)>& use) const override;
+  absl::StatusOr<std::optional<std::vector<uint64_t>>> FindTemplates(
+      uint32_t gallery, const TemplateMarks& marks, uint64_t states) const override;
   absl::Status Put(Table table, ByteSpan key, ByteSpan value) override;
   absl::Status Delete(Table table, ByteSpan key) override;
   absl::Status Commit() override;

@@ -8,12 +8,15 @@
 #ifndef HEFT_STORE_STORE_H_
 #define HEFT_STORE_STORE_H_
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "base/bytes.h"
@@ -73,11 +76,25 @@ class StoreReader {
                             const std::function<bool(ByteSpan key, ByteSpan value)>& use) const = 0;
 };
 
+// TemplateMarks: by what the rows of templates name their people.
+struct TemplateMarks {
+  std::set<std::string> identities;  // of those that are matched
+  std::set<std::array<uint8_t, 16>> persons;
+  std::set<std::array<uint8_t, 16>> names;  // hashed, of those that are leaving
+};
+
 // StoreWriter: a transaction. Its reads see its own changes. Without Commit it changes nothing. The
 // thread that began it ends it, by Commit or the destructor. Until then the values put may be in
 // memory.
 class StoreWriter : public StoreReader {
  public:
+  // FindTemplates: the positions of a gallery's templates whose rows have one of these marks,
+  // without a check of any checksum. Nothing if the store cannot tell: it has no such rows, the sum
+  // of their states is not `states`, so that some are missing, or there are many marks.
+  virtual absl::StatusOr<std::optional<std::vector<uint64_t>>> FindTemplates(
+      uint32_t /*gallery*/, const TemplateMarks& /*marks*/, uint64_t /*states*/) const {
+    return std::nullopt;
+  }
   virtual absl::Status Put(Table table, ByteSpan key, ByteSpan value) = 0;
   // Delete: no error if the key does not exist.
   virtual absl::Status Delete(Table table, ByteSpan key) = 0;

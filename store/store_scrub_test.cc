@@ -114,15 +114,10 @@ TEST_F(ScrubTest, OfRowsThatSqliteDeletedWithoutSecureDeleteNothingIsLeft) {
                 return absl::OkStatus();
               }).ok());
   ASSERT_TRUE(Scrub(*store).ok());
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open((Folder() + "/store.sqlite").c_str(), &database), SQLITE_OK);
   // Every third row; and all of many pages.
-  ASSERT_EQ(sqlite3_exec(database,
-                         "PRAGMA secure_delete = OFF; DELETE FROM other WHERE CAST(key AS TEXT) < "
-                         "'1150' AND CAST(key AS TEXT) % 3 = 0 OR CAST(key AS TEXT) >= '1150'",
-                         nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(database);
+  RunSql(Folder(),
+         "PRAGMA secure_delete = OFF; DELETE FROM other WHERE CAST(key AS TEXT) < '1150' AND "
+         "CAST(key AS TEXT) % 3 = 0 OR CAST(key AS TEXT) >= '1150'");
   const auto deleted = [](size_t i) { return i >= 150 || (1000 + i) % 3 == 0; };
   const auto left = [&] {
     size_t count = 0;

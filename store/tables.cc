@@ -285,6 +285,49 @@ absl::StatusOr<std::vector<StoreTables::Entry>> StoreTables::Next(Table table, B
   return entries;
 }
 
+absl::StatusOr<std::optional<std::vector<uint64_t>>> StoreTables::FindTemplates(
+    uint32_t gallery, const TemplateMarks& marks, uint64_t states) const {
+  constexpr size_t kMost = 100;  // all runs are read sooner than so many marks are compared
+  if (marks.identities.size() + marks.persons.size() + marks.names.size() > kMost) {
+    return std::nullopt;
+  }
+  ClearVfsError();
+  const auto select = [&](const std::string& sql, const auto& bind,
+                          const auto& each) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const prepared, database_->Prepare(sql));
+    SqlStatement statement(prepared);
+    bind(statement.Bind(1, uint64_t{gallery}));
+    int rc;
+    while ((rc = statement.Step()) == SQLITE_ROW) each(statement.Number(0));
+    if (rc == SQLITE_DONE) return absl::OkStatus();
+    return StoreError("read", database_->folder(), rc, TemplateLayout().name);
+  };
+  uint64_t sum = 0;
+  HEFT_RETURN_IF_ERROR(select(
+      "SELECT sum(state) FROM template WHERE gallery = ?", [](SqlStatement&) {},
+      [&](uint64_t number) { sum = number; }));
+  if (sum != states) return std::nullopt;
+  const auto in = [](const auto& all) {
+    return absl::StrCat(" IN (", absl::StrJoin(std::vector<const char*>(all.size(), "?"), ","),
+                        ")");
+  };
+  std::vector<uint64_t> positions;
+  HEFT_RETURN_IF_ERROR(select(
+      absl::StrCat("SELECT position FROM template WHERE gallery = ? AND (person", in(marks.persons),
+                   " OR identity", in(marks.identities), " OR (state = 2 AND name_hash",
+                   in(marks.names), "))"),
+      [&](SqlStatement& statement) {
+        int at = 1;
+        for (const auto& id : marks.persons) statement.Bind(++at, id);
+        for (const auto& name : marks.identities) {
+          statement.Bind(++at, Cell(AsBytes(name)), SqlType::kText);
+        }
+        for (const auto& name : marks.names) statement.Bind(++at, name);
+      },
+      [&](uint64_t position) { positions.push_back(position); }));
+  return positions;
+}
+
 // Free: the row's deletion has put the pages into the table of freed ones.
 absl::Status StoreTables::Free(PageRange range, Space* space) {
   if (space->taken.erase(range) == 0) {

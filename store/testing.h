@@ -4,6 +4,7 @@
 #define HEFT_STORE_TESTING_H_
 
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/testing.h"
 #include "store/store.h"
@@ -89,6 +91,17 @@ inline std::vector<uint8_t> StoreBytes(const std::string& folder) {
     if (file.ok()) all.insert(all.end(), file->begin(), file->end());
   }
   return all;
+}
+
+// RunSql: as another program does it, behind the store's back. The rows that it changed.
+inline int RunSql(const std::string& folder, const std::string& sql) {
+  sqlite3* database = nullptr;
+  EXPECT_EQ(sqlite3_open(absl::StrCat(folder, "/store.sqlite").c_str(), &database), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(database, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK)
+      << sqlite3_errmsg(database);
+  const int changes = sqlite3_changes(database);
+  sqlite3_close(database);
+  return changes;
 }
 
 // MemoryStore: keeps a store's promises in memory, while it lives (Copy: kUnimplemented).

@@ -139,6 +139,13 @@ absl::Status SqliteWriter::Scan(Table table, ByteSpan from,
       from, use);
 }
 
+absl::StatusOr<std::optional<std::vector<uint64_t>>> SqliteWriter::FindTemplates(
+    uint32_t gallery, const TemplateMarks& marks, uint64_t states) const {
+  HEFT_RETURN_IF_ERROR(CheckOpen());
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return tables_.FindTemplates(gallery, marks, states);
+}
+
 // Kept: an error that is not the caller's ends the transaction.
 absl::Status SqliteWriter::Kept(absl::Status status) {
   if (!status.ok()) failure_ = status;
