@@ -94,6 +94,12 @@ absl::Status DamagedStore(const std::string& folder, std::string_view why) {
                                        "can, or restore a snapshot of it")));
 }
 
+absl::Status UnmendableStore(const std::string& folder, std::string_view why) {
+  return OfStore(absl::DataLossError(
+      absl::StrCat("the store in ", folder, " is damaged: ", std::string(why),
+                   ": restore a snapshot of it (a compaction cannot mend this)")));
+}
+
 absl::Status SystemStoreError(std::string_view action, const std::string& folder, int error) {
   std::string_view what = "nothing was changed";
   switch (error) {
@@ -135,15 +141,15 @@ absl::StatusOr<std::unique_ptr<BlockFile>> BlockFile::Open(const std::string& pa
                                                            const std::string& folder, bool write,
                                                            const StoreIdentity& identity) {
   const int fd = open(path.c_str(), (write ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-  if (fd < 0 && errno == ENOENT) return DamagedStore(folder, "store.blocks is missing");
+  if (fd < 0 && errno == ENOENT) return UnmendableStore(folder, "store.blocks is missing");
   if (fd < 0) return SystemStoreError("open", folder, errno);
   std::unique_ptr<BlockFile> file(new BlockFile(fd, folder));
   std::vector<uint8_t> first(kBlockPage);
   if (pread(fd, first.data(), first.size(), 0) != static_cast<ssize_t>(first.size())) {
-    return DamagedStore(folder, "store.blocks is cut off");
+    return UnmendableStore(folder, "store.blocks is cut off");
   }
   if (first != FirstPage(identity)) {
-    return DamagedStore(folder, "store.blocks belongs to another store");
+    return UnmendableStore(folder, "store.blocks belongs to another store");
   }
   return file;
 }

@@ -107,6 +107,8 @@ class BlockFile {
 // Messages about the store in `folder`. SystemStoreError: of an error of the system, with what to
 // do.
 absl::Status DamagedStore(const std::string& folder, std::string_view why);
+// UnmendableStore: as DamagedStore, where no compaction helps.
+absl::Status UnmendableStore(const std::string& folder, std::string_view why);
 absl::Status SystemStoreError(std::string_view action, const std::string& folder, int error);
 
 }  // namespace heft

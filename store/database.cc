@@ -31,14 +31,20 @@ absl::Status StoreError(std::string_view action, const std::string& folder, int 
                                                std::string(what)));
   };
   switch (rc & 0xff) {
-    case SQLITE_CORRUPT:
-      return DamagedStore(
-          folder,
-          table.empty()
-              ? "a page of a table cannot be read (`heft-server gallery stats --verify` "
-                "names the table)"
-              : absl::StrCat("a page of the table ", std::string(table), " cannot be read"));
+    case SQLITE_CORRUPT: {
+      if (table.empty()) {
+        return DamagedStore(folder,
+                            "a page of a table cannot be read (`heft-server gallery stats "
+                            "--verify` names the table)");
+      }
+      const std::string why =
+          absl::StrCat("a page of the table ", std::string(table), " cannot be read");
+      // A rebuild begins with these two.
+      return table == "store" || table == "sqlite_schema" ? UnmendableStore(folder, why)
+                                                          : DamagedStore(folder, why);
+    }
     case SQLITE_NOTADB:
+      return UnmendableStore(folder, sqlite3_errstr(rc & 0xff));
     case SQLITE_FORMAT:
     case SQLITE_ERROR:
     case SQLITE_CONSTRAINT:

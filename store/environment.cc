@@ -95,7 +95,7 @@ absl::Status StoreEnvironment::OpenFiles() {
   if (absl::IsDataLoss(last.status())) return absl::OkStatus();
   HEFT_RETURN_IF_ERROR(last.status());
   if (*last <= blocks_->Size() / kBlockPage) return absl::OkStatus();
-  return DamagedStore(folder_, "store.blocks is cut off");
+  return UnmendableStore(folder_, "store.blocks is cut off");
 }
 
 StoreEnvironment::~StoreEnvironment() {
@@ -228,7 +228,7 @@ absl::Status StoreEnvironment::LoadSpace() {
   HEFT_ASSIGN_OR_RETURN(std::vector<PageRange> used, tables.Used());
   HEFT_ASSIGN_OR_RETURN(const std::vector<PageRange> freed, tables.Freed());
   if (!used.empty() && used.back().end() > blocks_->Size() / kBlockPage) {
-    return DamagedStore(folder_, "store.blocks is cut off");
+    return UnmendableStore(folder_, "store.blocks is cut off");
   }
   for (const PageRange& range : freed) space.freed += range.count;
   used.insert(used.end(), freed.begin(), freed.end());

@@ -94,7 +94,7 @@ absl::StatusOr<StoreIdentity> StoreTables::CheckVersion(Database* database) {
   const std::string& folder = database->folder();
   HEFT_ASSIGN_OR_RETURN(const uint64_t application, database->Number("PRAGMA application_id"));
   HEFT_ASSIGN_OR_RETURN(const uint64_t version, database->Number("PRAGMA user_version"));
-  if (application != kApplication) return DamagedStore(folder, "store.sqlite is not HEFT's");
+  if (application != kApplication) return UnmendableStore(folder, "store.sqlite is not HEFT's");
   if (version != kStoreVersion) {
     return absl::FailedPreconditionError(
         absl::StrCat("the store in ", folder, " is of another version (", version, "; this is ",
@@ -104,7 +104,7 @@ absl::StatusOr<StoreIdentity> StoreTables::CheckVersion(Database* database) {
   HEFT_ASSIGN_OR_RETURN(const uint64_t tables,
                         database->Number("SELECT count(*) FROM sqlite_schema WHERE type = 'table' "
                                          "AND name NOT LIKE 'sqlite%'"));
-  if (tables < kLayouts + 3) return DamagedStore(folder, "it lacks tables");
+  if (tables < kLayouts + 3) return UnmendableStore(folder, "it lacks tables");
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select,
                         database->Prepare("SELECT identity FROM store WHERE only = 1"));
   SqlStatement statement(select);
@@ -112,7 +112,7 @@ absl::StatusOr<StoreIdentity> StoreTables::CheckVersion(Database* database) {
   StoreIdentity identity;
   if (rc != SQLITE_ROW && rc != SQLITE_DONE) return StoreError("open", folder, rc, "store");
   if (rc == SQLITE_DONE || statement.Bytes(0).size() != identity.size()) {
-    return DamagedStore(folder, "it has no identity");
+    return UnmendableStore(folder, "it has no identity");
   }
   std::ranges::copy(statement.Bytes(0), identity.begin());
   return identity;

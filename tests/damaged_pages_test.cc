@@ -59,6 +59,7 @@ class DamagedPagesTest : public testing::VariedGalleryTest {
         expect(who == name || who.empty(), absl::StrCat(name, " is taken for ", who));
       }
     };
+    const absl::Status opened = Gallery::Open(folder).status();
     const auto verified = VerifyGallery(folder);
     const std::string found = verified.ok() ? absl::StrJoin(verified->complaints, "\n")
                                             : std::string(verified.status().message());
@@ -72,6 +73,12 @@ class DamagedPagesTest : public testing::VariedGalleryTest {
     says_the_way_out(Remove(*server_, folder, {"ben"}).status(), "remove");
     const absl::Status compacted = CompactGallery(*server_, folder).status();
     says_the_way_out(compacted, "compact");
+    // No message names a compaction where it does not help.
+    const auto sends_to_compact = [](const absl::Status& status) {
+      return absl::StrContains(status.message(), "run `heft-server gallery compact`");
+    };
+    expect(compacted.ok() || !sends_to_compact(opened), opened.ToString());
+    expect(!sends_to_compact(compacted), compacted.ToString());
     if (!compacted.ok()) return wrong;
     identify();
     const auto after = VerifyGallery(folder);
