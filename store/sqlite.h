@@ -152,7 +152,8 @@ class StoreTables {
   // Check: whether the tables are consistent.
   absl::Status Check() const;
   // Salvage: copies all rows that can be read into empty tables, and makes the table of used pages
-  // from them. No older state may be read any more.
+  // from them. Also other programs' tables; kFailedPrecondition names one that cannot be made. No
+  // older state may be read any more.
   static absl::Status Salvage(Database* from, Database* to);
 
  private:

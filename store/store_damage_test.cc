@@ -22,13 +22,15 @@
 #include "base/testing.h"
 #include "store/folder.h"
 #include "store/store.h"
+#include "store/testing.h"
 
 namespace heft {
 namespace {
 
+using store_testing::kLong;
+using store_testing::RunSql;
 using ::testing::HasSubstr;
 
-constexpr absl::Duration kLong = absl::Seconds(60);
 constexpr size_t kPage = 4096;
 
 class StoreDamageTest : public ::testing::Test {
@@ -40,13 +42,7 @@ class StoreDamageTest : public ::testing::Test {
       for (int i = 0; i < 4; ++i) EXPECT_TRUE(Fill(*store, i).ok());
     }
     // The log's contents go to the database. A connection that has read nothing finds no log.
-    sqlite3* database = nullptr;
-    EXPECT_EQ(sqlite3_open(File().c_str(), &database), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(database, "SELECT * FROM store", nullptr, nullptr, nullptr), SQLITE_OK);
-    EXPECT_EQ(
-        sqlite3_wal_checkpoint_v2(database, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr),
-        SQLITE_OK);
-    sqlite3_close(database);
+    RunSql(Folder(), "SELECT * FROM store; PRAGMA wal_checkpoint(TRUNCATE)");
     good_ = *ReadFile(File());
     blocks_ = *ReadFile(BlocksPath(Folder()));
   }
@@ -187,6 +183,43 @@ TEST_F(StoreDamageTest, RebuildKeepsAllRowsOfOtherPages) {
   EXPECT_EQ(UseInChild(true), 0);
 }
 
+// The damage is of a table that a rebuild does not read.
+TEST_F(StoreDamageTest, RebuildKeepsWhatOtherProgramsMade) {
+  Write(good_, blocks_);
+  RunSql(Folder(),
+         "CREATE TABLE \"an audit\" (who TEXT, twice TEXT AS (who || who), at INTEGER);"
+         "CREATE TABLE keyed (a TEXT, b INTEGER, PRIMARY KEY (b, a)) WITHOUT ROWID;"
+         "CREATE INDEX by_identity ON template (identity);"
+         "CREATE VIEW people AS SELECT identity FROM template;"
+         "CREATE TRIGGER noted AFTER INSERT ON keyed BEGIN INSERT INTO \"an audit\" (who) VALUES "
+         "(new.a); END;"
+         "INSERT INTO keyed VALUES ('x', 1), ('y', 2);"
+         "PRAGMA foreign_keys = OFF; DELETE FROM \"pages used\"");
+  const auto store = *OpenStore(Folder(), StoreMode::kWrite);
+  const auto lock = *store->Lock(kLong);
+  const auto rebuilt = store->Rebuild(*lock, kLong);
+  ASSERT_TRUE(rebuilt.ok()) << rebuilt.status();
+  EXPECT_TRUE(*rebuilt);
+  EXPECT_TRUE(store->Check().ok()) << store->Check();
+  EXPECT_EQ(RunSql(Folder(), "UPDATE keyed SET b = b + 10"), 2);
+  EXPECT_EQ(RunSql(Folder(), "UPDATE \"an audit\" SET at = 5 WHERE twice IN ('xx', 'yy')"), 2);
+  EXPECT_EQ(RunSql(Folder(),
+                   "DROP INDEX by_identity; DROP VIEW people; DROP TRIGGER noted;"
+                   "DELETE FROM keyed"),
+            2);
+}
+
+TEST_F(StoreDamageTest, RebuildNamesWhatItCannotMakeAgain) {
+  Write(good_, blocks_);
+  RunSql(Folder(), "CREATE VIRTUAL TABLE words USING fts5(word); DELETE FROM \"pages used\"");
+  const auto store = *OpenStore(Folder(), StoreMode::kWrite);
+  const auto rebuilt = store->Rebuild(**store->Lock(kLong), kLong);
+  EXPECT_EQ(rebuilt.status().code(), absl::StatusCode::kFailedPrecondition) << rebuilt.status();
+  EXPECT_THAT(rebuilt.status().ToString(), HasSubstr("words"));
+  RunSql(Folder(), "DROP TABLE words");
+  EXPECT_TRUE(*store->Rebuild(**store->Lock(kLong), kLong));
+}
+
 TEST_F(StoreDamageTest, RebuildCutsOffWhatIsNoWholePage) {
   std::vector<uint8_t> longer = good_;
   longer.resize(good_.size() + 100, 'x');
@@ -248,11 +281,7 @@ TEST_F(StoreDamageTest, ATruncatedFile) {
 }
 
 TEST_F(StoreDamageTest, AnotherVersion) {
-  sqlite3* database = nullptr;
-  ASSERT_EQ(sqlite3_open(File().c_str(), &database), SQLITE_OK);
-  ASSERT_EQ(sqlite3_exec(database, "PRAGMA user_version = 3", nullptr, nullptr, nullptr),
-            SQLITE_OK);
-  sqlite3_close(database);
+  RunSql(Folder(), "PRAGMA user_version = 3");
   const absl::Status status = OpenStore(Folder(), StoreMode::kWrite).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
   EXPECT_THAT(status.ToString(), HasSubstr("another version (3"));

@@ -546,25 +546,33 @@ absl::Status StoreTables::ForgetFreed() {
   return database_->Run("DELETE FROM \"pages freed\"", "scrub");
 }
 
-// Salvage: rows are read from both ends of a table up to a page that cannot be read.
+// Salvage: rows are read from both ends of a table up to a page that cannot be read. Tables,
+// indices, views and triggers that other programs made are made again, behind HEFT's.
 absl::Status StoreTables::Salvage(Database* from, Database* to) {
-  const auto copy = [&](const std::string& table, const std::string& key) -> absl::Status {
+  const auto copy = [&](const std::string& name) -> absl::Status {
+    const auto columns = [&](std::string_view which) -> absl::StatusOr<std::vector<std::string>> {
+      return from->Texts(absl::StrCat("SELECT '\"' || replace(name, '\"', '\"\"') || '\"' FROM ",
+                                      "pragma_table_info(", name, ")", std::string(which)));
+    };
+    HEFT_ASSIGN_OR_RETURN(const auto all, columns(""));
+    HEFT_ASSIGN_OR_RETURN(auto key, columns(" WHERE pk > 0 ORDER BY pk"));
+    if (key.empty()) key.emplace_back("rowid");
+    const std::string list = absl::StrJoin(all, ", ");
     for (const char* const order : {" ASC", " DESC"}) {
       HEFT_ASSIGN_OR_RETURN(
           sqlite3_stmt* const select,
-          from->Prepare(absl::StrCat("SELECT * FROM ", table, " ORDER BY ",
-                                     absl::StrReplaceAll(key, {{",", absl::StrCat(order, ",")}}),
-                                     order)));
+          from->Prepare(absl::StrCat("SELECT ", list, " FROM ", name, " ORDER BY ",
+                                     absl::StrJoin(key, absl::StrCat(order, ", ")), order)));
       SqlStatement rows(select);
-      const int columns = sqlite3_column_count(select);
-      const std::vector<std::string> marks(columns, "?");
-      HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert,
-                            to->Prepare(absl::StrCat("INSERT OR IGNORE INTO ", table, " VALUES (",
-                                                     absl::StrJoin(marks, ","), ")")));
+      const std::vector<std::string> marks(all.size(), "?");
+      HEFT_ASSIGN_OR_RETURN(
+          sqlite3_stmt* const insert,
+          to->Prepare(absl::StrCat("INSERT OR IGNORE INTO ", name, " (", list, ") VALUES (",
+                                   absl::StrJoin(marks, ","), ")")));
       int rc;
       while ((rc = rows.Step()) == SQLITE_ROW) {
         SqlStatement row(insert);
-        for (int i = 0; i < columns; ++i) {
+        for (int i = 0; i < static_cast<int>(all.size()); ++i) {
           sqlite3_bind_value(insert, i + 1, sqlite3_column_value(select, i));
         }
         const int inserted = row.Step();
@@ -576,12 +584,29 @@ absl::Status StoreTables::Salvage(Database* from, Database* to) {
     }
     return absl::OkStatus();
   };
-  HEFT_RETURN_IF_ERROR(copy("store", "only"));
-  HEFT_RETURN_IF_ERROR(copy("gallery", "number"));
+  HEFT_ASSIGN_OR_RETURN(const auto made, to->Texts("SELECT name FROM sqlite_schema"));
+  for (const std::string what : {"type = 'table'", "type <> 'table'"}) {
+    const auto texts = [&](const char* column) {
+      return from->Texts(absl::StrCat("SELECT ", column, " FROM sqlite_schema WHERE ", what,
+                                      " AND name NOT LIKE 'sqlite%' ORDER BY rowid"));
+    };
+    HEFT_ASSIGN_OR_RETURN(const auto names, texts("name"));
+    HEFT_ASSIGN_OR_RETURN(const auto statements, texts("sql"));
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (std::ranges::count(made, names[i]) == 0 && !to->Run(statements[i].c_str(), "mend").ok()) {
+        return absl::FailedPreconditionError(absl::StrCat(
+            "the store in ", from->folder(), " is damaged, and ", names[i], ", which another ",
+            "program has made in store.sqlite, cannot be made again: drop it with sqlite3, then "
+            "try again"));
+      }
+      if (what != "type = 'table'" || names[i].starts_with("pages ")) continue;
+      const std::string quoted = absl::StrReplaceAll(names[i], {{"\"", "\"\""}});
+      HEFT_RETURN_IF_ERROR(copy(absl::StrCat("\"", quoted, "\"")));
+    }
+  }
   std::string follow;
   for (size_t i = 1; i < kLayouts; ++i) {
     const Layout& layout = LayoutAt(i);
-    HEFT_RETURN_IF_ERROR(copy(layout.name, KeyNames(layout)));
     absl::StrAppend(&follow, "INSERT OR IGNORE INTO gallery (number) SELECT DISTINCT gallery FROM ",
                     layout.name, ";");
     if (!layout.opaque) continue;
