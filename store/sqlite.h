@@ -267,35 +267,39 @@ class StoreEnvironment : public std::enable_shared_from_this<StoreEnvironment> {
   uint64_t try_freed_ = 0;               // Reclaim is tried when more pages than these are freed
 };
 
-class SqliteReader : public StoreReader {
+// SqliteReads: what readers and writers have in common.
+template <typename Base>
+class SqliteReads : public Base {
  public:
-  SqliteReader(std::shared_ptr<StoreEnvironment> environment, std::shared_ptr<Snapshot> snapshot);
-  ~SqliteReader() override;
   absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const override;
   absl::StatusOr<bool> Look(Table table, ByteSpan key,
                             const std::function<void(ByteSpan)>& use) const override;
   absl::Status Scan(Table table, ByteSpan from,
                     const std::function<bool(ByteSpan, ByteSpan)>& use) const override;
 
- private:
-  absl::StatusOr<StoreTables> Tables() const;
-  absl::StatusOr<std::optional<StoreTables::Found>> Find(Table table, ByteSpan key) const;
-  const std::shared_ptr<StoreEnvironment> environment_;
-  const std::shared_ptr<Snapshot> snapshot_;
-  const off_t mark_;
+ protected:
+  // With: for one thread at a time.
+  virtual absl::Status With(const std::function<absl::Status(const StoreTables&)>& use) const = 0;
   mutable std::deque<std::vector<uint8_t>> values_;  // short ones that were read
 };
 
-class SqliteWriter : public StoreWriter {
+class SqliteReader : public SqliteReads<StoreReader> {
+ public:
+  SqliteReader(std::shared_ptr<StoreEnvironment> environment, std::shared_ptr<Snapshot> snapshot);
+  ~SqliteReader() override;
+
+ private:
+  absl::Status With(const std::function<absl::Status(const StoreTables&)>& use) const override;
+  const std::shared_ptr<StoreEnvironment> environment_;
+  const std::shared_ptr<Snapshot> snapshot_;
+  const off_t mark_;
+};
+
+class SqliteWriter : public SqliteReads<StoreWriter> {
  public:
   // In the environment's transaction.
   SqliteWriter(std::shared_ptr<StoreEnvironment> environment, Database* database, uint64_t state);
   ~SqliteWriter() override;
-  absl::StatusOr<std::optional<ByteSpan>> Get(Table table, ByteSpan key) const override;
-  absl::StatusOr<bool> Look(Table table, ByteSpan key,
-                            const std::function<void(ByteSpan)>& use) const override;
-  absl::Status Scan(Table table, ByteSpan from,
-                    const std::function<bool(ByteSpan, ByteSpan)>& use) const override;
   absl::StatusOr<std::optional<std::vector<uint64_t>>> FindTemplates(
       uint32_t gallery, const TemplateMarks& marks, uint64_t states) const override;
   absl::Status Put(Table table, ByteSpan key, ByteSpan value) override;
@@ -303,6 +307,7 @@ class SqliteWriter : public StoreWriter {
   absl::Status Commit() override;
 
  private:
+  absl::Status With(const std::function<absl::Status(const StoreTables&)>& use) const override;
   absl::Status CheckOpen() const;
   absl::Status Kept(absl::Status status);
   void End(std::optional<uint64_t> state);
@@ -312,7 +317,6 @@ class SqliteWriter : public StoreWriter {
   const uint64_t state_;  // that it makes
   const std::thread::id thread_ = std::this_thread::get_id();
   mutable std::mutex mutex_;
-  mutable std::deque<std::vector<uint8_t>> values_;
   absl::Status failure_;
   bool changed_ = false;
 };

@@ -9,19 +9,50 @@
 #include "store/vfs.h"
 
 namespace heft {
-namespace {
 
-// ScanTables: `mutex` is held for some entries at a time, and never while they are used.
-absl::Status ScanTables(const std::function<absl::StatusOr<std::vector<StoreTables::Entry>>(
-                            ByteSpan from, bool after, size_t count, absl::Status* unread)>& next,
-                        ByteSpan from, const std::function<bool(ByteSpan, ByteSpan)>& use) {
+template <typename Base>
+absl::StatusOr<std::optional<ByteSpan>> SqliteReads<Base>::Get(Table table, ByteSpan key) const {
+  std::optional<ByteSpan> value;
+  HEFT_RETURN_IF_ERROR(With([&](const StoreTables& tables) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(auto found, tables.Get(table, key));
+    if (found && found->short_value) {
+      values_.push_back(*std::move(found->short_value));
+      value = ByteSpan(values_.back()).subspan(found->skipped);
+    } else if (found) {
+      value = found->block;
+    }
+    return absl::OkStatus();
+  }));
+  return value;
+}
+
+template <typename Base>
+absl::StatusOr<bool> SqliteReads<Base>::Look(Table table, ByteSpan key,
+                                             const std::function<void(ByteSpan)>& use) const {
+  std::optional<StoreTables::Found> found;
+  HEFT_RETURN_IF_ERROR(With([&](const StoreTables& tables) -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(found, tables.Get(table, key));
+    return absl::OkStatus();
+  }));
+  if (found) use(found->bytes());
+  return found.has_value();
+}
+
+// Scan: the tables are held for some entries at a time, and never while these are used.
+template <typename Base>
+absl::Status SqliteReads<Base>::Scan(Table table, ByteSpan from,
+                                     const std::function<bool(ByteSpan, ByteSpan)>& use) const {
   if (from.size() > kMaxKey) return absl::InvalidArgumentError("a key is too long");
   constexpr size_t kFewest = 8, kMax = 1024;
   std::vector<uint8_t> place(from.begin(), from.end());
   bool after = false;
   absl::Status unread;
   for (size_t count = kFewest;; count = std::min(2 * count, kMax)) {
-    HEFT_ASSIGN_OR_RETURN(const auto entries, next(place, after, count, &unread));
+    std::vector<StoreTables::Entry> entries;
+    HEFT_RETURN_IF_ERROR(With([&](const StoreTables& tables) -> absl::Status {
+      HEFT_ASSIGN_OR_RETURN(entries, tables.Next(table, place, after, count, &unread));
+      return absl::OkStatus();
+    }));
     for (const auto& [key, value] : entries) {
       if (!use(key, value.bytes())) return absl::OkStatus();
     }
@@ -31,14 +62,6 @@ absl::Status ScanTables(const std::function<absl::StatusOr<std::vector<StoreTabl
   }
 }
 
-// Keep: a value's bytes; a short one's are kept in `values`.
-ByteSpan Keep(StoreTables::Found found, std::deque<std::vector<uint8_t>>* values) {
-  if (!found.short_value) return found.block;
-  return ByteSpan(values->emplace_back(*std::move(found.short_value))).subspan(found.skipped);
-}
-
-}  // namespace
-
 SqliteReader::SqliteReader(std::shared_ptr<StoreEnvironment> environment,
                            std::shared_ptr<Snapshot> snapshot)
     : environment_(std::move(environment)),
@@ -47,46 +70,13 @@ SqliteReader::SqliteReader(std::shared_ptr<StoreEnvironment> environment,
 
 SqliteReader::~SqliteReader() { environment_->EndReader(mark_); }
 
-absl::StatusOr<StoreTables> SqliteReader::Tables() const {
+absl::Status SqliteReader::With(const std::function<absl::Status(const StoreTables&)>& use) const {
+  const std::lock_guard<std::mutex> lock(snapshot_->mutex);
   if (snapshot_->database != nullptr) {
-    return StoreTables(snapshot_->database.get(), environment_->blocks());
+    return use(StoreTables(snapshot_->database.get(), environment_->blocks()));
   }
   return absl::UnavailableError(absl::StrCat("a state of the store in ", environment_->folder(),
                                              " was lost as its disk failed: try again"));
-}
-
-absl::StatusOr<std::optional<StoreTables::Found>> SqliteReader::Find(Table table,
-                                                                     ByteSpan key) const {
-  HEFT_ASSIGN_OR_RETURN(const StoreTables tables, Tables());
-  return tables.Get(table, key);
-}
-
-absl::StatusOr<std::optional<ByteSpan>> SqliteReader::Get(Table table, ByteSpan key) const {
-  const std::lock_guard<std::mutex> lock(snapshot_->mutex);
-  HEFT_ASSIGN_OR_RETURN(auto found, Find(table, key));
-  if (!found) return std::optional<ByteSpan>();
-  return std::optional<ByteSpan>(Keep(*std::move(found), &values_));
-}
-
-absl::StatusOr<bool> SqliteReader::Look(Table table, ByteSpan key,
-                                        const std::function<void(ByteSpan)>& use) const {
-  std::unique_lock<std::mutex> lock(snapshot_->mutex);
-  HEFT_ASSIGN_OR_RETURN(const auto found, Find(table, key));
-  lock.unlock();
-  if (found) use(found->bytes());
-  return found.has_value();
-}
-
-absl::Status SqliteReader::Scan(Table table, ByteSpan from,
-                                const std::function<bool(ByteSpan, ByteSpan)>& use) const {
-  return ScanTables(
-      [&](ByteSpan place, bool after, size_t count,
-          absl::Status* unread) -> absl::StatusOr<std::vector<StoreTables::Entry>> {
-        const std::lock_guard<std::mutex> lock(snapshot_->mutex);
-        HEFT_ASSIGN_OR_RETURN(const StoreTables tables, Tables());
-        return tables.Next(table, place, after, count, unread);
-      },
-      from, use);
 }
 
 SqliteWriter::SqliteWriter(std::shared_ptr<StoreEnvironment> environment, Database* database,
@@ -110,33 +100,10 @@ absl::Status SqliteWriter::CheckOpen() const {
   return absl::FailedPreconditionError("this transaction has ended: begin another");
 }
 
-absl::StatusOr<std::optional<ByteSpan>> SqliteWriter::Get(Table table, ByteSpan key) const {
+absl::Status SqliteWriter::With(const std::function<absl::Status(const StoreTables&)>& use) const {
   HEFT_RETURN_IF_ERROR(CheckOpen());
   const std::lock_guard<std::mutex> lock(mutex_);
-  HEFT_ASSIGN_OR_RETURN(auto found, tables_.Get(table, key));
-  if (!found) return std::optional<ByteSpan>();
-  return std::optional<ByteSpan>(Keep(*std::move(found), &values_));
-}
-
-absl::StatusOr<bool> SqliteWriter::Look(Table table, ByteSpan key,
-                                        const std::function<void(ByteSpan)>& use) const {
-  HEFT_RETURN_IF_ERROR(CheckOpen());
-  std::unique_lock<std::mutex> lock(mutex_);
-  HEFT_ASSIGN_OR_RETURN(const auto found, tables_.Get(table, key));
-  lock.unlock();
-  if (found) use(found->bytes());
-  return found.has_value();
-}
-
-absl::Status SqliteWriter::Scan(Table table, ByteSpan from,
-                                const std::function<bool(ByteSpan, ByteSpan)>& use) const {
-  HEFT_RETURN_IF_ERROR(CheckOpen());
-  return ScanTables(
-      [&](ByteSpan place, bool after, size_t count, absl::Status* unread) {
-        const std::lock_guard<std::mutex> lock(mutex_);
-        return tables_.Next(table, place, after, count, unread);
-      },
-      from, use);
+  return use(tables_);
 }
 
 absl::StatusOr<std::optional<std::vector<uint64_t>>> SqliteWriter::FindTemplates(
