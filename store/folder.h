@@ -5,7 +5,7 @@
 //   store.blocks      long values (store/blocks.h)
 //   lock              held by the writer
 //
-// `store_sqlite.h` has its parts.
+// `store/sqlite.h` has its parts.
 #ifndef HEFT_STORE_FOLDER_H_
 #define HEFT_STORE_FOLDER_H_
 
@@ -35,7 +35,7 @@ bool FolderStoreExists(const std::string& folder);
 absl::StatusOr<FileLock> LockStore(const std::string& folder, absl::Duration wait,
                                    absl::Duration patience = absl::Milliseconds(250));
 
-// CreateStore: an empty store, unless there is one (store_build.cc).
+// CreateStore: an empty store, unless there is one (store/build.cc).
 absl::Status CreateStore(const std::string& folder);
 // CopyStore: copies a state of any store, of about so many bytes, into a folder: Store::Copy.
 absl::Status CopyStore(const std::string& folder, const StoreReader& from, uint64_t bytes,
