@@ -17,7 +17,8 @@ inline constexpr int64_t kSqlSchemaVersion = 2;
 // kSqlBlob: values of at least this many bytes are blobs.
 inline constexpr size_t kSqlBlob = size_t{64} << 10;
 
-// SqlSchemaText: postgres/schema.sql, whose second part is SchemaText (store/layout_sql.h).
+// SqlSchemaText: postgres/schema.sql, whose second part follows from store/layout.h
+// (sql_tables_test.cc).
 std::string_view SqlSchemaText();
 
 // FindSqlSchema: whether the tables exist. kFailedPrecondition for tables of another version.

@@ -19,6 +19,8 @@ const Layout& LayoutAt(size_t which);
 
 // TableText: the table's name in a statement.
 std::string TableText(const Layout& layout, Dialect dialect);
+// AllColumns: also those of a long value's place if the table is opaque.
+std::vector<Column> AllColumns(const Layout& layout, Dialect dialect);
 // ColumnNames: of columns from `from` on, and of a long value's place if the table is opaque:
 // "value, page, size" or "value, hash, length".
 std::vector<std::string> ColumnNames(const Layout& layout, Dialect dialect, size_t from = 0);
@@ -34,8 +36,8 @@ std::string SelectText(const Layout& layout, Dialect dialect, std::string_view c
 std::string InsertText(const Layout& layout);
 // DeleteText: in SQLite, the row with this key; returns page and size if the table is opaque.
 std::string DeleteText(const Layout& layout);
-// SchemaText: statements that make all tables but the store's own.
-std::string SchemaText(Dialect dialect);
+// SchemaText: in SQLite, statements that make all tables but the store's own.
+std::string SchemaText();
 
 }  // namespace heft
 

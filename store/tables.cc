@@ -81,7 +81,7 @@ absl::Status StoreTables::Make(Database* database, const StoreIdentity& identity
   std::string sql =
       absl::StrCat("PRAGMA application_id = ", kApplication,
                    "; PRAGMA user_version = ", kStoreVersion, ";", std::string(kSchema));
-  sql += SchemaText(kSqlite);
+  sql += SchemaText();
   HEFT_RETURN_IF_ERROR(database->Run(sql.c_str(), "make"));
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert,
                         database->Prepare("INSERT INTO store VALUES (1, ?, 1)"));
