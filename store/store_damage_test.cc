@@ -186,15 +186,18 @@ TEST_F(StoreDamageTest, RebuildKeepsAllRowsOfOtherPages) {
 // The damage is of a table that a rebuild does not read.
 TEST_F(StoreDamageTest, RebuildKeepsWhatOtherProgramsMade) {
   Write(good_, blocks_);
-  RunSql(Folder(),
-         "CREATE TABLE \"an audit\" (who TEXT, twice TEXT AS (who || who), at INTEGER);"
-         "CREATE TABLE keyed (a TEXT, b INTEGER, PRIMARY KEY (b, a)) WITHOUT ROWID;"
-         "CREATE INDEX by_identity ON template (identity);"
-         "CREATE VIEW people AS SELECT identity FROM template;"
-         "CREATE TRIGGER noted AFTER INSERT ON keyed BEGIN INSERT INTO \"an audit\" (who) VALUES "
-         "(new.a); END;"
-         "INSERT INTO keyed VALUES ('x', 1), ('y', 2);"
-         "PRAGMA foreign_keys = OFF; DELETE FROM \"pages used\"");
+  RunSql(
+      Folder(),
+      "CREATE TABLE \"an audit\" (who TEXT, twice TEXT AS (who || who), at INTEGER);"
+      "CREATE TABLE keyed (a TEXT, b INTEGER, PRIMARY KEY (b, a)) WITHOUT ROWID;"
+      "CREATE INDEX by_identity ON template (identity);"
+      "CREATE VIEW people AS SELECT identity FROM template;"
+      "CREATE TRIGGER noted AFTER INSERT ON keyed BEGIN INSERT INTO \"an audit\" (who) VALUES "
+      "(new.a); END;"
+      "CREATE TABLE \"pages read\" (\"it's \"\"one\"\"\" TEXT); INSERT INTO \"pages read\" VALUES "
+      "('a'); ANALYZE;"
+      "INSERT INTO keyed VALUES ('x', 1), ('y', 2);"
+      "PRAGMA foreign_keys = OFF; DELETE FROM \"pages used\"");
   const auto store = *OpenStore(Folder(), StoreMode::kWrite);
   const auto lock = *store->Lock(kLong);
   const auto rebuilt = store->Rebuild(*lock, kLong);
@@ -203,6 +206,7 @@ TEST_F(StoreDamageTest, RebuildKeepsWhatOtherProgramsMade) {
   EXPECT_TRUE(store->Check().ok()) << store->Check();
   EXPECT_EQ(RunSql(Folder(), "UPDATE keyed SET b = b + 10"), 2);
   EXPECT_EQ(RunSql(Folder(), "UPDATE \"an audit\" SET at = 5 WHERE twice IN ('xx', 'yy')"), 2);
+  EXPECT_EQ(RunSql(Folder(), "DELETE FROM \"pages read\" WHERE \"it's \"\"one\"\"\" = 'a'"), 1);
   EXPECT_EQ(RunSql(Folder(),
                    "DROP INDEX by_identity; DROP VIEW people; DROP TRIGGER noted;"
                    "DELETE FROM keyed"),

@@ -549,10 +549,18 @@ absl::Status StoreTables::ForgetFreed() {
 // Salvage: rows are read from both ends of a table up to a page that cannot be read. Tables,
 // indices, views and triggers that other programs made are made again, behind HEFT's.
 absl::Status StoreTables::Salvage(Database* from, Database* to) {
-  const auto copy = [&](const std::string& name) -> absl::Status {
+  const auto quoted = [](const std::string& text, const std::string& mark) {
+    return absl::StrCat(mark, absl::StrReplaceAll(text, {{mark, mark + mark}}), mark);
+  };
+  const auto copy = [&](const std::string& table) -> absl::Status {
+    const std::string name = quoted(table, "\"");
     const auto columns = [&](std::string_view which) -> absl::StatusOr<std::vector<std::string>> {
-      return from->Texts(absl::StrCat("SELECT '\"' || replace(name, '\"', '\"\"') || '\"' FROM ",
-                                      "pragma_table_info(", name, ")", std::string(which)));
+      HEFT_ASSIGN_OR_RETURN(auto names,
+                            from->Texts(absl::StrCat("SELECT name FROM "
+                                                     "pragma_table_info(",
+                                                     quoted(table, "'"), ")", std::string(which))));
+      for (std::string& column : names) column = quoted(column, "\"");
+      return names;
     };
     HEFT_ASSIGN_OR_RETURN(const auto all, columns(""));
     HEFT_ASSIGN_OR_RETURN(auto key, columns(" WHERE pk > 0 ORDER BY pk"));
@@ -585,10 +593,12 @@ absl::Status StoreTables::Salvage(Database* from, Database* to) {
     return absl::OkStatus();
   };
   HEFT_ASSIGN_OR_RETURN(const auto made, to->Texts("SELECT name FROM sqlite_schema"));
-  for (const std::string what : {"type = 'table'", "type <> 'table'"}) {
+  // Of tables, or of all else.
+  const auto make = [&](const std::string& which, const auto& fill) -> absl::Status {
     const auto texts = [&](const char* column) {
-      return from->Texts(absl::StrCat("SELECT ", column, " FROM sqlite_schema WHERE ", what,
-                                      " AND name NOT LIKE 'sqlite%' ORDER BY rowid"));
+      return from->Texts(absl::StrCat("SELECT ", column, " FROM sqlite_schema WHERE type ", which,
+                                      " 'table' AND sql IS NOT NULL AND substr(name, 1, 7) <> "
+                                      "'sqlite_' ORDER BY rowid"));
     };
     HEFT_ASSIGN_OR_RETURN(const auto names, texts("name"));
     HEFT_ASSIGN_OR_RETURN(const auto statements, texts("sql"));
@@ -599,11 +609,13 @@ absl::Status StoreTables::Salvage(Database* from, Database* to) {
             "program has made in store.sqlite, cannot be made again: drop it with sqlite3, then "
             "try again"));
       }
-      if (what != "type = 'table'" || names[i].starts_with("pages ")) continue;
-      const std::string quoted = absl::StrReplaceAll(names[i], {{"\"", "\"\""}});
-      HEFT_RETURN_IF_ERROR(copy(absl::StrCat("\"", quoted, "\"")));
+      HEFT_RETURN_IF_ERROR(fill(names[i]));
     }
-  }
+    return absl::OkStatus();
+  };
+  HEFT_RETURN_IF_ERROR(make("=", [&](const std::string& name) {
+    return name == "pages used" || name == "pages freed" ? absl::OkStatus() : copy(name);
+  }));
   std::string follow;
   for (size_t i = 1; i < kLayouts; ++i) {
     const Layout& layout = LayoutAt(i);
@@ -614,7 +626,8 @@ absl::Status StoreTables::Salvage(Database* from, Database* to) {
                     kRangeHeader + kBlockPage - 1, ") / ", kBlockPage, " FROM ", layout.name,
                     " WHERE page IS NOT NULL;");
   }
-  return to->Run(follow.c_str(), "mend");
+  HEFT_RETURN_IF_ERROR(to->Run(follow.c_str(), "mend"));
+  return make("<>", [](const std::string&) { return absl::OkStatus(); });
 }
 
 // Check: SQLite's own check, and that blocks have exactly the pages that are used. It reads no
