@@ -47,31 +47,6 @@ absl::Status Fill(StoreTables* tables, const StoreReader& from, uint64_t all,
   return say();
 }
 
-// FillFiles: a new store, in a database under a temporary name.
-absl::Status FillFiles(const std::string& path, const std::string& folder, const StoreReader* from,
-                       uint64_t all, const std::function<bool(uint64_t, uint64_t)>& progress) {
-  StoreIdentity identity;
-  Csprng().Fill(identity);
-  HEFT_ASSIGN_OR_RETURN(const auto blocks, BlockFile::Create(BlocksPath(folder), folder, identity));
-  HEFT_ASSIGN_OR_RETURN(const auto database, Database::Open(path, folder, Database::Mode::kBuild));
-  HEFT_RETURN_IF_ERROR(database->Run("BEGIN", "make"));
-  HEFT_RETURN_IF_ERROR(StoreTables::Make(database.get(), identity));
-  StoreTables tables(database.get(), blocks.get());
-  if (from != nullptr) HEFT_RETURN_IF_ERROR(Fill(&tables, *from, all, progress));
-  HEFT_RETURN_IF_ERROR(blocks->Sync());
-  HEFT_RETURN_IF_ERROR(database->Run("COMMIT", "make"));
-  return database->Run("PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL", "make");
-}
-
-// Sync: a file that was written without.
-absl::Status SyncFile(const std::string& path, const std::string& folder) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  const bool synced = fd >= 0 && fsync(fd) == 0;
-  const absl::Status status = synced ? absl::OkStatus() : SystemStoreError("make", folder, errno);
-  if (fd >= 0) close(fd);
-  return status;
-}
-
 absl::Status MakeEmpty(const std::string& path, const std::string& folder) {
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (fd < 0) return SystemStoreError("make", folder, errno);
@@ -85,21 +60,18 @@ void RemoveDatabase(const std::string& path) {
 
 absl::Status Build(const std::string& folder, const StoreReader* from, uint64_t all,
                    const std::function<bool(uint64_t, uint64_t)>& progress) {
-  const NoFileSizeSignal no_signal;
-  const std::string path = StorePath(folder), part = absl::StrCat(path, ".new");
-  RemoveDatabase(part);
-  RemoveDatabase(path);  // a log without its database
-  absl::Status status = FillFiles(part, folder, from, all, progress);
-  if (status.ok()) status = SyncFile(part, folder);
-  // A copy of this store's files over those of another replaces its log, too.
-  if (status.ok()) status = MakeEmpty(absl::StrCat(path, "-wal"), folder);
-  if (status.ok() && rename(part.c_str(), path.c_str()) != 0) {
-    status = SystemStoreError("make", folder, errno);
-  }
-  RemoveDatabase(part);
-  if (status.ok()) return SyncDirectory(folder);
-  RemoveDatabase(path);
-  unlink(BlocksPath(folder).c_str());
+  const absl::Status status =
+      BuildDatabase(StorePath(folder), folder, [&](Database* database) -> absl::Status {
+        StoreIdentity identity;
+        Csprng().Fill(identity);
+        HEFT_ASSIGN_OR_RETURN(const auto blocks,
+                              BlockFile::Create(BlocksPath(folder), folder, identity));
+        HEFT_RETURN_IF_ERROR(StoreTables::Make(database, identity));
+        StoreTables tables(database, blocks.get());
+        if (from != nullptr) HEFT_RETURN_IF_ERROR(Fill(&tables, *from, all, progress));
+        return blocks->Sync();
+      });
+  if (!status.ok()) unlink(BlocksPath(folder).c_str());
   return status;
 }
 
@@ -114,6 +86,41 @@ bool IsEmpty(const std::string& folder) {
 }
 
 }  // namespace
+
+absl::Status SyncFile(const std::string& path, const std::string& folder) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const bool synced = fd >= 0 && fsync(fd) == 0;
+  const absl::Status status = synced ? absl::OkStatus() : SystemStoreError("make", folder, errno);
+  if (fd >= 0) close(fd);
+  return status;
+}
+
+absl::Status BuildDatabase(const std::string& path, const std::string& folder,
+                           const std::function<absl::Status(Database*)>& fill) {
+  const NoFileSizeSignal no_signal;
+  const std::string part = absl::StrCat(path, ".new");
+  RemoveDatabase(part);
+  RemoveDatabase(path);  // a log without its database
+  const auto write = [&]() -> absl::Status {
+    HEFT_ASSIGN_OR_RETURN(const auto database,
+                          Database::Open(part, folder, Database::Mode::kBuild));
+    HEFT_RETURN_IF_ERROR(database->Run("BEGIN", "make"));
+    HEFT_RETURN_IF_ERROR(fill(database.get()));
+    HEFT_RETURN_IF_ERROR(database->Run("COMMIT", "make"));
+    return database->Run("PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL", "make");
+  };
+  absl::Status status = write();
+  if (status.ok()) status = SyncFile(part, folder);
+  // A copy of these files over those of another database replaces its log, too.
+  if (status.ok()) status = MakeEmpty(absl::StrCat(path, "-wal"), folder);
+  if (status.ok() && rename(part.c_str(), path.c_str()) != 0) {
+    status = SystemStoreError("make", folder, errno);
+  }
+  RemoveDatabase(part);
+  if (status.ok()) return SyncDirectory(std::filesystem::absolute(path).parent_path().string());
+  RemoveDatabase(path);
+  return status;
+}
 
 absl::Status CreateStore(const std::string& folder) {
   HEFT_RETURN_IF_ERROR(MakeDirectories(folder));

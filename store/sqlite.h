@@ -19,6 +19,7 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -104,6 +105,13 @@ class Database {
   std::map<std::string, sqlite3_stmt*, std::less<>> statements_;
   std::array<std::array<sqlite3_stmt*, kLayouts>, kDelete + 1> queries_ = {};
 };
+
+// BuildDatabase: makes a database that `fill` fills, completely or not at all. Removes one that is
+// there.
+absl::Status BuildDatabase(const std::string& path, const std::string& folder,
+                           const std::function<absl::Status(Database*)>& fill);
+// SyncFile: flushes a file that others have written. Errors are those of the store in `folder`.
+absl::Status SyncFile(const std::string& path, const std::string& folder);
 
 // StoreTables: what a transaction of a connection sees and changes.
 class StoreTables {
