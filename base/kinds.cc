@@ -37,7 +37,6 @@ std::string KindName(std::string_view kind) {
       {"RNAN", "renewed blocks"},
       {"RCPT", "receipt of erasure"},
       {"AUTH", "registrar's authorisation"},
-      {"RLOG", "log of requests"},
       {"STND", "key of stand-ins"},
       {"AUDK", "audit key of a gallery"},
       {"CNRY", "canaries, sealed"},

@@ -23,7 +23,7 @@ std::string PartOf(const std::string& path) {
   const std::string name = path.substr(path.find_last_of('/') + 1);
   if (name.starts_with("store.sqlite") || name == "store.blocks")
     return "part of a gallery's store";
-  if (name == "requests.heft") return "record of the requests that a server has taken";
+  if (name.starts_with("once.sqlite")) return "table of the requests that a server has taken";
   if (name == "workspace.txt") return "mark of a workspace";
   if (name == "keys.made") return "mark that a gallery has its server's keys";
   return name == "lock" || name.ends_with(".lock") ? "lock of a folder" : "";

@@ -13,7 +13,6 @@
 #include "gallery/journal_head.h"
 #include "gallery/records.h"
 #include "gallery/renewal.h"
-#include "gallery/request_log.h"
 #include "heft/server.h"
 
 namespace heft::fuzz {
@@ -176,9 +175,7 @@ absl::Status WriteRenewal(const SeedWriter& seeds, const ckks::SecretKey& secret
 
 absl::Status WriteServerFiles(const SeedWriter& seeds) {
   const std::vector<uint8_t> key(sizeof(Seed), 7);
-  HEFT_RETURN_IF_ERROR(seeds.Write("server_files", "stand-in", SealEnvelope("STND", 1, key)));
-  const std::vector<TakenRow> rows = {{{1}, 0, 2'000'000'000}, {{2}, kAllRows, 2'000'000'060}};
-  return seeds.Write("server_files", "requests", SerializeRequestLog(rows));
+  return seeds.Write("server_files", "stand-in", SealEnvelope("STND", 1, key));
 }
 
 // Masks over a store's database: none, and single bits.

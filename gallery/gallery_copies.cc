@@ -13,9 +13,11 @@
 #include "base/progress.h"
 #include "gallery/change.h"
 #include "gallery/remembered.h"
+#include "gallery/request_log.h"
 #include "gallery/unlisted.h"
 #include "heft/gallery_admin.h"
 #include "store/folder.h"
+#include "store/once.h"
 
 namespace heft {
 namespace {
@@ -23,8 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool IsSecret(const std::string& name) {
-  return name == "server.key" || name == "stand-in.key" || name == "audit.key" ||
-         name == "requests.heft";
+  return name == "server.key" || name == "stand-in.key" || name == "audit.key";
 }
 bool IsPublic(const std::string& name) {
   // kKeysMade: so that a copy without keys is known as one.
@@ -76,7 +77,7 @@ absl::Status CopyServerFiles(const std::string& from, const std::string& to, Ser
     if (anew && name == "server.pub") continue;
     const bool wanted = IsPublic(name) || (which != ServerFiles::kPublic && IsSecret(name)) ||
                         which == ServerFiles::kEverything;
-    if (IsStoreFile(name) || name.ends_with(".lock") || !wanted ||
+    if (IsStoreFile(name) || name.starts_with(kOnceFile) || name.ends_with(".lock") || !wanted ||
         FileExists(absl::StrCat(to, "/", name)))
       continue;
     struct stat info;
@@ -87,7 +88,9 @@ absl::Status CopyServerFiles(const std::string& from, const std::string& to, Ser
   if (error) {
     return absl::UnavailableError(absl::StrCat("cannot read ", from, ": ", error.message()));
   }
-  return absl::OkStatus();
+  const bool log =
+      which != ServerFiles::kPublic && !FileExists(absl::StrCat(to, "/", std::string(kOnceFile)));
+  return log ? RequestLog(from).CopyTo(to) : absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<CopiedGallery>> Snapshot(const std::string& folder,

@@ -119,8 +119,8 @@ std::string LeftoverOf(const std::string& name) {
   constexpr size_t kSuffix = 7;
   if (name.size() <= kSuffix || name[name.size() - kSuffix] != '.') return {};
   const std::string of = name.substr(0, name.size() - kSuffix);
-  for (const char* known : {"server.key", "server.pub", "state.heft", "audit.key", "stand-in.key",
-                            "requests.heft", kKeysMade}) {
+  for (const char* known :
+       {"server.key", "server.pub", "state.heft", "audit.key", "stand-in.key", kKeysMade}) {
     if (of == known) return of;
   }
   return {};
@@ -140,12 +140,6 @@ void RemoveLeftovers(const std::string& folder) {
   // yet.
   const auto lock = FileLock::Take(folder + "/server.lock", 0644);
   if (!lock.ok()) return;
-  std::optional<FileLock> requests;
-  if (FileExists(folder + "/requests.lock")) {
-    auto taken = FileLock::Take(folder + "/requests.lock", 0600);
-    if (!taken.ok()) return;
-    requests.emplace(*std::move(taken));
-  }
   for (const std::string& name : found) {
     if (std::filesystem::file_size(folder + "/" + LeftoverOf(name), ignored) == 0 || ignored) {
       continue;

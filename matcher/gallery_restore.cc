@@ -96,11 +96,7 @@ absl::Status CheckReceiptsKnown(const std::vector<Age>& ages,
 // What a server that goes on answering has written since the copy began.
 absl::Status CopyLate(const std::string& from, const std::string& to) {
   HEFT_RETURN_IF_ERROR(CopyServerFiles(from, to, ServerFiles::kEverything));
-  const RequestLog log(from);
-  const auto requests = ReadFile(log.File());
-  if (absl::IsNotFound(requests.status())) return absl::OkStatus();
-  HEFT_RETURN_IF_ERROR(requests.status());
-  return WriteFileAtomic(RequestLog(to).File(), *requests, 0600);
+  return RequestLog(from).CopyTo(to);
 }
 
 // CheckServerKeys: kFailedPrecondition for a snapshot without its server's keys if the folder does

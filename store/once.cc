@@ -15,6 +15,7 @@
 #include "base/file_size_signal.h"
 #include "base/files.h"
 #include "base/status.h"
+#include "base/used_files.h"
 #include "store/sqlite.h"
 
 namespace heft {
@@ -144,6 +145,7 @@ absl::Status OnceTable::Connect() {
   }
   HEFT_ASSIGN_OR_RETURN(auto opened, Database::Open(path_, path_, Database::Mode::kWrite));
   HEFT_RETURN_IF_ERROR(CheckTable(opened.get()));
+  NoteInput(path_);
   // The longest log is 4 MB, which is read at the first use. With more pages ClearGap errs.
   HEFT_RETURN_IF_ERROR(
       opened->Run("PRAGMA cache_size = -16384; PRAGMA wal_autocheckpoint = 1000;"
@@ -230,9 +232,8 @@ absl::Status OnceTable::MakeRoom(const Scope& scope, std::span<const Entry> entr
                           database_->Prepare("SELECT entries, bytes FROM scopes WHERE scope = ?"));
     SqlStatement select(statement);
     BindScope(&select, scope);
-    const int rc = select.Step();
-    if (rc == SQLITE_DONE) return absl::OkStatus();
-    if (rc != SQLITE_ROW) return Done(rc);
+    const int rc = select.Step();  // without a row, the numbers are 0
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE) return Done(rc);
     const uint64_t there = select.Number(0);
     if (there + entries.size() <= scope.most_entries &&
         select.Number(1) + bytes <= scope.most_bytes) {

@@ -67,6 +67,8 @@ TEST_P(OnceTest, EachKeyIsTakenOnce) {
   EXPECT_EQ(Take({"a1"}), -1);
   EXPECT_EQ(Take({"a1"}), 0);
   EXPECT_EQ(Take({"b1", "a1"}), 1);
+  EXPECT_EQ(table_.Take(kScope, std::vector<Entry>(101, Of("d")), kNow).status().code(),
+            absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(Take({"b1", "c1", "c1"}), -1) << "a refused one has added nothing; twice is once";
   EXPECT_EQ(Count(), 3u);
   const Scope other = {.name = "others", .most_entries = 1};

@@ -107,8 +107,8 @@ std::map<std::string, std::string> Snapshot(const std::string& root) {
     const auto status = entry.symlink_status();
     std::string what = std::to_string(static_cast<int>(status.type())) + " " +
                        std::to_string(static_cast<int>(status.permissions()));
-    // The index of a store's log is written by readers.
-    if (entry.path().filename() == "store.sqlite-shm") continue;
+    // The index of a log of SQLite is written by readers.
+    if (entry.path().filename().string().ends_with(".sqlite-shm")) continue;
     if (entry.is_regular_file()) {
       what += " " + FileHash(entry.path().string());
     }
