@@ -15,6 +15,7 @@
 #include "base/mapped_file.h"
 #include "service/access/replay.h"
 #include "service/json.h"
+#include "service/run/log.h"
 #include "service/text.h"
 
 namespace heft::service {
@@ -66,6 +67,7 @@ GateError OfReplay(const absl::Status& status) {
     case absl::StatusCode::kResourceExhausted:
       return Error(429, "RESOURCE_EXHAUSTED", Message(status), 10);
     default:
+      LogLine(LogLevel::kError, "a nonce could not be recorded", {{"why", Message(status)}});
       return Error(503, "UNAVAILABLE", "nonces cannot be recorded", 5);
   }
 }
