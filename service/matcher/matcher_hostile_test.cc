@@ -270,7 +270,8 @@ TEST_F(HostileTest, ASignedEnrolmentThatFailedMayBeAskedForAgain) {
   ASSERT_EQ(enrolled.status, 201) << Text(enrolled);
   EXPECT_EQ(JsonOf(enrolled)["others"]["status"], "active");
   EXPECT_EQ(JsonOf(world_->Send("registrar", request))["others"]["galleries"][0]["repeated"], true);
-  EXPECT_TRUE(std::filesystem::is_empty(world_->config.state + "/started"));
+  const auto table = OnceTable::Of(absl::StrCat(world_->config.state, "/", std::string(kOnceFile)));
+  EXPECT_EQ(*table->Count({.name = "enrolments"}), 0u);
 }
 
 TEST_F(HostileTest, OnlyRegistrarsTouchWhoIsThere) {

@@ -123,7 +123,7 @@ absl::StatusOr<Json> EnrolEach(MatcherState* state, const HttpRequest& request,
         "this service has no keys for enrolment ([keys] enrolment)");
   }
   const Hash what = WhatIsEnrolled(in);
-  const StartedRequests started(state->config.state);
+  const StartedRequests started(state->config.state, "enrolments");
   // A signed request is recorded once. After a failure it may be repeated.
   const bool may_repeat = !in.options.idempotency_key.empty() &&
                           std::ranges::any_of(in.samples.files, [](const SampleFile& file) {

@@ -2,45 +2,44 @@
 #include "service/matcher/started_requests.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <sys/time.h>
 
+#include "absl/strings/str_cat.h"
 #include "base/files.h"
 #include "base/testing.h"
 
 namespace heft::service {
 namespace {
 
-void MakeOld(const std::string& path) {
-  const timeval old[2] = {{1000, 0}, {1000, 0}};
-  ASSERT_EQ(utimes(path.c_str(), old), 0) << path;
-}
+Hash Of(const std::string& text) { return HashBytes(AsBytes(text)); }
 
-TEST(StartedRequestsTest, WhatIsOldIsForgottenAndWhatIsOthersStays) {
+TEST(StartedRequestsTest, WhatBeganIsKnownUntilItsEnd) {
   const heft::testing::TemporaryFolder state;
   const StartedRequests started(state.path(), "galleries");
-  const Hash first = HashBytes(AsBytes("first")), second = HashBytes(AsBytes("second"));
-  EXPECT_FALSE(started.Has(first));
-  ASSERT_TRUE(started.Begin(first).ok());
-  EXPECT_TRUE(started.Has(first));
-  EXPECT_FALSE(StartedRequests(state.path(), "removals").Has(first));
-  EXPECT_FALSE(StartedRequests(state.path()).Has(first));
-  // The library keeps its generations of galleries in the same folder (HEFT_STATE_DIR).
-  const std::string folder = state.path() + "/started-galleries/";
-  const std::vector<std::string> others = {state.path() + "/galleries/0a0b.generation",
-                                           folder + "lock", folder + "0a0b.generation"};
-  ASSERT_TRUE(MakeDirectories(state.path() + "/galleries").ok());
-  for (const std::string& other : others) {
-    ASSERT_TRUE(WriteFileAtomic(other, "1", 0600).ok());
-    MakeOld(other);
+  EXPECT_FALSE(started.Has(Of("first")));
+  ASSERT_TRUE(started.Begin(Of("first")).ok());
+  ASSERT_TRUE(started.Begin(Of("first")).ok());
+  EXPECT_TRUE(started.Has(Of("first")));
+  EXPECT_FALSE(StartedRequests(state.path(), "removals").Has(Of("first")));
+  EXPECT_TRUE(StartedRequests(state.path(), "galleries").Has(Of("first")));
+  started.End(Of("first"));
+  EXPECT_FALSE(started.Has(Of("first")));
+}
+
+TEST(StartedRequestsTest, AFullTableStopsNoRequest) {
+  const StartedRequests started("/dev/null/missing", "galleries");
+  EXPECT_FALSE(started.Has(Of("first")));
+  EXPECT_FALSE(started.Begin(Of("first")).ok()) << "a folder that cannot be written does";
+  const heft::testing::TemporaryFolder state;
+  OnceTable table(state / kOnceFile);
+  const OnceTable::Scope scope = {.name = "galleries", .most_entries = 2 * StartedRequests::kMax};
+  std::vector<OnceTable::Entry> many;
+  for (uint64_t i = 0; i < StartedRequests::kMax; ++i) {
+    many.push_back({.key = absl::StrCat(10000 + i), .expires = ~uint64_t{0}});
   }
-  MakeOld(folder + HexString(first));
-  ASSERT_TRUE(started.Begin(second).ok());
-  EXPECT_FALSE(started.Has(first));
-  EXPECT_TRUE(started.Has(second));
-  for (const std::string& other : others) EXPECT_TRUE(FileExists(other)) << other;
-  started.End(second);
-  EXPECT_FALSE(started.Has(second));
+  ASSERT_FALSE(table.Take(scope, many, 1)->has_value());
+  const StartedRequests full(state.path(), "galleries");
+  EXPECT_TRUE(full.Begin(Of("first")).ok());
+  EXPECT_FALSE(full.Has(Of("first")));
 }
 
 }  // namespace

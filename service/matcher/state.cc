@@ -37,6 +37,7 @@ MatcherState::MatcherState(const MatcherConfig& its_config, std::shared_ptr<cons
       verifications(config.verifications),
       changes(std::max(1u, config.common.limits.workers / 2)),
       waits(std::max(1u, config.common.limits.workers / 4)),
+      stored_answers(config.state),
       batcher(&galleries, config.batch, metrics),
       tasks(config.tasks) {}
 
