@@ -17,6 +17,7 @@
 #include "base/status.h"
 #include "base/used_files.h"
 #include "store/sqlite.h"
+#include "store/vfs.h"
 
 namespace heft {
 namespace {
@@ -54,22 +55,15 @@ std::string CheckOf(const OnceTable::Entry& entry) {
 
 std::string Text(ByteSpan bytes) { return {bytes.begin(), bytes.end()}; }
 
-void BindScope(SqlStatement* statement, const OnceTable::Scope& scope) {
-  statement->Bind(1, Cell(AsBytes(scope.name)), SqlType::kText);
-}
-
-absl::Status Damaged(const std::string& path) {
-  return OfStore(absl::DataLossError(
-      absl::StrCat(path,
-                   ": damaged: replace it, its -wal and its -shm by good copies. Without "
-                   "copies, move all three away; then what was done once could be done again "
-                   "until it expires")));
-}
-
 // Explained: an error of a database, for this file.
 absl::Status Explained(const std::string& path, const absl::Status& status) {
-  if (absl::IsDataLoss(status)) return Damaged(path);
-  return {status.code(), absl::StrReplaceAll(status.message(), {{"the store in ", ""}})};
+  if (!absl::IsDataLoss(status)) {
+    return {status.code(), absl::StrReplaceAll(status.message(), {{"the store in ", ""}})};
+  }
+  return OfStore(absl::DataLossError(absl::StrCat(
+      path,
+      ": damaged: replace it, its -wal and its -shm by good copies. Without copies, move all three "
+      "away; then what was done once could be done again until it expires")));
 }
 
 absl::Status CheckTable(Database* database) {
@@ -160,27 +154,32 @@ absl::Status OnceTable::Connect() {
 
 // The lock comes first. So writers of other processes wait without SQLite's pauses, and Connect
 // sees whether the file was replaced while this one waited.
-absl::Status OnceTable::Change(const Scope& scope,
-                               const std::function<absl::StatusOr<bool>()>& change) {
+absl::Status OnceTable::With(const Scope* change,
+                             const std::function<absl::StatusOr<bool>()>& work) {
   const std::lock_guard<std::mutex> guard(mutex_);
   const NoFileSizeSignal no_signal;
+  ClearVfsError();
   std::optional<FileLock> lock;
-  if (!path_.empty()) {
+  if (!path_.empty() && (change != nullptr || !Connected())) {
     HEFT_ASSIGN_OR_RETURN(FileLock taken, FileLock::Take(LockPath(path_), 0600));
     lock.emplace(std::move(taken));
   }
   absl::Status status = Connect();
-  if (status.ok() && durable_ != scope.durable && !path_.empty()) {
-    status = database_->Run(
-        scope.durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", "write to");
-    durable_ = scope.durable;
-  }
-  if (status.ok()) status = Step("BEGIN IMMEDIATE");
+  if (change != nullptr && status.ok()) status = Begin(change->durable);
   if (!status.ok()) return Explained(path_, status);
-  const absl::StatusOr<bool> changed = change();
+  const absl::StatusOr<bool> changed = work();
   status = changed.ok() && *changed ? Step("COMMIT") : changed.status();
   if (!sqlite3_get_autocommit(database_->get())) Step("ROLLBACK").IgnoreError();
   return absl::IsResourceExhausted(status) ? status : Explained(path_, status);
+}
+
+absl::Status OnceTable::Begin(bool durable) {
+  if (durable_ != durable) {
+    HEFT_RETURN_IF_ERROR(database_->Run(
+        durable ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL", "write to"));
+    durable_ = durable;
+  }
+  return Step("BEGIN IMMEDIATE");
 }
 
 absl::Status OnceTable::Step(const char* sql) {
@@ -192,34 +191,47 @@ absl::Status OnceTable::Done(int rc) const {
   return rc == SQLITE_DONE ? absl::OkStatus() : StoreError("write to", path_, rc);
 }
 
+absl::StatusOr<sqlite3_stmt*> OnceTable::Prepare(const char* sql, const Scope& scope) {
+  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const statement, database_->Prepare(sql));
+  sqlite3_bind_text64(statement, 1, scope.name.data(), scope.name.size(), SQLITE_STATIC,
+                      SQLITE_UTF8);
+  return statement;
+}
+
 // Meets: no entry's key begins with another's. So the nearest keys show all that meet this one.
-absl::StatusOr<bool> OnceTable::Meets(const Scope& scope, std::string_view key) {
-  for (const bool next : {false, true}) {
+// Those that have expired go.
+absl::StatusOr<bool> OnceTable::Meets(const Scope& scope, std::string_view key, uint64_t now) {
+  for (bool next = false;;) {
     HEFT_ASSIGN_OR_RETURN(
         sqlite3_stmt* const select,
-        database_->Prepare(next ? "SELECT key FROM once WHERE scope = ? AND key >= ? "
-                                  "ORDER BY key LIMIT 1"
-                                : "SELECT key FROM once WHERE scope = ? AND key < ? "
-                                  "ORDER BY key DESC LIMIT 1"));
-    SqlStatement row(select);
-    BindScope(&row, scope);
-    const int rc = row.Bind(2, AsBytes(key)).Step();
-    if (rc == SQLITE_DONE) continue;
-    if (rc != SQLITE_ROW) return Done(rc);
-    const std::string there = Text(row.Bytes(0));
-    if (next ? there.starts_with(key) : key.starts_with(there)) return true;
+        Prepare(next ? "SELECT key, expires FROM once WHERE scope = ? AND key >= ? "
+                       "ORDER BY key LIMIT 1"
+                     : "SELECT key, expires FROM once WHERE scope = ? AND key < ? "
+                       "ORDER BY key DESC LIMIT 1",
+                scope));
+    std::string there;
+    {
+      SqlStatement row(select);
+      const int rc = row.Bind(2, AsBytes(key)).Step();
+      if (rc != SQLITE_ROW && rc != SQLITE_DONE) return Done(rc);
+      there = Text(row.Bytes(0));
+      const bool meets =
+          rc == SQLITE_ROW && (next ? there.starts_with(key) : key.starts_with(there));
+      if (meets && row.Number(1) >= now) return true;
+      if (!meets && std::exchange(next, true)) return false;
+      if (!meets) continue;
+    }
+    HEFT_RETURN_IF_ERROR(Delete(scope, there));
   }
-  return false;
 }
 
 absl::Status OnceTable::Forget(const Scope& scope, uint64_t before, uint64_t count) {
   HEFT_ASSIGN_OR_RETURN(
-      sqlite3_stmt* const statement,
-      database_->Prepare("DELETE FROM once WHERE scope = ?1 AND key IN (SELECT key FROM once "
-                         "WHERE scope = ?1 AND expires < ?2 ORDER BY expires LIMIT ?3)"));
-  SqlStatement forget(statement);
-  BindScope(&forget, scope);
-  return Done(forget.Bind(2, before).Bind(3, count).Step());
+      sqlite3_stmt* const forget,
+      Prepare("DELETE FROM once WHERE scope = ?1 AND key IN (SELECT key FROM once "
+              "WHERE scope = ?1 AND expires < ?2 ORDER BY expires LIMIT ?3)",
+              scope));
+  return Done(SqlStatement(forget).Bind(2, before).Bind(3, count).Step());
 }
 
 // MakeRoom: more expired entries go than come. So these alone never fill a table.
@@ -229,57 +241,50 @@ absl::Status OnceTable::MakeRoom(const Scope& scope, std::span<const Entry> entr
   for (const Entry& entry : entries) bytes += entry.result.size() + kCheckSize;
   while (true) {
     HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const statement,
-                          database_->Prepare("SELECT entries, bytes FROM scopes WHERE scope = ?"));
+                          Prepare("SELECT entries, bytes FROM scopes WHERE scope = ?", scope));
     SqlStatement select(statement);
-    BindScope(&select, scope);
     const int rc = select.Step();  // without a row, the numbers are 0
     if (rc != SQLITE_ROW && rc != SQLITE_DONE) return Done(rc);
     const uint64_t there = select.Number(0);
-    if (there + entries.size() <= scope.most_entries &&
-        select.Number(1) + bytes <= scope.most_bytes) {
-      return absl::OkStatus();
-    }
+    const bool fits = there + entries.size() <= scope.most_entries &&
+                      select.Number(1) + bytes <= scope.most_bytes;
+    if (fits || (there == 0 && scope.oldest_goes)) return absl::OkStatus();
     if (!scope.oldest_goes) {
       return absl::ResourceExhaustedError(
           absl::StrCat(path_, ": ", there, " entries of \"", std::string(scope.name),
                        "\" have not expired, and no more can be kept: try again later"));
     }
-    if (there == 0) return absl::OkStatus();
     HEFT_RETURN_IF_ERROR(Forget(scope, kForever, 1));
   }
 }
 
-absl::Status OnceTable::Insert(const Scope& scope, const Entry& entry) {
-  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert, database_->Prepare(kInsertOnce));
-  Entry kept = entry;
-  kept.expires = std::min(kept.expires, kForever);
-  kept.result += CheckOf(kept);
+absl::Status OnceTable::Insert(const Scope& scope, Entry entry) {
+  entry.expires = std::min(entry.expires, kForever);
+  entry.result += CheckOf(entry);
+  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert, Prepare(kInsertOnce, scope));
   SqlStatement row(insert);
-  BindScope(&row, scope);
-  row.Bind(2, AsBytes(kept.key)).Bind(3, AsBytes(kept.digest)).Bind(4, AsBytes(kept.result));
-  return Done(row.Bind(5, kept.expires).Step());
+  row.Bind(2, AsBytes(entry.key)).Bind(3, AsBytes(entry.digest)).Bind(4, AsBytes(entry.result));
+  return Done(row.Bind(5, entry.expires).Step());
 }
 
 absl::Status OnceTable::Delete(const Scope& scope, std::string_view key) {
-  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const statement,
-                        database_->Prepare("DELETE FROM once WHERE scope = ? AND key = ?"));
-  SqlStatement row(statement);
-  BindScope(&row, scope);
-  return Done(row.Bind(2, AsBytes(key)).Step());
+  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const row,
+                        Prepare("DELETE FROM once WHERE scope = ? AND key = ?", scope));
+  return Done(SqlStatement(row).Bind(2, AsBytes(key)).Step());
 }
 
 absl::StatusOr<std::optional<size_t>> OnceTable::Take(const Scope& scope,
                                                       std::span<const Entry> entries,
                                                       uint64_t now) {
   std::optional<size_t> known;
-  HEFT_RETURN_IF_ERROR(Change(scope, [&]() -> absl::StatusOr<bool> {
-    HEFT_RETURN_IF_ERROR(MakeRoom(scope, entries, now));
+  HEFT_RETURN_IF_ERROR(With(&scope, [&]() -> absl::StatusOr<bool> {
     for (size_t i = 0; i < entries.size(); ++i) {
-      HEFT_ASSIGN_OR_RETURN(const bool there, Meets(scope, entries[i].key));
+      HEFT_ASSIGN_OR_RETURN(const bool there, Meets(scope, entries[i].key, now));
       if (!there) continue;
       known = i;
       return false;
     }
+    HEFT_RETURN_IF_ERROR(MakeRoom(scope, entries, now));
     for (const Entry& entry : entries) HEFT_RETURN_IF_ERROR(Insert(scope, entry));
     return true;
   }));
@@ -287,7 +292,7 @@ absl::StatusOr<std::optional<size_t>> OnceTable::Take(const Scope& scope,
 }
 
 absl::Status OnceTable::Put(const Scope& scope, const Entry& entry, uint64_t now) {
-  return Change(scope, [&]() -> absl::StatusOr<bool> {
+  return With(&scope, [&]() -> absl::StatusOr<bool> {
     HEFT_RETURN_IF_ERROR(Delete(scope, entry.key));
     HEFT_RETURN_IF_ERROR(MakeRoom(scope, {&entry, 1}, now));
     HEFT_RETURN_IF_ERROR(Insert(scope, entry));
@@ -296,37 +301,24 @@ absl::Status OnceTable::Put(const Scope& scope, const Entry& entry, uint64_t now
 }
 
 absl::Status OnceTable::Remove(const Scope& scope, std::string_view key) {
-  return Change(scope, [&]() -> absl::StatusOr<bool> {
+  return With(&scope, [&]() -> absl::StatusOr<bool> {
     HEFT_RETURN_IF_ERROR(Delete(scope, key));
     return true;
   });
-}
-
-absl::Status OnceTable::Read(const std::function<absl::Status()>& read) {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  const NoFileSizeSignal no_signal;
-  if (!Connected()) {
-    std::optional<FileLock> lock;
-    if (!path_.empty()) {
-      HEFT_ASSIGN_OR_RETURN(FileLock taken, FileLock::Take(LockPath(path_), 0600));
-      lock.emplace(std::move(taken));
-    }
-    if (const absl::Status status = Connect(); !status.ok()) return Explained(path_, status);
-  }
-  return Explained(path_, read());
 }
 
 absl::StatusOr<std::optional<OnceTable::Entry>> OnceTable::Find(const Scope& scope,
                                                                 std::string_view key,
                                                                 uint64_t now) {
   std::optional<Entry> found;
-  HEFT_RETURN_IF_ERROR(Read([&]() -> absl::Status {
+  HEFT_RETURN_IF_ERROR(With(nullptr, [&]() -> absl::StatusOr<bool> {
     HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select,
-                          database_->Prepare("SELECT digest, result, expires FROM once WHERE "
-                                             "scope = ? AND key = ? AND expires >= ?"));
+                          Prepare("SELECT digest, result, expires FROM once WHERE "
+                                  "scope = ? AND key = ? AND expires >= ?",
+                                  scope));
     SqlStatement row(select);
-    BindScope(&row, scope);
-    const int rc = row.Bind(2, AsBytes(key)).Bind(3, std::min(now, kForever)).Step();
+    const int rc = row.Bind(2, AsBytes(key)).Bind(3, now).Step();
+    if (rc == SQLITE_DONE) return false;
     if (rc != SQLITE_ROW) return Done(rc);
     Entry entry = {std::string(key), Text(row.Bytes(0)), Text(row.Bytes(1)), row.Number(2)};
     const size_t size = std::max(entry.result.size(), kCheckSize) - kCheckSize;
@@ -334,22 +326,21 @@ absl::StatusOr<std::optional<OnceTable::Entry>> OnceTable::Find(const Scope& sco
     entry.result.resize(size);
     if (check != CheckOf(entry)) return absl::DataLossError("an entry");
     found = std::move(entry);
-    return absl::OkStatus();
+    return false;
   }));
   return found;
 }
 
 absl::StatusOr<uint64_t> OnceTable::Count(const Scope& scope) {
   uint64_t count = 0;
-  HEFT_RETURN_IF_ERROR(Read([&]() -> absl::Status {
+  HEFT_RETURN_IF_ERROR(With(nullptr, [&]() -> absl::StatusOr<bool> {
     HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const statement,
-                          database_->Prepare("SELECT entries FROM scopes WHERE scope = ?"));
+                          Prepare("SELECT entries FROM scopes WHERE scope = ?", scope));
     SqlStatement select(statement);
-    BindScope(&select, scope);
     const int rc = select.Step();
-    if (rc != SQLITE_ROW) return Done(rc);
-    count = select.Number(0);
-    return absl::OkStatus();
+    if (rc != SQLITE_ROW && rc != SQLITE_DONE) return Done(rc);
+    count = select.Number(0);  // without a row 0
+    return false;
   }));
   return count;
 }

@@ -24,6 +24,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
+struct sqlite3_stmt;
+
 namespace heft {
 
 class Database;
@@ -79,15 +81,17 @@ class OnceTable {
   // Connect: with the file's lock. Connected: whether `path_` is still the open file.
   bool Connected() const;
   absl::Status Connect();
-  // Change: a transaction; `change` says whether it is committed.
-  absl::Status Change(const Scope& scope, const std::function<absl::StatusOr<bool>()>& change);
-  absl::Status Read(const std::function<absl::Status()>& read);
+  // With: `work` in a transaction of the scope to change, which is committed if it returns true; or
+  // without one.
+  absl::Status With(const Scope* change, const std::function<absl::StatusOr<bool>()>& work);
+  absl::Status Begin(bool durable);
   absl::Status Step(const char* sql);
   absl::Status Done(int rc) const;
-  absl::StatusOr<bool> Meets(const Scope& scope, std::string_view key);
+  absl::StatusOr<sqlite3_stmt*> Prepare(const char* sql, const Scope& scope);
+  absl::StatusOr<bool> Meets(const Scope& scope, std::string_view key, uint64_t now);
   absl::Status MakeRoom(const Scope& scope, std::span<const Entry> entries, uint64_t now);
   absl::Status Forget(const Scope& scope, uint64_t before, uint64_t count);
-  absl::Status Insert(const Scope& scope, const Entry& entry);
+  absl::Status Insert(const Scope& scope, Entry entry);
   absl::Status Delete(const Scope& scope, std::string_view key);
 
   const std::string path_;

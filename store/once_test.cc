@@ -112,6 +112,17 @@ TEST_P(OnceTest, WhatHasExpiredGoes) {
   EXPECT_EQ(Count(), 21u);
 }
 
+// Also where so many have expired that they go only later.
+TEST_P(OnceTest, WhatHasExpiredStopsNothing) {
+  for (int i = 0; i < 90; ++i) ASSERT_EQ(Take({absl::StrCat("a", 100 + i)}), -1);
+  EXPECT_EQ(Take({"a189", "a188"}, kEnd + 1, kEnd + 9), -1);
+  EXPECT_EQ(Take({"a188"}, kEnd + 9), 0);
+  EXPECT_EQ(Take({"b", "a"}, kEnd + 9), 1);
+  EXPECT_EQ(Take({"a1"}, kEnd + 10, kEnd + 20), -1);
+  EXPECT_EQ(Take({"a150"}, kEnd + 20), 0);
+  EXPECT_EQ(Count(), 1u);
+}
+
 // Full is refused, not forgotten; and ends by itself.
 TEST_P(OnceTest, NoMoreThanItsMost) {
   for (int i = 0; i < 100; ++i) ASSERT_EQ(Take({absl::StrCat(1000 + i)}), -1);
@@ -119,6 +130,7 @@ TEST_P(OnceTest, NoMoreThanItsMost) {
   const absl::Status full = table_.Take(kScope, more, kNow).status();
   EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted) << full;
   EXPECT_EQ(table_.Put(kScope, Of("more"), kNow).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Take({"1007"}), 0) << "and what is there is known";
   EXPECT_EQ(Count(), 100u);
   EXPECT_TRUE(table_.Put(kScope, Of("1007"), kNow).ok()) << "one that is replaced needs no room";
   EXPECT_EQ(Take({"more", "and more"}, kEnd + 1, kEnd + 2), -1);
