@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/c/base.h"
 
+#include <atomic>
+
 #include "c/handles.h"
 #include "heft/base.h"
 #include "heft/files.h"
@@ -15,6 +17,15 @@ const char* heft_version(void) { return HEFT_VERSION; }
 heft_bytes heft_buffer_bytes(const heft_buffer* buffer) {
   if (buffer == nullptr || buffer->tag != heft_buffer::kTag) return {nullptr, 0};
   return {buffer->bytes.data(), buffer->bytes.size()};
+}
+
+heft_status heft_buffer_copy(heft_bytes bytes, heft_buffer** buffer, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(bytes, "bytes", buffer, "buffer"));
+    const auto span = heft::c::Span(bytes);
+    *buffer = new heft_buffer({span.begin(), span.end()});
+    return absl::OkStatus();
+  });
 }
 
 void heft_buffer_free(heft_buffer* buffer) { heft::c::Free(buffer); }
@@ -37,6 +48,15 @@ heft_status heft_file_write(const char* path, heft_bytes bytes, heft_error** err
   });
 }
 
+void heft_set_interrupted_check(heft_interrupted interrupted) {
+  static std::atomic<heft_interrupted> check = nullptr;
+  check = interrupted;
+  heft::SetInterruptedCheck(interrupted == nullptr ? nullptr : +[] {
+    const heft_interrupted now = check.load();
+    return now != nullptr && now() != 0;
+  });
+}
+
 void heft_set_thread_count(int threads) {
   Call(nullptr, [&] {
     heft::SetThreadCount(threads);
@@ -53,6 +73,20 @@ const char* heft_instruction_set(void) {
   } catch (...) {
     return "";
   }
+}
+
+heft_status heft_instruction_sets(heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(result, "result"));
+    heft::Json sets = heft::Json::array();
+    for (const std::string& name : heft::InstructionSets()) sets.push_back(name);
+    *result = new heft_result(std::move(sets));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_give_way(heft_error** error) {
+  return Call(error, [] { return heft::GiveWay(); });
 }
 
 heft_status heft_secure_memory(heft_error** error) {

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "c/call.h"
 
+#include <chrono>
+#include <memory>
+
 #include "absl/strings/str_cat.h"
 #include "c/handles.h"
 
@@ -16,6 +19,8 @@ heft_error& NoMemory() {
   }();
   return *error;
 }
+
+constexpr std::chrono::milliseconds kBetweenSteps(50);
 
 }  // namespace
 
@@ -74,8 +79,18 @@ absl::Status GivenBytes(const char* name, heft_bytes bytes) {
 
 Monitor AsMonitor(heft_monitor monitor, void* user) {
   if (monitor == nullptr) return {};
-  return [monitor, user](const ProgressEvent& event) {
-    return monitor(user, std::string(event.what).c_str(), event.done, event.total) == 0;
+  struct Last {
+    std::string what;
+    std::chrono::steady_clock::time_point time;
+  };
+  // Copies of the function share it.
+  return [monitor, user, last = std::make_shared<Last>()](const ProgressEvent& event) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool ends = event.total > 0 && event.done == event.total;
+    if (!ends && event.what == last->what && now - last->time < kBetweenSteps) return true;
+    *last = {std::string(event.what), now};
+    return monitor(user, last->what.c_str(), event.done, event.total,
+                   std::string(event.note).c_str()) == 0;
   };
 }
 

@@ -8,12 +8,13 @@ using heft::c::Call;
 using heft::c::Given;
 using heft::c::SampleRows;
 
-heft_status heft_client_create(const heft_model* model, heft_bytes encryption_key,
+heft_status heft_client_create(const heft_model* model, heft_bytes encryption_key, const char* what,
                                heft_client** client, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(model, "model", encryption_key, "encryption_key", client, "client"));
+    HEFT_RETURN_IF_ERROR(
+        Given(model, "model", encryption_key, "encryption_key", what, "what", client, "client"));
     HEFT_ASSIGN_OR_RETURN(auto made,
-                          heft::Client::Create(model->model, heft::c::Span(encryption_key)));
+                          heft::Client::Create(model->model, heft::c::Span(encryption_key), what));
     *client = new heft_client(std::move(made));
     return absl::OkStatus();
   });

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -87,8 +88,15 @@ struct heft_files : heft::c::Handle<heft_files> {
 
 struct heft_matcher : heft::c::Handle<heft_matcher> {
   HEFT_C_HANDLE(heft_matcher, 'matc');
-  explicit heft_matcher(heft::Server s) : server(std::move(s)) {}
+  heft_matcher(heft::Server s, const heft::SignerKey& k) : server(std::move(s)), key_owner(k) {}
   const heft::Server server;
+  const heft::SignerKey key_owner;  // the signer of its keys; zeros: unknown
+};
+
+struct heft_expanded_keys : heft::c::Handle<heft_expanded_keys> {
+  HEFT_C_HANDLE(heft_expanded_keys, 'expa');
+  explicit heft_expanded_keys(heft::ExpandedKeys k) : keys(std::move(k)) {}
+  const heft::ExpandedKeys keys;
 };
 
 struct heft_shards : heft::c::Handle<heft_shards> {
@@ -99,9 +107,25 @@ struct heft_shards : heft::c::Handle<heft_shards> {
 
 struct heft_gallery : heft::c::Handle<heft_gallery> {
   HEFT_C_HANDLE(heft_gallery, 'gall');
-  heft_gallery(heft::Gallery g, std::string n) : gallery(std::move(g)), name(std::move(n)) {}
+  // Signer: the key of the gallery's server once it was read. All objects that come from one have
+  // it in common.
+  struct Signer {
+    std::mutex mutex;
+    std::shared_ptr<const heft::SigningKey> key;
+  };
+  heft_gallery(heft::Gallery g, std::string n,
+               std::shared_ptr<Signer> s = std::make_shared<Signer>())
+      : gallery(std::move(g)), name(std::move(n)), signer(std::move(s)) {}
+  // Held: kFailedPrecondition if the object does not keep its generation.
+  absl::Status Held() const {
+    if (!unread) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        "this gallery object does not keep its generation: use heft_gallery_newest");
+  }
   heft::Gallery gallery;
+  bool unread = false;
   const std::string name;  // its address
+  const std::shared_ptr<Signer> signer;
 };
 
 #endif  // HEFT_C_HANDLES_H_

@@ -3,11 +3,13 @@
 #ifndef HEFT_C_OPTIONS_H_
 #define HEFT_C_OPTIONS_H_
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,6 +30,25 @@ class OptionReader {
   OptionReader& Bytes(const char* name, std::vector<uint8_t>* value);
   OptionReader& Texts(const char* name, std::vector<std::string>* value);
   OptionReader& Numbers(const char* name, std::vector<double>* value);
+  // Integers: numbers, which must be whole.
+  template <typename T>
+  OptionReader& Integers(const char* name, std::vector<T>* value) {
+    std::vector<double> numbers;
+    const size_t before = taken_;
+    Numbers(name, &numbers);
+    if (taken_ == before) return *this;
+    value->clear();
+    for (const double number : numbers) {
+      // Whole numbers beyond 2^53 are not exact.
+      const bool whole = number == std::trunc(number) && std::abs(number) <= 0x1p53;
+      if (!whole || !std::in_range<T>(static_cast<int64_t>(number))) {
+        Complain(name, "is a list of whole numbers");
+        return *this;
+      }
+      value->push_back(static_cast<T>(number));
+    }
+    return *this;
+  }
   template <typename T>
   OptionReader& Integer(const char* name, T* value) {
     int64_t given = 0;

@@ -28,6 +28,20 @@ Json FileList(const std::vector<std::vector<uint8_t>>& files) {
   return json;
 }
 
+absl::StatusOr<std::vector<std::vector<uint8_t>>> ReadFileList(
+    const std::vector<std::string>& texts, const char* what) {
+  std::vector<std::vector<uint8_t>> files;
+  for (const std::string& text : texts) {
+    std::string file;
+    if (!absl::Base64Unescape(text, &file)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, "[", files.size(), "] is no base64 text"));
+    }
+    files.emplace_back(file.begin(), file.end());
+  }
+  return files;
+}
+
 namespace {
 
 // Member: by a JSON pointer (RFC 6901). kNotFound.

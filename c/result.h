@@ -10,14 +10,21 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "heft/files.h"
 #include "heft/results.h"
+#include "heft/trust.h"
 
 namespace heft::c {
 
 std::string Hex(std::span<const uint8_t> bytes);
 // FileList: files as base64, as in records.
 Json FileList(const std::vector<std::vector<uint8_t>>& files);
+// ReadFileList: files from base64; `what` names them.
+absl::StatusOr<std::vector<std::vector<uint8_t>>> ReadFileList(
+    const std::vector<std::string>& texts, const char* what);
+// StatementJson: as in heft_open_signed.
+Json StatementJson(const SignedFile& file);
 // HexList: an array of ids.
 template <typename Bytes>
 Json HexList(const std::vector<Bytes>& list) {

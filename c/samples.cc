@@ -46,8 +46,8 @@ absl::Status Apply(const Choices& choices, Samples* samples) {
 absl::Status CheckDimension(const std::vector<ModalitySpec>& model, const heft_rows& rows) {
   for (const ModalitySpec& spec : model) {
     if (spec.name != rows.modality || spec.dimension == rows.dimension) continue;
-    return absl::InvalidArgumentError(absl::StrCat(spec.name, ": rows of ", rows.dimension,
-                                                   " numbers, the model's have ", spec.dimension));
+    return absl::InvalidArgumentError(absl::StrCat(
+        spec.name, ": vectors of dimension ", rows.dimension, ", the model has ", spec.dimension));
   }
   return absl::OkStatus();
 }

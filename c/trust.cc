@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/trust.h"
 
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_cat.h"
 #include "c/handles.h"
 #include "c/options.h"
 #include "c/passphrase.h"
@@ -59,13 +63,52 @@ absl::StatusOr<Expected> ExpectedOf(const heft_options* options) {
   return expected;
 }
 
+// Zeros, which mean that it is not stated, are an empty text.
+std::string HexOrEmpty(std::span<const uint8_t> bytes) {
+  return std::ranges::all_of(bytes, [](uint8_t b) { return b == 0; }) ? "" : Hex(bytes);
+}
+
+}  // namespace
+
 Json StatementJson(const SignedFile& file) {
   const Statement& s = file.statement;
-  return {{"role", RoleName(s.role)},    {"kind", s.kind},
-          {"signer", Hex(file.signer)},  {"signer_name", file.signer_name},
-          {"audience", Hex(s.audience)}, {"gallery", Hex(s.gallery)},
-          {"generation", s.generation},  {"issued", s.issued},
+  return {{"role", RoleName(s.role)},
+          {"kind", s.kind},
+          {"signer", Hex(file.signer)},
+          {"signer_name", file.signer_name},
+          {"audience", HexOrEmpty(s.audience)},
+          {"subject", HexOrEmpty(s.subject)},
+          {"gallery", HexOrEmpty(s.gallery)},
+          {"generation", s.generation},
+          {"nonce", HexOrEmpty(s.nonce)},
+          {"request", HexOrEmpty(s.request)},
+          {"issued", s.issued},
           {"expires", s.expires}};
+}
+
+namespace {
+
+// SignerOf: a C function as the library calls it.
+OutsideSigner SignerOf(heft_sign sign, void* user) {
+  return [sign, user](std::span<const uint8_t> message) -> absl::StatusOr<std::array<uint8_t, 64>> {
+    std::array<uint8_t, 64> signature{};
+    char reason[HEFT_C_REASON] = {};
+    if (sign(user, {message.data(), message.size()}, signature.data(), reason) == HEFT_OK) {
+      return signature;
+    }
+    reason[HEFT_C_REASON - 1] = 0;
+    return absl::UnavailableError(
+        absl::StrCat("the function that signs failed", *reason ? ": " : "", reason));
+  };
+}
+
+// Hands a trust file to the caller of a C function.
+absl::Status Hand(absl::StatusOr<Trust> trust, heft_trust** out) {
+  if (!trust.ok()) return trust.status();
+  auto made = std::make_unique<heft_trust>();
+  made->trust = *std::move(trust);
+  *out = made.release();
+  return absl::OkStatus();
 }
 
 absl::StatusOr<SignedFile> Open(heft_bytes bytes, const heft_trust* trust,
@@ -118,10 +161,32 @@ heft_status heft_signing_key_generate(heft_signing_key** key, heft_error** error
 heft_status heft_signing_key_load(const char* path, heft_bytes passphrase, heft_signing_key** key,
                                   heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(path, "path", passphrase, "passphrase", key, "key"));
-    HEFT_ASSIGN_OR_RETURN(heft::SigningKey loaded,
-                          heft::SigningKey::Load(path, heft::c::AsSource(passphrase)));
+    HEFT_RETURN_IF_ERROR(Given(path, "path", key, "key"));
+    HEFT_ASSIGN_OR_RETURN(const auto asked, heft::c::AsSource(passphrase));
+    HEFT_ASSIGN_OR_RETURN(heft::SigningKey loaded, heft::SigningKey::Load(path, asked));
     *key = new heft_signing_key(std::move(loaded));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_signing_key_outside(const char* public_key, heft_sign sign, void* user,
+                                     heft_signing_key** key, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(public_key, "public_key", sign, "sign", key, "key"));
+    HEFT_ASSIGN_OR_RETURN(const heft::SignerKey half, heft::ParseSignerKey(public_key));
+    HEFT_ASSIGN_OR_RETURN(heft::SigningKey made,
+                          heft::OutsideSigningKey(half, heft::c::SignerOf(sign, user)));
+    *key = new heft_signing_key(std::move(made));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_use_gallery_signer(const char* folder, const char* public_key, heft_sign sign,
+                                    void* user, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(folder, "folder", public_key, "public_key", sign, "sign"));
+    HEFT_ASSIGN_OR_RETURN(const heft::SignerKey half, heft::ParseSignerKey(public_key));
+    heft::UseGallerySigner(folder, half, heft::c::SignerOf(sign, user));
     return absl::OkStatus();
   });
 }
@@ -131,8 +196,9 @@ void heft_signing_key_free(heft_signing_key* key) { heft::c::Free(key); }
 heft_status heft_signing_key_save(const heft_signing_key* key, const char* path,
                                   heft_bytes passphrase, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(key, "key", path, "path", passphrase, "passphrase"));
-    return key->key.Save(path, heft::c::AsSource(passphrase));
+    HEFT_RETURN_IF_ERROR(Given(key, "key", path, "path"));
+    HEFT_ASSIGN_OR_RETURN(const auto asked, heft::c::AsSource(passphrase));
+    return key->key.Save(path, asked);
   });
 }
 
@@ -168,6 +234,19 @@ heft_status heft_authorise(const heft_signing_key* registrar, const char* galler
   });
 }
 
+heft_status heft_check_authorised(heft_bytes authorisation, const heft_trust* trust,
+                                  const char* act, const char* gallery_id, const char* identity,
+                                  heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(authorisation, "authorisation", trust, "trust", act, "act",
+                               gallery_id, "gallery_id", identity, "identity"));
+    HEFT_ASSIGN_OR_RETURN(const heft::AuthorisedAct allowed, heft::ParseAuthorisedAct(act));
+    HEFT_ASSIGN_OR_RETURN(const heft::GalleryId gallery, heft::ParseGalleryId(gallery_id));
+    return heft::CheckAuthorised(heft::c::Span(authorisation), trust->trust, allowed, gallery,
+                                 identity);
+  });
+}
+
 heft_status heft_trust_new(heft_trust** trust, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(trust, "trust"));
@@ -179,10 +258,31 @@ heft_status heft_trust_new(heft_trust** trust, heft_error** error) {
 heft_status heft_trust_load(const char* path, heft_trust** trust, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(path, "path", trust, "trust"));
-    HEFT_ASSIGN_OR_RETURN(heft::Trust loaded, heft::Trust::Load(path));
-    auto made = std::make_unique<heft_trust>();
-    made->trust = std::move(loaded);
-    *trust = made.release();
+    return heft::c::Hand(heft::Trust::Load(path), trust);
+  });
+}
+
+heft_status heft_trust_load_guarded(const char* path, heft_trust** trust, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(path, "path", trust, "trust"));
+    return heft::c::Hand(heft::Trust::LoadGuarded(path), trust);
+  });
+}
+
+heft_status heft_trust_parse(heft_bytes text, const char* what, heft_trust** trust,
+                             heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(text, "text", what, "what", trust, "trust"));
+    const std::string_view view(static_cast<const char*>(text.data), text.size);
+    return heft::c::Hand(heft::Trust::Parse(view, what), trust);
+  });
+}
+
+heft_status heft_trust_text(const heft_trust* trust, heft_buffer** text, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(trust, "trust", text, "text"));
+    const std::string all = trust->trust.Serialize();
+    *text = new heft_buffer(std::vector<uint8_t>(all.begin(), all.end()));
     return absl::OkStatus();
   });
 }
@@ -247,4 +347,8 @@ heft_status heft_open_signed(heft_bytes bytes, const heft_trust* trust, const he
     *file = buffer.release();
     return absl::OkStatus();
   });
+}
+
+int heft_is_signed(heft_bytes bytes) {
+  return heft::c::GivenBytes("bytes", bytes).ok() && heft::IsSigned(heft::c::Span(bytes)) ? 1 : 0;
 }

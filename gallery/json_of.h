@@ -14,9 +14,9 @@
 #include "base/bytes.h"
 #include "heft/results.h"
 
-namespace heft {
-
 #include "gallery/record_declarations.inc"
+
+namespace heft {
 
 template <typename Number, std::enable_if_t<std::is_arithmetic_v<Number>, int> = 0>
 Json JsonOf(Number value) {

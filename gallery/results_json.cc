@@ -302,6 +302,119 @@ Json JsonOf(const RenewedBlocks& record, Times times) {
                        {"templates", JsonOf(record.templates, times)},
                        {"signed_renewal", JsonOf(record.signed_renewal, times)}});
 }
+Json JsonOf(const FileInfo& record, Times times) {
+  return Json::object({{"kind", JsonOf(record.kind, times)},
+                       {"name", JsonOf(record.name, times)},
+                       {"version", JsonOf(record.version, times)},
+                       {"bytes", JsonOf(record.bytes, times)},
+                       {"params_id", JsonOf(record.params_id, times)},
+                       {"key_id", JsonOf(record.key_id, times)},
+                       {"samples", JsonOf(record.samples, times)}});
+}
+Json JsonOf(const ProfileInfo& record, Times times) {
+  return Json::object({{"name", JsonOf(record.name, times)},
+                       {"parameters", JsonOf(record.parameters, times)},
+                       {"security", JsonOf(record.security, times)},
+                       {"ring_degree", JsonOf(record.ring_degree, times)},
+                       {"total_bits", JsonOf(record.total_bits, times)},
+                       {"bound_2024_classical", JsonOf(record.bound_2024_classical, times)},
+                       {"bound_2024_quantum", JsonOf(record.bound_2024_quantum, times)},
+                       {"bound_2018_classical", JsonOf(record.bound_2018_classical, times)}});
+}
+Json JsonOf(const AuditFinding& record, Times times) {
+  return Json::object(
+      {{"right", JsonOf(record.right, times)}, {"reason", JsonOf(record.reason, times)}});
+}
+Json JsonOf(const AuditHead& record, Times times) {
+  return Json::object(
+      {{"lines", JsonOf(record.lines, times)}, {"hash", JsonOf(record.hash, times)}});
+}
+Json JsonOf(const LearnEpoch& record, Times times) {
+  return Json::object({{"epoch", JsonOf(record.epoch, times)},
+                       {"train_auroc", JsonOf(record.train_auroc, times)},
+                       {"val_auroc", JsonOf(record.val_auroc, times)}});
+}
+Json JsonOf(const SharedKey& record, Times times) {
+  return Json::object({{"owner", JsonOf(record.owner, times)},
+                       {"owners", JsonOf(record.owners, times)},
+                       {"threshold", JsonOf(record.threshold, times)},
+                       {"renewal", JsonOf(record.renewal, times)}});
+}
+Json JsonOf(const KeySet& record, Times times) {
+  return Json::object({{"key_id", JsonOf(record.key_id, times)},
+                       {"parameters", JsonOf(record.parameters, times)},
+                       {"security", JsonOf(record.security, times)},
+                       {"secret_key", JsonOf(record.secret_key, times)},
+                       {"encryption_key", JsonOf(record.encryption_key, times)},
+                       {"evaluation_keys", JsonOf(record.evaluation_keys, times)},
+                       {"enrolment_keys", JsonOf(record.enrolment_keys, times)},
+                       {"enrolment_keys_bytes", JsonOf(record.enrolment_keys_bytes, times)},
+                       {"encryption_key_bytes", JsonOf(record.encryption_key_bytes, times)},
+                       {"evaluation_keys_bytes", JsonOf(record.evaluation_keys_bytes, times)},
+                       {"rekeying_key", JsonOf(record.rekeying_key, times)},
+                       {"rekeying_key_bytes", JsonOf(record.rekeying_key_bytes, times)},
+                       {"trust", JsonOf(record.trust, times)}});
+}
+Json JsonOf(const SharedKeySet& record, Times times) {
+  return Json::object({{"keys", JsonOf(record.keys, times)},
+                       {"threshold", JsonOf(record.threshold, times)},
+                       {"shares", JsonOf(record.shares, times)},
+                       {"share_bytes", JsonOf(record.share_bytes, times)},
+                       {"ceremony", JsonOf(record.ceremony, times)}});
+}
+Json JsonOf(const JoinStep& record, Times times) {
+  return Json::object({{"round", JsonOf(record.round, times)},
+                       {"owner", JsonOf(record.owner, times)},
+                       {"owners", JsonOf(record.owners, times)},
+                       {"message", JsonOf(record.message, times)},
+                       {"message_bytes", JsonOf(record.message_bytes, times)},
+                       {"keys", JsonOf(record.keys, times)},
+                       {"share", JsonOf(record.share, times)},
+                       {"ceremony", JsonOf(record.ceremony, times)}});
+}
+Json JsonOf(const CeremonyCheck& record, Times times) {
+  return Json::object({{"shared", JsonOf(record.shared, times)},
+                       {"key_id", JsonOf(record.key_id, times)},
+                       {"time", JsonOf(record.time, times)},
+                       {"dealer", JsonOf(record.dealer, times)},
+                       {"digest", JsonOf(record.digest, times)},
+                       {"owners", JsonOf(record.owners, times)},
+                       {"joint", JsonOf(record.joint, times)}});
+}
+Json JsonOf(const WorkspaceAdded& record, Times times) {
+  return Json::object({{"added", JsonOf(record.added, times)},
+                       {"templates", JsonOf(record.templates, times)},
+                       {"rejected", JsonOf(record.rejected, times)}});
+}
+Json JsonOf(const WorkspaceRemoved& record, Times times) {
+  return Json::object({{"removed", JsonOf(record.removed, times)},
+                       {"templates", JsonOf(record.templates, times)},
+                       {"overwritten", JsonOf(record.overwritten, times)}});
+}
+Json JsonOf(const SealParameters& record, Times times) {
+  return Json::object({{"parameters", JsonOf(record.parameters, times)},
+                       {"ring", JsonOf(record.ring, times)},
+                       {"description", JsonOf(record.description, times)},
+                       {"degree", JsonOf(record.degree, times)},
+                       {"primes", JsonOf(record.primes, times)},
+                       {"scale", JsonOf(record.scale, times)},
+                       {"runs", JsonOf(record.runs, times)},
+                       {"rotation_steps", JsonOf(record.rotation_steps, times)}});
+}
+Json JsonOf(const SealSamples& record, Times times) {
+  return Json::object({{"ciphertexts", JsonOf(record.ciphertexts, times)},
+                       {"labels", JsonOf(record.labels, times)},
+                       {"bulk", JsonOf(record.bulk, times)}});
+}
+Json JsonOf(const ImportedEvaluationKeys& record, Times times) {
+  return Json::object(
+      {{"bytes", JsonOf(record.bytes, times)}, {"galois_keys", JsonOf(record.galois_keys, times)}});
+}
+Json JsonOf(const SealEvaluationKeys& record, Times times) {
+  return Json::object({{"relinearisation", JsonOf(record.relinearisation, times)},
+                       {"galois", JsonOf(record.galois, times)},
+                       {"galois_keys", JsonOf(record.galois_keys, times)}});
+}
 template <typename Record>
 Json ToJson(const Record& record, Times times) {
   return JsonOf(record, times);
@@ -384,4 +497,36 @@ template HEFT_EXPORT Json ToJson(const Admissions& record, Times times);
 template HEFT_EXPORT Json ToJson(const Admissions& record);
 template HEFT_EXPORT Json ToJson(const RenewedBlocks& record, Times times);
 template HEFT_EXPORT Json ToJson(const RenewedBlocks& record);
+template HEFT_EXPORT Json ToJson(const FileInfo& record, Times times);
+template HEFT_EXPORT Json ToJson(const FileInfo& record);
+template HEFT_EXPORT Json ToJson(const ProfileInfo& record, Times times);
+template HEFT_EXPORT Json ToJson(const ProfileInfo& record);
+template HEFT_EXPORT Json ToJson(const AuditFinding& record, Times times);
+template HEFT_EXPORT Json ToJson(const AuditFinding& record);
+template HEFT_EXPORT Json ToJson(const AuditHead& record, Times times);
+template HEFT_EXPORT Json ToJson(const AuditHead& record);
+template HEFT_EXPORT Json ToJson(const LearnEpoch& record, Times times);
+template HEFT_EXPORT Json ToJson(const LearnEpoch& record);
+template HEFT_EXPORT Json ToJson(const SharedKey& record, Times times);
+template HEFT_EXPORT Json ToJson(const SharedKey& record);
+template HEFT_EXPORT Json ToJson(const KeySet& record, Times times);
+template HEFT_EXPORT Json ToJson(const KeySet& record);
+template HEFT_EXPORT Json ToJson(const SharedKeySet& record, Times times);
+template HEFT_EXPORT Json ToJson(const SharedKeySet& record);
+template HEFT_EXPORT Json ToJson(const JoinStep& record, Times times);
+template HEFT_EXPORT Json ToJson(const JoinStep& record);
+template HEFT_EXPORT Json ToJson(const CeremonyCheck& record, Times times);
+template HEFT_EXPORT Json ToJson(const CeremonyCheck& record);
+template HEFT_EXPORT Json ToJson(const WorkspaceAdded& record, Times times);
+template HEFT_EXPORT Json ToJson(const WorkspaceAdded& record);
+template HEFT_EXPORT Json ToJson(const WorkspaceRemoved& record, Times times);
+template HEFT_EXPORT Json ToJson(const WorkspaceRemoved& record);
+template HEFT_EXPORT Json ToJson(const SealParameters& record, Times times);
+template HEFT_EXPORT Json ToJson(const SealParameters& record);
+template HEFT_EXPORT Json ToJson(const SealSamples& record, Times times);
+template HEFT_EXPORT Json ToJson(const SealSamples& record);
+template HEFT_EXPORT Json ToJson(const ImportedEvaluationKeys& record, Times times);
+template HEFT_EXPORT Json ToJson(const ImportedEvaluationKeys& record);
+template HEFT_EXPORT Json ToJson(const SealEvaluationKeys& record, Times times);
+template HEFT_EXPORT Json ToJson(const SealEvaluationKeys& record);
 }  // namespace heft

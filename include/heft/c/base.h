@@ -79,10 +79,30 @@ typedef struct heft_bytes {
   size_t size;
 } heft_bytes;
 
+// heft_asked: a passphrase that a call asks for: the call uses `source->ask` if it needs one, once,
+// in its own thread. `ask` writes UTF-8 text of at most `room` bytes and returns its length; a
+// negative number ends the call with HEFT_CANCELLED. HEFT wipes the text. `source` must stay as
+// long as the call.
+//
+//   heft_passphrase prompt = {ask_at_terminal, terminal};
+//   heft_key_owner_load(model, "secret.key", heft_asked(&prompt), &owner, &error);
+typedef struct heft_passphrase {
+  ptrdiff_t (*ask)(void* user, char* text, size_t room);
+  void* user;
+} heft_passphrase;
+// HEFT_ASKED: the size that tells a heft_passphrase from bytes; no bytes have it.
+#define HEFT_ASKED SIZE_MAX
+static inline heft_bytes heft_asked(const heft_passphrase* source) {
+  heft_bytes asked = {source, HEFT_ASKED};
+  return asked;
+}
+
 // heft_buffer: bytes that HEFT allocated.
 typedef struct heft_buffer heft_buffer;
 // A view, valid until the buffer is freed; {NULL, 0} for NULL.
 HEFT_C_API heft_bytes heft_buffer_bytes(const heft_buffer* buffer);
+// A copy of the bytes, for functions of yours that return a buffer (heft_answer_request).
+HEFT_C_API heft_status heft_buffer_copy(heft_bytes bytes, heft_buffer** buffer, heft_error** error);
 HEFT_C_API void heft_buffer_free(heft_buffer* buffer);
 HEFT_C_FREE_AT(buffer)
 // heft_file_read, heft_file_write: whole files, as ReadFile and WriteFile (heft/files.h). Files
@@ -143,11 +163,18 @@ HEFT_C_API heft_status heft_result_size(const heft_result* result, const char* m
 
 // ---- Long calls.
 
-// heft_monitor: called with the steps of a long call, from its thread: `done` of `total`. total 0
-// only asks whether to continue. If it returns another value than 0, the call ends with
-// HEFT_CANCELLED and has changed nothing. NULL: no monitor. `user` is passed to it. It must not
-// throw or jump out.
-typedef int (*heft_monitor)(void* user, const char* what, size_t done, size_t total);
+// heft_monitor: called with the steps of a long call, from its thread: `done` of `total`, and a
+// `note` for people, which may be "". total 0 only asks whether to continue. If it returns another
+// value than 0, the call ends with HEFT_CANCELLED and has changed nothing. It is called for the
+// first and the last step of each `what`, and otherwise 20 times a second at most. NULL: no
+// monitor. `user` is passed to it. It must not throw or jump out.
+typedef int (*heft_monitor)(void* user, const char* what, size_t done, size_t total,
+                            const char* note);
+// heft_set_interrupted_check: a function that waits for locks and pipes call, from any thread,
+// while they wait. If it returns another value than 0, the wait ends with HEFT_CANCELLED. NULL:
+// none (SetInterruptedCheck). It must not throw or jump out.
+typedef int (*heft_interrupted)(void);
+HEFT_C_API void heft_set_interrupted_check(heft_interrupted interrupted);
 
 // ---- The library in its process (heft/base.h).
 
@@ -155,8 +182,12 @@ typedef int (*heft_monitor)(void* user, const char* what, size_t done, size_t to
 // runs.
 HEFT_C_API void heft_set_thread_count(int threads);
 HEFT_C_API int heft_thread_count(void);
-// The vector instructions in use: "avx2", "reference", ...; valid for ever.
+// GiveWay: lowers the priority of the calling thread and of the threads that work on its calls.
+HEFT_C_API heft_status heft_give_way(heft_error** error);
+// The vector instructions in use: "avx2", "reference", ...; valid for ever. heft_instruction_sets:
+// an array of those that this machine has, best first.
 HEFT_C_API const char* heft_instruction_set(void);
+HEFT_C_API heft_status heft_instruction_sets(heft_result** result, heft_error** error);
 // HEFT_UNAVAILABLE if some memory for secrets could not be locked against swapping.
 HEFT_C_API heft_status heft_secure_memory(heft_error** error);
 HEFT_C_API heft_status heft_disable_core_dumps(heft_error** error);

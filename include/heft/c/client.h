@@ -11,10 +11,11 @@
 extern "C" {
 #endif
 
-// heft_client: a model and an encryption key, both copied.
+// heft_client: a model and an encryption key, both copied. `what` names the key in errors.
 typedef struct heft_client heft_client;
 HEFT_C_API heft_status heft_client_create(const heft_model* model, heft_bytes encryption_key,
-                                          heft_client** client, heft_error** error);
+                                          const char* what, heft_client** client,
+                                          heft_error** error);
 HEFT_C_API void heft_client_free(heft_client* client);
 HEFT_C_FREE_AT(client)
 
