@@ -50,7 +50,7 @@ heft_status heft_enrol_many(const heft_client* client, const heft_matcher* match
                             const char* gallery, const heft_rows* modalities, size_t count,
                             const char* const* labels, const heft_options* options,
                             heft_answer_request approve, const heft_trust* trust,
-                            heft_monitor monitor, void* user, heft_result** result,
+                            heft_monitor monitor, void* user, size_t* next, heft_result** result,
                             heft_error** error) {
   heft::c::Approver approver = {approve, user};
   const heft_status status = Call(error, [&]() -> absl::Status {
@@ -59,6 +59,8 @@ heft_status heft_enrol_many(const heft_client* client, const heft_matcher* match
     HEFT_RETURN_IF_ERROR(Allowed(trust, "trust"));
     HEFT_ASSIGN_OR_RETURN(auto many, heft::c::ReadOptions(options, trust));
     if (approve != nullptr) many.approve = std::ref(approver);
+    many.next = next;
+    if (next != nullptr) *next = many.from;
     heft::c::SampleRows samples;
     HEFT_RETURN_IF_ERROR(samples.Read(client->client.model().modalities, modalities, count, labels,
                                       nullptr, /*fused=*/true));

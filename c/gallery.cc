@@ -12,7 +12,7 @@
 namespace heft::c {
 namespace {
 
-Json Describe(const Gallery& gallery) {
+Json Describe(const Gallery& gallery, const std::string& name) {
   return {{"gallery_id", Hex(gallery.id())},
           {"model_id", Hex(gallery.model_id())},
           {"key_id", Hex(gallery.key_id())},
@@ -23,7 +23,9 @@ Json Describe(const Gallery& gallery) {
           {"blocks", gallery.blocks()},
           {"gamma", gallery.gamma()},
           {"revoked_keys", HexList(gallery.revoked_keys())},
-          {"damaged_blocks", RecordJson(DamagedBlocks(gallery))}};
+          {"damaged_blocks", RecordJson(DamagedBlocks(gallery))},
+          {"damaged_records", Json(DamagedRecords(gallery))},
+          {"state_file", StateFile(name)}};
 }
 
 absl::StatusOr<Json> List(const char* name, const heft_options* options) {
@@ -33,7 +35,7 @@ absl::StatusOr<Json> List(const char* name, const heft_options* options) {
   read.Integer("from", &list.from).Integer("count", &list.count).Texts("where", &where);
   read.Flag("pending", &list.pending);
   HEFT_RETURN_IF_ERROR(read.Finish());
-  HEFT_ASSIGN_OR_RETURN(list.where, ParseConditions(where));
+  HEFT_ASSIGN_OR_RETURN(list.where, ConditionsOf(where));
   Json templates = Json::array();
   HEFT_ASSIGN_OR_RETURN(const auto next,
                         ListTemplates(name, list, [&](const ListedTemplate& listed) {
@@ -68,7 +70,17 @@ heft_status heft_gallery_newest(const heft_gallery* gallery, heft_gallery** newe
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(gallery, "gallery", newest, "newest"));
     HEFT_ASSIGN_OR_RETURN(heft::Gallery opened, gallery->gallery.Newest());
-    *newest = new heft_gallery(std::move(opened), gallery->name);
+    *newest = new heft_gallery(std::move(opened), gallery->name, gallery->signer);
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_gallery_unread(const heft_gallery* gallery, heft_gallery** unread,
+                                heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(gallery, "gallery", unread, "unread"));
+    *unread = new heft_gallery(gallery->gallery.Unread(), gallery->name, gallery->signer);
+    (*unread)->unread = true;
     return absl::OkStatus();
   });
 }
@@ -79,7 +91,17 @@ heft_status heft_gallery_describe(const heft_gallery* gallery, heft_result** res
                                   heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(gallery, "gallery", result, "result"));
-    *result = new heft_result(heft::c::Describe(gallery->gallery));
+    *result = new heft_result(heft::c::Describe(gallery->gallery, gallery->name));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_gallery_identities(const heft_gallery* gallery, heft_result** result,
+                                    heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(gallery, "gallery", result, "result"));
+    HEFT_RETURN_IF_ERROR(gallery->Held());
+    *result = new heft_result(Json(gallery->gallery.identities()));
     return absl::OkStatus();
   });
 }
@@ -90,17 +112,58 @@ heft_status heft_gallery_rekey(heft_gallery* gallery, const heft_model* model,
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(
         Given(gallery, "gallery", model, "model", rekeying_key, "rekeying_key", result, "result"));
+    HEFT_RETURN_IF_ERROR(gallery->Held());
     HEFT_ASSIGN_OR_RETURN(const auto done,
                           gallery->gallery.Rekey(model->model, heft::c::Span(rekeying_key),
                                                  "re-keying key", AsMonitor(monitor, user)));
-    *result = new heft_result(Json({{"from", heft::c::Hex(done.from)},
-                                    {"to", heft::c::Hex(done.to)},
-                                    {"overwritten", done.overwritten.ok()}}));
+    *result =
+        new heft_result(Json({{"from", heft::c::Hex(done.from)},
+                              {"to", heft::c::Hex(done.to)},
+                              {"overwritten", done.overwritten.ok()},
+                              {"overwritten_error", std::string(done.overwritten.message())}}));
     return absl::OkStatus();
   });
 }
 
 void heft_set_writer_wait(int seconds) { heft::SetWriterWait(seconds); }
+
+heft_status heft_parse_expiry(const char* text, uint64_t now, int64_t* time, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(text, "text", time, "time"));
+    HEFT_ASSIGN_OR_RETURN(const uint64_t expiry,
+                          heft::ParseExpiry(text, now == 0 ? heft::UnixTime() : now));
+    *time = static_cast<int64_t>(expiry);
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_condition_read(const char* condition, heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(condition, "condition", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto read, heft::c::ConditionsOf({condition}));
+    const heft::Condition& one = read.front();
+    const auto bound = [](std::optional<double> b) { return b ? heft::Json(*b) : heft::Json(); };
+    *result = new heft_result(heft::Json({{"key", one.key},
+                                          {"values", one.values},
+                                          {"at_least", bound(one.at_least)},
+                                          {"at_most", bound(one.at_most)},
+                                          {"text", heft::ConditionText(one)}}));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_fits(const heft_options* options, int* fits, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(fits, "fits"));
+    std::vector<std::string> pairs, where;
+    heft::c::OptionReader read(options);
+    HEFT_RETURN_IF_ERROR(read.Texts("metadata", &pairs).Texts("where", &where).Finish());
+    HEFT_ASSIGN_OR_RETURN(const heft::Metadata metadata, heft::ParseMetadata(pairs));
+    HEFT_ASSIGN_OR_RETURN(const auto conditions, heft::c::ConditionsOf(where));
+    *fits = heft::Fits(metadata, conditions) ? 1 : 0;
+    return absl::OkStatus();
+  });
+}
 
 heft_status heft_gallery_create(const heft_matcher* matcher, const char* name,
                                 const heft_options* options, heft_result** result,
@@ -199,8 +262,10 @@ heft_status heft_gallery_restore(const char* snapshot, const char* folder,
     heft::RestoreOptions restore;
     heft::c::OptionReader read(options);
     read.Flag("accept_older", &restore.accept_older);
-    read.Flag("without_receipts", &restore.without_receipts);
+    std::vector<std::string> receipts;
+    read.Flag("without_receipts", &restore.without_receipts).Texts("receipts", &receipts);
     HEFT_RETURN_IF_ERROR(read.Finish());
+    HEFT_ASSIGN_OR_RETURN(restore.receipts, heft::c::ReadFileList(receipts, "receipts"));
     if (matcher != nullptr) restore.server = &matcher->server;
     if (trust != nullptr) restore.trust = &trust->trust;
     HEFT_ASSIGN_OR_RETURN(const auto done,

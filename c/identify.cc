@@ -5,6 +5,7 @@
 #include "c/gallery_options.h"
 #include "c/handles.h"
 #include "c/options.h"
+#include "c/taker.h"
 #include "heft/c/matcher.h"
 
 namespace heft::c {
@@ -40,33 +41,16 @@ absl::StatusOr<Counter> ReadMatch(const heft_matcher& matcher, const heft_option
   if (!audience.empty()) {
     HEFT_ASSIGN_OR_RETURN(out.desk.audience, ParseSignerKey(audience));
   }
-  HEFT_ASSIGN_OR_RETURN(request.probe.where, ParseConditions(where));
+  HEFT_ASSIGN_OR_RETURN(request.probe.where, ConditionsOf(where));
   request.all = kind == Kind::kIdentifyAll || kind == Kind::kVerifyAll;
   return out;
 }
 
-// At: the desk and the request at an open gallery.
-void At(const heft_gallery& gallery, Counter* counter) {
-  counter->request.gallery = gallery.name;
-  counter->desk.open = [&gallery](const std::string&) { return gallery.gallery.Newest(); };
+// Face: the desk and the request at an open gallery.
+void Face(const heft_gallery* gallery, Counter* counter) {
+  counter->request.gallery = gallery->name;
+  counter->desk = At(gallery, std::move(counter->desk));
 }
-
-// Taker: calls a C callback for the library, and keeps the callback's result.
-struct Taker {
-  heft_take_reply take;
-  void* user;
-  heft_status refused = HEFT_OK;
-
-  absl::Status operator()(const SignedReply& reply) {
-    refused = take(user, reply.number, {reply.bytes.data(), reply.bytes.size()});
-    if (refused == HEFT_OK) return absl::OkStatus();
-    return absl::CancelledError("the callback for replies has refused one");
-  }
-  heft_status Outcome(heft_status status, heft_error** error) const {
-    if (refused == HEFT_OK || status == HEFT_OUT_OF_MEMORY) return status;
-    return Report(error, refused, "the callback for replies has refused one");
-  }
-};
 
 // Keeper: takes the one reply.
 auto Keeper(std::vector<uint8_t>* kept) {
@@ -95,7 +79,7 @@ heft_status heft_matcher_identify(const heft_matcher* matcher, const heft_galler
     HEFT_RETURN_IF_ERROR(
         Given(matcher, "matcher", gallery, "gallery", files, "files", reply, "reply"));
     HEFT_ASSIGN_OR_RETURN(auto counter, ReadMatch(*matcher, options, trust, Kind::kIdentify));
-    At(*gallery, &counter);
+    heft::c::Face(gallery, &counter);
     counter.request.files = files->files;
     std::vector<uint8_t> bytes;
     HEFT_RETURN_IF_ERROR(
@@ -116,7 +100,7 @@ heft_status heft_matcher_identify_all(const heft_matcher* matcher, const heft_ga
     HEFT_RETURN_IF_ERROR(
         Given(matcher, "matcher", gallery, "gallery", files, "files", take, "take"));
     HEFT_ASSIGN_OR_RETURN(auto counter, ReadMatch(*matcher, options, trust, Kind::kIdentifyAll));
-    At(*gallery, &counter);
+    heft::c::Face(gallery, &counter);
     counter.request.files = files->files;
     return counter.desk
         .Identify(std::move(counter.request), std::ref(taker), AsMonitor(monitor, user))
@@ -156,7 +140,7 @@ heft_status heft_matcher_identify_together(const heft_matcher* matcher, const he
     HEFT_ASSIGN_OR_RETURN(auto counter, ReadMatch(*matcher, nullptr, trust, Kind::kIdentify));
     if (count == 0) return absl::OkStatus();
     HEFT_RETURN_IF_ERROR(Given(probes, "probes", replies, "replies", statuses, "statuses"));
-    At(*gallery, &counter);
+    heft::c::Face(gallery, &counter);
     std::vector<heft::MatchRequest> requests;
     for (size_t i = 0; i < count; ++i) {
       HEFT_RETURN_IF_ERROR(Given(probes[i], "probes[i]"));
@@ -193,7 +177,7 @@ heft_status heft_matcher_verify(const heft_matcher* matcher, const heft_gallery*
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", gallery, "gallery", files, "files", identity,
                                "identity", reply, "reply"));
     HEFT_ASSIGN_OR_RETURN(auto counter, ReadMatch(*matcher, options, trust, Kind::kVerify));
-    At(*gallery, &counter);
+    heft::c::Face(gallery, &counter);
     counter.request.files = files->files;
     counter.request.claimed = identity;
     std::vector<uint8_t> bytes;
@@ -214,7 +198,7 @@ heft_status heft_matcher_verify_all(const heft_matcher* matcher, const heft_gall
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", gallery, "gallery", files, "files", identity,
                                "identity", take, "take"));
     HEFT_ASSIGN_OR_RETURN(auto counter, ReadMatch(*matcher, options, trust, Kind::kVerifyAll));
-    At(*gallery, &counter);
+    heft::c::Face(gallery, &counter);
     counter.request.files = files->files;
     counter.request.claimed = identity;
     return counter.desk

@@ -17,6 +17,29 @@ using heft::c::DeskOf;
 using heft::c::Given;
 using heft::c::Span;
 
+namespace heft::c {
+namespace {
+
+// MatcherOf: a matcher of these keys, which an owner in `trust` must have signed if it is given.
+// The signer of keys that are not expanded is known in any case.
+absl::StatusOr<heft_matcher*> MatcherOf(const Model& model, const KeyFile& evaluation,
+                                        const KeyFile& enrolment, const Trust* trust = nullptr) {
+  HEFT_ASSIGN_OR_RETURN(CheckedKeys keys, CheckKeys(trust, evaluation, enrolment));
+  if (trust == nullptr && evaluation.expanded == nullptr && IsSigned(evaluation.bytes)) {
+    HEFT_ASSIGN_OR_RETURN(const SignedFile file, ReadSigned(evaluation.bytes, evaluation.what));
+    keys.key_owner = file.signer;
+  }
+  HEFT_ASSIGN_OR_RETURN(Server server, Server::CreateFrom(model, keys.evaluation, keys.enrolment));
+  return new heft_matcher(std::move(server), keys.key_owner);
+}
+
+std::string Beside(const char* source, const char* path) {
+  return path == nullptr ? std::string(source) + ".expanded" : path;
+}
+
+}  // namespace
+}  // namespace heft::c
+
 heft_status heft_files_new(heft_files** files, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(files, "files"));
@@ -37,6 +60,18 @@ heft_status heft_files_add(heft_files* files, heft_bytes bytes, const char* name
   });
 }
 
+heft_status heft_request_digest(const heft_files* files, uint64_t row, heft_buffer** digest,
+                                heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(files, "files", digest, "digest"));
+    std::vector<std::span<const uint8_t>> views;
+    for (const heft::SampleFile& file : files->files) views.emplace_back(file.bytes);
+    const heft::Digest made = heft::RequestDigest(heft::FilesDigest(views), row);
+    *digest = new heft_buffer({made.begin(), made.end()});
+    return absl::OkStatus();
+  });
+}
+
 heft_status heft_matcher_create(const heft_model* model, heft_bytes evaluation_keys,
                                 heft_bytes enrolment_keys, heft_matcher** matcher,
                                 heft_error** error) {
@@ -44,9 +79,37 @@ heft_status heft_matcher_create(const heft_model* model, heft_bytes evaluation_k
     HEFT_RETURN_IF_ERROR(Given(model, "model", evaluation_keys, "evaluation_keys", enrolment_keys,
                                "enrolment_keys", matcher, "matcher"));
     HEFT_ASSIGN_OR_RETURN(
-        auto server, heft::Server::Create(model->model, Span(evaluation_keys), "evaluation keys",
-                                          Span(enrolment_keys)));
-    *matcher = new heft_matcher(std::move(server));
+        *matcher, heft::c::MatcherOf(model->model, {.bytes = Span(evaluation_keys)},
+                                     {.bytes = Span(enrolment_keys), .what = "enrolment keys"}));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_matcher_create_checked(const heft_model* model, heft_bytes evaluation_keys,
+                                        heft_bytes enrolment_keys,
+                                        const heft_expanded_keys* expanded_evaluation,
+                                        const heft_expanded_keys* expanded_enrolment,
+                                        const heft_options* options, const heft_trust* trust,
+                                        heft_matcher** matcher, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(model, "model", evaluation_keys, "evaluation_keys", enrolment_keys,
+                               "enrolment_keys", matcher, "matcher"));
+    HEFT_RETURN_IF_ERROR(Allowed(expanded_evaluation, "expanded_evaluation"));
+    HEFT_RETURN_IF_ERROR(Allowed(expanded_enrolment, "expanded_enrolment"));
+    HEFT_RETURN_IF_ERROR(Allowed(trust, "trust"));
+    std::string evaluation = "evaluation keys", enrolment = "enrolment keys";
+    heft::c::OptionReader read(options);
+    read.Text("evaluation_name", &evaluation).Text("enrolment_name", &enrolment);
+    HEFT_RETURN_IF_ERROR(read.Finish());
+    const auto expanded = [](const heft_expanded_keys* keys) {
+      return keys == nullptr ? nullptr : &keys->keys;
+    };
+    HEFT_ASSIGN_OR_RETURN(
+        *matcher,
+        heft::c::MatcherOf(model->model,
+                           {Span(evaluation_keys), evaluation, expanded(expanded_evaluation)},
+                           {Span(enrolment_keys), enrolment, expanded(expanded_enrolment)},
+                           trust == nullptr ? nullptr : &trust->trust));
     return absl::OkStatus();
   });
 }
@@ -62,17 +125,58 @@ heft_status heft_matcher_open(const heft_model* model, const char* evaluation_ke
     if (enrolment_keys != nullptr) {
       HEFT_ASSIGN_OR_RETURN(enrolment, heft::LoadedKeys::Read(enrolment_keys));
     }
-    HEFT_ASSIGN_OR_RETURN(
-        auto server, heft::Server::CreateFrom(model->model, evaluation.view(), enrolment.view()));
-    *matcher = new heft_matcher(std::move(server));
+    HEFT_ASSIGN_OR_RETURN(*matcher,
+                          heft::c::MatcherOf(model->model, evaluation.view(), enrolment.view()));
     return absl::OkStatus();
   });
 }
 
-heft_status heft_expand_keys(const heft_model* model, const char* file, heft_error** error) {
+heft_status heft_expanded_keys_make(const heft_model* model, const char* source, const char* path,
+                                    heft_expanded_keys** keys, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(model, "model", file, "file"));
-    return heft::ExpandedKeys::Make(model->model, file, std::string(file) + ".expanded");
+    HEFT_RETURN_IF_ERROR(Given(model, "model", source, "source", keys, "keys"));
+    HEFT_RETURN_IF_ERROR(
+        heft::ExpandedKeys::Make(model->model, source, heft::c::Beside(source, path)));
+    HEFT_ASSIGN_OR_RETURN(auto made,
+                          heft::ExpandedKeys::Open(heft::c::Beside(source, path), source));
+    *keys = new heft_expanded_keys(std::move(made));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_expanded_keys_open(const char* source, const char* path, heft_expanded_keys** keys,
+                                    heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(source, "source", keys, "keys"));
+    HEFT_ASSIGN_OR_RETURN(auto opened,
+                          heft::ExpandedKeys::Open(heft::c::Beside(source, path), source));
+    *keys = new heft_expanded_keys(std::move(opened));
+    return absl::OkStatus();
+  });
+}
+
+void heft_expanded_keys_free(heft_expanded_keys* keys) { heft::c::Free(keys); }
+
+heft_status heft_expanded_keys_describe(const heft_expanded_keys* keys, heft_result** result,
+                                        heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(keys, "keys", result, "result"));
+    *result = new heft_result(Json::object({{"size", keys->keys.bytes()}}));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_expanded_keys_check(const heft_expanded_keys* keys, const heft_trust* trust,
+                                     const char* kind, heft_result** statement,
+                                     heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(keys, "keys", trust, "trust", kind, "kind", statement, "statement"));
+    HEFT_ASSIGN_OR_RETURN(
+        const heft::SignedFile file,
+        keys->keys.CheckSigned(trust->trust, {.roles = {heft::Role::kKeyOwner}, .kind = kind},
+                               "expanded keys"));
+    *statement = new heft_result(heft::c::StatementJson(file));
+    return absl::OkStatus();
   });
 }
 
@@ -97,15 +201,21 @@ heft_status heft_matcher_enrol(const heft_matcher* matcher, const char* gallery,
 }
 
 heft_status heft_matcher_pending(const heft_matcher* matcher, const heft_gallery* gallery,
-                                 uint64_t templates, uint64_t bytes, heft_buffer** request,
+                                 const heft_options* options, heft_buffer** request,
                                  heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", gallery, "gallery", request, "request"));
-    const heft::PendingLimit limit = {.templates = templates == 0 ? UINT64_MAX : templates,
-                                      .bytes = bytes == 0 ? UINT64_MAX : bytes};
-    heft::Desk desk = DeskOf(matcher, nullptr);
-    desk.open = [gallery](const std::string&) { return gallery->gallery.Newest(); };
-    HEFT_ASSIGN_OR_RETURN(auto made, desk.Pending(gallery->name, limit));
+    heft::PendingLimit limit = {.templates = 0};
+    heft::Signing how;
+    heft::c::OptionReader read(options);
+    read.Integer("templates", &limit.templates).Integer("bytes", &limit.bytes);
+    read.Flag("sign", &how.sign);
+    HEFT_RETURN_IF_ERROR(read.Finish());
+    if (limit.templates == 0) limit = heft::kAllPending;
+    if (limit.bytes == 0) limit.bytes = UINT64_MAX;
+    HEFT_ASSIGN_OR_RETURN(
+        auto made,
+        heft::c::At(gallery, DeskOf(matcher, nullptr)).Pending(gallery->name, limit, how));
     *request = new heft_buffer(std::move(made));
     return absl::OkStatus();
   });

@@ -65,14 +65,41 @@ heft_status heft_gallery_compact(const heft_matcher* matcher, const char* name,
   });
 }
 
-heft_status heft_gallery_ask_renewal(const heft_matcher* matcher, const char* name, int compact,
-                                     heft_monitor monitor, void* user, heft_buffer** request,
-                                     heft_error** error) {
+heft_status heft_gallery_reject_pending(const heft_matcher* matcher, const char* name,
+                                        const char* const* entries, size_t count,
+                                        heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(
+        Given(matcher, "matcher", name, "name", entries, "entries", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto texts, heft::c::Strings(entries, count, "entries"));
+    std::vector<heft::Digest> which;
+    for (const std::string& text : texts) {
+      const auto digest = heft::ParseSignerKey(text);  // of the same form
+      if (!digest.ok()) {
+        return absl::InvalidArgumentError(
+            "an entry is 64 hexadecimal digits: use PendingEnrolment.entry");
+      }
+      which.push_back(*digest);
+    }
+    HEFT_ASSIGN_OR_RETURN(const auto done, heft::RejectPending(matcher->server, name, which));
+    *result = new heft_result(heft::c::WithReasons(done));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_gallery_ask_renewal(const heft_matcher* matcher, const char* name,
+                                     const heft_options* options, heft_monitor monitor, void* user,
+                                     heft_buffer** request, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(matcher, "matcher", name, "name", request, "request"));
+    heft::RenewalOptions renewal;
+    heft::Signing how;
+    heft::c::OptionReader read(options);
+    read.Flag("compact", &renewal.compact).Flag("sign", &how.sign);
+    HEFT_RETURN_IF_ERROR(read.Finish());
     HEFT_ASSIGN_OR_RETURN(
-        auto bytes, DeskOf(matcher, nullptr)
-                        .AskRenewal(name, {.compact = compact != 0}, {}, AsMonitor(monitor, user)));
+        auto bytes,
+        DeskOf(matcher, nullptr).AskRenewal(name, renewal, how, AsMonitor(monitor, user)));
     *request = new heft_buffer(std::move(bytes));
     return absl::OkStatus();
   });
@@ -86,6 +113,16 @@ heft_status heft_gallery_renew(const heft_matcher* matcher, const char* name, he
     HEFT_ASSIGN_OR_RETURN(const auto done,
                           DeskOf(matcher, trust).Renew(name, Span(answer), "renewal"));
     *result = new heft_result(heft::c::WithReasons(done));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_gallery_erasure_remains(const char* name, heft_result** result,
+                                         heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(name, "name", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const std::string remains, heft::ErasureRemains(name));
+    *result = new heft_result(Json(remains));
     return absl::OkStatus();
   });
 }

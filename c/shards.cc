@@ -86,6 +86,36 @@ heft_status heft_shards_find(const heft_shards* shards, const char* gallery, con
   });
 }
 
+heft_status heft_shards_number(const heft_shards* shards, const char* gallery_id, int64_t* bucket,
+                               heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(shards, "shards", gallery_id, "gallery_id", bucket, "bucket"));
+    HEFT_ASSIGN_OR_RETURN(const heft::GalleryId id, heft::ParseGalleryId(gallery_id));
+    const auto found = shards->list.Find(id);
+    *bucket = found ? int64_t{*found} : -1;
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_bucket_of(const char* identity, uint32_t buckets, int64_t* bucket,
+                           heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(identity, "identity", bucket, "bucket"));
+    if (buckets == 0) return absl::InvalidArgumentError("no bucket: give at least one");
+    *bucket = heft::BucketOf(identity, buckets);
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_bucket_address(const char* gallery, uint32_t bucket, heft_result** result,
+                                heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(gallery, "gallery", result, "result"));
+    *result = new heft_result(Json(heft::BucketAddress(gallery, bucket)));
+    return absl::OkStatus();
+  });
+}
+
 heft_status heft_shards_create(const heft_matcher* matcher, const char* gallery, uint32_t buckets,
                                const heft_options* options, heft_shards** shards,
                                heft_error** error) {

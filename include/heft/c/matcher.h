@@ -24,20 +24,53 @@ HEFT_C_FREE_AT(files)
 HEFT_C_API heft_status heft_files_add(heft_files* files, heft_bytes bytes, const char* name,
                                       heft_error** error);
 
+// RequestDigest: the hash, 32 bytes, that binds a reply to the files of a request, as they were
+// sent, and to a row of them: "request" in the statement of the reply (heft_open_signed).
+HEFT_C_API heft_status heft_request_digest(const heft_files* files, uint64_t row,
+                                           heft_buffer** digest, heft_error** error);
+
+// heft_expanded_keys: evaluation or enrolment keys in the form in which a matcher uses them, in a
+// file that processes map and share (ExpandedKeys). heft_expanded_keys_make expands the key file
+// `source` into the file `path`, which it replaces in one step, and opens it; several processes may
+// do so at once. `path` NULL: SOURCE.expanded.
+typedef struct heft_expanded_keys heft_expanded_keys;
+HEFT_C_API heft_status heft_expanded_keys_make(const heft_model* model, const char* source,
+                                               const char* path, heft_expanded_keys** keys,
+                                               heft_error** error);
+HEFT_C_API heft_status heft_expanded_keys_open(const char* source, const char* path,
+                                               heft_expanded_keys** keys, heft_error** error);
+HEFT_C_API void heft_expanded_keys_free(heft_expanded_keys* keys);
+HEFT_C_FREE_AT(expanded_keys)
+// Result: size, the bytes that a process maps.
+HEFT_C_API heft_status heft_expanded_keys_describe(const heft_expanded_keys* keys,
+                                                   heft_result** result, heft_error** error);
+// Whether a key owner of `trust` signed the key file (ExpandedKeys::CheckSigned). `kind`: "EVAL",
+// "ENRK" or "" for any. `statement`: as heft_open_signed's.
+HEFT_C_API heft_status heft_expanded_keys_check(const heft_expanded_keys* keys,
+                                                const heft_trust* trust, const char* kind,
+                                                heft_result** statement, heft_error** error);
+
 // heft_matcher: a model and the evaluation keys of one key set (Server), both copied.
 // `enrolment_keys`: for enrolments and verifications with a model whose profile has two rings;
-// empty for a server that only identifies.
+// empty for a server that only identifies. Replies and requests are for the signer of the keys,
+// and for anybody if they are not signed.
 HEFT_C_API heft_status heft_matcher_create(const heft_model* model, heft_bytes evaluation_keys,
                                            heft_bytes enrolment_keys, heft_matcher** matcher,
                                            heft_error** error);
-// The same from key files. If FILE.expanded can be used, which heft_expand_keys creates, it is
+// The same with keys that may be expanded: of each pair, the expanded ones are used unless they are
+// NULL. If `trust` (may be NULL) is given, one key owner that it lists must have signed them
+// (CheckKeys); without it, the signer of expanded keys is unknown. Options: "evaluation_name",
+// "enrolment_name" (texts: the keys in errors).
+HEFT_C_API heft_status heft_matcher_create_checked(
+    const heft_model* model, heft_bytes evaluation_keys, heft_bytes enrolment_keys,
+    const heft_expanded_keys* expanded_evaluation, const heft_expanded_keys* expanded_enrolment,
+    const heft_options* options, const heft_trust* trust, heft_matcher** matcher,
+    heft_error** error);
+// The same from key files, without a check of signatures. If FILE.expanded can be used, it is
 // mapped instead of reading FILE. `enrolment_keys` may be NULL.
 HEFT_C_API heft_status heft_matcher_open(const heft_model* model, const char* evaluation_keys,
                                          const char* enrolment_keys, heft_matcher** matcher,
                                          heft_error** error);
-// Creates FILE.expanded; several processes may do so at once (ExpandedKeys::Make).
-HEFT_C_API heft_status heft_expand_keys(const heft_model* model, const char* file,
-                                        heft_error** error);
 HEFT_C_API void heft_matcher_free(heft_matcher* matcher);
 HEFT_C_FREE_AT(matcher)
 
@@ -61,19 +94,21 @@ typedef heft_status (*heft_answer_request)(void* user, heft_bytes request, heft_
 // `approve`, each batch is activated before the next one; an error of `approve` ends the call. An
 // error after the first batch states the row to continue from. `trust`: the accepted key owners;
 // NULL: any signer. Options: "metadata" (texts, added), "expires", "from" (the first row to enrol).
-// Result: the record EnrolManyResult.
+// Result: the record EnrolManyResult. `next` (may be NULL): the row to continue from, also if the
+// call fails.
 HEFT_C_API heft_status heft_enrol_many(const heft_client* client, const heft_matcher* matcher,
                                        const char* gallery, const heft_rows* modalities,
                                        size_t count, const char* const* labels,
                                        const heft_options* options, heft_answer_request approve,
                                        const heft_trust* trust, heft_monitor monitor, void* user,
-                                       heft_result** result, heft_error** error);
+                                       size_t* next, heft_result** result, heft_error** error);
 
-// heft_matcher_pending: pending templates, oldest first, for heft_key_owner_approve, up to
-// `templates` and `bytes`; 0: no limit. Signed for anybody, as heft_gallery_ask_renewal's.
+// heft_matcher_pending: pending templates, oldest first, for heft_key_owner_approve. Options:
+// "templates" (at most so many; 0, the default: all), "bytes" (with "templates": also at most so
+// many bytes, by default 64 MiB; 0: no limit), "sign" (as heft_gallery_ask_renewal's).
 HEFT_C_API heft_status heft_matcher_pending(const heft_matcher* matcher,
-                                            const heft_gallery* gallery, uint64_t templates,
-                                            uint64_t bytes, heft_buffer** request,
+                                            const heft_gallery* gallery,
+                                            const heft_options* options, heft_buffer** request,
                                             heft_error** error);
 // heft_matcher_activate: applies an admission of a key owner of `trust`. Result: the record
 // ActivateResult.
@@ -90,10 +125,11 @@ HEFT_C_API heft_status heft_matcher_fold(const heft_matcher* matcher, const char
 // registrars, one of them must have signed each file, and a signed request is answered once.
 // Options: "row" (of the files, from 0; needed if they hold several), "average" (flag: all samples
 // are of one person), "with_identities", "relinearise" (flags, set by default), "where"
-// (conditions, added: "site=berlin", "list=a|b", "age=18..30"; heft/gallery.h), "complete" (flag:
-// an error instead of a reply without the templates of a damaged block), "audience" (text: the key
-// owner's public key; default: anybody), "life" (seconds, 0: without end), "sign" (flag, set by
-// default; otherwise the reply has no signature, for roles in one process).
+// (conditions, added: "site=berlin", "list=a|b", "age=18..30"; heft/c/gallery.h), "complete"
+// (flag: an error instead of a reply without the templates of a damaged block), "audience" (text:
+// the key owner's public key; default: the signer of the matcher's keys), "life" (seconds, 0:
+// without end), "sign" (flag, set by default; otherwise the reply has no signature, for roles in
+// one process).
 HEFT_C_API heft_status heft_matcher_identify(const heft_matcher* matcher,
                                              const heft_gallery* gallery, const heft_files* files,
                                              const heft_options* options, const heft_trust* trust,
@@ -163,6 +199,16 @@ HEFT_C_API heft_status heft_shards_find(const heft_shards* shards, const char* g
                                         const char* identity, heft_result** result,
                                         heft_error** error);
 
+// The bucket with that gallery id; -1 if there is none.
+HEFT_C_API heft_status heft_shards_number(const heft_shards* shards, const char* gallery_id,
+                                          int64_t* bucket, heft_error** error);
+// The bucket of an identity among `buckets`, without a list (BucketOf), and the name of a bucket,
+// as text (BucketAddress).
+HEFT_C_API heft_status heft_bucket_of(const char* identity, uint32_t buckets, int64_t* bucket,
+                                      heft_error** error);
+HEFT_C_API heft_status heft_bucket_address(const char* gallery, uint32_t bucket,
+                                           heft_result** result, heft_error** error);
+
 // heft_shards_create: creates `buckets` empty galleries in one store, and their list
 // (CreateShards). Options: "retention_seconds", "retention_bytes".
 HEFT_C_API heft_status heft_shards_create(const heft_matcher* matcher, const char* gallery,
@@ -207,10 +253,20 @@ HEFT_C_API heft_status heft_audit_reply(const heft_matcher* matcher, const heft_
                                         const heft_files* const* requests, size_t count,
                                         heft_result** result, heft_error** error);
 // AuditGallery: whether a key owner of `trust` signed exactly this gallery. `state` is the
-// admission that certifies it, FOLDER/state.heft. Result: right, reason.
+// admission that certifies it; empty: the copy's own file, FOLDER/state.heft. Result: right,
+// reason.
 HEFT_C_API heft_status heft_audit_gallery(const heft_matcher* matcher, const heft_gallery* copy,
                                           heft_bytes state, const heft_trust* trust,
                                           heft_result** result, heft_error** error);
+// ChooseForAudit: indices of `replies`, in rising order: an array.
+HEFT_C_API heft_status heft_audit_choose(uint64_t replies, uint64_t one_in, heft_result** result,
+                                         heft_error** error);
+// VerifyAuditLogs: checks `count` audit logs, oldest first, as one chain. Options: "noted", a head
+// that must be on it, and "after", the head before its first line (LINES:HASH). Result: the record
+// AuditHead.
+HEFT_C_API heft_status heft_audit_verify_logs(const char* const* files, size_t count,
+                                              const heft_options* options, heft_result** result,
+                                              heft_error** error);
 
 #ifdef __cplusplus
 }
