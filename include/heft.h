@@ -4,10 +4,12 @@
 //
 //    role        header               it has                                 link
 //    learning    heft/c/model.h       vectors of people who agreed to it     heft_c
+//    measuring   heft/c/evaluate.h    the same, and scores of all pairs      heft_c
 //    client      heft/c/client.h      the encryption key                     heft_c_server
 //    server      heft/c/matcher.h     the evaluation keys, a gallery         heft_c_server
 //    auditor     heft/c/matcher.h     a copy of the gallery, the same keys   heft_c_server
 //    key owner   heft/c/key_owner.h   the secret key, a query budget         heft_c
+//    all roles   heft/c/workspace.h   a folder for each of them              heft_c
 //
 // heft_c (pkg-config heft_c, CMake heft::c) has all of it; heft_c_server is the part that cannot
 // decrypt. A program links one of them. examples/roles_in_c.c shows all roles on one page.
@@ -31,10 +33,13 @@
 
 #include "heft/c/base.h"       // IWYU pragma: export
 #include "heft/c/client.h"     // IWYU pragma: export
+#include "heft/c/evaluate.h"   // IWYU pragma: export
 #include "heft/c/gallery.h"    // IWYU pragma: export
 #include "heft/c/key_owner.h"  // IWYU pragma: export
 #include "heft/c/matcher.h"    // IWYU pragma: export
 #include "heft/c/model.h"      // IWYU pragma: export
+#include "heft/c/seal.h"       // IWYU pragma: export
 #include "heft/c/trust.h"      // IWYU pragma: export
+#include "heft/c/workspace.h"  // IWYU pragma: export
 
 #endif  // HEFT_INCLUDE_HEFT_H_

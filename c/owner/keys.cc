@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The key owner's keys: made, loaded, handed out; and samples encrypted with the secret one.
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <system_error>
+
 #include "c/owner/handles.h"
 #include "c/passphrase.h"
 #include "c/result.h"
@@ -11,17 +16,17 @@ namespace {
 
 absl::StatusOr<Json> Describe(const KeyOwner& owner) {
   HEFT_ASSIGN_OR_RETURN(const SigningKey signer, owner.Signer());
-  Json shared;
-  if (const std::optional<SharedKey> of = owner.shared()) {
-    shared = Json({{"owner", of->owner},
-                   {"owners", of->owners},
-                   {"threshold", of->threshold},
-                   {"renewal", of->renewal}});
-  }
+  const std::optional<SharedKey> shared = owner.shared();
   return Json({{"key_id", Hex(owner.key_id())},
                {"signer", Hex(signer.public_key())},
                {"journal", owner.journal_file()},
-               {"shared", std::move(shared)}});
+               {"shared", shared ? RecordJson(*shared) : Json()}});
+}
+
+// KeyFile: the secret key of a folder that MakeKeySet wrote, or the file itself.
+std::string KeyFile(const std::string& path) {
+  std::error_code unknown;  // loading the file reports the error
+  return std::filesystem::is_directory(path, unknown) ? path + "/secret.key" : path;
 }
 
 // Gives bytes, or a key set's description, to the caller of a C function.
@@ -32,7 +37,7 @@ absl::Status Hand(absl::StatusOr<std::vector<uint8_t>> bytes, heft_buffer** buff
 }
 absl::Status Hand(const absl::StatusOr<KeySet>& set, heft_result** result) {
   if (!set.ok()) return set.status();
-  *result = new heft_result(KeySetJson(*set));
+  *result = new heft_result(RecordJson(*set));
   return absl::OkStatus();
 }
 
@@ -40,7 +45,6 @@ absl::Status Hand(const absl::StatusOr<KeySet>& set, heft_result** result) {
 }  // namespace heft::c
 
 using heft::c::AsMonitor;
-using heft::c::AsSource;
 using heft::c::Call;
 using heft::c::Given;
 using heft::c::Hand;
@@ -49,11 +53,9 @@ heft_status heft_key_set_make(const heft_model* model, const char* folder, heft_
                               heft_monitor monitor, void* user, heft_result** result,
                               heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(
-        Given(model, "model", folder, "folder", passphrase, "passphrase", result, "result"));
-    return Hand(
-        heft::MakeKeySet(model->model, folder, AsSource(passphrase), AsMonitor(monitor, user)),
-        result);
+    HEFT_RETURN_IF_ERROR(Given(model, "model", folder, "folder", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto asked, heft::c::AsSource(passphrase));
+    return Hand(heft::MakeKeySet(model->model, folder, asked, AsMonitor(monitor, user)), result);
   });
 }
 
@@ -70,10 +72,9 @@ heft_status heft_key_set_renew(const heft_key_owner* old, const char* folder, he
                                heft_monitor monitor, void* user, heft_result** result,
                                heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(
-        Given(old, "old", folder, "folder", passphrase, "passphrase", result, "result"));
-    return Hand(heft::RenewKey(old->owner, folder, AsSource(passphrase), AsMonitor(monitor, user)),
-                result);
+    HEFT_RETURN_IF_ERROR(Given(old, "old", folder, "folder", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto asked, heft::c::AsSource(passphrase));
+    return Hand(heft::RenewKey(old->owner, folder, asked, AsMonitor(monitor, user)), result);
   });
 }
 
@@ -90,10 +91,10 @@ heft_status heft_key_owner_generate(const heft_model* model, heft_key_owner** ow
 heft_status heft_key_owner_load(const heft_model* model, const char* secret_key,
                                 heft_bytes passphrase, heft_key_owner** owner, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(
-        Given(model, "model", secret_key, "secret_key", passphrase, "passphrase", owner, "owner"));
+    HEFT_RETURN_IF_ERROR(Given(model, "model", secret_key, "secret_key", owner, "owner"));
+    HEFT_ASSIGN_OR_RETURN(const auto asked, heft::c::AsSource(passphrase));
     HEFT_ASSIGN_OR_RETURN(auto loaded,
-                          heft::KeyOwner::Load(model->model, secret_key, AsSource(passphrase)));
+                          heft::KeyOwner::Load(model->model, heft::c::KeyFile(secret_key), asked));
     *owner = new heft_key_owner(std::move(loaded), model->model.modalities);
     return absl::OkStatus();
   });

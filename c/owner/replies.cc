@@ -98,6 +98,57 @@ absl::StatusOr<std::vector<uint8_t>> DecidePart(const KeyOwner& owner, const Rep
   return owner.OpenPart(replies, owners, read.rule, read.flooding.Get());
 }
 
+std::string TextAt(const Json& json, const char* member) {
+  const Json* found = json.find(member);
+  return found == nullptr ? std::string() : found->get<std::string>();
+}
+
+// ThresholdIn: a number, or the parts of the record ChosenThreshold on which a decision depends.
+absl::StatusOr<ChosenThreshold> ThresholdIn(const Json& json) {
+  if (json.is_number()) return ChosenThreshold{json.get<double>()};
+  const Json* score = json.find("score");
+  if (score == nullptr || !score->is_number()) {
+    return absl::InvalidArgumentError("threshold: give a number, or the record ChosenThreshold");
+  }
+  ChosenThreshold threshold = {score->get<double>()};
+  for (const RateOf of : {RateOf::kComparisons, RateOf::kSearches}) {
+    if (TextAt(json, "of") == RateOfName(of)) threshold.of = of;
+  }
+  return threshold;
+}
+
+// DecideScores: OpenedScores::Decide of the parts that it depends on; all others stay as they are.
+absl::StatusOr<Json> DecideScores(std::string_view scores, std::string_view threshold) {
+  HEFT_ASSIGN_OR_RETURN(const Json given, Json::Parse(scores));
+  HEFT_ASSIGN_OR_RETURN(const Json at, Json::Parse(threshold));
+  HEFT_ASSIGN_OR_RETURN(const ChosenThreshold chosen, ThresholdIn(at));
+  const Json* candidates = given.find("candidates");
+  if (candidates == nullptr || !candidates->is_array()) {
+    return absl::InvalidArgumentError("scores: give the record OpenedScores");
+  }
+  OpenedScores opened;
+  const bool verification = TextAt(given, "kind") == ScoreKindName(ScoreKind::kVerification);
+  opened.kind = verification ? ScoreKind::kVerification : ScoreKind::kIdentification;
+  opened.refusal = TextAt(given, "refusal");
+  if (!candidates->empty()) {
+    const Json& best = candidates->elements()[0];
+    const Json* score = best.find("score");
+    if (score == nullptr || !score->is_number()) {
+      return absl::InvalidArgumentError("scores: a candidate has no score");
+    }
+    Candidate& first = opened.candidates.emplace_back();
+    first.identity = TextAt(best, "identity");
+    first.score = score->get<double>();
+  }
+  Json json = RecordJson(opened.Decide(chosen));
+  for (const char* name :
+       {"gallery_id", "probe", "modalities", "claimed", "where", "key_warning"}) {
+    if (const Json* found = given.find(name)) json[name] = *found;
+  }
+  if (at.is_object()) json["threshold"] = at;
+  return json;
+}
+
 // Answer: of the three, which take the same arguments.
 using Ask = absl::StatusOr<Json> (*)(const KeyOwner&, const Replies&, const heft_options*);
 using AskPart = absl::StatusOr<std::vector<uint8_t>> (*)(const KeyOwner&, const Replies&,
@@ -156,6 +207,7 @@ heft_status AnswerPart(AskPart ask, const heft_key_owner* owner, const heft_file
 }  // namespace
 }  // namespace heft::c
 
+using heft::Json;
 using heft::c::Answer;
 using heft::c::AnswerAll;
 using heft::c::AnswerPart;
@@ -241,5 +293,23 @@ heft_status heft_key_owner_restart_journal(heft_key_owner* owner, const char* re
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", reason, "reason"));
     return owner->owner.RestartJournal(reason);
+  });
+}
+
+heft_status heft_default_limits(const heft_model* model, heft_result** result, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(model, "model", result, "result"));
+    *result = new heft_result(heft::c::RecordJson(heft::DefaultLimits(model->model)));
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_scores_decide(const char* scores, const char* threshold, heft_result** result,
+                               heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(scores, "scores", threshold, "threshold", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(Json json, heft::c::DecideScores(scores, threshold));
+    *result = new heft_result(std::move(json));
+    return absl::OkStatus();
   });
 }

@@ -105,99 +105,110 @@ heft_status heft_key_owner_require_signed_gallery(heft_key_owner* owner, heft_er
 }
 
 heft_status heft_key_owner_make_canaries(const heft_key_owner* owner, size_t triples,
-                                         heft_result** people, heft_buffer** file,
-                                         heft_error** error) {
+                                         const heft_options* options, heft_result** people,
+                                         heft_buffer** file, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", people, "people", file, "file"));
-    HEFT_ASSIGN_OR_RETURN(auto canaries, owner->owner.MakeCanaries(triples));
+    std::vector<std::string> names;
+    HEFT_RETURN_IF_ERROR(heft::c::OptionReader(options).Texts("names", &names).Finish());
+    HEFT_ASSIGN_OR_RETURN(auto canaries, owner->owner.MakeCanaries(triples, std::move(names)));
+    Json modalities = Json::array();
+    for (const heft::ModalitySpec& spec : owner->modalities) modalities.push_back(spec.name);
     Hand(std::move(canaries.file),
-         Json({{"people", heft::c::PeopleJson(canaries.people)},
+         Json({{"modalities", std::move(modalities)},
+               {"people", heft::c::PeopleJson(canaries.people)},
                {"probes", heft::c::PeopleJson(canaries.probes)}}),
          file, people);
     return absl::OkStatus();
   });
 }
 
-heft_status heft_key_owner_require_canaries(heft_key_owner* owner, heft_bytes file, int keep,
-                                            heft_error** error) {
+heft_status heft_key_owner_require_canaries(heft_key_owner* owner, heft_bytes file,
+                                            const char* what, int keep, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(owner, "owner", file, "file"));
-    if (keep != 0) return owner->owner.RegisterCanaries(Span(file), "canaries");
-    return owner->owner.RequireCanaries(Span(file), "canaries");
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", file, "file", what, "what"));
+    if (keep != 0) return owner->owner.RegisterCanaries(Span(file), what);
+    return owner->owner.RequireCanaries(Span(file), what);
   });
 }
 
 heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_bytes request,
-                                   heft_result** result, heft_error** error) {
+                                   const char* what, heft_result** result, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", result, "result"));
-    HEFT_ASSIGN_OR_RETURN(const auto inquiry, owner->owner.ReadInquiry(Span(request), "request"));
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", what, "what", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto inquiry, owner->owner.ReadInquiry(Span(request), what));
     *result = new heft_result(heft::c::RecordJson(inquiry));
     return absl::OkStatus();
   });
 }
 
 heft_status heft_key_owner_approve(const heft_key_owner* owner, heft_bytes request,
-                                   const heft_options* options, heft_buffer** admission,
-                                   heft_result** result, heft_error** error) {
-  return heft_key_owner_approve_parts(owner, request, nullptr, options, admission, result, error);
+                                   const char* what, const heft_options* options,
+                                   heft_buffer** admission, heft_result** result,
+                                   heft_error** error) {
+  return heft_key_owner_approve_parts(owner, request, what, nullptr, options, admission, result,
+                                      error);
 }
 
 heft_status heft_key_owner_approve_part(const heft_key_owner* owner, heft_bytes request,
-                                        const heft_options* options, heft_buffer** part,
-                                        heft_error** error) {
+                                        const char* what, const heft_options* options,
+                                        heft_buffer** part, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", part, "part"));
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", what, "what", part, "part"));
     heft::OwnerSet owners;
     HEFT_ASSIGN_OR_RETURN(const auto policy,
                           heft::c::ReadPolicy(heft::c::OwnersAnd(options, &owners)));
     HEFT_ASSIGN_OR_RETURN(auto bytes,
-                          owner->owner.ApprovePart(Span(request), "request", owners, policy));
+                          owner->owner.ApprovePart(Span(request), what, owners, policy));
     *part = new heft_buffer(std::move(bytes));
     return absl::OkStatus();
   });
 }
 
 heft_status heft_key_owner_approve_parts(const heft_key_owner* owner, heft_bytes request,
-                                         const heft_files* parts, const heft_options* options,
-                                         heft_buffer** admission, heft_result** result,
-                                         heft_error** error) {
+                                         const char* what, const heft_files* parts,
+                                         const heft_options* options, heft_buffer** admission,
+                                         heft_result** result, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", admission, "admission"));
+    HEFT_RETURN_IF_ERROR(
+        Given(owner, "owner", request, "request", what, "what", admission, "admission"));
     HEFT_ASSIGN_OR_RETURN(const auto policy, heft::c::ReadPolicy(heft::c::OptionReader(options)));
     HEFT_ASSIGN_OR_RETURN(const auto files, heft::c::GivenParts(parts));
-    HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Approve(Span(request), "request", policy, files));
+    HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Approve(Span(request), what, policy, files));
     Json json = heft::DescribeAdmissions(done).json;
+    json["verdicts"] = heft::c::RecordJson(done.verdicts);
     Hand(std::move(done.signed_admission), std::move(json), admission, result);
     return absl::OkStatus();
   });
 }
 
-heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_bytes request,
+heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_bytes request, const char* what,
                                  heft_buffer** renewal, heft_result** result, heft_error** error) {
-  return heft_key_owner_renew_parts(owner, request, nullptr, renewal, result, error);
+  return heft_key_owner_renew_parts(owner, request, what, nullptr, renewal, result, error);
 }
 
 heft_status heft_key_owner_renew_part(const heft_key_owner* owner, heft_bytes request,
-                                      const heft_options* options, heft_buffer** part,
-                                      heft_error** error) {
+                                      const char* what, const heft_options* options,
+                                      heft_buffer** part, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", part, "part"));
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", what, "what", part, "part"));
     heft::OwnerSet owners;
     HEFT_RETURN_IF_ERROR(heft::c::OwnersAnd(options, &owners).Finish());
-    HEFT_ASSIGN_OR_RETURN(auto bytes, owner->owner.RenewPart(Span(request), "request", owners));
+    HEFT_ASSIGN_OR_RETURN(auto bytes, owner->owner.RenewPart(Span(request), what, owners));
     *part = new heft_buffer(std::move(bytes));
     return absl::OkStatus();
   });
 }
 
 heft_status heft_key_owner_renew_parts(const heft_key_owner* owner, heft_bytes request,
-                                       const heft_files* parts, heft_buffer** renewal,
-                                       heft_result** result, heft_error** error) {
+                                       const char* what, const heft_files* parts,
+                                       heft_buffer** renewal, heft_result** result,
+                                       heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(owner, "owner", request, "request", renewal, "renewal"));
+    HEFT_RETURN_IF_ERROR(
+        Given(owner, "owner", request, "request", what, "what", renewal, "renewal"));
     HEFT_ASSIGN_OR_RETURN(const auto files, heft::c::GivenParts(parts));
-    HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Renew(Span(request), "request", files));
+    HEFT_ASSIGN_OR_RETURN(auto done, owner->owner.Renew(Span(request), what, files));
     Hand(std::move(done.signed_renewal),
          Json({{"blocks", done.blocks}, {"templates", done.templates}}), renewal, result);
     return absl::OkStatus();

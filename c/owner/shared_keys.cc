@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Shared keys: the ceremony, and new shares.
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,28 +51,26 @@ absl::StatusOr<std::vector<ReplyFile>> GivenParts(const heft_files* parts) {
 }  // namespace heft::c
 
 using heft::c::AsMonitor;
-using heft::c::AsSource;
 using heft::c::Call;
 using heft::c::Given;
 using heft::c::Span;
 
 heft_status heft_shared_key_set_make(const heft_model* model, const char* folder, uint32_t owners,
                                      uint32_t threshold, const heft_bytes* passphrases,
-                                     heft_monitor monitor, void* user, heft_result** result,
-                                     heft_error** error) {
+                                     size_t given, heft_monitor monitor, void* user,
+                                     heft_result** result, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(model, "model", folder, "folder", result, "result"));
+    if (given > 0) HEFT_RETURN_IF_ERROR(Given(passphrases, "passphrases"));
     std::vector<heft::PassphraseSource> sources;
-    // No more of them are read than a key may have owners.
-    const uint32_t given = passphrases == nullptr ? 0 : std::min<uint32_t>(owners, 5);
-    for (uint32_t i = 0; i < given; ++i) {
-      HEFT_RETURN_IF_ERROR(Given(passphrases[i], "passphrases"));
-      sources.push_back(AsSource(passphrases[i]));
+    for (size_t i = 0; i < given; ++i) {
+      HEFT_ASSIGN_OR_RETURN(auto asked, heft::c::AsSource(passphrases[i]));
+      sources.push_back(std::move(asked));
     }
     HEFT_ASSIGN_OR_RETURN(const heft::SharedKeySet set,
                           heft::MakeSharedKeySet(model->model, folder, owners, threshold, sources,
                                                  AsMonitor(monitor, user)));
-    *result = new heft_result(SharedKeySetJson(set));
+    *result = new heft_result(heft::c::RecordJson(set));
     return absl::OkStatus();
   });
 }
@@ -83,18 +80,18 @@ heft_status heft_key_set_join(const heft_model* model, const char* folder, uint3
                               heft_monitor monitor, void* user, heft_result** result,
                               heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(
-        Given(model, "model", folder, "folder", passphrase, "passphrase", result, "result"));
+    HEFT_RETURN_IF_ERROR(Given(model, "model", folder, "folder", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto asked, heft::c::AsSource(passphrase));
     if (count > 0) HEFT_RETURN_IF_ERROR(Given(messages, "messages"));
     std::vector<std::string> paths;
     for (size_t i = 0; i < count; ++i) {
       HEFT_RETURN_IF_ERROR(Given(messages[i], "messages"));
       paths.emplace_back(messages[i]);
     }
-    HEFT_ASSIGN_OR_RETURN(const heft::JoinStep step,
-                          heft::JoinKeySet(model->model, folder, owners, paths,
-                                           AsSource(passphrase), AsMonitor(monitor, user)));
-    *result = new heft_result(JoinStepJson(step));
+    HEFT_ASSIGN_OR_RETURN(
+        const heft::JoinStep step,
+        heft::JoinKeySet(model->model, folder, owners, paths, asked, AsMonitor(monitor, user)));
+    *result = new heft_result(heft::c::RecordJson(step));
     return absl::OkStatus();
   });
 }
@@ -105,9 +102,7 @@ heft_status heft_key_owner_check_ceremony(const heft_key_owner* owner, const cha
     HEFT_RETURN_IF_ERROR(Given(owner, "owner", folder, "folder", result, "result"));
     HEFT_ASSIGN_OR_RETURN(const heft::CeremonyCheck check,
                           heft::CheckCeremony(owner->owner, folder));
-    heft::Json json = CeremonyCheckJson(check);
-    json["time"] = check.time;  // Unix seconds here, as all times in C
-    *result = new heft_result(std::move(json));
+    *result = new heft_result(heft::c::RecordJson(check));
     return absl::OkStatus();
   });
 }
@@ -133,10 +128,9 @@ heft_status heft_key_owner_give_shares(const heft_key_owner* owner, const heft_o
 heft_status heft_key_owner_take_share(const heft_key_owner* owner, const heft_files* messages,
                                       const char* path, heft_bytes passphrase, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(
-        Given(owner, "owner", messages, "messages", path, "path", passphrase, "passphrase"));
-    return heft::TakeNewShare(owner->owner, heft::c::ReplyFilesOf(messages), path,
-                              AsSource(passphrase));
+    HEFT_RETURN_IF_ERROR(Given(owner, "owner", messages, "messages", path, "path"));
+    HEFT_ASSIGN_OR_RETURN(const auto asked, heft::c::AsSource(passphrase));
+    return heft::TakeNewShare(owner->owner, heft::c::ReplyFilesOf(messages), path, asked);
   });
 }
 
@@ -144,11 +138,10 @@ heft_status heft_blank_share_make(const heft_model* model, heft_bytes record, ui
                                   const char* path, heft_bytes passphrase, heft_result** result,
                                   heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(model, "model", record, "record", path, "path", passphrase,
-                               "passphrase", result, "result"));
-    HEFT_ASSIGN_OR_RETURN(
-        const heft::SignerKey signer,
-        heft::MakeBlankShare(model->model, Span(record), owner, path, AsSource(passphrase)));
+    HEFT_RETURN_IF_ERROR(Given(model, "model", record, "record", path, "path", result, "result"));
+    HEFT_ASSIGN_OR_RETURN(const auto asked, heft::c::AsSource(passphrase));
+    HEFT_ASSIGN_OR_RETURN(const heft::SignerKey signer,
+                          heft::MakeBlankShare(model->model, Span(record), owner, path, asked));
     *result = new heft_result(heft::Json({{"signer", heft::c::Hex(signer)}}));
     return absl::OkStatus();
   });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The key owner's role (heft/key_owner.h, heft/key_set.h): it creates the keys, opens the server's
 // replies and decides. Every opening is first recorded and charged to a budget. In heft_c, not in
-// heft_c_server. Passphrases: {NULL, 0} for none; HEFT wipes its copies.
+// heft_c_server. Passphrases: {NULL, 0} for none, or heft_asked; HEFT wipes its copies.
 #ifndef HEFT_C_KEY_OWNER_H_
 #define HEFT_C_KEY_OWNER_H_
 
@@ -20,8 +20,7 @@ typedef struct heft_key_owner heft_key_owner;
 // ---- Keys.
 
 // heft_key_set_make: a new secret key in `folder`, sealed if there is a passphrase, with its public
-// keys (MakeKeySet): key_id, parameters, security; and the written files: secret_key,
-// encryption_key, evaluation_keys, enrolment_keys, rekeying_key, trust.
+// keys (MakeKeySet). Result: the record KeySet.
 HEFT_C_API heft_status heft_key_set_make(const heft_model* model, const char* folder,
                                          heft_bytes passphrase, heft_monitor monitor, void* user,
                                          heft_result** result, heft_error** error);
@@ -35,7 +34,7 @@ HEFT_C_API heft_status heft_key_set_renew(const heft_key_owner* old, const char*
                                           heft_result** result, heft_error** error);
 
 // Creates a new secret key in memory, which also counts its openings there; or loads one from a
-// file.
+// file, or from a folder of heft_key_set_make.
 HEFT_C_API heft_status heft_key_owner_generate(const heft_model* model, heft_key_owner** owner,
                                                heft_error** error);
 HEFT_C_API heft_status heft_key_owner_load(const heft_model* model, const char* secret_key,
@@ -43,8 +42,8 @@ HEFT_C_API heft_status heft_key_owner_load(const heft_model* model, const char* 
                                            heft_error** error);
 HEFT_C_API void heft_key_owner_free(heft_key_owner* owner);
 HEFT_C_FREE_AT(key_owner)
-// key_id, signer (public key), journal (file; empty: in memory), shared: null, or whose share of a
-// key it is {owner, owners, threshold, renewal}.
+// key_id, signer (public key), journal (file; empty: in memory), shared: the record SharedKey, or
+// null for a whole key.
 HEFT_C_API heft_status heft_key_owner_describe(const heft_key_owner* owner, heft_result** result,
                                                heft_error** error);
 // The keys for clients, for the server, and for the server's enrolments if the profile has two
@@ -81,35 +80,41 @@ HEFT_C_API heft_status heft_key_owner_require_signed(heft_key_owner* owner, cons
 // From now on accepts only replies of the latest state of a gallery that this owner signed.
 HEFT_C_API heft_status heft_key_owner_require_signed_gallery(heft_key_owner* owner,
                                                              heft_error** error);
-// MakeCanaries: people [{label, vectors [[number]]}], probes [the same]. Pass `file` to
+// MakeCanaries: people [{label, vectors [[number]]}], probes [the same], modalities [name of each
+// vector]. Options: "names"
+// (identities of all of them, added; none: random ones). Pass `file` to
 // heft_key_owner_require_canaries, which then checks replies to these probes; `keep`: not 0: also
 // stores them in PATH.canaries, for every program that loads this key.
 HEFT_C_API heft_status heft_key_owner_make_canaries(const heft_key_owner* owner, size_t triples,
+                                                    const heft_options* options,
                                                     heft_result** people, heft_buffer** file,
                                                     heft_error** error);
 HEFT_C_API heft_status heft_key_owner_require_canaries(heft_key_owner* owner, heft_bytes file,
-                                                       int keep, heft_error** error);
+                                                       const char* what, int keep,
+                                                       heft_error** error);
 
-// ---- Requests of a server.
+// ---- Requests of a server; `what` names one in errors.
 
 // heft_key_owner_inquiry: the pending enrolments in a request; opens and signs nothing
 // (ReadInquiry). Result: the record AdmissionInquiry.
 HEFT_C_API heft_status heft_key_owner_inquiry(const heft_key_owner* owner, heft_bytes request,
-                                              heft_result** result, heft_error** error);
+                                              const char* what, heft_result** result,
+                                              heft_error** error);
 // heft_key_owner_approve: opens the proofs of the norms of all pending templates, and decides.
 // Options: "only", "reject" (identities, added), "entries", "reject_entries", "hold" (of an
 // inquiry, added), "new_identities_only", "put_back" (flags; ApprovalPolicy), "shards" (text: the
 // shard list, if the gallery is a bucket). `admission` is for heft_matcher_activate. `result` (may
-// be NULL): approved (a number), and members of the record Admissions: rejected (its verdicts that
-// reject), groups, contested.
+// be NULL): approved (a number), and members of the record Admissions: verdicts, rejected (those
+// that reject), groups, contested.
 HEFT_C_API heft_status heft_key_owner_approve(const heft_key_owner* owner, heft_bytes request,
-                                              const heft_options* options, heft_buffer** admission,
-                                              heft_result** result, heft_error** error);
+                                              const char* what, const heft_options* options,
+                                              heft_buffer** admission, heft_result** result,
+                                              heft_error** error);
 // heft_key_owner_renew: encrypts blocks again, without removed templates. `renewal` is for
 // heft_gallery_renew. `result` (may be NULL): blocks, templates.
 HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_bytes request,
-                                            heft_buffer** renewal, heft_result** result,
-                                            heft_error** error);
+                                            const char* what, heft_buffer** renewal,
+                                            heft_result** result, heft_error** error);
 
 // ---- Replies; each can be opened once.
 
@@ -132,6 +137,12 @@ HEFT_C_API heft_status heft_key_owner_threshold(const heft_key_owner* owner, hef
                                                 const char* what, const heft_options* options,
                                                 heft_result** result, heft_error** error);
 
+// heft_scores_decide: decides on the scores of heft_key_owner_open (OpenedScores::Decide).
+// `scores`: the record as heft_result_json gives it. `threshold`: the record of
+// heft_key_owner_threshold in the same form, or a number, "0.5". Result: the record Decision.
+HEFT_C_API heft_status heft_scores_decide(const char* scores, const char* threshold,
+                                          heft_result** result, heft_error** error);
+
 // The same for several replies: of a gallery in buckets, and with a shared key. `replies`
 // (heft_files_add, in any order): without `shards` (NULL) one reply. With it they are one search of
 // all buckets, charged once: signed, complete, and all to one request; an identification needs one
@@ -153,14 +164,13 @@ HEFT_C_API heft_status heft_key_owner_threshold_replies(const heft_key_owner* ow
 // ---- Shared keys: an opening takes several owners (heft/key_set.h, docs/owners.md).
 
 // heft_shared_key_set_make: deals the shares of a new secret key, which it wipes
-// (MakeSharedKeySet). `passphrases`: one for each owner's share; NULL: none is sealed. The model
-// has profile "flooded". Result: as heft_key_set_make, and threshold, shares [path], share_bytes,
-// ceremony (path).
+// (MakeSharedKeySet). `passphrases`: `given` of them, one for each owner's share; 0: none is
+// sealed. The model has profile "flooded". Result: the record SharedKeySet.
 HEFT_C_API heft_status heft_shared_key_set_make(const heft_model* model, const char* folder,
                                                 uint32_t owners, uint32_t threshold,
-                                                const heft_bytes* passphrases, heft_monitor monitor,
-                                                void* user, heft_result** result,
-                                                heft_error** error);
+                                                const heft_bytes* passphrases, size_t given,
+                                                heft_monitor monitor, void* user,
+                                                heft_result** result, heft_error** error);
 // heft_key_set_join: one step of a ceremony without a dealer, for a key that all 2 or 3 `owners`
 // open together (JoinKeySet). Begin without messages in a folder without keys; later `owners` may
 // be 0. `messages`: `count` paths of all owners' messages of one round, until round 6. Result: the
@@ -170,9 +180,7 @@ HEFT_C_API heft_status heft_key_set_join(const heft_model* model, const char* fo
                                          heft_bytes passphrase, heft_monitor monitor, void* user,
                                          heft_result** result, heft_error** error);
 // Checks this share, and the public keys in a folder, against the ceremony's record
-// (CheckCeremony). Result: key_id, owner, owners, threshold, renewal, time, dealer (public key),
-// ceremony (digest of the record), signers [public key of each owner], joint (made without a
-// dealer).
+// (CheckCeremony). Result: the record CeremonyCheck.
 HEFT_C_API heft_status heft_key_owner_check_ceremony(const heft_key_owner* owner,
                                                      const char* folder, heft_result** result,
                                                      heft_error** error);
@@ -191,11 +199,11 @@ HEFT_C_API heft_status heft_key_owner_decide_part(const heft_key_owner* owner,
                                                   const heft_options* options, heft_buffer** part,
                                                   heft_error** error);
 HEFT_C_API heft_status heft_key_owner_approve_part(const heft_key_owner* owner, heft_bytes request,
-                                                   const heft_options* options, heft_buffer** part,
-                                                   heft_error** error);
+                                                   const char* what, const heft_options* options,
+                                                   heft_buffer** part, heft_error** error);
 // heft_key_owner_approve with the other owners' parts.
 HEFT_C_API heft_status heft_key_owner_approve_parts(const heft_key_owner* owner, heft_bytes request,
-                                                    const heft_files* parts,
+                                                    const char* what, const heft_files* parts,
                                                     const heft_options* options,
                                                     heft_buffer** admission, heft_result** result,
                                                     heft_error** error);
@@ -203,12 +211,13 @@ HEFT_C_API heft_status heft_key_owner_approve_parts(const heft_key_owner* owner,
 // Options: "owners" (numbers, added). The part is for heft_key_owner_renew_parts of one other
 // owner.
 HEFT_C_API heft_status heft_key_owner_renew_part(const heft_key_owner* owner, heft_bytes request,
-                                                 const heft_options* options, heft_buffer** part,
-                                                 heft_error** error);
+                                                 const char* what, const heft_options* options,
+                                                 heft_buffer** part, heft_error** error);
 // heft_key_owner_renew with the other owners' parts.
 HEFT_C_API heft_status heft_key_owner_renew_parts(const heft_key_owner* owner, heft_bytes request,
-                                                  const heft_files* parts, heft_buffer** renewal,
-                                                  heft_result** result, heft_error** error);
+                                                  const char* what, const heft_files* parts,
+                                                  heft_buffer** renewal, heft_result** result,
+                                                  heft_error** error);
 // heft_key_owner_give_shares: this owner's message for new shares of the same key (GiveNewShares).
 // Options: "owners" (numbers, added): those who give one; "replace" (the number of an owner) and
 // "newcomer" (the public key of its successor), both or neither.
@@ -243,6 +252,10 @@ HEFT_C_API heft_status heft_key_owner_combine_rekeying_key(const heft_key_owner*
 
 // ---- The budget (BudgetUse).
 
+// heft_default_limits: the record BudgetLimits of a model's galleries until
+// heft_key_owner_set_budget (DefaultLimits).
+HEFT_C_API heft_status heft_default_limits(const heft_model* model, heft_result** result,
+                                           heft_error** error);
 // heft_key_owner_budget: the record BudgetUse.
 HEFT_C_API heft_status heft_key_owner_budget(const heft_key_owner* owner, heft_result** result,
                                              heft_error** error);
@@ -251,6 +264,28 @@ HEFT_C_API heft_status heft_key_owner_set_budget(heft_key_owner* owner, const he
                                                  heft_error** error);
 HEFT_C_API heft_status heft_key_owner_restart_journal(heft_key_owner* owner, const char* reason,
                                                       heft_error** error);
+
+// ---- Keys of Microsoft SEAL (heft/seal_key_owner.h; heft/c/seal.h has the rest). Files that hold
+// a secret key of SEAL's are not sealed.
+
+// heft_seal_import_secret_key: the secret key file `out`, from SEAL's SecretKey in the file
+// `source`, and in the file `enrolment` if the model has two rings (otherwise NULL).
+HEFT_C_API heft_status heft_seal_import_secret_key(const heft_model* model, const char* key_id,
+                                                   const char* source, const char* out,
+                                                   const char* enrolment, heft_bytes passphrase,
+                                                   heft_monitor monitor, void* user,
+                                                   heft_error** error);
+// Options: "ring", as in heft/c/seal.h.
+HEFT_C_API heft_status heft_seal_export_secret_key(const heft_key_owner* owner, const char* out,
+                                                   const heft_options* options,
+                                                   heft_monitor monitor, void* user,
+                                                   heft_error** error);
+// heft_seal_export_evaluation_keys: new relinearisation and Galois keys, all that the model needs
+// in the matching ring. Options: "compression", as in heft/c/seal.h. Result: galois_keys (a
+// number).
+HEFT_C_API heft_status heft_seal_export_evaluation_keys(
+    const heft_key_owner* owner, const heft_options* options, heft_monitor monitor, void* user,
+    heft_buffer** relinearisation, heft_buffer** galois, heft_result** result, heft_error** error);
 
 #ifdef __cplusplus
 }
