@@ -29,7 +29,7 @@ int main(int argc, char** argv) {
       heft_key_owner_load(model, "keys/secret.key", (heft_bytes){NULL, 0}, &owner, &error) ||
       // Client: encrypts them to be enrolled, and Bob's as a probe. -> files to the server
       heft_file_read("keys/encryption.key", 0, &key, &error) ||
-      heft_client_create(model, heft_buffer_bytes(key), &client, &error) ||
+      heft_client_create(model, heft_buffer_bytes(key), "encryption.key", &client, &error) ||
       heft_client_encrypt(client, &all, names, NULL, &file, &error) ||
       heft_options_new(&as, &error) || heft_options_set_text(as, "use", "identification", &error) ||
       heft_client_encrypt(client, &bob, NULL, as, &face, &error) ||
@@ -38,9 +38,10 @@ int main(int argc, char** argv) {
       heft_files_new(&in, &error) || heft_files_add(in, heft_buffer_bytes(file), "file", &error) ||
       heft_matcher_enrol(matcher, "gallery", in, NULL, NULL, NULL, NULL, &enrolled, &error) ||
       heft_gallery_open("gallery", &pending, &error) ||
-      heft_matcher_pending(matcher, pending, 0, 0, &asked, &error) ||
+      heft_matcher_pending(matcher, pending, NULL, &asked, &error) ||
       // Key owner: approves the pending templates if their norms are right. -> back to the server
-      heft_key_owner_approve(owner, heft_buffer_bytes(asked), NULL, &admission, NULL, &error) ||
+      heft_key_owner_approve(owner, heft_buffer_bytes(asked), "request", NULL, &admission, NULL,
+                             &error) ||
       // Server: checks the key owner's signature, and matches the probe. -> reply to the key owner
       heft_trust_load("keys/trust.heft", &trust, &error) ||
       heft_matcher_activate(matcher, "gallery", heft_buffer_bytes(admission), trust, NULL, NULL,

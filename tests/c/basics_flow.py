@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Versions, options, results, each kind of error; learning."""
+import array
 import json
+import pathlib
+import threading
+import unittest
 
 import heft_ctypes as h
 from world import DIMENSIONS, PEOPLE, SAMPLES, Case, ask, floats, galleries, heft, rows, text, world
@@ -19,7 +23,10 @@ class Basics(Case):
         self.assertEqual(heft.call("heft_thread_count"), 2)
         heft.call("heft_set_thread_count", 0)
         self.assertEqual(heft.call("heft_thread_count"), before)
-        self.assertRegex(heft.call("heft_instruction_set").decode(), r"^[a-z0-9_]+$")
+        self.assertIn(heft.call("heft_instruction_set").decode(), ask("heft_instruction_sets"))
+        thread = threading.Thread(target=heft.call, args=["heft_give_way"])  # only of that thread
+        thread.start()
+        thread.join()
         try:
             heft.call("heft_secure_memory")
         except h.HeftError as error:  # where little memory may be locked
@@ -72,7 +79,12 @@ class Kinds(Case):
     """Each kind of error at least once."""
 
     def test_cancelled(self):
-        stop = h.MONITOR(lambda user, what, done, total: 1)
+        stop = h.MONITOR(lambda user, what, done, total, note: 1)
+        small = heft.options(iterations=1, templates=16, dimensions=[8.0, 8.0], gammas=[8.0],
+                             skip_large=True, large_templates=16)
+        self.refused("CANCELLED", ".", "heft_run_benchmark", small, stop, None)
+        with self.assertRaises(h.HeftError):  # another kind without gnuplot
+            heft.call("heft_run_sweep", small, stop, None)
         self.refused("CANCELLED", ".", "heft_learn", world.data, heft.options(gamma=8), stop, None)
 
     def test_not_found(self):
@@ -89,7 +101,7 @@ class Kinds(Case):
         files = heft.call("heft_files_new")
         one = [rows("face", world.vectors["face"][:1])]
         key = heft.call("heft_key_owner_encryption_key", owner)
-        client = heft.call("heft_client_create", world.model, key)
+        client = heft.call("heft_client_create", world.model, key, "key")
         heft.call("heft_files_add", files, heft.call("heft_client_encrypt", client, one, ["ann"], None),
                   "face")
         heft.call("heft_matcher_enrol", matcher, "small", files, None, None, None, None)
@@ -97,8 +109,8 @@ class Kinds(Case):
         signer = heft.call("heft_key_owner_signer", owner)
         heft.call("heft_trust_add", trust, "key-owner", "owner",
                   heft.call("heft_signing_key_public", signer).decode())
-        request = heft.call("heft_matcher_pending", matcher, world.open("small"), 0, 0)
-        admission, _ = heft.call("heft_key_owner_approve", owner, request, None)
+        request = heft.call("heft_matcher_pending", matcher, world.open("small"), None)
+        admission, _ = heft.call("heft_key_owner_approve", owner, request, "request", None)
         heft.call("heft_matcher_activate", matcher, "small", admission, trust, None, None)
         reply = heft.call("heft_matcher_verify", matcher, world.open("small"), files, "ann", None, None)
         self.refused("RESOURCE_EXHAUSTED", "no score of a person", "heft_key_owner_open", owner, reply,
@@ -145,6 +157,24 @@ class Kinds(Case):
                      None, refuse, None, None)
 
 
+class Callbacks(unittest.TestCase):
+    """What programs give the library."""
+
+    def test_a_copy_of_bytes_is_a_buffer(self):
+        self.assertEqual(bytes(heft.call("heft_buffer_copy", b"some bytes")), b"some bytes")
+        self.assertEqual(bytes(heft.call("heft_buffer_copy", b"")), b"")
+
+    def test_a_wait_ends_when_the_program_says_so(self):
+        stop = h.INTERRUPTED(lambda: 1)
+        heft.function("heft_set_interrupted_check")(stop)
+        try:
+            with self.assertRaisesRegex(h.HeftError, "CANCELLED"):
+                heft.call("heft_file_write", "never", b"x")
+        finally:
+            heft.function("heft_set_interrupted_check")(h.INTERRUPTED())
+        heft.call("heft_file_write", "written", b"x")
+
+
 class Learning(Case):
     def test_data(self):
         described = ask("heft_dataset_describe", world.data)
@@ -157,7 +187,7 @@ class Learning(Case):
             self.refused("INVALID_ARGUMENT", ".", "heft_dataset_vector", world.data, modality, row,
                          room, size)
         heft.call("heft_dataset_write", world.data, "data")
-        again = heft.call("heft_dataset_load", "data", 1)
+        again = heft.call("heft_dataset_load", "data", heft.options(split_seed=1, labelled=True))
         self.assertEqual(ask("heft_dataset_describe", again)["labels"], world.labels)
         made = heft.call("heft_dataset_synthesise",
                          heft.options(identities=4, samples_per_identity=2, dimensions=[3.0, 5.0]))
@@ -177,27 +207,56 @@ class Learning(Case):
         loaded = heft.call("heft_model_load", "model.heft")
         data = bytes(heft.call("heft_model_serialize", loaded))
         parsed = heft.call("heft_model_parse", data, "model")
+        self.assertEqual(bytes(heft.call("heft_model_serialize", heft.call("heft_model_open", data, None, "model"))),
+                         data)
+        trust = heft.call("heft_trust_new")
+        heft.call("heft_model_open", data, trust, "model")
+        heft.call("heft_trust_add", trust, "trainer", "school", "ab" * 32)
+        self.refused("FAILED_PRECONDITION", ".", "heft_model_open", data, trust, "model")
         self.assertEqual(ask("heft_model_describe", parsed), ask("heft_model_describe", world.model))
         at = ask("heft_model_threshold", world.model, 0.1, None)
         self.assertEqual((at["rate"], at["of"]), (0.1, "comparisons"))
         at = ask("heft_model_search_threshold", world.model, 0.2, 6, 1, None)
         self.assertEqual(at["of"], "searches")
         self.assertEqual(ask("heft_inspect", data, "model")["kind"], "MODL")
+        described = ask("heft_describe_file", "model.heft", heft.options(plan=True), None)
+        self.assertEqual(described["facts"]["kind"], "model")
+        self.assertEqual(described["facts"]["plan"], ask("heft_describe_plan", world.model))
+
+    def test_profiles(self):
+        profile = ask("heft_describe_profile", "standard")
+        self.assertIn("128", profile["security"])
+        params_id = ask("heft_inspect", world.file("evaluation_keys"), "keys")["params_id"]
+        self.assertEqual(ask("heft_profile_of", params_id)["name"], "standard")
+        self.assertIsNone(ask("heft_profile_of", "00" * 16))
+        self.refused("INVALID_ARGUMENT", "flooded", "heft_describe_profile", "thick")
+        self.refused("INVALID_ARGUMENT", "32 hexadecimal", "heft_profile_of", "standard")
+
+    def test_vectors_and_labels(self):
+        pathlib.Path("rows.txt").write_text("1 2 3\n4 5 6\n")
+        values, count, dimension = heft.call("heft_vectors_read", "rows.txt")
+        self.assertEqual((count, dimension), (2, 3))
+        self.assertEqual(list(array.array("f", bytes(values))), [1, 2, 3, 4, 5, 6])
+        pathlib.Path("names.txt").write_text("ann\nbob\n")
+        self.assertEqual(ask("heft_labels_read", "names.txt"), ["ann", "bob"])
+        self.refused("NOT_FOUND", "nowhere", "heft_labels_read", "nowhere")
 
     def test_calibration(self):
         # These people trained the model.
         self.refused("FAILED_PRECONDITION", "trained the model", "heft_calibrate", world.model,
-                     world.data, 1, None, None)
+                     world.data, None, None, None)
         made = heft.call("heft_dataset_synthesise",
                          heft.options(identities=40, samples_per_identity=4, seed=9,
                                       dimensions=[float(d) for d in DIMENSIONS.values()]))
-        model = heft.call("heft_calibrate", world.model, made, 1, None, None)
+        model = heft.call("heft_calibrate", world.model, made, heft.options(seed=1, against_wolves=False), None, None)
         said, before = ask("heft_model_describe", model), ask("heft_model_describe", world.model)
         self.assertEqual(said["model_id"], before["model_id"])
         self.assertGreaterEqual(said["training"]["calibration"]["people"], 10)
         self.assertNotIn("calibration", before["training"])
 
     def test_the_same_training_twice(self):
-        again = heft.call("heft_learn", world.data, heft.options(gamma=16, epochs=4, seed=3), None, None)
+        again, curve = heft.call("heft_learn", world.data,
+                                 heft.options(gamma=16, epochs=4, seed=3, with_curve=True), None, None)
+        self.assertEqual([step["epoch"] for step in text(curve)][:2], [0, 1])
         self.assertEqual(ask("heft_model_describe", again)["model_id"],
                          ask("heft_model_describe", world.model)["model_id"])

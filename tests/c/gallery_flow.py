@@ -16,7 +16,7 @@ class Administration(Case):
         (waiting,) = ask("heft_gallery_pending", "desk")
         self.assertEqual((waiting["identities"], waiting["client"]), (["person 0", "person 1"], ""))
         self.assertGreater(waiting["bytes"], 0)
-        inquiry = ask("heft_key_owner_inquiry", world.owner, world.pending("desk"))
+        inquiry = ask("heft_key_owner_inquiry", world.owner, world.pending("desk"), "request")
         self.assertEqual(inquiry["gallery_id"], created["gallery_id"])
         entry = inquiry["enrolments"][0]["entry"]
         self.assertEqual((entry, inquiry["more"]), (waiting["entry"], 0))
@@ -71,26 +71,32 @@ class Administration(Case):
         self.refused("INVALID_ARGUMENT", "add", "heft_authorise", registrar, gallery, "hug", "p", 0)
 
     def test_a_whole_gallery(self):
-        asked = []
+        asked, goes_on = [], []
 
         def activate(user, request, admission):
             asked.append(h.c.string_at(request.data, request.size))
-            answer, _ = heft.call("heft_key_owner_approve", world.owner, asked[-1], None)
+            answer, _ = heft.call("heft_key_owner_approve", world.owner, asked[-1], "request", None)
             admission[0], answer.pointer = answer.pointer, None  # the library frees it
             return 0
 
         which = range(0, PEOPLE * SAMPLES, SAMPLES)
         all_rows = [rows(m, [v[i] for i in which]) for m, v in world.vectors.items()]
         labels = [world.labels[i] for i in which]
-        enrol = lambda name, answer: ask(
-            "heft_enrol_many", world.client, world.matcher, name, all_rows, 2, labels,
-            heft.options(metadata=["list=all"]), answer, None, None, None)
+
+        def enrol(name, answer):
+            following, result = heft.call(
+                "heft_enrol_many", world.client, world.matcher, name, all_rows, 2, labels,
+                heft.options(metadata=["list=all"]), answer, None, None, None)
+            goes_on.append(following)
+            return text(result)
+
         done = enrol("many", h.ANSWER(activate))
         self.assertEqual((done["activated"], done["templates"]), (PEOPLE, PEOPLE))
         self.assertTrue(asked)
         best = world.scores(world.identify("many", 20 * SAMPLES + 1))["candidates"][0]["identity"]
         self.assertEqual(best, "person 20")
         self.assertEqual(enrol("waits", None)["pending"], PEOPLE)
+        self.assertEqual(goes_on, [PEOPLE, PEOPLE])
         with self.assertRaises(h.HeftError) as caught:
             enrol("refused", h.ANSWER(lambda *_: 8))
         self.assertEqual(caught.exception.status, "RESOURCE_EXHAUSTED")
@@ -112,8 +118,29 @@ class Administration(Case):
         self.assertEqual(finding, {"right": True, "reason": ""})
         world.activate(name)  # no one is pending: the owner signs the state as it is
         state = heft.call("heft_file_read", f"{name}/state.heft", 0)
-        finding = ask("heft_audit_gallery", world.matcher, world.open(name), state, trust)
-        self.assertEqual(finding, {"right": True, "reason": ""})
+        self.assertEqual(ask("heft_gallery_describe", world.open(name))["state_file"], f"{name}/state.heft")
+        for given in (state, None):
+            finding = ask("heft_audit_gallery", world.matcher, world.open(name), given, trust)
+            self.assertEqual(finding, {"right": True, "reason": ""})
+
+    def test_what_auditors_choose_and_read(self):
+        chosen = ask("heft_audit_choose", 100, 10)
+        self.assertEqual((len(chosen), sorted(set(chosen))), (10, chosen))
+        with open("audit.log", "w") as log:
+            log.write("no log\n")
+        self.refused("DATA_LOSS", "audit.log", "heft_audit_verify_logs", ["audit.log"], 1, None)
+        self.refused("INVALID_ARGUMENT", "noted", "heft_audit_verify_logs", ["audit.log"], 1,
+                     heft.options(noted="no head"))
+
+    def test_an_unread_gallery_keeps_nothing(self):
+        world.gallery("free", 2)
+        gallery = heft.call("heft_gallery_unread", world.open("free"))
+        self.refused("FAILED_PRECONDITION", "newest", "heft_gallery_identities", gallery)
+        done = ask("heft_gallery_remove", world.matcher, "free", ["person 0"], 1, None, None)
+        self.assertTrue(done["overwritten"])
+        self.assertEqual(ask("heft_gallery_erasure_remains", "free"), "")
+        newest = heft.call("heft_gallery_newest", gallery)
+        self.assertEqual(ask("heft_gallery_identities", newest), ["", "person 1"])
 
     def test_removal(self):
         world.gallery("leave", 5)
@@ -135,6 +162,13 @@ class Administration(Case):
         self.assertEqual(ask("heft_gallery_compact", world.matcher, "leave")["damaged"], [])
         self.assertGreater(ask("heft_gallery_describe", world.open("leave"))["generation"], generation)
 
+    def test_pending_ones_are_deleted(self):
+        world.enrol("rejects", [0])
+        (waiting,) = ask("heft_gallery_pending", "rejects")
+        self.refused("INVALID_ARGUMENT", "64", "heft_gallery_reject_pending", world.matcher, "rejects", ["x"], 1)
+        done = ask("heft_gallery_reject_pending", world.matcher, "rejects", [waiting["entry"]], 1)
+        self.assertEqual((done["rejected"], ask("heft_gallery_pending", "rejects")), (1, []))
+
     def test_roll_back(self):
         world.gallery("back", 2)
         generation = ask("heft_gallery_describe", world.open("back"))["generation"]
@@ -146,7 +180,7 @@ class Administration(Case):
         heft.call("heft_gallery_create", world.matcher, "renew", heft.options(retention_seconds=0,
                                                                               retention_bytes=0))
         world.gallery("renew", 4)
-        self.refused("NOT_FOUND", ".", "heft_gallery_ask_renewal", world.matcher, "renew", 0, None, None)
+        self.refused("NOT_FOUND", ".", "heft_gallery_ask_renewal", world.matcher, "renew", None, None, None)
         # Another change lets those go from the journal whose time there is over.
         heft.call("heft_matcher_fold", world.matcher, "renew")
         world.enrol("renew", [4 * SAMPLES])
@@ -154,8 +188,8 @@ class Administration(Case):
         heft.call("heft_matcher_fold", world.matcher, "renew")
         done = ask("heft_gallery_remove", world.matcher, "renew", ["person 1"], 1, None, None)
         self.assertEqual((done["removed"], done["leaving"]), (1, 1))
-        request = heft.call("heft_gallery_ask_renewal", world.matcher, "renew", 0, None, None)
-        answer, result = heft.call("heft_key_owner_renew", world.owner, request)
+        request = heft.call("heft_gallery_ask_renewal", world.matcher, "renew", None, None, None)
+        answer, result = heft.call("heft_key_owner_renew", world.owner, request, "request")
         self.assertEqual(text(result)["blocks"], 1)
         done = ask("heft_gallery_renew", world.matcher, "renew", answer, world.trust)
         self.assertEqual((done["blocks"], done["erased"]), (1, 1))
@@ -169,7 +203,10 @@ class Administration(Case):
         ask("heft_gallery_remove", world.matcher, "store", ["person 0"], 1, None, None)
         self.refused("FAILED_PRECONDITION", "older", "heft_gallery_restore", "copy", "store", None, None,
                      None, None, None)
-        done = ask("heft_gallery_restore", "copy", "store", heft.options(accept_older=True),
+        receipts = ask("heft_gallery_receipts", "store")
+        self.refused("INVALID_ARGUMENT", "base64", "heft_gallery_restore", "copy", "store",
+                     heft.options(receipts=["?"]), None, None, None, None)
+        done = ask("heft_gallery_restore", "copy", "store", heft.options(accept_older=True, receipts=receipts),
                    world.matcher, None, None, None)
         self.assertTrue(done["older"])
         self.assertEqual(done["erased"] + done["leaving"], 1)  # erasure goes before restore

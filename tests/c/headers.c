@@ -37,11 +37,11 @@ int main(void) {
   EXPECT(heft_model_parse(junk, "junk", NULL, NULL) == HEFT_INVALID_ARGUMENT);
 
   heft_client* client = NULL;
-  EXPECT(heft_client_create(NULL, junk, &client, &error) == HEFT_INVALID_ARGUMENT);
+  EXPECT(heft_client_create(NULL, junk, "key", &client, &error) == HEFT_INVALID_ARGUMENT);
   EXPECT(strcmp(heft_error_message(error), "model is NULL") == 0);
   heft_signing_key* key = NULL;
   EXPECT(heft_signing_key_generate(&key, &error) == HEFT_OK);
-  EXPECT(heft_client_create((heft_model*)key, junk, &client, &error) == HEFT_INVALID_ARGUMENT);
+  EXPECT(heft_client_create((heft_model*)key, junk, "key", &client, &error) == HEFT_INVALID_ARGUMENT);
   EXPECT(strstr(heft_error_message(error), "model is not a heft_model") != NULL);
   EXPECT(strlen(heft_signing_key_public(key)) == 64);
   heft_signing_key_free(key);

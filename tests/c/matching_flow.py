@@ -72,7 +72,7 @@ class Matching(Case):
             statuses, errors, h.c.byref(error))
         self.assertEqual(status, 0, heft.function("heft_error_message")(error))
         self.assertEqual(list(statuses), [0, 3])
-        reply = h.Handle(heft, "buffer", replies[0])
+        reply = h.Handle("buffer", replies[0])
         self.assertEqual(world.scores(reply)["candidates"][0]["identity"], "person 1")
         self.assertIsNone(replies[1])
         self.assertTrue(heft.function("heft_error_message")(errors[1]))
@@ -133,11 +133,14 @@ class Matching(Case):
 
     def test_canaries(self):
         owner = world.load_owner()
-        canaries, file = heft.call("heft_key_owner_make_canaries", owner, 1)
+        canaries, file = heft.call("heft_key_owner_make_canaries", owner, 1,
+                                   heft.options(names=["ida", "jon", "kay"]))
         described = text(canaries)
+        self.assertEqual([one["label"] for one in described["people"]], ["ida", "jon", "kay"])
+        self.assertEqual(described["modalities"], ["face", "voice"])
         self.assertEqual([len(described[k]) for k in ["people", "probes"]], [3, 1])
         self.assertEqual([len(v) for v in described["people"][0]["vectors"]], [24, 16])
-        heft.call("heft_key_owner_require_canaries", owner, file, 0)
+        heft.call("heft_key_owner_require_canaries", owner, file, "canaries", 0)
         opened = ask("heft_key_owner_open", owner, world.identify(galleries.big, 1), "reply", None)
         self.assertTrue(opened["refusal"])  # the gallery does not hold them
 

@@ -76,6 +76,11 @@ class Shards(Case):
             self.assertEqual(found, {"bucket": hashed % BUCKETS, "gallery_id": self.ids[hashed % BUCKETS],
                                      "address": f"{NAME}.{hashed % BUCKETS:03}"})
             self.assertEqual(len(ask("heft_gallery_person", found["address"], name)["templates"]), 1)
+            self.assertEqual(heft.call("heft_shards_number", self.list, found["gallery_id"]), found["bucket"])
+            self.assertEqual(heft.call("heft_bucket_of", name, BUCKETS), found["bucket"])
+            self.assertEqual(ask("heft_bucket_address", NAME, found["bucket"]), found["address"])
+        self.assertEqual(heft.call("heft_shards_number", self.list, "0" * 32), -1)
+        self.refused("INVALID_ARGUMENT", "one", "heft_bucket_of", "ann", 0)
         other = heft.call("heft_shards_make", "crowd", self.ids[::-1], BUCKETS)
         self.refused("FAILED_PRECONDITION", "shard list", "heft_shards_open", other, NAME, 0)
         self.refused("ALREADY_EXISTS", ".", "heft_shards_create", world.matcher, NAME, 2, None)

@@ -17,16 +17,16 @@ class Shared(Case):
     @classmethod
     def setUpClass(cls):
         options = heft.options(gamma=16, epochs=4, seed=3, profile="flooded")
-        cls.model = heft.call("heft_learn", world.data, options, None, None)
+        cls.model, _ = heft.call("heft_learn", world.data, options, None, None)
         cls.set = ask("heft_shared_key_set_make", cls.model, "shared", 3, 2,
-                      passphrases(None, b"of owner 2", None), None, None)
+                      passphrases(None, b"of owner 2", None), 3, None, None)
         cls.owners = [cls.load(path, word) for path, word
                       in zip(cls.set["shares"], (None, b"of owner 2", None))]
-        key = heft.call("heft_file_read", cls.set["encryption_key"], 0)
-        cls.client = heft.call("heft_client_create", cls.model, key)
-        cls.matcher = heft.call("heft_matcher_open", cls.model, cls.set["evaluation_keys"],
-                                cls.set["enrolment_keys"])
-        cls.trust = heft.call("heft_trust_load", cls.set["trust"])
+        key = heft.call("heft_file_read", cls.set["keys"]["encryption_key"], 0)
+        cls.client = heft.call("heft_client_create", cls.model, key, "key")
+        cls.matcher = heft.call("heft_matcher_open", cls.model, cls.set["keys"]["evaluation_keys"],
+                                cls.set["keys"]["enrolment_keys"])
+        cls.trust = heft.call("heft_trust_load", cls.set["keys"]["trust"])
         for person in range(3):
             cls.enrol("secret", person)
         cls.approve("secret")
@@ -57,9 +57,9 @@ class Shared(Case):
     @classmethod
     def approve(cls, gallery):
         one, _, three = cls.owners
-        request = heft.call("heft_matcher_pending", cls.matcher, heft.call("heft_gallery_open", gallery), 0, 0)
-        part = heft.call("heft_key_owner_approve_part", three, request, heft.options(owners=[1.0, 3.0]))
-        admission, result = heft.call("heft_key_owner_approve_parts", one, request, cls.files(part), None)
+        request = heft.call("heft_matcher_pending", cls.matcher, heft.call("heft_gallery_open", gallery), None)
+        part = heft.call("heft_key_owner_approve_part", three, request, "request", heft.options(owners=[1.0, 3.0]))
+        admission, result = heft.call("heft_key_owner_approve_parts", one, request, "request", cls.files(part), None)
         ask("heft_matcher_activate", cls.matcher, gallery, admission, cls.trust, None, None)
         return text(result)
 
@@ -74,15 +74,17 @@ class Shared(Case):
     def test_ceremony(self):
         self.assertEqual((self.set["threshold"], len(self.set["shares"])), (2, 3))
         checks = [ask("heft_key_owner_check_ceremony", owner, "shared") for owner in self.owners]
-        self.assertEqual({check["ceremony"] for check in checks}, {checks[0]["ceremony"]})
+        self.assertEqual({check["digest"] for check in checks}, {checks[0]["digest"]})
         self.assertEqual(ask("heft_key_owner_describe", self.owners[1])["shared"],
                          {"owner": 2, "owners": 3, "threshold": 2, "renewal": 0})
         self.assertIsNone(ask("heft_key_owner_describe", world.owner)["shared"])
         for owners, threshold in ((2, 3), (9, 2), (0, 0)):
             self.refused("INVALID_ARGUMENT", ".", "heft_shared_key_set_make", self.model, "none", owners,
-                         threshold, None, None, None)
+                         threshold, None, 0, None, None)
+        self.refused("INVALID_ARGUMENT", "1 passphrases for 3 owners", "heft_shared_key_set_make", self.model,
+                     "none", 3, 2, passphrases(b"one"), 1, None, None)
         self.refused("FAILED_PRECONDITION", "flooded", "heft_shared_key_set_make", world.model, "none", 3, 2,
-                     None, None, None)
+                     None, 0, None, None)
         self.refused("FAILED_PRECONDITION", "whole key", "heft_key_owner_check_ceremony", world.owner, "shared")
 
     def test_two_of_three_decide(self):
@@ -123,11 +125,11 @@ class Shared(Case):
         self.approve("renewed")
         heft.call("heft_matcher_fold", self.matcher, "renewed")
         ask("heft_gallery_remove", self.matcher, "renewed", ["person 1"], 1, None, None)
-        request = heft.call("heft_gallery_ask_renewal", self.matcher, "renewed", 0, None, None)
-        self.refused("FAILED_PRECONDITION", "2 of 3 owners", "heft_key_owner_renew", one, request)
-        self.refused("INVALID_ARGUMENT", ".", "heft_key_owner_renew_part", two, request, heft.options(owners=[2.0]))
-        part = heft.call("heft_key_owner_renew_part", two, request, heft.options(owners=[1.0, 2.0]))
-        answer, result = heft.call("heft_key_owner_renew_parts", one, request, self.files(part))
+        request = heft.call("heft_gallery_ask_renewal", self.matcher, "renewed", None, None, None)
+        self.refused("FAILED_PRECONDITION", "2 of 3 owners", "heft_key_owner_renew", one, request, "request")
+        self.refused("INVALID_ARGUMENT", ".", "heft_key_owner_renew_part", two, request, "request", heft.options(owners=[2.0]))
+        part = heft.call("heft_key_owner_renew_part", two, request, "request", heft.options(owners=[1.0, 2.0]))
+        answer, result = heft.call("heft_key_owner_renew_parts", one, request, "request", self.files(part))
         self.assertGreater(text(result)["blocks"], 0)
         self.assertEqual(ask("heft_gallery_renew", self.matcher, "renewed", answer, self.trust)["leaving"], 0)
         replies = self.search(2 * SAMPLES + 1, "renewed")
@@ -149,11 +151,11 @@ class Shared(Case):
 
     def test_without_a_dealer_and_on_to_another_key(self):
         steps, old = self.joined("joined")
-        self.assertEqual(steps[0]["key_id"], steps[1]["key_id"])
+        self.assertEqual(steps[0]["keys"]["key_id"], steps[1]["keys"]["key_id"])
         checks = [ask("heft_key_owner_check_ceremony", owner, "joined-1") for owner in old]
         self.assertEqual([check["joint"] for check in checks], [True, True])
-        self.assertEqual(checks[0]["ceremony"], checks[1]["ceremony"])
-        dealt = ask("heft_shared_key_set_make", self.model, "dealt", 2, 2, None, None, None)
+        self.assertEqual(checks[0]["digest"], checks[1]["digest"])
+        dealt = ask("heft_shared_key_set_make", self.model, "dealt", 2, 2, None, 0, None, None)
         new = [self.load(path) for path in dealt["shares"]]
         both = heft.options(owners=[1.0, 2.0])
         self.refused("FAILED_PRECONDITION", ".", "heft_key_owner_give_rekeying_part", old[1], self.owners[1], both,

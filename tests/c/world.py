@@ -7,8 +7,8 @@ import unittest
 
 import heft_ctypes as h
 
-LIBRARY, HEADERS, HEFT_TOOL, SERVER_TOOL = sys.argv[1:5]
-heft = h.Library(LIBRARY, HEADERS)
+HEFT_TOOL, SERVER_TOOL = sys.argv[1:3]
+heft = h.Library()
 PEOPLE, SAMPLES, DIMENSIONS = 24, 5, {"face": 24, "voice": 16}
 
 
@@ -51,12 +51,12 @@ class World:
                               self.labels, None, 1)
         options = heft.options(gamma=16, epochs=4, seed=3)
         self.steps = []
-        self.monitor = h.MONITOR(lambda user, what, done, total: self.steps.append(what) or 0)
-        self.model = heft.call("heft_learn", self.data, options, self.monitor, None)
+        self.monitor = h.MONITOR(lambda user, what, done, total, note: self.steps.append(what) or 0)
+        self.model, _ = heft.call("heft_learn", self.data, options, self.monitor, None)
         heft.call("heft_file_write", "model.heft", heft.call("heft_model_serialize", self.model))
         self.keys = ask("heft_key_set_make", self.model, "keys", b"secret words", None, None)
         self.owner = self.load_owner()
-        self.client = heft.call("heft_client_create", self.model, self.file("encryption_key"))
+        self.client = heft.call("heft_client_create", self.model, self.file("encryption_key"), "key")
         self.matcher = heft.call("heft_matcher_open", self.model, self.keys["evaluation_keys"],
                                  self.keys["enrolment_keys"])
         self.trust = heft.call("heft_trust_load", self.keys["trust"])
@@ -88,10 +88,10 @@ class World:
                    heft.options(**options), None, None, None)
 
     def pending(self, gallery):
-        return heft.call("heft_matcher_pending", self.matcher, self.open(gallery), 0, 0)
+        return heft.call("heft_matcher_pending", self.matcher, self.open(gallery), None)
 
     def activate(self, gallery, **policy):
-        admission, result = heft.call("heft_key_owner_approve", self.owner, self.pending(gallery),
+        admission, result = heft.call("heft_key_owner_approve", self.owner, self.pending(gallery), "request",
                                       heft.options(**policy))
         done = ask("heft_matcher_activate", self.matcher, gallery, admission, self.trust, None, None)
         return done, text(result)
@@ -132,6 +132,13 @@ def one_of_each():
             "buffer": heft.call("heft_model_serialize", world.model),
             "result": heft.call("heft_model_describe", world.model),
             "signing_key": heft.call("heft_signing_key_generate")}
+    made["models"] = heft.call("heft_learn_folds", world.data, 3, 1, heft.options(gamma=8, epochs=1), None,
+                               None)
+    made["scores"] = heft.call("heft_scores_parse", "0.5\n", "0.25\n", 0)
+    made["expanded_keys"] = heft.call("heft_expanded_keys_make", world.model,
+                                      world.keys["enrolment_keys"], "one.expanded")
+    heft.call("heft_workspace_create", "one of each", world.model, None, None, None)
+    made["workspace"] = heft.call("heft_workspace_open", "one of each", None)
     made["shards"] = heft.call("heft_shards_make", "crowd", ["01" * 16, "02" * 16], 2)
     return made
 
