@@ -4,8 +4,8 @@
     pip install .                                      builds in build/wheel
     pip install . --config-settings=build-dir=DIR      in a build folder that is there, if it is one
 
-The wheel holds the library in its module, and links the system's Abseil, libsodium and others: it is
-for the distribution that it was built on, and its tag says so (linux_*, not manylinux).
+The wheel holds the C library, which links the system's Abseil, libsodium and others. It is for every
+Python of the distribution that it was built on, and its tag says so (py3, linux_*, not manylinux).
 """
 
 from __future__ import annotations
@@ -39,9 +39,8 @@ def _version() -> str:
 
 
 def _tag() -> str:
-    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
     platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    return f"{python}-{python}-{platform}"
+    return f"py3-none-{platform}"
 
 
 def _metadata() -> str:
@@ -62,7 +61,7 @@ def _wheel() -> str:
 
 
 def _build(settings: Settings) -> pathlib.Path:
-    """Builds the package; the folder that has it."""
+    """Builds the C library in one file; its path."""
     folder = pathlib.Path((settings or {}).get("build-dir", ROOT / "build" / "wheel")).resolve()
     if not (folder / "CMakeCache.txt").exists():
         generator = ["-G", "Ninja"] if shutil.which("ninja") else []
@@ -70,10 +69,10 @@ def _build(settings: Settings) -> pathlib.Path:
             ["cmake", "-S", str(ROOT), "-B", str(folder), *generator, "-DCMAKE_BUILD_TYPE=Release",
              "-DHEFT_BUILD_TESTS=OFF", "-DHEFT_BUILD_BENCHMARKS=OFF", "-DHEFT_BUILD_EXAMPLES=OFF",
              "-DHEFT_BUILD_SERVICE=OFF", "-DHEFT_BUILD_PYTHON=ON",
-             f"-DPython3_EXECUTABLE={sys.executable}"], check=True)
+             "-DHEFT_BUILD_MANUAL=OFF"], check=True)
     subprocess.run(["cmake", "--build", str(folder), "--target", "heft_python_standalone",
                     "--parallel", str(os.cpu_count() or 1)], check=True)
-    return folder / "python-standalone" / "heft"
+    return folder / "python-standalone" / "libheft_c.so.1"
 
 
 def _record(files: dict[str, bytes], info: str) -> str:
@@ -108,14 +107,11 @@ def prepare_metadata_for_build_wheel(metadata_directory: str,
 def build_wheel(wheel_directory: str, config_settings: Settings = None,
                 metadata_directory: Optional[str] = None) -> str:
     """Writes the wheel; its name."""
-    package = _build(config_settings)
+    library = _build(config_settings)
     info = f"heft-{_version()}.dist-info"
-    files: dict[str, bytes] = {}
-    for path in sorted(package.iterdir()):
-        if path.is_file() and path.suffix in {".py", ".pyi", ".so", ".typed"}:
-            files[f"heft/{path.name}"] = path.read_bytes()
-    if not any(name.endswith(".so") for name in files):
-        raise RuntimeError(f"{package} has no module: was the build folder made for another Python?")
+    package = ROOT / "python" / "heft"
+    files = {f"heft/{path.name}": path.read_bytes()
+             for path in sorted([*package.glob("*.py"), package / "py.typed", library])}
     files[f"{info}/METADATA"] = _metadata().encode()
     files[f"{info}/LICENSE"] = (ROOT / "LICENSE").read_bytes()
     files[f"{info}/WHEEL"] = _wheel().encode()
@@ -131,7 +127,7 @@ def _write_zip(path: pathlib.Path, files: dict[str, bytes]) -> None:
         for name, data in files.items():
             entry = zipfile.ZipInfo(name, date)
             entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (0o755 if name.endswith(".so") else 0o644) << 16
+            entry.external_attr = (0o755 if name.endswith(".so.1") else 0o644) << 16
             archive.writestr(entry, data)
 
 

@@ -1,66 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0
-// heft_direct: times the library's calls in C++, on the bytes and arrays that overhead.py gives to
-// Python's classes. Only for that script.
+// heft_direct: times the library's calls in C++ on the files and vectors that overhead.py gives to
+// Python's classes. Only for that script. Each call returns seconds.
 #include <chrono>
-#include <functional>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "python/values.h"
+#include "heft/client.h"
+#include "heft/files.h"
+#include "heft/gallery.h"
+#include "heft/model.h"
+#include "heft/server.h"
 
-namespace heft::python {
 namespace {
 
-double Seconds(const std::function<void()>& f) {
+// A status that is not OK ends the measurement.
+void Need(const absl::Status& status) {
+  if (status.ok()) return;
+  std::cerr << status << std::endl;
+  std::exit(1);
+}
+template <typename T>
+T Take(absl::StatusOr<T> value) {
+  Need(value.status());
+  return *std::move(value);
+}
+
+template <typename F>
+double Seconds(F f) {
   const auto begin = std::chrono::steady_clock::now();
   f();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-// Direct: client and server of one key set.
-class Direct {
- public:
-  Direct(const py::bytes& model, const py::bytes& encryption, const py::bytes& evaluation,
-         const py::bytes& enrolment)
-      : model_(Take(Model::Parse(Span(model), "model"))),
-        client_(Take(Client::Create(model_, Span(encryption)))),
-        server_(Take(Server::Create(model_, Span(evaluation), "keys", Span(enrolment), "keys"))) {}
-
-  double Encrypt(const std::string& modality, const py::object& array) const {
-    const Matrix rows = MatrixOf(array, modality);
-    return Seconds([&] { Take(client_.Encrypt(Samples{modality, rows.values})); });
-  }
-  double Enrol(const std::string& gallery, const py::object& samples) const {
-    std::vector<SampleFile> files = SampleFilesOf(samples);
-    return Seconds([&] { Take(server_.Enrol(gallery, std::move(files))); });
-  }
-  double Identify(const std::string& gallery, const py::object& samples) {
-    std::vector<SampleFile> files = SampleFilesOf(samples);
-    if (!gallery_) gallery_ = Take(Gallery::Open(gallery));
-    return Seconds([&] {
-      const Gallery newest = Take(gallery_->Newest());
-      Take(server_.Identify(newest, std::move(files)));
-    });
-  }
-
- private:
-  static std::span<const uint8_t> Span(const py::bytes& bytes) {
-    const std::string_view view = bytes;
-    return {reinterpret_cast<const uint8_t*>(view.data()), view.size()};
-  }
-
-  Model model_;
-  Client client_;
-  Server server_;
-  std::optional<Gallery> gallery_;
+// Roles: client and server of one key set.
+struct Roles {
+  heft::Client client;
+  heft::Server server;
+  std::optional<heft::Gallery> gallery;
 };
+Roles* roles = nullptr;
 
-PYBIND11_MODULE(heft_direct, m) {
-  FindErrors();
-  py::class_<Direct>(m, "Direct")
-      .def(py::init<py::bytes, py::bytes, py::bytes, py::bytes>())
-      .def("encrypt", &Direct::Encrypt)
-      .def("enrol", &Direct::Enrol)
-      .def("identify", &Direct::Identify);
+std::vector<heft::SampleFile> FilesOf(const char* const* paths, size_t count) {
+  std::vector<heft::SampleFile> files;
+  for (const char* path : std::span(paths, count)) {
+    files.push_back({Take(heft::ReadFile(path)), path});
+  }
+  return files;
 }
 
 }  // namespace
-}  // namespace heft::python
+
+extern "C" {
+
+HEFT_EXPORT void direct_open(const char* folder) {
+  const std::string in = std::string(folder) + "/";
+  const heft::Model model = Take(heft::LoadModel(in + "model.heft"));
+  const auto encryption = Take(heft::ReadFile(in + "encryption.key"));
+  const auto evaluation = Take(heft::ReadFile(in + "evaluation.keys"));
+  const auto enrolment = Take(heft::ReadFile(in + "enrolment.keys"));
+  roles = new Roles{Take(heft::Client::Create(model, encryption)),
+                    Take(heft::Server::Create(model, evaluation, "keys", enrolment, "keys")),
+                    std::nullopt};
+}
+
+HEFT_EXPORT double direct_encrypt(const char* modality, const float* values, size_t dimension) {
+  return Seconds([&] { Take(roles->client.Encrypt({modality, std::span(values, dimension)})); });
+}
+
+HEFT_EXPORT double direct_enrol(const char* gallery, const char* const* paths, size_t count) {
+  std::vector<heft::SampleFile> files = FilesOf(paths, count);
+  return Seconds([&] { Take(roles->server.Enrol(gallery, std::move(files))); });
+}
+
+HEFT_EXPORT double direct_identify(const char* gallery, const char* const* paths, size_t count) {
+  std::vector<heft::SampleFile> files = FilesOf(paths, count);
+  if (!roles->gallery) roles->gallery = Take(heft::Gallery::Open(gallery));
+  return Seconds([&] {
+    const heft::Gallery newest = Take(roles->gallery->Newest());
+    Take(roles->server.Identify(newest, std::move(files)));
+  });
+}
+
+}  // extern "C"

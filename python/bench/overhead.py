@@ -3,7 +3,7 @@
 """What Python adds to a call: the same in Python and in C++, in turn, in one process.
 
     ninja -C build/release heft_python heft_direct
-    PYTHONPATH=build/release/python:build/release/python-bench python3 python/bench/overhead.py
+    PYTHONPATH=build/release/python python3 python/bench/overhead.py build/release/python-bench/libheft_direct.so
 
 Prints medians and their ratio: encrypting a vector, enrolling (fusing) a pair, identifying against a gallery.
 """
@@ -11,13 +11,13 @@ Prints medians and their ratio: encrypting a vector, enrolling (fusing) a pair, 
 from __future__ import annotations
 
 import argparse
-import importlib
+import ctypes
 import os
 import pathlib
 import statistics
 import tempfile
 import time
-from typing import Any, Callable
+from typing import Any, Callable, Mapping
 
 import numpy as np
 
@@ -53,8 +53,32 @@ def timed(call: Callable[..., object], *arguments: object, **options: object) ->
     return time.perf_counter() - begin
 
 
+class Direct:
+    """The same calls in C++ (direct.cc), which time themselves."""
+
+    def __init__(self, library: str, work: pathlib.Path):
+        self.functions, self.work = ctypes.CDLL(library), work
+        for name in ("encrypt", "enrol", "identify"):
+            getattr(self.functions, f"direct_{name}").restype = ctypes.c_double
+        self.functions.direct_open(os.fsencode(work))
+
+    def encrypt(self, modality: str, vector: Any) -> float:
+        values = vector.ctypes.data_as(ctypes.POINTER(ctypes.c_float))
+        return float(self.functions.direct_encrypt(modality.encode(), values, ctypes.c_size_t(len(vector))))
+
+    def of_files(self, name: str, gallery: pathlib.Path, files: Mapping[str, bytes]) -> float:
+        """Enrols or identifies the samples of some modalities."""
+        paths = []
+        for modality, data in files.items():
+            paths.append(os.fsencode(self.work / modality))
+            (self.work / modality).write_bytes(data)
+        array = (ctypes.c_char_p * len(paths))(*paths)
+        return float(getattr(self.functions, f"direct_{name}")(os.fsencode(gallery), array, ctypes.c_size_t(len(paths))))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("library", help="libheft_direct.so")
     parser.add_argument("--rounds", type=int, default=60)
     parser.add_argument("--templates", type=int, default=4096)
     parser.add_argument("--dimension", type=int, default=512)
@@ -67,8 +91,10 @@ def main() -> None:
     owner = heft.KeyOwner.generate(model)
     keys = (owner.encryption_key(), owner.evaluation_keys(), owner.enrolment_keys())
     client, matcher = heft.Client(model, keys[0]), heft.Matcher(model, keys[1], keys[2])
-    module: Any = importlib.import_module("heft_direct")
-    direct = module.Direct(model.to_bytes(), *keys)
+    for name, data_of in zip(("encryption.key", "evaluation.keys", "enrolment.keys"), keys):
+        (work / name).write_bytes(data_of)
+    (work / "model.heft").write_bytes(model.to_bytes())
+    direct = Direct(options.library, work)
     rng = np.random.default_rng(1)
 
     def rows(count: int) -> dict[str, Any]:
@@ -82,17 +108,17 @@ def main() -> None:
     vector = data.vectors("face")[0]
     compare("encrypt a vector", options.rounds,
             lambda i: timed(client.encrypt, "face", vector),
-            lambda i: float(direct.encrypt("face", vector)))
+            lambda i: direct.encrypt("face", vector))
     pairs = [client.encrypt_each(rows(1), [f"{side} {i}"]) for i in range(options.rounds)
              for side in ("a", "b")]
     compare("fuse and enrol a pair", options.rounds,
             lambda i: timed(matcher.enrol, work / "one", pairs[2 * i]),
-            lambda i: float(direct.enrol(str(work / "two"), pairs[2 * i + 1])))
+            lambda i: direct.of_files("enrol", work / "two", pairs[2 * i + 1]))
     probe = client.encrypt_each(rows(1), use="identification")
     held = heft.Gallery(work / "gallery")
     compare("identify", options.rounds,
             lambda i: timed(matcher.identify, held, probe, sign=False),
-            lambda i: float(direct.identify(str(work / "gallery"), probe)))
+            lambda i: direct.of_files("identify", work / "gallery", probe))
 
 
 if __name__ == "__main__":

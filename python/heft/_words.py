@@ -76,6 +76,8 @@ def in_python(text: str) -> str:
     fpir=, --method none becomes method="none"."""
     if "--" not in text and "heft" not in text:
         return text
+    text = re.sub(r'option "(\w+)" is (an? [a-z ]+): (?:set|add to) it with heft_options_\w+', r"\1= must be \2",
+                  text)
     for command, call in _COMMANDS:
         text = re.sub(command, call, text)
     for option, words in _OPTIONS.items():

@@ -31,9 +31,11 @@ from typing import Any, Callable, Iterator, Literal, Mapping, Optional, Sequence
 import numpy as np
 
 from heft import errors
-from heft._heft import Client, Model, Trust, open_signed
+from heft._client import Client
+from heft._model import Model
 from heft._requests import HEFT_TYPE, Files, Path, form, object_of, query_of, quoted, refusal, utc_text
 from heft._tables import split
+from heft._trust import Trust, open_signed
 
 _MOST = 1 << 30  # bytes of an answer
 

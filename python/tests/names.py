@@ -270,7 +270,7 @@ ABSENT = {
     "SealFile": "bytes, or a path",
     "SealScores::Answer": _PAIR,
     "Server::EnrolledBefore": "Matcher.enrol with trust= asks it",
-    "SetInterruptedCheck": "the module's own: Ctrl-C ends waits",
+    "SetInterruptedCheck": "the package's own: Ctrl-C ends waits",
     "SignReply": _SENT,
     "Statement::expires": "life, in seconds",
     "Statement::generation": _SETS,

@@ -232,9 +232,7 @@ class Desk:
                                trust=self.trust)
             word = self.owner.approve(self.matcher.pending(gallery)).signed_admission
             self.matcher.activate(gallery, word, self.trust)
-        build = pathlib.Path(os.environ["HEFT_BINARY_DIR"])
-        self.c = heft_ctypes.Library(build / "c/libheft_c.so",
-                                     pathlib.Path(os.environ["HEFT_SOURCE_DIR"], "include/heft/c"))
+        self.c = heft_ctypes.Library()
         model = self.c.call("heft_model_load", str(place / "model.heft"))
         self.c_trust = self.c.call("heft_trust_load", str(place / "keys/trust.heft"))
         self.c_matcher = self.c.call("heft_matcher_open", model, str(place / "keys/evaluation.keys"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Python has what include/heft declares: each function, class, method and field is there, or names.py
-says why not. Whoever adds to the headers binds it, or says so there."""
+says why not. A new name in the headers gets one in Python, or a reason there."""
 
 import inspect
 import os
@@ -22,8 +22,11 @@ def found(path: str) -> Any:
     """What stands at `Class.member` of the package; MISSING where nothing does."""
     thing: Any = heft
     for part in path.split("."):
-        thing = vars(thing).get(part, MISSING) if inspect.isclass(thing) else getattr(
-            thing, part, MISSING)
+        if inspect.isclass(thing):
+            own = [vars(each) for each in thing.__mro__[:-1]]
+            thing = next((members[part] for members in own if part in members), MISSING)
+        else:
+            thing = getattr(thing, part, MISSING)
         if thing is MISSING:
             return MISSING
     return thing
@@ -71,7 +74,7 @@ def test_python_has_what_a_header_declares(header: pathlib.Path) -> None:
     declared = headers.declared(header).all()
     missing = {name: wrong for name in sorted(declared) if (wrong := why_not(name)) is not None}
     assert not missing, (
-        f"heft/{header.name}: bind it in python/, or say in python/tests/names.py where it is or why "
+        f"heft/{header.name}: give it to python/heft, or say in python/tests/names.py where it is or why "
         f"there is nothing: {missing}")
 
 

@@ -2,6 +2,7 @@
 """Signatures: keys, requests and replies, as the command line checks them."""
 
 import pathlib
+import threading
 from typing import Optional
 
 import pytest
@@ -112,6 +113,23 @@ def test_trust_files(tmp_path: pathlib.Path) -> None:
         heft.Trust.parse("no trust file")
     with pytest.raises(heft.NotFound):
         again.revoke("cd" * 32)
+
+
+def test_a_trust_is_changed_while_others_read_it(world: World) -> None:
+    trust, key = heft.Trust(), heft.SigningKey.generate()
+    trust.add("trainer", "lab", key.public_key)
+    signed = key.sign(world.model.to_bytes(), "trainer")
+
+    def change(start: int) -> None:
+        for i in range(start, start + 50):
+            trust.add("client", f"kiosk {i}", f"{i + 1:064x}")
+
+    threads = [threading.Thread(target=change, args=[50 * i]) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        assert heft.open_signed(signed, trust).signer_name == "lab"
+    assert len(trust.keys("client")) == 200
 
 
 def test_a_signed_file_is_opened_or_refused(world: World) -> None:

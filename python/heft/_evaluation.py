@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measuring: models on people, and scores of systems."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Iterable, Literal, Mapping, Optional, Sequence, Union
+
+from heft import errors
+from heft._library import Progress, call
+from heft._model import Model
+from heft._record import Record, field, many, said
+from heft._scores import ScoreTable
+from heft._training import TrainingData
+from heft._values import Path, mapping_of, path_of, text_of
+
+_Split = Literal["train", "val", "test"]
+_SplitOrAll = Literal["train", "val", "test", "all"]
+
+
+class Report(Record):
+    """The result of an evaluation."""
+
+    results: dict[str, Any] = field("All numbers: data, model, one row per system, gap, decisions, times.")
+    text: str = field("The main numbers, as lines of text.")
+    page: str = field("One HTML page; empty unless it was requested.")
+    pictures: dict[str, str] = field("Pictures (SVG) by file name, if they were requested.")
+    warnings: list[str] = field("Why some numbers should not be relied on.", many(said))
+    scores: Optional[ScoreTable] = field(
+        "A ScoreTable of the comparisons, if it was requested; otherwise None.")
+
+
+def _list(values: Iterable[Any], what: str) -> list[Any]:
+    """A list, which C takes only with an element."""
+    made = list(values)
+    if not made:
+        raise errors.InvalidArgument(f"{what}: give at least one")
+    return made
+
+
+def _models(models: object) -> list[Model]:
+    """One model or several."""
+    if isinstance(models, Model):
+        return [models]
+    made = _list(models, "models")  # type: ignore[arg-type]
+    if not all(isinstance(model, Model) for model in made):
+        raise TypeError("models: give Models")
+    return made
+
+
+def _run(study: str, data: TrainingData, models: list[Model], options: dict[str, Any], progress: Progress, *,
+         names: Optional[list[str]] = None, distractors: Optional[TrainingData] = None,
+         strangers: Optional[TrainingData] = None) -> Report:
+    """Runs a study of heft_evaluate."""
+    report, scores = call("heft_evaluate", study, data, models, names, len(models), distractors, strangers,
+                          options, progress)
+    table = ScoreTable._of(scores)
+    return Report({**report, "scores": table if len(table) else None})
+
+
+def evaluate(
+        data: TrainingData, model: Model, *, split: _SplitOrAll = "test", replicates: int = 1000,
+        seed: int = 1, page: bool = False, pictures: bool = False, scores: bool = False,
+        command: str = "", progress: Progress = None) -> Report:
+    """Measures a model on one split: every sample against every other, plain and encrypted,
+    with temporary keys. This takes minutes for some hundred samples.
+
+    scores: keep the score of each pair. command: the command that the page names to repeat
+    the evaluation. InvalidArgument, Cancelled; Unavailable if the page or pictures need
+    gnuplot and it is not installed."""
+    return _run("evaluation", data, [model], {
+        "split": split, "replicates": replicates, "seed": seed, "page": page, "pictures": pictures,
+        "scores": scores, "command": command}, progress)
+
+
+def measure_scores(
+        scores: Union[ScoreTable, Mapping[str, ScoreTable]], *,
+        fmrs: Sequence[float] = (0.1, 0.01, 0.001, 0.0001), replicates: int = 1000, seed: int = 1,
+        curve: bool = False, page: bool = False, pictures: bool = False, command: str = "",
+        progress: Progress = None) -> Report:
+    """AUROC, EER, and FMR with FNMR at thresholds for fmrs, of a ScoreTable or several by
+    name, as `heft evaluate FILE`. A table with plain scores also gives the change by
+    encryption. curve: every point of the ROC. InvalidArgument if genuine or impostor scores
+    are missing; Cancelled, Unavailable."""
+    tables = {"scores": scores} if isinstance(scores, ScoreTable) else mapping_of(scores, "scores")
+    if not all(isinstance(table, ScoreTable) for table in tables.values()):
+        raise TypeError("scores: give ScoreTables")
+    names = [text_of(name, "scores") for name in tables]
+    report = call("heft_scores_measure", list(tables.values()), names, len(names), {
+        "fmrs": _list(fmrs, "fmrs"), "replicates": replicates, "seed": seed, "curve": curve, "page": page,
+        "pictures": pictures, "command": command}, progress)
+    return Report({**report, "scores": None})
+
+
+def check_drawing() -> None:
+    """Raises Unavailable if gnuplot, which draws pages and pictures, is not installed."""
+    call("heft_check_drawing")
+
+
+def evaluate_folds(
+        data: TrainingData, models: Union[Sequence[Model], Mapping[str, Sequence[Model]]], *,
+        folds: int = 5, fold_seed: int = 1, encrypted: bool = True, partial_probes: bool = False,
+        replicates: int = 1000, seed: int = 1, page: bool = False, scores: bool = False,
+        command: str = "", progress: Progress = None) -> Report:
+    """Compares models over the folds in which they were trained (Model.train_folds). Each
+    person is tested once, by a model that was trained without this person. models: a list,
+    or several lists by name. Errors as evaluate's."""
+    sets = dict(models) if isinstance(models, dict) else {"": models}
+    pairs = [(text_of(name, "models"), model) for name, of in sets.items() for model in _models(of)]
+    return _run("folds", data, [model for _, model in pairs], {
+        "folds": folds, "fold_seed": fold_seed, "encrypted": encrypted, "partial_probes": partial_probes,
+        "replicates": replicates, "seed": seed, "page": page, "scores": scores, "command": command},
+        progress, names=[name for name, _ in pairs])
+
+
+def compare_choices(
+        data: TrainingData, *, folds: int = 5, fold_seed: int = 1, encrypted: bool = True,
+        replicates: int = 1000, seed: int = 1, page: bool = False, command: str = "",
+        progress: Progress = None) -> Report:
+    """Trains and compares the choices of a model's owner: fused dimension, approximation,
+    weights. This takes about an hour."""
+    return _run("choices", data, [], {
+        "folds": folds, "fold_seed": fold_seed, "encrypted": encrypted, "replicates": replicates,
+        "seed": seed, "page": page, "command": command}, progress)
+
+
+def evaluate_samples(
+        data: TrainingData, models: Union[Model, Sequence[Model]], *, folds: int = 5, fold_seed: int = 1,
+        samples: Sequence[int] = (1, 2, 4), probes: Sequence[int] = (1, 2), draws: int = 5, seed: int = 1,
+        encrypted: bool = True, replicates: int = 1000, bootstrap_seed: int = 1, page: bool = False,
+        pictures: bool = False, command: str = "", progress: Progress = None) -> Report:
+    """Measures the gain of several samples per person, at enrolment and for the probe: as
+    their mean, and as separate templates. models: one per fold. FailedPrecondition for
+    models without sample_agreement; errors as evaluate_folds'."""
+    return _run("samples", data, _models(models), {
+        "folds": folds, "fold_seed": fold_seed, "samples": _list(samples, "samples"),
+        "probes": _list(probes, "probes"), "draws": draws, "seed": seed, "encrypted": encrypted,
+        "replicates": replicates, "bootstrap_seed": bootstrap_seed, "page": page, "pictures": pictures,
+        "command": command}, progress)
+
+
+def evaluate_protection(
+        data: TrainingData, model: Model, *, split: _Split = "test", samples: int = 300, seed: int = 1,
+        page: bool = False, pictures: bool = False, command: str = "", progress: Progress = None) -> Report:
+    """Measures the protection of templates (ISO/IEC 24745, 30136): unlinkability under two
+    keys, irreversibility, renewability. split: the people whose templates are measured.
+    Errors as evaluate's."""
+    return _run("protection", data, [model], {
+        "split": split, "samples": samples, "seed": seed, "page": page, "pictures": pictures,
+        "command": command}, progress)
+
+
+def evaluate_searches(
+        data: TrainingData, models: Union[Model, Sequence[Model]], *,
+        calibrate_on: Sequence[int] = (200, 1000), draws: int = 40, seed: int = 1, split: _Split = "test",
+        page: bool = False, command: str = "", progress: Progress = None) -> Report:
+    """Measures whether FPIR thresholds hold in galleries of 10 to 10,000 people, simulated
+    with the statistics of the data. models: one, or those of all folds. InvalidArgument,
+    Cancelled."""
+    return _run("searches", data, _models(models), {
+        "calibrate_on": _list(calibrate_on, "calibrate_on"), "draws": draws, "seed": seed, "split": split,
+        "page": page, "command": command}, progress)
+
+
+def evaluate_gallery(
+        data: TrainingData, model: Model, distractors: TrainingData,
+        strangers: Optional[TrainingData] = None, *, split: _SplitOrAll = "test", encrypted: bool = True,
+        page: bool = False, command: str = "", progress: Progress = None) -> Report:
+    """Measures searches of a gallery with the first samples of the split's people and of
+    distractors, who are other people. strangers: people who search and are not enrolled;
+    None: each distractor, with its own template left out. InvalidArgument, Cancelled."""
+    return _run("gallery", data, [model], {
+        "split": split, "encrypted": encrypted, "page": page, "command": command}, progress,
+        distractors=distractors, strangers=strangers)
+
+
+def evaluate_protocol(
+        data: TrainingData, model: Model, folder: Path, names: Path, *, encrypted: bool = True,
+        replicates: int = 1000, seed: int = 1, page: bool = False, scores: bool = False,
+        command: str = "", progress: Progress = None) -> Report:
+    """Runs a protocol from lists: folder has groups dev and eval in bob.bio's form
+    (docs/protocols.md), names has one name per row of the data. NotFound, InvalidArgument
+    with file and line, Cancelled."""
+    return _run("protocol", data, [model], {
+        "folder": os.fsdecode(path_of(folder)), "names": os.fsdecode(path_of(names)), "encrypted": encrypted,
+        "replicates": replicates, "seed": seed, "page": page, "scores": scores, "command": command}, progress)

@@ -1,0 +1,565 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Calls of HEFT's C library (include/heft/c), as its headers declare them.
+
+``call`` takes the inputs of a function in their order and returns its outputs. The interpreter's lock
+is free meanwhile. Errors are the exceptions of heft.errors.
+"""
+
+from __future__ import annotations
+
+import ctypes as c
+import json
+import operator
+import os
+import pathlib
+import queue
+import signal
+import threading
+from typing import Any, Callable, NoReturn, Optional, Sequence, Union
+
+import numpy as np
+
+from heft import errors
+from heft._c_functions import FUNCTIONS
+from heft._progress import bar
+
+VERSION = "0.2.0"
+
+Passphrase = Union[None, str, Callable[[], str]]
+Progress = Union[None, bool, Callable[[str, int, int, str], object]]
+
+
+class Bytes(c.Structure):
+    """heft_bytes."""
+
+    _fields_ = [("data", c.c_void_p), ("size", c.c_size_t)]
+
+
+class Rows(c.Structure):
+    """heft_rows."""
+
+    _fields_ = [("modality", c.c_char_p), ("values", c.c_void_p), ("rows", c.c_size_t),
+                ("dimension", c.c_size_t)]
+
+
+_ASK = c.CFUNCTYPE(c.c_ssize_t, c.c_void_p, c.c_void_p, c.c_size_t)
+_ASKED = c.c_size_t(-1).value  # HEFT_ASKED
+
+
+class Asked(c.Structure):
+    """heft_passphrase."""
+
+    _fields_ = [("ask", _ASK), ("user", c.c_void_p)]
+
+
+_POINTER = c.POINTER(c.c_void_p)
+CALLBACKS: dict[str, Any] = {
+    "heft_monitor": c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_char_p, c.c_size_t, c.c_size_t, c.c_char_p),
+    "heft_take_reply": c.CFUNCTYPE(c.c_int, c.c_void_p, c.c_size_t, Bytes),
+    "heft_interrupted": c.CFUNCTYPE(c.c_int),
+    "heft_sign": c.CFUNCTYPE(c.c_int, c.c_void_p, Bytes, c.c_void_p, c.c_void_p),
+    "heft_answer_request": c.CFUNCTYPE(c.c_int, c.c_void_p, Bytes, _POINTER),
+}
+_TYPES: dict[str, Any] = {
+    "void": None, "int": c.c_int, "double": c.c_double, "size_t": c.c_size_t, "uint32_t": c.c_uint32,
+    "int64_t": c.c_int64, "uint64_t": c.c_uint64, "heft_status": c.c_int, "heft_bytes": Bytes,
+    "const char *": c.c_char_p, "const char *const *": c.POINTER(c.c_char_p),
+    "const heft_rows *": c.POINTER(Rows), "const heft_bytes *": c.POINTER(Bytes),
+    "const heft_score_pair *": c.c_void_p,
+}
+_OUTPUTS: dict[str, Any] = {
+    "const char **": c.c_char_p, "int64_t *": c.c_int64, "uint64_t *": c.c_uint64, "double *": c.c_double,
+    "int *": c.c_int, "size_t *": c.c_size_t, "uint32_t *": c.c_uint32,
+    "const double **": c.c_void_p, "const heft_score_pair **": c.c_void_p,  # addresses of views
+}
+_WHOLE = {"int": (-2**31, 2**31 - 1), "uint32_t": (0, 2**32 - 1), "size_t": (0, 2**64 - 1),
+          "int64_t": (-2**63, 2**63 - 1), "uint64_t": (0, 2**64 - 1)}
+_CANCELLED, _UNAVAILABLE, _OUT_OF_MEMORY = 1, 14, 100
+_LOST = 0.2  # seconds after which a thread looks whether a signal took away what it waits for
+
+
+def _find() -> c.CDLL:
+    """The library beside this package, or else the system's. Only the same version has all functions."""
+    beside = pathlib.Path(__file__).with_name("libheft_c.so.1")
+    library = c.CDLL(str(beside) if beside.exists() else "libheft_c.so.1")
+    library.heft_version.restype = c.c_char_p
+    found = library.heft_version().decode()
+    if found != VERSION:
+        raise ImportError(f"libheft_c.so.1 is version {found}, and this package is version {VERSION}: "
+                          "install the same version of both")
+    return library
+
+
+_LIBRARY = _find()
+
+
+def _handle_kind(type_: str) -> Optional[str]:
+    """"model" of "const heft_model *" and of "heft_model **"."""
+    words = type_.removeprefix("const ").removesuffix("*const *").rstrip("* ")
+    plain = words.startswith("heft_") and f"{words} *" not in _TYPES and f"const {words} *" not in _TYPES
+    return words[5:] if plain and type_.endswith("*") and words != "heft_status" else None
+
+
+def _c_type(type_: str) -> Any:
+    if type_ in _TYPES:
+        return _TYPES[type_]
+    if type_ in CALLBACKS:
+        return CALLBACKS[type_]
+    return c.c_void_p  # a handle, an array, or the place of an output
+
+
+class _Function:
+    """A declared function: what it returns, and (type, name) of what it takes."""
+
+    def __init__(self, name: str):
+        returns, self.parameters = FUNCTIONS[name]
+        self.raw = getattr(_LIBRARY, name)
+        self.raw.restype = _c_type(returns)
+        self.raw.argtypes = [_c_type(type_) for type_, _ in self.parameters]
+        self.fails = bool(self.parameters) and self.parameters[-1] == ("heft_error **", "error")
+
+
+_functions: dict[str, _Function] = {}
+
+
+def _declared(name: str) -> _Function:
+    found = _functions.get(name)
+    if found is None:
+        found = _functions[name] = _Function(name)
+    return found
+
+
+def function(name: str) -> Any:
+    """The function of ctypes, for calls with arrays of outputs."""
+    return _declared(name).raw
+
+
+class Handle:
+    """An object of the library. It is freed with this one, so after the calls that use it."""
+
+    def __init__(self, kind: str, pointer: Optional[int]):
+        self.kind, self.pointer = kind, pointer
+        self._free = function(f"heft_{kind}_free")
+
+    def __del__(self) -> None:
+        pointer, self.pointer = getattr(self, "pointer", None), None
+        if pointer:
+            self._free(pointer)
+
+
+# ---- Inputs.
+
+
+def bytes_view(data: Any, keep: list[Any]) -> Bytes:
+    """A heft_bytes of any buffer, which is not copied. `keep` holds what must live as long."""
+    if data is None:
+        return Bytes(None, 0)
+    if isinstance(data, bytes):
+        keep.append(data)
+        return Bytes(c.cast(c.c_char_p(data), c.c_void_p), len(data))
+    view = np.frombuffer(memoryview(data).cast("B"), dtype=np.uint8)
+    keep.append(view)  # NumPy holds the buffer
+    return Bytes(view.ctypes.data or None, view.size)
+
+
+def _copy(view: Bytes) -> bytes:
+    return c.string_at(view.data, view.size) if view.size else b""
+
+
+def _text(value: Union[str, bytes], name: str) -> bytes:
+    if not isinstance(value, (str, bytes)):
+        raise TypeError(f"{name}: give a str, not {type(value).__name__}")
+    try:
+        text = value.encode() if isinstance(value, str) else value
+    except UnicodeEncodeError:
+        raise errors.InvalidArgument(
+            f"{name}: a text has no UTF-8 form (it contains half of a surrogate pair)") from None
+    if b"\0" in text:
+        raise errors.InvalidArgument(f"{name}: a text contains a NUL character")
+    return text
+
+
+def options_of(values: dict[str, Any]) -> Handle:
+    """heft_options of the values that are not None, by their types. The elements of a list are added."""
+    options: Handle = call("heft_options_new")
+    for name, value in values.items():
+        if value is None:
+            continue
+        many = isinstance(value, (list, tuple))
+        for one in value if many else [value]:
+            if isinstance(one, (bool, np.bool_)):
+                call("heft_options_set_flag", options, name, int(one))
+            elif isinstance(one, str):
+                call(f"heft_options_{'add' if many else 'set'}_text", options, name, one)
+            elif isinstance(one, (float, np.floating)) or many:
+                call(f"heft_options_{'add' if many else 'set'}_number", options, name, float(one))
+            elif isinstance(one, (int, np.integer)):
+                call("heft_options_set_integer", options, name, one)
+            else:
+                call("heft_options_set_bytes", options, name, one)
+    return options
+
+
+def files_of(files: Sequence[tuple[Any, str]]) -> Handle:
+    """heft_files of (bytes, name in errors)."""
+    made: Handle = call("heft_files_new")
+    for data, name in files:
+        call("heft_files_add", made, data, name)
+    return made
+
+
+def _handle(value: Any, type_: str, name: str, keep: list[Any]) -> Optional[int]:
+    if type_ == "const heft_options *" and isinstance(value, dict):
+        value = options_of(value)
+    elif type_ == "const heft_files *" and isinstance(value, (list, tuple)):
+        value = files_of(value)
+    if value is not None and not isinstance(value, Handle):
+        value = getattr(value, "_handle", value)
+    keep.append(value)
+    if value is None:
+        return None
+    if not isinstance(value, Handle) or value.kind != _handle_kind(type_):
+        raise TypeError(f"{name}: give a {_handle_kind(type_)}, not {type(value).__name__}")
+    return value.pointer
+
+
+def _input(type_: str, name: str, value: Any, watch: "Watch", keep: list[Any]) -> Any:
+    if type_ == "const char *":
+        return None if value is None else _text(value, name)
+    if type_ == "heft_bytes":
+        return watch.passphrase(value, keep) if name == "passphrase" else bytes_view(value, keep)
+    if type_ == "const char *const *":
+        return None if value is None else (c.c_char_p * len(value))(*[_text(one, name) for one in value])
+    if type_ == "const heft_rows *":
+        keep.append(value)
+        return (Rows * len(value))(*[rows for rows, _ in value])
+    if type_ == "const heft_bytes *":
+        return None if value is None else (Bytes * len(value))(*[watch.passphrase(one, keep) for one in value])
+    if type_ == "heft_monitor":
+        watch.take(value)
+        return CALLBACKS[type_](watch.monitor)
+    if type_ == "heft_take_reply":
+        return CALLBACKS[type_](lambda _, number, data: watch.pass_on(value, number, _copy(data)))
+    if type_ == "heft_sign":
+        _SIGNERS.append(CALLBACKS[type_](_signer(value)))
+        return _SIGNERS[-1]
+    if type_ == "heft_answer_request":
+        return CALLBACKS[type_]() if value is None else CALLBACKS[type_](
+            lambda _, data, out: watch.answer(value, data, out))
+    if type_.endswith("*const *") and _handle_kind(type_) is not None:
+        return (c.c_void_p * len(value))(*[_handle(one, type_, name, keep) for one in value])
+    if _handle_kind(type_) is not None:
+        return _handle(value, type_, name, keep)
+    return _whole(value, name, *_WHOLE[type_]) if type_ in _WHOLE else value
+
+
+def _whole(value: Any, name: str, least: int, most: int) -> int:
+    """A whole number of a type. ctypes would cut it off."""
+    number = operator.index(value)
+    if not least <= number <= most:
+        raise TypeError(f"{name}: {number} is not in [{least}, {most}]")
+    return number
+
+
+_SIGNERS: list[Any] = []  # the library may keep them until the process ends
+
+
+def _signer(function: Callable[[bytes], Any]) -> Callable[[None, Bytes, int, int], int]:
+    """A heft_sign, for any thread."""
+    if not callable(function):
+        raise TypeError("sign: a function from a message to its Ed25519 signature")
+
+    def sign(_: None, message: Bytes, signature: int, reason: int) -> int:
+        try:
+            made = bytes(memoryview(function(_copy(message))))
+            if len(made) != 64:
+                raise ValueError("it must return a signature of 64 bytes")
+            c.memmove(signature, made, len(made))
+            return 0
+        except BaseException as error:  # pylint: disable=broad-except
+            why = str(error).encode(errors="replace")[:255]  # HEFT_C_REASON, with a zero byte
+            c.memmove(reason, why, len(why))
+            return _UNAVAILABLE
+    return sign
+
+
+# ---- Progress and interrupts.
+
+
+class Watch:
+    """What a call reports, and whether it goes on. The user's functions run in the caller's thread:
+    in the main thread a call runs in a thread of its own, so that signals arrive here meanwhile."""
+
+    def __init__(self) -> None:
+        self.error: Optional[BaseException] = None  # what a function or a signal has raised
+        self._progress: Optional[Callable[[str, int, int, str], object]] = None
+        self._bar: Any = None
+        self._asks: Optional[queue.SimpleQueue[Any]] = None  # questions to the caller's thread
+        self.results: list[Any] = []  # of the worker
+        self._wakes = False  # an interrupt has come, of which the worker does not know
+
+    def take(self, progress: Progress) -> None:
+        """Progress as the user gave it: a function, True for a bar, or nothing."""
+        if progress is True:
+            self._progress = self._bar = bar()
+        elif callable(progress):
+            self._progress = progress
+        elif progress is not None and progress is not False:
+            raise errors.InvalidArgument(
+                "progress: give a function of (what, done, total, note), or True for a bar")
+
+    def close(self) -> None:
+        """Ends the bar."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def monitor(self, _: Any, what: bytes, done: int, total: int, note: bytes) -> int:
+        """A heft_monitor."""
+        if self.error is None and total > 0 and self._progress is not None:
+            said = self._ask(self._progress, what.decode(), done, total, note.decode())
+            if said is False:
+                return 1
+        return 0 if self.error is None else 1
+
+    def pass_on(self, function: Callable[..., object], *arguments: Any) -> int:
+        """Calls a function of the user's; _CANCELLED if it raises."""
+        if self.error is None:
+            self._ask(function, *arguments)
+        return 0 if self.error is None else _CANCELLED
+
+    def answer(self, function: Callable[..., object], data: Bytes, out: Any) -> int:
+        """A heft_answer_request: the function returns bytes."""
+        said = self._ask(function, _copy(data)) if self.error is None else None
+        if said is None:
+            return _CANCELLED
+        return int(_declared("heft_buffer_copy").raw(bytes_view(said, []), out, None))
+
+    def passphrase(self, given: Passphrase, keep: list[Any]) -> Bytes:
+        """heft_asked of a text, or of a function, which is called if the call needs its answer."""
+        if given is None:
+            return Bytes(None, 0)
+        if not isinstance(given, str) and not callable(given):
+            raise TypeError("passphrase: give a str, or a function that returns one")
+        asked = Asked(_ASK(lambda _, text, room: self._write_passphrase(given, text, room)))
+        keep.append(asked)
+        return Bytes(c.addressof(asked), _ASKED)
+
+    def _write_passphrase(self, given: Passphrase, text: int, room: int) -> int:
+        said = self._ask(given) if callable(given) else given
+        if self.error is not None:
+            return -1
+        try:
+            secret = bytearray(said, "utf-8")  # type: ignore[call-overload]
+        except (TypeError, UnicodeEncodeError):
+            self.error = errors.InvalidArgument(
+                "the function for the passphrase did not return a str with a UTF-8 form")
+            return -1
+        if len(secret) <= room:
+            c.memmove(text, (c.c_char * len(secret)).from_buffer(secret), len(secret))
+        length = len(secret)
+        secret[:] = bytes(length)
+        return length
+
+    def _ask(self, function: Callable[..., object], *arguments: Any) -> object:
+        """The function's answer, in the caller's thread. What it raises ends the call."""
+        if self._asks is None:
+            return self._try(function, arguments)
+        said: queue.SimpleQueue[object] = queue.SimpleQueue()
+        self._asks.put((function, arguments, said))
+        while self.error is None:  # a signal can take the question or the answer away
+            try:
+                return said.get(timeout=_LOST)
+            except queue.Empty:
+                pass
+        return None
+
+    def _try(self, function: Callable[..., object], arguments: tuple[Any, ...]) -> object:
+        try:
+            return function(*arguments)
+        except BaseException as error:  # pylint: disable=broad-except
+            self.error = self.error or error
+            return None
+
+    def run(self, work: Callable[[], Any]) -> Any:
+        """Runs a call in the worker of the main thread, and answers its questions until it is back."""
+        self._asks = queue.SimpleQueue()
+        worker = _Worker.of_process()
+        try:
+            worker.jobs.put((self, work))
+            self._serve(worker, self._asks)
+        except BaseException as error:  # pylint: disable=broad-except  # of a signal
+            self._interrupt(error)
+        while not self.results:
+            try:
+                self._serve(worker, self._asks)
+            except BaseException as error:  # pylint: disable=broad-except
+                self._interrupt(error)
+        return self.results[0]
+
+    def _serve(self, worker: "_Worker", asks: queue.SimpleQueue[Any]) -> None:
+        """Answers questions until the call is back. A signal can end it anywhere, also between them."""
+        while not self.results:
+            if self._wakes:
+                self._wakes = False
+                worker.wake()
+            try:
+                asked = asks.get(timeout=_LOST)
+            except queue.Empty:
+                continue
+            if asked is not None:
+                function, arguments, said = asked
+                said.put(self._try(function, arguments))
+
+    def _interrupt(self, error: BaseException) -> None:
+        self._wakes = self.error is None and isinstance(error, KeyboardInterrupt)
+        self.error = self.error or error
+
+    def finish(self, result: Any) -> None:
+        """Called by the worker: the call is back."""
+        self.results.append(result)
+        if self._asks is not None:
+            self._asks.put(None)
+
+
+class _Worker(threading.Thread):
+    """Runs the calls of the main thread, one at a time."""
+
+    _worker: Optional["_Worker"] = None
+    busy = False
+    current = threading.local()  # watch: of the call that runs in this thread
+
+    def __init__(self) -> None:
+        super().__init__(name="heft", daemon=True)
+        self.jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self.start()
+
+    @classmethod
+    def of_process(cls) -> "_Worker":
+        """The worker. A child of fork makes another."""
+        if cls._worker is None:
+            cls._worker = cls()
+        return cls._worker
+
+    @classmethod
+    def forget(cls) -> None:
+        """For a child of fork, which has no threads."""
+        cls._worker, cls.busy = None, False
+
+    def run(self) -> None:
+        while True:
+            watch, work = self.jobs.get()
+            self.current.watch = watch
+            watch.finish(work())
+            watch = work = self.current.watch = None
+
+    def wake(self) -> None:
+        """Ends a wait of the system in the worker, which then asks whether to go on."""
+        if callable(signal.getsignal(signal.SIGINT)) and self.ident is not None:
+            signal.pthread_kill(self.ident, signal.SIGINT)
+
+
+os.register_at_fork(after_in_child=_Worker.forget)
+
+
+def _interrupted() -> int:
+    watch: Optional[Watch] = getattr(_Worker.current, "watch", None)
+    return int(watch is not None and watch.error is not None)
+
+
+_interrupted_check = CALLBACKS["heft_interrupted"](_interrupted)
+function("heft_set_interrupted_check")(_interrupted_check)
+
+
+# ---- Calls.
+
+
+def raise_error(status: int, error: c.c_void_p) -> NoReturn:
+    """Raises the exception of a heft_error, and frees it."""
+    raise made_error(status, error)
+
+
+def made_error(status: int, error: c.c_void_p) -> Exception:
+    """The exception of a heft_error, which is freed."""
+    message = (function("heft_error_message")(error) or b"").decode(errors="replace")
+    function("heft_error_free")(error)
+    if status == _OUT_OF_MEMORY:
+        return MemoryError(message)
+    return errors.error_of(function("heft_status_name")(status).decode(), message)
+
+
+def output(type_: str, value: Any) -> Any:
+    """What an output is in Python: bytes, JSON, a handle, a text or a number."""
+    kind = _handle_kind(type_)
+    if type_ == "const char **":
+        return None if value.value is None else value.value.decode()
+    if kind is None:
+        return value.value
+    handle = Handle(kind, value.value)
+    if kind == "buffer":
+        return _copy(function("heft_buffer_bytes")(handle.pointer))
+    if kind == "result":
+        return json.loads(call("heft_result_json", handle))
+    return handle
+
+
+# Calls that neither take long nor wait.
+_SHORT = ("heft_options_", "heft_files_", "heft_result_", "heft_file_", "heft_polynomial_at",
+          "heft_decision_number")
+
+
+def call(name: str, *inputs: Any, left: Optional[list[Any]] = None) -> Any:
+    """Calls a function with all its inputs, in their order, and returns its outputs: none, one, or a
+    tuple. A monitor or another callback takes one input; its `void *user` takes none. left: takes the
+    numbers among the outputs, also of a call that fails."""
+    declared = _declared(name)
+    watch = Watch()
+    keep: list[Any] = []  # what must live as long as the call
+    outputs: list[tuple[str, Any]] = []
+    arguments: list[Any] = []
+    error = c.c_void_p()
+    given = iter(inputs)
+    for type_, parameter in declared.parameters:
+        if parameter == "error" and type_ == "heft_error **":
+            arguments.append(c.byref(error))
+        elif parameter == "user" and type_ == "void *":
+            arguments.append(None)
+        elif type_ in _OUTPUTS or (type_.endswith("**") and _handle_kind(type_) is not None):
+            outputs.append((type_, _OUTPUTS.get(type_, c.c_void_p)()))
+            arguments.append(c.byref(outputs[-1][1]))
+        else:
+            arguments.append(_input(type_, parameter, next(given), watch, keep))
+    try:
+        status = _run(declared, arguments, watch)
+    finally:
+        watch.close()
+    if left is not None:
+        left += [value.value for type_, value in outputs if type_ in _OUTPUTS]
+    if not declared.fails:
+        return status.decode() if isinstance(status, bytes) else status
+    if status != 0:
+        raised = made_error(status, error)
+        raise watch.error or raised
+    results = [output(type_, value) for type_, value in outputs]
+    if watch.error is not None:
+        raise watch.error
+    return results[0] if len(results) == 1 else tuple(results) if results else None
+
+
+def run(name: str, *arguments: Any) -> Any:
+    """Calls a function of ctypes with all its arguments as they are, and returns what it returns."""
+    watch = Watch()
+    returned = _run(_declared(name), list(arguments), watch)
+    if watch.error is not None:
+        raise watch.error
+    return returned
+
+
+def _run(declared: _Function, arguments: list[Any], watch: Watch) -> Any:
+    short = not declared.fails or declared.raw.__name__.startswith(_SHORT)
+    if short or _Worker.busy or threading.current_thread() is not threading.main_thread():
+        return declared.raw(*arguments)
+    _Worker.busy = True
+    try:
+        return watch.run(lambda: declared.raw(*arguments))
+    finally:
+        _Worker.busy = False

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Methods of records, by the name of the record (heft._records)."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Union
+
+from heft._library import call
+
+if TYPE_CHECKING:
+    from heft._records import Candidate, ChosenThreshold, Decision
+
+
+class AuditFinding:
+    """Is true if the finding is that everything is right."""
+
+    right: bool
+
+    def __bool__(self) -> bool:
+        return self.right
+
+
+class DecisionThreshold:
+    """Whether there are enough comparisons behind it."""
+
+    fmr: float
+    impostor_pairs: int
+
+    @property
+    def supported(self) -> bool:
+        """Whether the comparisons suffice for 30 false matches."""
+        record = {"fmr": self.fmr, "impostor_pairs": self.impostor_pairs}
+        return bool(call("heft_decision_number", "supported", record))
+
+
+class ScoreCalibration:
+    """Evidence."""
+
+    slope: float
+    intercept: float
+
+    def log_likelihood_ratio(self, score: float) -> float:
+        """The log-likelihood ratio of a score, natural logarithm."""
+        record = {"slope": self.slope, "intercept": self.intercept, "score": float(score)}
+        return float(call("heft_decision_number", "log_likelihood_ratio", record))
+
+
+class ImpostorTail:
+    """Rates of strangers."""
+
+    start: float
+    rate: float
+    scale: float
+    shape: float
+    evenness: float
+
+    def _number(self, what: str, **arguments: float) -> float:
+        record = {name: float(value) for name, value in arguments.items()}
+        record.update(start=self.start, rate=self.rate, scale=self.scale, shape=self.shape,
+                      evenness=self.evenness)
+        return float(call("heft_decision_number", what, record))
+
+    def rate_at(self, threshold: float) -> float:
+        """The share of comparisons that reach a threshold, which must be at least start."""
+        return self._number("rate_at", threshold=threshold)
+
+    def fpir(self, threshold: float, people: float) -> float:
+        """The probability that a stranger's search of so many people returns a name."""
+        return self._number("fpir", threshold=threshold, people=people)
+
+    def threshold_for(self, fpir: float, people: float) -> float:
+        """The threshold at which that probability is fpir; start if it is lower already there."""
+        return self._number("threshold_for", fpir=fpir, people=people)
+
+
+class OpenedScores:
+    """Candidates as a table, and decisions."""
+
+    candidates: list[Candidate]
+    to_dict: Any
+
+    def to_dataframe(self) -> Any:
+        """The candidates as a pandas DataFrame: identity, score, templates, log_likelihood_ratio."""
+        import pandas  # type: ignore[import]  # pylint: disable=import-outside-toplevel
+
+        names = ("identity", "score", "templates", "log_likelihood_ratio")
+        return pandas.DataFrame({name: [getattr(one, name) for one in self.candidates] for name in names})
+
+    def decide(self, threshold: Union[ChosenThreshold, float]) -> Decision:
+        """Decides at a ChosenThreshold or a score."""
+        from heft import _records  # pylint: disable=import-outside-toplevel
+
+        chosen = isinstance(threshold, _records.ChosenThreshold)
+        at = threshold.to_dict() if chosen else float(threshold)  # type: ignore[union-attr,arg-type]
+        return _records.Decision(call("heft_scores_decide", json.dumps(self.to_dict()), json.dumps(at)))
+
+
+class AuditHead:
+    """Is written as LINES:HASH."""
+
+    lines: int
+    hash: str
+
+    def __str__(self) -> str:
+        return f"{self.lines}:{self.hash}"
