@@ -29,37 +29,25 @@ endif()
 if(HEFT_BUILD_BENCHMARKS)
   find_package(benchmark REQUIRED)
 endif()
-# The Python module: AUTO leaves it out if a dependency is missing, and under sanitizers, which
-# would have to be loaded before the interpreter. By default it is for the system's Python, because
-# pybind11 is a package of it. That Python says where its headers are: CMake would ask any
-# python3-config on $PATH.
-set(PYBIND11_FINDPYTHON ON)
+# The Python package needs the C interface, and Python with NumPy to run. AUTO leaves it out without
+# them, and under sanitizers, which would have to be loaded before the interpreter. Tests use the
+# system's Python, which has the packages of scripts/install-dependencies.
 if(NOT Python3_EXECUTABLE AND EXISTS /usr/bin/python3)
   set(Python3_EXECUTABLE /usr/bin/python3)
 endif()
-if(HEFT_BUILD_PYTHON STREQUAL "AUTO" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-  set(HEFT_BUILD_PYTHON OFF)
-  message(STATUS "Python module: left out, under sanitizers")
-endif()
-if(HEFT_BUILD_PYTHON)
-  find_package(Python3 QUIET COMPONENTS Interpreter)
-  if(Python3_FOUND AND NOT Python3_INCLUDE_DIR)
-    execute_process(COMMAND ${Python3_EXECUTABLE} -c
-                            "import sysconfig; print(sysconfig.get_path('include'), end='')"
-                    OUTPUT_VARIABLE Python3_INCLUDE_DIR)
-  endif()
-endif()
+find_package(Python3 QUIET COMPONENTS Interpreter)
 if(HEFT_BUILD_PYTHON STREQUAL "AUTO")
   set(HEFT_BUILD_PYTHON OFF)
-  find_package(Python3 QUIET COMPONENTS Interpreter Development.Module)
-  find_package(pybind11 QUIET CONFIG)
-  if(Python3_Development.Module_FOUND AND pybind11_FOUND)
-    set(HEFT_BUILD_PYTHON ON)
-    message(STATUS "Python module: for ${Python3_EXECUTABLE} ${Python3_VERSION}")
+  execute_process(COMMAND ${Python3_EXECUTABLE} -c "import numpy" RESULT_VARIABLE HEFT_NO_NUMPY
+                  OUTPUT_QUIET ERROR_QUIET)
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    message(STATUS "Python package: left out, under sanitizers")
+  elseif(NOT HEFT_BUILD_C OR NOT Python3_FOUND OR HEFT_NO_NUMPY)
+    message(STATUS "Python package: left out; scripts/install-dependencies --python installs what it needs")
   else()
-    message(STATUS "Python module: left out; scripts/install-dependencies --python installs what it needs")
+    set(HEFT_BUILD_PYTHON ON)
+    message(STATUS "Python package: tested with ${Python3_EXECUTABLE} ${Python3_VERSION}")
   endif()
-elseif(HEFT_BUILD_PYTHON)
-  find_package(Python3 REQUIRED COMPONENTS Interpreter Development.Module)
-  find_package(pybind11 REQUIRED CONFIG)
+elseif(HEFT_BUILD_PYTHON AND NOT HEFT_BUILD_C)
+  message(FATAL_ERROR "HEFT_BUILD_PYTHON needs HEFT_BUILD_C")
 endif()
