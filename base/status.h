@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Errors are values. A library function that can fail returns absl::Status or absl::StatusOr; the
-// message states the problem and the remedy. heft/status.h has the short forms.
+// message states the problem and the remedy. heft/base.h has the short forms.
 //
 //     kInvalidArgument     a wrong value of the caller (dimension, NaN, unknown name)
 //     kDataLoss            damaged bytes (truncated, flipped, wrong magic)
@@ -12,7 +12,7 @@
 
 #include <utility>
 
-#include "heft/status.h"  // IWYU pragma: export
+#include "heft/base.h"  // IWYU pragma: export
 
 namespace heft {
 

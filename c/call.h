@@ -15,7 +15,6 @@
 #include "absl/status/status.h"
 #include "heft/base.h"
 #include "heft/c/base.h"
-#include "heft/status.h"
 
 namespace heft::c {
 

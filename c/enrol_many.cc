@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/enrol_many.h"
-
 #include <memory>
 
 #include "c/handles.h"
 #include "c/options.h"
 #include "c/result.h"
 #include "c/samples.h"
+#include "heft/desk.h"
 
 namespace heft::c {
 namespace {

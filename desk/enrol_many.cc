@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "heft/enrol_many.h"
 
 #include <algorithm>
 #include <string_view>

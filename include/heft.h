@@ -9,7 +9,7 @@
 //    server      heft/c/matcher.h     the evaluation keys, a gallery         heft_c_server
 //    auditor     heft/c/matcher.h     a copy of the gallery, the same keys   heft_c_server
 //    key owner   heft/c/key_owner.h   the secret key, a query budget         heft_c
-//    all roles   heft/c/workspace.h   a folder for each of them              heft_c
+//    all roles   heft/c/key_owner.h   a folder for each of them              heft_c
 //
 // heft_c (pkg-config heft_c, CMake heft::c) has all of it; heft_c_server is the part that cannot
 // decrypt. A program links one of them. examples/roles_in_c.c shows all roles on one page.
@@ -40,6 +40,5 @@
 #include "heft/c/model.h"      // IWYU pragma: export
 #include "heft/c/seal.h"       // IWYU pragma: export
 #include "heft/c/trust.h"      // IWYU pragma: export
-#include "heft/c/workspace.h"  // IWYU pragma: export
 
 #endif  // HEFT_INCLUDE_HEFT_H_

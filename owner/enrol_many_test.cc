@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A gallery from feature vectors in one call, through the public classes.
-#include "heft/enrol_many.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/testing.h"
+#include "heft/desk.h"
 #include "heft/gallery_admin.h"
 #include "owner/roles_testing.h"
 

@@ -18,7 +18,6 @@
 #include "fusion/compact.h"
 #include "heft/audit.h"
 #include "heft/desk.h"
-#include "heft/enrol_many.h"
 #include "heft/key_set.h"
 #include "heft/openings.h"
 #include "heft/server.h"

@@ -24,7 +24,6 @@
 #include "heft/files.h"
 #include "heft/model.h"
 #include "heft/results.h"
-#include "heft/status.h"
 #include "heft/trust.h"
 #include "program/flags.h"
 #include "program/outputs.h"  // WriteResult

@@ -8,8 +8,8 @@
 #include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "heft/base.h"
 #include "heft/files.h"
-#include "heft/status.h"
 #include "program/common.h"
 
 namespace heft::cli {

@@ -14,7 +14,7 @@
 #include "c/result.h"
 #include "c/samples.h"
 #include "c/taker.h"
-#include "heft/c/workspace.h"
+#include "heft/c/key_owner.h"
 
 struct heft_workspace : heft::c::Handle<heft_workspace> {
   HEFT_C_HANDLE(heft_workspace, 'work');

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the other headers use: exported symbols, progress and cancellation of long calls, threads,
-// vector instructions and memory for secrets of this process. Link heft::server.
+// vector instructions and memory for secrets of this process, and how errors are passed on. Link
+// heft::server.
 #ifndef HEFT_BASE_H_
 #define HEFT_BASE_H_
 
@@ -8,9 +9,11 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 // HEFT_EXPORT marks the symbols that a shared library exports; all others are hidden (docs/abi.md).
 #define HEFT_EXPORT __attribute__((visibility("default")))
@@ -66,5 +69,30 @@ HEFT_EXPORT absl::Status DisableCoreDumps();
 HEFT_EXPORT void ReleaseThreadMemory();
 
 }  // namespace heft
+
+// Short forms for passing errors on, as the library and the tools use them. Inside a function that
+// returns absl::Status or absl::StatusOr:
+//
+//   HEFT_RETURN_IF_ERROR(model.Check());
+//   HEFT_ASSIGN_OR_RETURN(const auto client, heft::Client::Create(model, key));
+//
+// Each evaluates its argument once. The second is two statements, so it cannot be the body of an
+// `if` without braces.
+#define HEFT_RETURN_IF_ERROR(expr) HEFT_RETURN_IF_ERROR_(HEFT_CONCAT_(heft_status_, __LINE__), expr)
+#define HEFT_RETURN_IF_ERROR_(status, expr) \
+  do {                                      \
+    ::absl::Status status = (expr);         \
+    if (!status.ok()) return status;        \
+  } while (false)
+
+#define HEFT_CONCAT_INNER_(a, b) a##b
+#define HEFT_CONCAT_(a, b) HEFT_CONCAT_INNER_(a, b)
+
+#define HEFT_ASSIGN_OR_RETURN(lhs, expr) \
+  HEFT_ASSIGN_OR_RETURN_(HEFT_CONCAT_(heft_statusor_, __LINE__), lhs, expr)
+#define HEFT_ASSIGN_OR_RETURN_(tmp, lhs, expr) \
+  auto tmp = (expr);                           \
+  if (!tmp.ok()) return tmp.status();          \
+  lhs = std::move(*tmp)
 
 #endif  // HEFT_BASE_H_

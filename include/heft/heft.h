@@ -17,11 +17,10 @@
 //    heft/gallery.h         enrolled templates in a folder, their metadata, re-keying
 //    heft/gallery_admin.h   contents, integrity and snapshots of galleries, pending templates,
 //                           erasing people, renewing and compacting blocks
-//    heft/enrol_many.h      a whole gallery from feature vectors, in one call
 //    heft/key_set.h         the key owner's files; keys shared among owners who open together
 //    heft/workspace.h       all roles on one machine, in folders that can move to other machines
 //    heft/openings.h        whether replies answer the request; decisions in words; duplicates
-//    heft/desk.h            a request from reading it to its signed reply
+//    heft/desk.h            a request from reading it to its signed reply; a whole gallery at once
 //    heft/audit.h           checking a server: its replies recomputed, its logs' hash chain
 //    heft/trust.h           signatures: signer, audience and validity of a file; trusted keys
 //    heft/shards.h          galleries in buckets, on one machine or several
@@ -32,8 +31,7 @@
 //    heft/inspect.h         the kind of a file, and the security of its parameters
 //    heft/evaluate.h        accuracy of a model on people's data, score files, times
 //    heft/seal.h, heft/seal_key_owner.h   exchange with Microsoft SEAL
-//    heft/base.h            progress and cancellation; threads and memory of this process
-//    heft/status.h          short forms for passing errors on
+//    heft/base.h            progress and cancellation; threads and memory; passing errors on
 //
 // examples/roles.cc shows all roles on one page. heft/model.h, client.h, server.h and key_owner.h
 // are enough for enrolment and identification. The tools (cli/) use only these headers.

@@ -21,7 +21,7 @@
 #include <thread>
 
 #include "absl/strings/numbers.h"
-#include "heft/enrol_many.h"
+#include "heft/desk.h"
 #include "service/decider/fellows_testing.h"
 
 namespace heft::service {

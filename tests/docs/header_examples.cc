@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "heft/audit.h"
+#include "heft/base.h"
 #include "heft/client.h"
 #include "heft/desk.h"
 #include "heft/evaluate.h"
 #include "heft/gallery_admin.h"
 #include "heft/server.h"
 #include "heft/shards.h"
-#include "heft/status.h"
 #include "heft/train.h"
 #include "heft/trust.h"
 #include "heft/workspace.h"
