@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/model.h"
 
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
 #include "c/decisions.h"
 #include "c/handles.h"
 #include "c/options.h"
 #include "c/result.h"
+#include "c/samples.h"
 #include "heft/desk.h"
 #include "heft/inspect.h"
 #include "heft/results.h"
@@ -143,6 +147,26 @@ heft_status heft_model_projection(const heft_model* model, int exact, const doub
     *values = numbers.data();
     *rows = numbers.empty() ? 0 : of.gamma;
     *columns = numbers.size() / of.gamma;
+    return absl::OkStatus();
+  });
+}
+
+heft_status heft_model_fuse(const heft_model* model, const heft_rows* modalities, size_t count,
+                            float* values, size_t size, size_t* outside, heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(model, "model", modalities, "modalities", values, "values"));
+    HEFT_RETURN_IF_ERROR(Given(outside, "outside"));
+    heft::c::SampleRows samples;
+    HEFT_RETURN_IF_ERROR(samples.Read(model->model.modalities, modalities, count,
+                                      /*labels=*/nullptr, /*options=*/nullptr, /*fused=*/true));
+    HEFT_ASSIGN_OR_RETURN(const auto fused,
+                          heft::FuseInClear(model->model, samples.views(), outside));
+    if (size != fused.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("space for ", size, " numbers given, the templates have ", fused.size()));
+    }
+    std::transform(fused.begin(), fused.end(), values,
+                   [](double value) { return static_cast<float>(value); });
     return absl::OkStatus();
   });
 }

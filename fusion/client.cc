@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/client.h"
 
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "fusion/key_files.h"
 #include "fusion/mean.h"
+#include "fusion/projected.h"
 #include "fusion/rings.h"
 #include "fusion/samples.h"
 
@@ -74,7 +76,54 @@ absl::Status TakeMeans(const Model& model, size_t index, std::span<const std::st
   return absl::OkStatus();
 }
 
+// ReadRowsToFuse: the rows of each modality, empty if it is missing, and all of RowsToFuse but its
+// rows.
+absl::StatusOr<std::vector<std::vector<std::vector<double>>>> ReadRowsToFuse(
+    const Model& model, std::span<const Samples> modalities, EncodableRows* out) {
+  if (modalities.empty()) return absl::InvalidArgumentError("no modality given");
+  out->form = {SampleEncoding::kFused, modalities[0].use};
+  std::vector<std::vector<std::vector<double>>> rows(model.modalities.size());
+  for (const Samples& samples : modalities) {
+    HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(samples.modality));
+    if (!rows[index].empty()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("modality ", std::string(samples.modality), " is given twice"));
+    }
+    out->form.modalities |= uint32_t{1} << index;
+    HEFT_ASSIGN_OR_RETURN(rows[index], RowsOf(samples, model.modalities[index]));
+    if (samples.average != modalities[0].average) {
+      return absl::InvalidArgumentError("take the mean of all modalities, or of none");
+    }
+    if (!samples.average) continue;
+    out->form.length = VectorLength::kMean;
+    HEFT_RETURN_IF_ERROR(TakeMeans(model, index, modalities[0].labels, &rows[index], &out->labels));
+  }
+  if (!modalities[0].average) {
+    out->labels.assign(modalities[0].labels.begin(), modalities[0].labels.end());
+  }
+  return rows;
+}
+
 }  // namespace
+
+absl::StatusOr<std::vector<double>> FuseInClear(const Model& model,
+                                                std::span<const Samples> modalities,
+                                                size_t* outside) {
+  EncodableRows read;
+  HEFT_ASSIGN_OR_RETURN(const auto rows, ReadRowsToFuse(model, modalities, &read));
+  HEFT_ASSIGN_OR_RETURN(const auto sums, SumRows(model, rows, read.form.length));
+  std::vector<double> fused;
+  fused.reserve(sums.size() * model.gamma);
+  size_t beyond = 0;
+  for (const std::vector<double>& z : sums) {
+    const double s = std::inner_product(z.begin(), z.end(), z.begin(), 0.0);
+    if (!model.approximation.interval.Contains(s)) ++beyond;
+    const double factor = model.approximation(s);
+    for (const double value : z) fused.push_back(value * factor);
+  }
+  if (outside != nullptr) *outside = beyond;
+  return fused;
+}
 
 absl::StatusOr<EncodableRows> RowsToEncrypt(const Model& model, const Samples& samples) {
   EncodableRows out;
@@ -96,28 +145,8 @@ absl::StatusOr<EncodableRows> RowsToEncrypt(const Model& model, const Samples& s
 }
 
 absl::StatusOr<EncodableRows> RowsToFuse(const Model& model, std::span<const Samples> modalities) {
-  if (modalities.empty()) return absl::InvalidArgumentError("no modality given");
   EncodableRows out;
-  out.form = {SampleEncoding::kFused, modalities[0].use};
-  std::vector<std::vector<std::vector<double>>> rows(model.modalities.size());
-  for (const Samples& samples : modalities) {
-    HEFT_ASSIGN_OR_RETURN(const size_t index, model.FindModality(samples.modality));
-    if (!rows[index].empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("modality ", std::string(samples.modality), " is given twice"));
-    }
-    out.form.modalities |= uint32_t{1} << index;
-    HEFT_ASSIGN_OR_RETURN(rows[index], RowsOf(samples, model.modalities[index]));
-    if (samples.average != modalities[0].average) {
-      return absl::InvalidArgumentError("take the mean of all modalities, or of none");
-    }
-    if (!samples.average) continue;
-    out.form.length = VectorLength::kMean;
-    HEFT_RETURN_IF_ERROR(TakeMeans(model, index, modalities[0].labels, &rows[index], &out.labels));
-  }
-  if (!modalities[0].average) {
-    out.labels.assign(modalities[0].labels.begin(), modalities[0].labels.end());
-  }
+  HEFT_ASSIGN_OR_RETURN(const auto rows, ReadRowsToFuse(model, modalities, &out));
   HEFT_ASSIGN_OR_RETURN(out.rows, FuseRows(model, rows, out.form.length));
   return out;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "base/threads.h"
 #include "ckks/arithmetic.h"
 #include "ckks/key_switch.h"
 #include "ring/kernels.h"
@@ -113,17 +114,17 @@ absl::StatusOr<ckks::Ciphertext> FoldFused(const Instance& matching, const ckks:
 absl::StatusOr<std::vector<std::vector<double>>> ProjectRows(
     const Model& model, size_t index, std::span<const std::vector<double>> rows,
     VectorLength length) {
-  std::vector<std::vector<double>> out;
-  for (size_t i = 0; i < rows.size(); ++i) {
+  std::vector<std::vector<double>> out(rows.size(), std::vector<double>(model.gamma, 0.0));
+  HEFT_RETURN_IF_ERROR(TryParallelFor(rows.size(), [&](size_t i) -> absl::Status {
     const auto unit = NormalisedVector(rows[i], model.modalities[index], length);
     if (!unit.ok()) return AtRow(unit.status(), i);
-    out.emplace_back(model.gamma, 0.0);
-    AddProjected(model, index, *unit, &out.back());
-  }
+    AddProjected(model, index, *unit, &out[i]);
+    return absl::OkStatus();
+  }));
   return out;
 }
 
-absl::StatusOr<std::vector<std::vector<double>>> FuseRows(
+absl::StatusOr<std::vector<std::vector<double>>> SumRows(
     const Model& model, std::span<const std::vector<std::vector<double>>> modalities,
     VectorLength length) {
   std::vector<std::vector<double>> out;
@@ -140,6 +141,13 @@ absl::StatusOr<std::vector<std::vector<double>>> FuseRows(
     }
   }
   if (out.empty()) return absl::InvalidArgumentError("no modality given");
+  return out;
+}
+
+absl::StatusOr<std::vector<std::vector<double>>> FuseRows(
+    const Model& model, std::span<const std::vector<std::vector<double>>> modalities,
+    VectorLength length) {
+  HEFT_ASSIGN_OR_RETURN(auto out, SumRows(model, modalities, length));
   for (size_t i = 0; i < out.size(); ++i) {
     const ModalitySpec fused{"fused", model.gamma};
     const auto unit = NormalisedVector(out[i], fused);

@@ -33,10 +33,14 @@ absl::StatusOr<ckks::Ciphertext> FoldFused(const Instance& matching, const ckks:
                                            const ckks::EvaluationKeys& keys);
 
 // ProjectRows: each row of modality `index`, normalised, times the model's projection: gamma
-// values. FuseRows: the same, summed over the present modalities (empty: missing) and normalised
-// exactly. kInvalidArgument, with the row, as EncodeCompact, and for a sum that is zero.
+// values. SumRows: the same, summed over the present modalities (empty: missing). FuseRows: those
+// sums, normalised exactly. kInvalidArgument, with the row, as EncodeCompact, and for a sum that is
+// zero.
 absl::StatusOr<std::vector<std::vector<double>>> ProjectRows(
     const Model& model, size_t index, std::span<const std::vector<double>> rows,
+    VectorLength length = VectorLength::kAny);
+absl::StatusOr<std::vector<std::vector<double>>> SumRows(
+    const Model& model, std::span<const std::vector<std::vector<double>>> modalities,
     VectorLength length = VectorLength::kAny);
 absl::StatusOr<std::vector<std::vector<double>>> FuseRows(
     const Model& model, std::span<const std::vector<std::vector<double>>> modalities,

@@ -102,6 +102,36 @@ TEST_F(SamplesTest, WrongRowsAndLabelsAreRefused) {
 }
 
 // A template's scale before normalisation exceeds the encoder's integers.
+TEST(FuseInClearTest, IsWhatFusionComputes) {
+  std::mt19937_64 random(4);
+  const Model model = testing::RandomModel({30, 20}, 16, 3);
+  std::vector<float> first, second;
+  std::vector<double> expected;
+  for (int row = 0; row < 5; ++row) {
+    const experiment::Vectors sample = experiment::RandomSample(model, random);
+    for (const double v : sample[0]) first.push_back(static_cast<float>(3 * v));
+    for (const double v : sample[1]) second.push_back(static_cast<float>(v));
+    const std::vector<double> fused = testing::FusePlain(model, sample);
+    expected.insert(expected.end(), fused.begin(), fused.end());
+  }
+  const std::vector<Samples> both = {{"m1", second}, {"m0", first}};
+  const auto fused = FuseInClear(model, both);
+  ASSERT_TRUE(fused.ok()) << fused.status();
+  EXPECT_THAT(*fused, ::testing::Pointwise(::testing::DoubleNear(1e-6), expected));
+
+  // A missing modality, and a norm that the approximation does not take.
+  Model narrow = model;
+  narrow.approximation.interval = {10, 20};
+  size_t outside = 0;
+  EXPECT_EQ(FuseInClear(narrow, {&both[0], 1}, &outside)->size(), 5 * 16);
+  EXPECT_EQ(outside, 5);
+  EXPECT_THAT(FuseInClear(model, std::vector<Samples>{{"m0", first}, {"m1", {second.data(), 20}}})
+                  .status()
+                  .message(),
+              HasSubstr("rows"));
+  EXPECT_FALSE(FuseInClear(model, {}).ok());
+}
+
 TEST(ProjectedSamplesTest, AreEncodedAtEveryScaleThatEnrolmentTakes) {
   for (const char* profile : {"standard", "flooded"}) {
     const Model model = testing::RandomModel({30, 20}, 16, 3, profile);

@@ -88,6 +88,16 @@ class HEFT_EXPORT Client {
   std::unique_ptr<Impl> impl_;
 };
 
+// FuseInClear: the templates that the server computes under encryption from row i of all
+// modalities, without a key and without encryption: the projected rows, normalised by the model's
+// approximation; model.gamma numbers for each row. An absent modality counts as missing; labels,
+// encoding and use do not matter. `outside`, if not null, receives the number of rows whose squared
+// norm is outside the approximation's interval: their length is meaningless, under encryption too.
+// For plots and baselines. Errors as EncryptFused's.
+HEFT_EXPORT absl::StatusOr<std::vector<double>> FuseInClear(const Model& model,
+                                                            std::span<const Samples> modalities,
+                                                            size_t* outside = nullptr);
+
 }  // namespace heft
 
 #endif  // HEFT_CLIENT_H_

@@ -1007,6 +1007,15 @@ FUNCTIONS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     "heft_model_free": ("void", (
         ("heft_model *", "model"),
     )),
+    "heft_model_fuse": ("heft_status", (
+        ("const heft_model *", "model"),
+        ("const heft_rows *", "modalities"),
+        ("size_t", "count"),
+        ("float *", "values"),
+        ("size_t", "size"),
+        ("size_t *", "outside"),
+        ("heft_error **", "error"),
+    )),
     "heft_model_load": ("heft_status", (
         ("const char *", "path"),
         ("heft_model **", "model"),

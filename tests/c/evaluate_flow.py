@@ -3,7 +3,7 @@
 import math
 
 import heft_ctypes as h
-from world import PEOPLE, SAMPLES, Case, ask, heft, text, world
+from world import PEOPLE, SAMPLES, Case, ask, heft, rows, text, world
 
 
 def table(count=6, **options):
@@ -111,6 +111,18 @@ class Mathematics(Case):
         self.assertEqual(numbers[7 * 16], h.c.c_float(world.vectors["voice"][7][0]).value)
         for modality, size in ((2, len(numbers)), (1, 3)):
             self.refused("INVALID_ARGUMENT", ".", "heft_dataset_vectors", world.data, modality, numbers, size)
+
+    def test_fusion_without_encryption(self):
+        both = [rows(name, world.vectors[name][:3]) for name in ("face", "voice")]
+        fused = (h.c.c_float * (3 * 16))()
+        self.assertEqual(heft.call("heft_model_fuse", world.model, both, 2, fused, len(fused)), 0)
+        for row in range(3):
+            self.assertAlmostEqual(sum(x * x for x in fused[16 * row:16 * row + 16]), 1, delta=0.3)
+        alone = (h.c.c_float * 16)()
+        heft.call("heft_model_fuse", world.model, [rows("face", world.vectors["face"][:1])], 1, alone, 16)
+        self.assertNotEqual(list(alone), fused[:16])
+        self.refused("INVALID_ARGUMENT", "the templates have 48", "heft_model_fuse", world.model, both, 2, fused, 16)
+        self.refused("INVALID_ARGUMENT", "no modality", "heft_model_fuse", world.model, [], 0, fused, 48)
 
     def test_polynomials(self):
         fitted = ask("heft_approximation_fit", 2, 0.4, 2.2, "minimax")

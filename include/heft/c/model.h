@@ -59,6 +59,13 @@ HEFT_C_API heft_status heft_model_projection(const heft_model* model, int exact,
                                              const double** values, size_t* rows, size_t* columns,
                                              heft_error** error);
 
+// heft_model_fuse: FuseInClear: the templates of row i of all `count` modalities, without
+// encryption, into `values`, which has room for exactly `size` numbers: rows x gamma. `outside`:
+// how many rows are outside the approximation's interval.
+HEFT_C_API heft_status heft_model_fuse(const heft_model* model, const heft_rows* modalities,
+                                       size_t count, float* values, size_t size, size_t* outside,
+                                       heft_error** error);
+
 // heft_approximation_fit: Fit of 1/sqrt(s) on [lo, hi]; `kind`: "minimax" or "least_squares".
 //
 //    name, degree, interval [lo, hi], max_relative_error
