@@ -68,7 +68,7 @@ from heft._workspace import Workspace
 from heft.errors import (
     AlreadyExists, BudgetSpent, Cancelled, DataLoss, DeadlineExceeded, Error, FailedPrecondition,
     Internal, InvalidArgument, NotFound, OutOfRange, PermissionDenied, ResourceExhausted, Unauthenticated,
-    Unavailable,
+    Unavailable, Warning,
 )
 
 __version__ = "0.2.0"
@@ -87,7 +87,7 @@ __all__ = [
     "Report", "ResourceExhausted", "RestoreResult", "ScoreCalibration", "ScoreTable",
     "SealEvaluationKeys", "SealParameters", "SealReply", "SealSamples", "SealScores", "SearchCalibration",
     "ShardList", "SharedKey", "SharedKeySet", "SignedFile", "SigningKey", "Template", "TrainingData",
-    "Trust", "Unauthenticated", "Unavailable", "Verdict", "VerifyResult", "Workspace", "WorkspaceAdded",
+    "Trust", "Unauthenticated", "Unavailable", "Verdict", "VerifyResult", "Warning", "Workspace", "WorkspaceAdded",
     "WorkspaceRemoved", "active_instruction_set", "check_authorised", "check_drawing",
     "check_secure_memory", "bucket_address", "bucket_of", "choose_for_audit", "compare_choices",
     "default_limits", "describe_file", "describe_plan", "describe_profile", "disable_core_dumps",

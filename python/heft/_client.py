@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Mapping, Optional
+from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional
 
 from heft._library import call
 from heft._trust import Trust
@@ -53,6 +53,12 @@ class Client(Object):
     def model(self) -> Model:
         """The model of this client."""
         return self._model
+
+    def _shown(self) -> dict[str, Any]:
+        return self._model._shown()  # pylint: disable=protected-access
+
+    def _words(self) -> str:
+        return self._model._words()  # pylint: disable=protected-access
 
     def encrypt(self, modality: str, vectors: Vectors, labels: Optional[Labels] = None, *,
                 use: Use = "enrolment", encoding: Encoding = "compact", average: bool = False) -> bytes:

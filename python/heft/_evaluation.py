@@ -9,7 +9,7 @@ from typing import Any, Iterable, Literal, Mapping, Optional, Sequence, Union
 from heft import errors
 from heft._library import Progress, call
 from heft._model import Model
-from heft._record import Record, field, many, said
+from heft._record import Record, field, many, said, warned
 from heft._scores import ScoreTable
 from heft._training import TrainingData
 from heft._values import Path, mapping_of, path_of, text_of
@@ -55,7 +55,7 @@ def _run(study: str, data: TrainingData, models: list[Model], options: dict[str,
     report, scores = call("heft_evaluate", study, data, models, names, len(models), distractors, strangers,
                           options, progress)
     table = ScoreTable._of(scores)
-    return Report({**report, "scores": table if len(table) else None})
+    return warned(Report({**report, "scores": table if len(table) else None}))
 
 
 def evaluate(
@@ -89,7 +89,7 @@ def measure_scores(
     report = call("heft_scores_measure", list(tables.values()), names, len(names), {
         "fmrs": _list(fmrs, "fmrs"), "replicates": replicates, "seed": seed, "curve": curve, "page": page,
         "pictures": pictures, "command": command}, progress)
-    return Report({**report, "scores": None})
+    return warned(Report({**report, "scores": None}))
 
 
 def check_drawing() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 from heft import errors
 from heft._library import Handle, Progress, call
+from heft._record import warned
 from heft._records import (
     CompactResult,
     CopiedGallery,
@@ -196,7 +197,7 @@ class Gallery(Closable):
 
     def info(self, model: Optional[Model] = None) -> GalleryInfo:
         """Ids, sizes and dates; with a model also the noise margin. Reads only a few records."""
-        return GalleryInfo(call("heft_gallery_stats", self._at, model))
+        return warned(GalleryInfo(call("heft_gallery_stats", self._at, model)))
 
     # ---- Removal.
 
@@ -270,7 +271,7 @@ class Gallery(Closable):
     def compact(self, matcher: Matcher) -> CompactResult:
         """Rebuilds damaged blocks from the journal, moves the journal into the blocks, and
         overwrites deleted data."""
-        return CompactResult(call("heft_gallery_compact", matcher, self._at))
+        return warned(CompactResult(call("heft_gallery_compact", matcher, self._at)))
 
     def fold(self, matcher: Matcher) -> None:
         """Moves templates that are only in the journal into the blocks."""
@@ -320,6 +321,11 @@ class Gallery(Closable):
     def close(self) -> None:
         """Closes its files."""
         super().close()
+
+    def _shown(self) -> dict[str, Any]:
+        info = call("heft_gallery_stats", self._at, None)
+        return {name: info[name] for name in ("name", "gallery_id", "model_id", "key_id", "generation",
+                                              "templates", "pending")}
 
     def __repr__(self) -> str:
         return f"<heft.Gallery {self._name}{', closed' if self.closed else ''}>"

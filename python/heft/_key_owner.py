@@ -16,6 +16,7 @@ from heft import errors
 from heft._client import Encoding, Use, encrypted, encrypted_fused
 from heft._library import Handle, Passphrase, Progress, call
 from heft._model import Model
+from heft._record import warned
 from heft._records import (AdmissionInquiry, Admissions, BudgetLimits, BudgetUse, CeremonyCheck,
                            ChosenThreshold, Decision, KeySet, OpenedScores, RenewedBlocks,
                            SealEvaluationKeys, SharedKey)
@@ -166,9 +167,6 @@ class CanaryPerson(_Secret):
         """One vector of unit length for each modality, as a copy."""
         return {name: values.copy() for name, values in self._vectors.items()}
 
-    def __repr__(self) -> str:
-        return "<heft.CanaryPerson>"
-
 
 class CanarySet(_Secret):
     """Canaries, and probes with answers that the key owner knows. Only the client and the key
@@ -197,8 +195,11 @@ class CanarySet(_Secret):
         """The list for KeyOwner.register_canaries, sealed with the secret key."""
         return self._file
 
-    def __repr__(self) -> str:
-        return f"<heft.CanarySet of {len(self._people)} people>"
+    def _shown(self) -> dict[str, Any]:
+        return {"people": len(self._people), "probes": len(self._probes)}
+
+    def _words(self) -> str:
+        return f"of {len(self._people)} people"
 
 
 # ---- The key owner.
@@ -389,8 +390,8 @@ class KeyOwner(Closable):
         BudgetSpent; FailedPrecondition for a reply that was opened before, one of another key
         or model, or missing buckets; DataLoss, Unavailable."""
         options = {"publish": operator.index(publish), **_flooding(security_bits, openings)}
-        return OpenedScores(self._read("heft_key_owner_open_replies", _replies(reply, shards), shards,
-                                       _parts(parts), options))
+        return warned(OpenedScores(self._read("heft_key_owner_open_replies", _replies(reply, shards), shards,
+                                              _parts(parts), options)))
 
     def decide(self, reply: Replies, *, score: Optional[float] = None, fmr: Optional[float] = None,
                fpir: Optional[float] = None, likelihood: bool = False, others: bool = False,
@@ -405,15 +406,16 @@ class KeyOwner(Closable):
         InvalidArgument."""
         options = {**_rule(others, score=score, fmr=fmr, fpir=fpir), "likelihood": bool(likelihood),
                    **_flooding(security_bits, openings)}
-        return Decision(self._read("heft_key_owner_decide_replies", _replies(reply, shards), shards,
-                                   _parts(parts), options))
+        return warned(Decision(self._read("heft_key_owner_decide_replies", _replies(reply, shards), shards,
+                                          _parts(parts), options)))
 
     def threshold_for(self, reply: Replies, *, score: Optional[float] = None, fmr: Optional[float] = None,
                       fpir: Optional[float] = None, others: bool = False,
                       shards: Optional[ShardList] = None) -> ChosenThreshold:
         """The threshold of this rule for this reply. Opens nothing and charges nothing."""
-        return ChosenThreshold(self._read("heft_key_owner_threshold_replies", _replies(reply, shards), shards,
-                                          _rule(others, score=score, fmr=fmr, fpir=fpir)))
+        return warned(ChosenThreshold(self._read(
+            "heft_key_owner_threshold_replies", _replies(reply, shards), shards,
+            _rule(others, score=score, fmr=fmr, fpir=fpir))))
 
     # Requests.
 
@@ -563,8 +565,13 @@ class KeyOwner(Closable):
         """Wipes the secret key after the calls that use it have returned."""
         super().close()
 
-    def __repr__(self) -> str:
-        return "<heft.KeyOwner, closed>" if self.closed else f"<heft.KeyOwner {self.key_id}>"
+    def _shown(self) -> dict[str, Any]:
+        shared = self.shared
+        return {"key_id": self.key_id, "public_key": self.public_key, "journal_file": self.journal_file,
+                "shared": None if shared is None else shared.to_dict()}
+
+    def _words(self) -> str:
+        return self.key_id
 
 
 def default_limits(model: Model) -> BudgetLimits:

@@ -79,8 +79,8 @@ class ExpandedKeys(Object):
         """Bytes that a process maps."""
         return int(call("heft_expanded_keys_describe", self)["size"])
 
-    def __repr__(self) -> str:
-        return f"<heft.ExpandedKeys, {self.size} bytes>"
+    def _shown(self) -> dict[str, Any]:
+        return {"size": self.size}
 
 
 def _key_file(source: Path, path: Optional[Path]) -> tuple[bytes, Optional[bytes]]:
@@ -93,7 +93,7 @@ class Matcher(Closable):
     """The server: fuses, enrols and matches encrypted data that it cannot read. It has no key
     that decrypts. Several threads may use one; each call uses all cores."""
 
-    __slots__ = ()
+    __slots__ = ("_model",)
     _NAME = "this matcher"
     _NO_COPY = "a Matcher is not pickled or copied: make one from the model and the keys"
 
@@ -110,6 +110,7 @@ class Matcher(Closable):
             b"" if enrolment_keys is None else enrolment_keys, "enrolment keys")
         self._held = call("heft_matcher_create_checked", model, evaluation, enrolment, expanded, more,
                           {"evaluation_name": name, "enrolment_name": more_name}, trust)
+        self._model = model
 
     # ---- Enrolment.
 
@@ -322,8 +323,11 @@ class Matcher(Closable):
         """Releases the keys after the calls that use them have returned."""
         super().close()
 
-    def __repr__(self) -> str:
-        return "<heft.Matcher, closed>" if self.closed else "<heft.Matcher>"
+    def _shown(self) -> dict[str, Any]:
+        return self._model._shown()  # pylint: disable=protected-access
+
+    def _words(self) -> str:
+        return self._model._words()  # pylint: disable=protected-access
 
 
 def _keys(keys: Union[Source, ExpandedKeys], what: str) -> tuple[Any, Optional[ExpandedKeys], str]:

@@ -4,18 +4,17 @@
 from __future__ import annotations
 
 import os
-import warnings as python_warnings
 from typing import Any, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heft._library import Handle, Progress, call
-from heft._record import Record, field, many, pair
+from heft._record import Record, field, many, pair, warn, warned
 from heft._records import ChosenThreshold, DecisionTable, LearnEpoch
 from heft._training import TrainingData, data_of
 from heft._trust import Trust
-from heft._values import MAX_MODEL, Labels, Object, Path, Source, Vectors, path_of, source_of, view_of
+from heft._values import (MAX_MODEL, Labels, Object, Path, Source, Vectors, path_of, source_of, view_of)
 from heft._words import in_python
 
 _Data = Union[TrainingData, Path, Mapping[str, Vectors]]
@@ -181,7 +180,9 @@ class Model(Object):
         options = _options(gamma, method, recipe, degree, fit, profile, weight_of_pairs, margin, grid_search,
                            epochs, patience, learning_rate, weight_decay, shrinkage, drop_modality,
                            modality_weights, seed, against_wolves, with_exact)
-        return _models(call("heft_learn_folds", data, folds, fold_seed, options, progress), folds)
+        models = _models(call("heft_learn_folds", data, folds, fold_seed, options, progress), folds)
+        warn(text for model in models for text in model.warnings)
+        return models
 
     def calibrate(
             self, data: _Data, labels: Optional[Labels] = None, split: Optional[Labels] = None, *,
@@ -199,14 +200,13 @@ class Model(Object):
         return Model._of(call("heft_calibrate", self, people, options, progress))._warned()
 
     def _warned(self) -> Model:
-        for warning in self.warnings:
-            python_warnings.warn(warning, UserWarning, stacklevel=3)
+        warn(self.warnings)
         return self
 
     @property
     def warnings(self) -> list[str]:
         """Warnings of training and calibration about this model, such as too few people. train and
-        calibrate give the same as UserWarning."""
+        calibrate give the same as heft.Warning."""
         return [in_python(warning) for warning in call("heft_model_describe_training", self)["warnings"]]
 
     @staticmethod
@@ -298,15 +298,16 @@ class Model(Object):
         """The threshold of one comparison for a false match rate, for probes with these modalities
         (default: all of the model). InvalidArgument outside (0, 1); OutOfRange beyond the
         table's points; FailedPrecondition if there is no table for the modalities."""
-        return ChosenThreshold(call("heft_model_threshold", self, float(fmr), _modalities(modalities)))
+        return warned(ChosenThreshold(call("heft_model_threshold", self, float(fmr),
+                                           _modalities(modalities))))
 
     def threshold_for_search(self, fpir: float, people: int, templates: int = 1,
                              modalities: Optional[Sequence[str]] = None) -> ChosenThreshold:
         """The threshold of a search for a false positive identification rate, in a gallery of this
         many people with at most this many templates each, for probes with these modalities.
         Errors as threshold_for's."""
-        return ChosenThreshold(call("heft_model_search_threshold", self, float(fpir), people, templates,
-                                    _modalities(modalities)))
+        return warned(ChosenThreshold(call("heft_model_search_threshold", self, float(fpir), people,
+                                           templates, _modalities(modalities))))
 
     def names_of(self, set: int) -> list[str]:  # pylint: disable=redefined-builtin
         """The names of a set of modalities, given as in DecisionTable.modalities."""
@@ -317,9 +318,13 @@ class Model(Object):
         InvalidArgument, FailedPrecondition."""
         return DecisionTable(call("heft_model_table", self, _modalities(modalities)))
 
-    def __repr__(self) -> str:
+    def _shown(self) -> dict[str, Any]:
+        return {"model_id": self.id, "decision_id": self.decision_id, "modalities": dict(self.modalities),
+                "gamma": self.gamma, "profile": self.profile}
+
+    def _words(self) -> str:
         modalities = " ".join(f"{name}:{dimension}" for name, dimension in self.modalities)
-        return f"<heft.Model {modalities}, gamma {self.gamma}, profile {self.profile}>"
+        return f"{modalities}, gamma {self.gamma}, profile {self.profile}"
 
 
 def _options(gamma: int, method: str, recipe: str, degree: int, fit: str, profile: str,

@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The base of records (heft._records): plain results with fields, made of JSON."""
+"""What all objects show of themselves; and the base of records (heft._records): plain results with
+fields, made of JSON."""
 
 from __future__ import annotations
 
 import base64
 import html
-from typing import Any, Callable, ClassVar, Mapping, Optional, Union
+import sys
+import warnings
+from typing import Any, Callable, ClassVar, Iterable, Iterator, Mapping, Optional, TypeVar, Union
 
+from heft import errors
 from heft._words import in_python as said
 
-__all__ = ["Record", "field", "file", "many", "optional", "pair", "plain", "said"]
+__all__ = ["Record", "Shown", "field", "file", "many", "optional", "pair", "plain", "said", "warn",
+           "warned"]
+
+_LONG = 200  # characters or bytes of a value that are shown
 
 
 def file(text: Union[str, bytes]) -> bytes:
@@ -42,7 +49,78 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if isinstance(value, dict):
         return {key: plain(one) for key, one in value.items()}
-    return value
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def brief(value: Any) -> str:
+    """The repr of a value. A long text is cut off, and of a long file the size is given."""
+    if isinstance(value, bytes) and len(value) > _LONG:
+        return f"<{len(value)} bytes>"
+    if isinstance(value, str) and len(value) > _LONG:
+        return f"{value[:_LONG]!r}..."
+    if isinstance(value, list):
+        return f"[{', '.join(map(brief, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{key!r}: {brief(one)}' for key, one in value.items())}}}"
+    return repr(value)
+
+
+class Shown:
+    """What notebooks show of an object: a table of its facts."""
+
+    __slots__ = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Facts about the object, in a form for JSON. Never a secret."""
+        raise NotImplementedError
+
+    def _table(self) -> Mapping[str, Any]:
+        """The rows of the table."""
+        return self.to_dict()
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(brief(value))}</td></tr>"
+                       for name, value in self._table().items())
+        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+
+
+# ---- Warnings.
+
+# Fields that have texts of warnings.
+_WARNINGS = ("warning", "key_warning", "warnings", "owner_journal_fork", "why")
+
+
+def warn(texts: Iterable[str]) -> None:
+    """Gives each text once as a heft.Warning, for the line that called the package."""
+    frame, level = sys._getframe(), 1  # pylint: disable=protected-access
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "heft":
+        frame, level = frame.f_back, level + 1
+    for text in dict.fromkeys(texts):
+        warnings.warn(text, errors.Warning, stacklevel=level)
+
+
+def _warnings_of(value: Any) -> Iterator[str]:
+    if isinstance(value, Record):
+        for name, one in value.__dict__.items():
+            if name in _WARNINGS:
+                yield from [one] if isinstance(one, str) else one
+            else:
+                yield from _warnings_of(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _warnings_of(one)
+
+
+_Result = TypeVar("_Result")
+
+
+def warned(result: _Result) -> _Result:
+    """A result of a call, after the warnings in it."""
+    warn(text for text in _warnings_of(result) if text)
+    return result
+
+
+# ---- Records.
 
 
 class _Field:
@@ -67,7 +145,7 @@ def field(text: str, make: Optional[Callable[[Any], Any]] = None) -> Any:
     return _Field(text, make)
 
 
-class Record:
+class Record(Shown):
     """Fields, a repr of them, as text and for notebooks, and to_dict()."""
 
     FIELDS: ClassVar[dict[str, _Field]] = {}
@@ -78,14 +156,12 @@ class Record:
             self.__dict__[name] = value if one.make is None else one.make(value)
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.__dict__.items())
+        shown = ", ".join(f"{name}={brief(value)}" for name, value in self.__dict__.items())
         return f"{type(self).__name__}({shown})"
 
     def to_dict(self) -> dict[str, Any]:
         """All fields by name, in a form for JSON: records are dicts, and files base64 text."""
         return {name: plain(value) for name, value in self.__dict__.items()}
 
-    def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th>{name}</th><td>{html.escape(repr(value))}</td></tr>"
-                       for name, value in self.to_dict().items())
-        return f"<table><caption>{type(self).__name__}</caption>{rows}</table>"
+    def _table(self) -> Mapping[str, Any]:
+        return self.__dict__

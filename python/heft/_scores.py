@@ -267,5 +267,10 @@ class ScoreTable(Object):
     def __len__(self) -> int:
         return int(self._facts["comparisons"])
 
-    def __repr__(self) -> str:
-        return f"<heft.ScoreTable of {len(self)} comparisons>"
+    def _shown(self) -> dict[str, Any]:
+        facts = self._facts
+        return {"comparisons": len(self), "failures": self.failures, "named": self.named,
+                "with_plain": facts["with_plain"], "subjects": len(facts["subjects"]), "splits": self.splits}
+
+    def _words(self) -> str:
+        return f"of {len(self)} comparisons"

@@ -97,8 +97,11 @@ class ShardList(Object):
     def __str__(self) -> str:
         return str(self._facts["text"])
 
-    def __repr__(self) -> str:
-        return f"<heft.ShardList {self.gallery}, {len(self)} buckets>"
+    def _shown(self) -> dict[str, Any]:
+        return {"gallery": self.gallery, "gallery_id": self.gallery_id, "buckets": self.buckets}
+
+    def _words(self) -> str:
+        return f"{self.gallery}, {len(self)} buckets"
 
 
 def bucket_of(identity: str, buckets: int) -> int:

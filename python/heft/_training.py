@@ -132,6 +132,14 @@ class TrainingData(Object):
         """Dimension of each modality."""
         return [one["dimension"] for one in self._facts["modalities"]]
 
+    def _shown(self) -> dict[str, Any]:
+        return {"rows": len(self), "people": len(set(self._facts["labels"])),
+                "modalities": dict(zip(self.modalities, self.dimensions))}
+
+    def _words(self) -> str:
+        modalities = " ".join(f"{name}:{size}" for name, size in zip(self.modalities, self.dimensions))
+        return f"{modalities}, {len(self)} rows"
+
     @property
     def left_out(self) -> list[str]:
         """Text files of the folder that were not read as a modality."""

@@ -87,8 +87,11 @@ class SigningKey(Closable):
         id)."""
         return bytes(call("heft_authorise", self, gallery, act, identity, life))
 
-    def __repr__(self) -> str:
-        return f"<heft.SigningKey{', closed' if self.closed else ' ' + self.public_key}>"
+    def _shown(self) -> dict[str, Any]:
+        return {"public_key": self.public_key}
+
+    def _words(self) -> str:
+        return self.public_key
 
     def close(self) -> None:
         """Wipes the secret key after the calls that use it have returned."""
@@ -147,6 +150,14 @@ class Trust(Object):
 
     def _described(self) -> dict[str, Any]:
         return dict(call("heft_trust_describe", self))
+
+    def _shown(self) -> dict[str, Any]:
+        return self._described()
+
+    def _words(self) -> str:
+        said = self._described()
+        counts = [f"{role} {len(keys)}" for role, keys in said["keys"].items() if keys]
+        return ", ".join([*counts, f"galleries {len(said['galleries'])}", f"revoked {len(said['revoked'])}"])
 
     def keys(self, role: Role) -> dict[str, str]:
         """Names and public keys in a role."""

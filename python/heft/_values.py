@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from heft import errors
 from heft._library import Handle, Rows, call
+from heft._record import Shown
 
 Path = Union[str, "os.PathLike[str]"]
 Buffer = Union[bytes, bytearray, memoryview]
@@ -195,9 +196,9 @@ def view_of(owner: Handle, address: Optional[int], shape: tuple[int, ...], type_
 _Made = TypeVar("_Made", bound="Object")
 
 
-class Object:
-    """An object of the library. `_NAME` names it in errors, "this matcher"; `_NO_COPY` says why it is not
-    pickled or copied, and what to do instead."""
+class Object(Shown):
+    """An object of the library. `_shown` has its facts for repr, to_dict and notebooks. `_NAME` names it
+    in errors, "this matcher"; `_NO_COPY` says why it is not pickled or copied, and what to do instead."""
 
     __slots__ = ("_held", "__weakref__")
     _NAME = "this object"
@@ -220,6 +221,26 @@ class Object:
             raise errors.FailedPrecondition(f"{self._NAME} is closed: make another one")
         return handle
 
+    def _shown(self) -> dict[str, Any]:
+        """The facts of an open object, in a form for JSON: no secret, and nothing that takes long."""
+        return {}
+
+    def _words(self) -> str:
+        """The facts in the repr of an open object."""
+        return ", ".join(f"{name} {value}" for name, value in self._shown().items())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Facts about the object, in a form for JSON: ids, names and sizes."""
+        return {"closed": True} if self._closed else self._shown()
+
+    def __repr__(self) -> str:
+        words = ", closed" if self._closed else f" {self._words()}".rstrip()
+        return f"<heft.{type(self).__name__}{words}>"
+
+    @property
+    def _closed(self) -> bool:
+        return False
+
     def _refuse_copy(self, *_: object) -> NoReturn:
         raise TypeError(self._NO_COPY)
 
@@ -241,6 +262,10 @@ class Closable(Object):
     @property
     def closed(self) -> bool:
         """Whether close() was called."""
+        return self._closed
+
+    @property
+    def _closed(self) -> bool:
         return self._held is None
 
     def __enter__(self) -> Any:

@@ -10,6 +10,7 @@ from heft import errors
 from heft._key_owner import asked_once
 from heft._library import Passphrase, Progress, call
 from heft._model import Model
+from heft._record import warned
 from heft._records import Decision, WorkspaceAdded, WorkspaceRemoved
 from heft._tables import split
 from heft._values import (Closable, Labels, Names, Path, Source, Vectors, all_rows_of, labels_of, path_of,
@@ -148,7 +149,7 @@ class Workspace(Closable):
             raised: Any = errors.BudgetSpent(str(error)) if spent else error
             raised.decisions = decisions
             raise raised from (None if spent else error.__cause__)
-        return decisions
+        return warned(decisions)
 
     def remove(self, identities: Names, *, progress: Progress = None) -> WorkspaceRemoved:
         """Removes one or several people and erases their data. NotFound for a person who is not
@@ -160,5 +161,9 @@ class Workspace(Closable):
         """Wipes the secret key after the calls that use it have returned."""
         super().close()
 
-    def __repr__(self) -> str:
-        return "<heft.Workspace, closed>" if self.closed else f"<heft.Workspace {self._gallery}>"
+    def _shown(self) -> dict[str, Any]:
+        # pylint: disable-next=protected-access
+        return {"gallery": self._gallery, "model": self._model._shown()}
+
+    def _words(self) -> str:
+        return self._gallery

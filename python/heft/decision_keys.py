@@ -11,17 +11,25 @@ import time
 from typing import Any, Mapping
 
 from heft import errors
+from heft._record import Shown
 from heft.service import Decision, Service
 
 _TYPE = "heft-decision+jwt"
 
 
-class DecisionKeys:
+class DecisionKeys(Shown):
     """The public keys that check decisions: a JWKS (RFC 7517), which the decider serves at
     /v1/keys."""
 
     def __init__(self, jwks: Mapping[str, Any]) -> None:
         self._keys = {str(key["kid"]): dict(key) for key in jwks["keys"]}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The ids of the keys, in a form for JSON."""
+        return {"keys": sorted(self._keys)}
+
+    def __repr__(self) -> str:
+        return f"<heft.decision_keys.DecisionKeys {', '.join(sorted(self._keys))}>"
 
     @staticmethod
     def fetch(decider: Service) -> DecisionKeys:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exceptions by kind. Each is a heft.Error and, if Python has a matching class, also of that class.
+"""Exceptions by kind, and the warning. Each is a heft.Error and, if Python has a matching class, also of that class.
 
 The kinds are those of the C++ library (absl::StatusCode; docs/abi.md), and of the services' errors;
 ``code`` is their common name. Messages say what was wrong and what to do: show them, do not compare
@@ -23,6 +23,11 @@ class Error(Exception):
     retry_after: Optional[float] = None
     idempotency_key: Optional[str] = None
     start: Optional[int] = None
+
+
+class Warning(UserWarning):  # pylint: disable=redefined-builtin
+    """A result should not be relied on, or something needs attention. The result has the same text in
+    a field (``warning``, ``key_warning``, ``warnings``)."""
 
 
 class InvalidArgument(Error, ValueError):

@@ -24,7 +24,7 @@ import secrets
 import ssl
 import time
 import urllib.parse
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import TracebackType
 from typing import Any, Callable, Iterator, Literal, Mapping, Optional, Sequence, Type, Union
 
@@ -33,6 +33,7 @@ import numpy as np
 from heft import errors
 from heft._client import Client
 from heft._model import Model
+from heft._record import Shown
 from heft._requests import HEFT_TYPE, Files, Path, form, object_of, query_of, quoted, refusal, utc_text
 from heft._tables import split
 from heft._trust import Trust, open_signed
@@ -41,7 +42,7 @@ _MOST = 1 << 30  # bytes of an answer
 
 
 @dataclass(frozen=True)
-class Decision:
+class Decision(Shown):
     """The decider's decision, without a score. ``jws`` is the same decision, signed: if it reaches
     you through another program, check it with DecisionKeys."""
 
@@ -52,6 +53,10 @@ class Decision:
     likelihood: str = ""
     claims: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, in a form for JSON."""
+        return asdict(self)
+
     @staticmethod
     def of(claims: Mapping[str, Any], jws: str) -> Decision:
         """The decision in the claims of a JWS."""
@@ -59,7 +64,7 @@ class Decision:
                         str(claims.get("kind", "")), jws, str(claims.get("likelihood", "")), claims)
 
 
-class Service:
+class Service(Shown):
     """A connection to one of the two services.
 
     authorities: PEM file of the authority that signed the service's certificate. certificate,
@@ -85,6 +90,7 @@ class Service:
             context.load_cert_chain(os.fspath(certificate), os.fspath(private_key), _no_password)
         self._connection = http.client.HTTPSConnection(
             parts.hostname, parts.port or 443, context=context, timeout=timeout)
+        self._url = f"https://{self._connection.host}:{self._connection.port}"
         self._token = token
         self._api_key = api_key
         self._patience = patience
@@ -99,6 +105,13 @@ class Service:
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
         self.close()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The address, in a form for JSON; no credential."""
+        return {"url": self._url}
+
+    def __repr__(self) -> str:
+        return f"<heft.service.Service {self._url}>"
 
     def __reduce__(self) -> str:
         raise TypeError("a Service is not pickled: it holds a connection and credentials")
@@ -335,7 +348,7 @@ class Service:
 
 
 @dataclass(frozen=True)
-class Added:
+class Added(Shown):
     """What became of the people who were added: how many can be found now, are pending, and were
     rejected."""
 
@@ -343,8 +356,12 @@ class Added:
     pending: int = 0
     rejected: int = 0
 
+    def to_dict(self) -> dict[str, Any]:
+        """All fields, in a form for JSON."""
+        return asdict(self)
 
-class Workspace:
+
+class Workspace(Shown):
     """The calls of heft.Workspace, over HTTPS: vectors are encrypted in this process, the services
     match and decide.
 
@@ -435,6 +452,10 @@ class Workspace:
     def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException],
                  trace: Optional[TracebackType]) -> None:
         self.close()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Address, gallery and model, in a form for JSON; no credential."""
+        return {**self._service.to_dict(), "gallery": self._gallery, "model": self.model.to_dict()}
 
     def __repr__(self) -> str:
         return f"<heft.service.Workspace {self._gallery}>"

@@ -267,7 +267,7 @@ def test_canaries_are_secret(world: World) -> None:
     secrets: list[object] = [canaries, canaries.people[0]]
     takes: list[Callable[[object], object]] = [pickle.dumps, copy.copy, copy.deepcopy]
     for secret in secrets:
-        assert "ida" not in repr(secret) and not hasattr(secret, "to_dict")
+        assert "ida" not in repr(secret)
         for take in takes:
             with pytest.raises(TypeError, match="secret"):
                 take(secret)
