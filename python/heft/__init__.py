@@ -29,6 +29,7 @@ from heft._evaluation import (
     Report, check_drawing, compare_choices, evaluate, evaluate_folds, evaluate_gallery,
     evaluate_protection, evaluate_protocol, evaluate_samples, evaluate_searches, measure_scores,
 )
+from heft._fusion import Fusion
 from heft._gallery import Gallery, set_writer_wait
 from heft._inspection import (
     Condition, describe_file, describe_plan, describe_profile, fits, inspect, parse_expiry, profile_of,
@@ -79,7 +80,7 @@ __all__ = [
     "CanaryPerson", "CanarySet", "Cancelled", "Candidate", "CeremonyCheck", "ChosenThreshold", "Claim",
     "Client", "CompactResult", "Condition", "Contested", "CopiedGallery", "DamagedBlock", "DataLoss",
     "DeadlineExceeded", "Decision", "DecisionTable", "DecisionThreshold", "EnrolManyResult",
-    "EnrolResult", "ErasureReceipt", "Error", "ExpandedKeys", "FailedPrecondition", "FileInfo", "Gallery",
+    "EnrolResult", "ErasureReceipt", "Error", "ExpandedKeys", "FailedPrecondition", "FileInfo", "Fusion", "Gallery",
     "GalleryInfo", "ImportedEvaluationKeys", "ImpostorTail", "InquiredEnrolment", "InquiredPerson",
     "Internal", "InvalidArgument", "JoinStep", "KeyOwner", "KeySet", "LearnEpoch", "Matcher", "Model",
     "NotFound", "OpenedScores", "OutOfRange", "PendingEnrolment", "PermissionDenied", "PersonInfo",

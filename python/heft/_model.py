@@ -12,14 +12,16 @@ from numpy.typing import NDArray
 from heft._library import Handle, Progress, call
 from heft._record import Record, field, many, pair, warn, warned
 from heft._records import ChosenThreshold, DecisionTable, LearnEpoch
+from heft._tables import split
 from heft._training import TrainingData, data_of
 from heft._trust import Trust
-from heft._values import (MAX_MODEL, Labels, Object, Path, Source, Vectors, path_of, source_of, view_of)
+from heft._values import (MAX_MODEL, Labels, Object, Path, Source, Vectors, all_rows_of, path_of, source_of,
+                          view_of)
 from heft._words import in_python
 
 _Data = Union[TrainingData, Path, Mapping[str, Vectors]]
-_Method = Literal["", "learned", "pca", "none"]
-_Recipe = Literal["generalising", "paper"]
+Method = Literal["", "learned", "pca", "none"]
+Recipe = Literal["generalising", "paper"]
 
 
 class Polynomial(Record):
@@ -138,7 +140,7 @@ class Model(Object):
     @staticmethod
     def train(
             data: _Data, labels: Optional[Labels] = None, split: Optional[Labels] = None, *,
-            gamma: int = 0, method: _Method = "", recipe: _Recipe = "generalising", degree: int = 0,
+            gamma: int = 0, method: Method = "", recipe: Recipe = "generalising", degree: int = 0,
             fit: str = "", profile: str = "standard", weight_of_pairs: float = 0.25, margin: float = 0.5,
             grid_search: bool = False, epochs: int = 0, patience: int = 0, learning_rate: float = 0.0,
             weight_decay: float = 0.0001, shrinkage: float = -1.0, drop_modality: float = 0.0,
@@ -168,7 +170,7 @@ class Model(Object):
     @staticmethod
     def train_folds(
             data: TrainingData, folds: int = 5, fold_seed: int = 1, *,
-            gamma: int = 0, method: _Method = "", recipe: _Recipe = "generalising", degree: int = 0,
+            gamma: int = 0, method: Method = "", recipe: Recipe = "generalising", degree: int = 0,
             fit: str = "", profile: str = "standard", weight_of_pairs: float = 0.25, margin: float = 0.5,
             grid_search: bool = False, epochs: int = 0, patience: int = 0, learning_rate: float = 0.0,
             weight_decay: float = 0.0001, shrinkage: float = -1.0, drop_modality: float = 0.0,
@@ -291,6 +293,26 @@ class Model(Object):
     def decision_id(self) -> str:
         """Id of everything that decisions depend on: the model and its tables."""
         return str(self._facts["decision_id"])
+
+    # ---- Fusion without encryption.
+
+    def transform(self, vectors: Union[Mapping[str, Vectors], Any]) -> NDArray[np.float32]:
+        """Fuses row i of all modalities without encryption, as the server does under encryption:
+        float32 of shape (rows, gamma), of nearly unit length. For plots and baselines: these are
+        plain templates.
+
+        vectors: a mapping from modalities to arrays, or a DataFrame, as for Workspace.add; an absent
+        modality counts as missing. A heft.Warning says how many rows are outside the interval of the
+        approximation. InvalidArgument."""
+        if hasattr(vectors, "columns"):
+            vectors, _ = split(vectors, self.modalities, None)
+        rows = all_rows_of(vectors)
+        fused = np.empty((rows[0][0].rows if rows else 0, self.gamma), np.float32)
+        outside = call("heft_model_fuse", self, rows, len(rows), fused.ctypes.data, fused.size)
+        if outside:
+            warn([f"{outside} of {len(fused)} rows are outside the interval of the model's approximation: "
+                  "their length is meaningless, and the key owner would reject such templates"])
+        return fused
 
     # ---- Decisions.
 

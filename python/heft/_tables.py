@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence
+from typing import Any, Iterable, Optional, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,12 @@ def _vectors(table: Any, modality: str, dimension: int) -> Optional[NDArray[np.f
         raise InvalidArgument(
             f"{modality} has {dimension} dimensions, but the table has no column {absent[0]}")
     return np.column_stack([np.asarray(table[name], dtype=np.float32) for name in numbers])
+
+
+def has_vectors(table: Any, modalities: Iterable[str]) -> bool:
+    """Whether it is a table with a column of one of these modalities, or with its first number."""
+    columns = list(getattr(table, "columns", ()))
+    return any(name in columns or f"{name}_0" in columns for name in modalities)
 
 
 def split(table: Any, modalities: Sequence[tuple[str, int]],

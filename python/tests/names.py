@@ -182,6 +182,7 @@ NAMES = {
     "Trust::Serialize": "Trust.__str__",
     "VerifyGallery": "Gallery.verify",
     "PendingEnrolments": "Gallery.pending",
+    "FuseInClear": "Model.transform",
     "Fit": "Approximation.fit",
     "FitLeastSquares": "Approximation.fit",
     "FitMinimax": "Approximation.fit",

@@ -26,7 +26,7 @@ def objects(world: World, gallery: str, folder: pathlib.Path) -> list[Any]:
     trust.add("server", "matcher", heft.Gallery(gallery).server_key)
     return [world.model, world.data, world.client, world.matcher, world.owner, heft.Gallery(gallery),
             heft.ExpandedKeys.make(world.model, source), heft.ShardList("people", ["ab" * 16]), trust,
-            heft.SigningKey.generate(), canaries, canaries.people[0],
+            heft.SigningKey.generate(), canaries, canaries.people[0], heft.Fusion(gamma=4),
             heft.ScoreTable(np.array([0.5, 0.1]), np.array([True, False])),
             heft.Workspace.create(folder / "people", model=world.model)]
 

@@ -34,7 +34,8 @@ def test_everything_public_is_documented() -> None:
         if not inspect.isclass(thing) or issubclass(thing, BaseException):
             continue
         for member, value in vars(thing).items():
-            if not member.startswith("_"):
+            parameter = member in getattr(thing, "__dataclass_fields__", ())  # the class's text has them
+            if not member.startswith("_") and not parameter:
                 assert inspect.getdoc(value), f"{name}.{member}"
 
 
