@@ -66,10 +66,12 @@ absl::Status Build(const std::string& folder, const StoreReader* from, uint64_t 
         Csprng().Fill(identity);
         HEFT_ASSIGN_OR_RETURN(const auto blocks,
                               BlockFile::Create(BlocksPath(folder), folder, identity));
+        HEFT_RETURN_IF_ERROR(database->Run("BEGIN", "make"));
         HEFT_RETURN_IF_ERROR(StoreTables::Make(database, identity));
         StoreTables tables(database, blocks.get());
         if (from != nullptr) HEFT_RETURN_IF_ERROR(Fill(&tables, *from, all, progress));
-        return blocks->Sync();
+        HEFT_RETURN_IF_ERROR(blocks->Sync());
+        return database->Run("COMMIT", "make");
       });
   if (!status.ok()) unlink(BlocksPath(folder).c_str());
   return status;
@@ -104,9 +106,7 @@ absl::Status BuildDatabase(const std::string& path, const std::string& folder,
   const auto write = [&]() -> absl::Status {
     HEFT_ASSIGN_OR_RETURN(const auto database,
                           Database::Open(part, folder, Database::Mode::kBuild));
-    HEFT_RETURN_IF_ERROR(database->Run("BEGIN", "make"));
     HEFT_RETURN_IF_ERROR(fill(database.get()));
-    HEFT_RETURN_IF_ERROR(database->Run("COMMIT", "make"));
     return database->Run("PRAGMA locking_mode = NORMAL; PRAGMA journal_mode = WAL", "make");
   };
   absl::Status status = write();

@@ -238,6 +238,15 @@ absl::StatusOr<uint64_t> Database::Number(const char* sql, std::string_view tabl
   return StoreError("read", folder_, rc, table);
 }
 
+absl::Status Database::CopyOf(const Database& other, std::string_view action) {
+  ClearVfsError();
+  sqlite3_backup* const copy = sqlite3_backup_init(db_, "main", other.db_, "main");
+  if (copy == nullptr) return StoreError(action, folder_, sqlite3_errcode(db_));
+  sqlite3_backup_step(copy, -1);
+  const int rc = sqlite3_backup_finish(copy);
+  return rc == SQLITE_OK ? absl::OkStatus() : StoreError(action, folder_, rc);
+}
+
 absl::StatusOr<std::vector<std::string>> Database::Texts(const std::string& sql) {
   HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const prepared, Prepare(sql));
   ClearVfsError();

@@ -373,13 +373,7 @@ absl::Status StoreEnvironment::Remake(absl::Duration wait) {
           "\"pages used\")) WHERE gap > 0; COMMIT")
           .c_str(),
       "mend"));
-  return CommitBy([&] {
-    sqlite3_backup* const copy = sqlite3_backup_init(writer_->get(), "main", made->get(), "main");
-    if (copy == nullptr) return StoreError("mend", folder_, sqlite3_errcode(writer_->get()));
-    sqlite3_backup_step(copy, -1);
-    const int rc = sqlite3_backup_finish(copy);
-    return rc == SQLITE_OK ? absl::OkStatus() : StoreError("mend", folder_, rc);
-  });
+  return CommitBy([&] { return writer_->CopyOf(*made, "mend"); });
 }
 
 // ClearPages: other programs may have deleted rows without secure_delete. Any mix of a page's old

@@ -83,22 +83,6 @@ absl::Status MakeTable(Database* database) {
                        "make");
 }
 
-absl::Status CopyRows(Database* from, Database* to) {
-  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const select, from->Prepare("SELECT * FROM once"));
-  HEFT_ASSIGN_OR_RETURN(sqlite3_stmt* const insert, to->Prepare(kInsertOnce));
-  SqlStatement row(select);
-  int rc;
-  while ((rc = row.Step()) == SQLITE_ROW) {
-    SqlStatement copy(insert);
-    copy.Bind(1, row.Value(0, SqlType::kText), SqlType::kText);
-    for (int i = 1; i < 4; ++i) copy.Bind(i + 1, row.Bytes(i));
-    if (const int done = copy.Bind(5, row.Number(4)).Step(); done != SQLITE_DONE) {
-      return StoreError("make", to->folder(), done);
-    }
-  }
-  return rc == SQLITE_DONE ? absl::OkStatus() : StoreError("read", from->folder(), rc);
-}
-
 }  // namespace
 
 OnceTable::OnceTable(std::string path) : path_(std::move(path)) {}
@@ -354,10 +338,7 @@ absl::Status OnceTable::Copy(const std::string& from, const std::string& to) {
   const auto copy = [&]() -> absl::Status {
     HEFT_ASSIGN_OR_RETURN(const auto source, Database::Open(from, from, Database::Mode::kRead));
     HEFT_RETURN_IF_ERROR(CheckTable(source.get()));
-    return BuildDatabase(to, to, [&](Database* database) -> absl::Status {
-      HEFT_RETURN_IF_ERROR(MakeTable(database));
-      return CopyRows(source.get(), database);
-    });
+    return BuildDatabase(to, to, [&](Database* made) { return made->CopyOf(*source, "make"); });
   };
   return Explained(from, copy());
 }

@@ -93,6 +93,8 @@ class Database {
   // table is opaque.
   enum Query { kGet, kFrom, kAfter, kInsert, kDelete };
   absl::StatusOr<sqlite3_stmt*> Prepare(Query query, size_t which);
+  // CopyOf: becomes a copy of another database.
+  absl::Status CopyOf(const Database& other, std::string_view action);
   // Texts: the first column of all rows.
   absl::StatusOr<std::vector<std::string>> Texts(const std::string& sql);
 
