@@ -80,6 +80,24 @@ TEST(GivenPartsTest, APartCanBeAskedForAgainAfterAnException) {
   EXPECT_EQ(*again, part);
 }
 
+TEST(GivenPartsTest, AtOnceNoMoreAnswersAreGivenAboutAFile) {
+  GivenParts given;
+  std::atomic<uint64_t> made = 0;
+  std::vector<std::thread> threads;
+  for (uint8_t question = 0; question < 3 * kMostGiven; ++question) {
+    threads.emplace_back([&, question] {
+      const auto give = [&]() -> absl::StatusOr<GivenParts::Bytes> {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        ++made;
+        return GivenParts::Bytes{1};
+      };
+      given.Once(kReply, Digest{question}, kNow, give).IgnoreError();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(made, kMostGiven);
+}
+
 // A decision is made once, even if finishing it fails.
 TEST_F(AnswerLogTest, WhatWasDecidedIsFinishedLater) {
   auto log = Open();

@@ -2,9 +2,8 @@
 #include "service/decider/given_parts.h"
 
 #include <iterator>
-#include <utility>
+#include <string>
 
-#include "absl/cleanup/cleanup.h"
 #include "absl/strings/str_cat.h"
 
 namespace heft::service {
@@ -24,12 +23,9 @@ void GivenParts::Forget(uint64_t now) {
 }
 
 uint64_t GivenParts::GivenOf(const Digest& file) const {
-  const Key first = {file, {}};
   uint64_t count = 0;
-  for (auto it = giving_.lower_bound(first); it != giving_.end() && it->first == file; ++it) {
-    ++count;
-  }
-  for (auto it = parts_.lower_bound(first); it != parts_.end() && it->first.first == file; ++it) {
+  for (auto it = parts_.lower_bound({file, {}}); it != parts_.end() && it->first.first == file;
+       ++it) {
     count += it->second.given;
   }
   return count;
@@ -39,8 +35,9 @@ absl::StatusOr<GivenParts::Bytes> GivenParts::Once(
     const Digest& file, const Digest& question, uint64_t now,
     const std::function<absl::StatusOr<Bytes>()>& give) {
   const Key key = {file, question};
+  // One file at a time, so that the number of its answers is known.
+  const auto turn = turns_.Take(std::string(file.begin(), file.end()));
   std::unique_lock<std::mutex> lock(mutex_);
-  done_.wait(lock, [&] { return !giving_.contains(key); });
   Forget(now);
   const auto it = parts_.find(key);
   if (it != parts_.end() && !it->second.bytes.empty()) return it->second.bytes;
@@ -49,16 +46,10 @@ absl::StatusOr<GivenParts::Bytes> GivenParts::Once(
         kMostGiven, " different answers about this file were given to the same caller in the last ",
         kGivenLife / 60, " minutes: repeat one of those questions, or ask again later"));
   }
-  giving_.insert(key);
   lock.unlock();
-  absl::Cleanup release = [&] {  // also after an exception, as nobody else could ask then
-    lock.lock();
-    giving_.erase(key);
-    done_.notify_all();
-  };
   auto made = give();
-  std::move(release).Invoke();
   if (!made.ok()) return made;
+  lock.lock();
   Part& part = parts_[key];
   if (part.given > 0) order_.erase(part.number);
   bytes_ += made->size();

@@ -7,17 +7,16 @@
 #ifndef HEFT_SERVICE_DECIDER_GIVEN_PARTS_H_
 #define HEFT_SERVICE_DECIDER_GIVEN_PARTS_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "heft/trust.h"
+#include "service/turns.h"
 
 namespace heft::service {
 
@@ -29,7 +28,7 @@ class GivenParts {
  public:
   using Bytes = std::vector<uint8_t>;
   // Once: the answer to `question` about `file` (which names the caller too), or what `give` makes,
-  // which is kept if it succeeds. Concurrent calls for one answer wait for the first. `now`: Unix
+  // which is kept if it succeeds. Concurrent calls about one file wait for the first. `now`: Unix
   // seconds. kResourceExhausted beyond kMostGiven answers about the file.
   absl::StatusOr<Bytes> Once(const Digest& file, const Digest& question, uint64_t now,
                              const std::function<absl::StatusOr<Bytes>()>& give);
@@ -44,9 +43,8 @@ class GivenParts {
   void Forget(uint64_t now);
   uint64_t GivenOf(const Digest& file) const;
 
-  mutable std::mutex mutex_;
-  std::condition_variable done_;
-  std::set<Key> giving_;
+  Turns turns_;
+  mutable std::mutex mutex_;  // of the following
   std::map<Key, Part> parts_;
   std::map<uint64_t, Key> order_;  // by number
   uint64_t next_ = 0, bytes_ = 0;
