@@ -2,6 +2,8 @@
 #include "base/files.h"
 
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -71,11 +73,39 @@ class FileDescriptor {
   int fd_;
 };
 
-// Open: open(2), which waits for the other end of a pipe.
+// Waits look for an interrupt now and then: no signal may reach their thread.
+constexpr int kLook = 50, kPause = 2;  // milliseconds
+
+// Pause: kCancelled for an interrupt.
+absl::Status Pause() {
+  poll(nullptr, 0, kPause);
+  return CheckNotInterrupted();
+}
+
+// AwaitReady: until a descriptor can be read or written (`events`). Regular files always can.
+absl::Status AwaitReady(const FileDescriptor& fd, short events) {
+  while (true) {
+    struct pollfd ready = {fd.get(), events, 0};
+    const int n = poll(&ready, 1, kLook);
+    if (n > 0 || (n < 0 && errno != EINTR)) return absl::OkStatus();
+    HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
+  }
+}
+
+// Open: open(2). It waits for the reader of a pipe; AwaitReady waits for a writer.
 absl::StatusOr<FileDescriptor> Open(const std::string& path, int flags) {
   while (true) {
-    const int fd = open(path.c_str(), flags | O_CLOEXEC);
-    if (fd >= 0) return FileDescriptor(fd);
+    struct stat info = {};
+    const bool pipe = stat(path.c_str(), &info) == 0 && S_ISFIFO(info.st_mode);
+    const int fd = open(path.c_str(), flags | O_CLOEXEC | (pipe ? O_NONBLOCK : 0));
+    if (fd >= 0) {
+      if (pipe) fcntl(fd, F_SETFL, flags);
+      return FileDescriptor(fd);
+    }
+    if (errno == ENXIO && pipe) {
+      HEFT_RETURN_IF_ERROR(Pause());
+      continue;
+    }
     // A file instead of a folder in the path: the same as no file for a reader.
     if (errno == ENOTDIR) errno = ENOENT;
     if (errno == ELOOP && (flags & O_NOFOLLOW) != 0) {
@@ -136,6 +166,7 @@ absl::StatusOr<size_t> ReadInto(const FileDescriptor& fd, const std::string& pat
                                 size_t size) {
   size_t done = 0;
   while (done < size) {
+    HEFT_RETURN_IF_ERROR(AwaitReady(fd, POLLIN));
     const ssize_t n = read(fd.get(), static_cast<char*>(out) + done, size - done);
     if (n < 0 && errno == EINTR) {
       HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
@@ -149,8 +180,12 @@ absl::StatusOr<size_t> ReadInto(const FileDescriptor& fd, const std::string& pat
 }
 
 absl::Status WriteAll(const FileDescriptor& fd, const std::string& path, ByteSpan bytes) {
+  struct stat info = {};
+  const bool file = fstat(fd.get(), &info) == 0 && S_ISREG(info.st_mode);
   while (!bytes.empty()) {
-    const ssize_t n = write(fd.get(), bytes.data(), bytes.size());
+    HEFT_RETURN_IF_ERROR(AwaitReady(fd, POLLOUT));
+    const size_t size = file ? bytes.size() : std::min<size_t>(bytes.size(), PIPE_BUF);
+    const ssize_t n = write(fd.get(), bytes.data(), size);
     if (n < 0 && errno == EINTR) {
       HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
       continue;
@@ -361,7 +396,6 @@ bool FileExists(const std::string& path) {
 
 absl::StatusOr<FileLock> FileLock::Take(const std::string& path, mode_t mode,
                                         std::string_view busy) {
-  const int operation = LOCK_EX | (busy.empty() ? 0 : LOCK_NB);
   // Some file systems number a file differently each time; there the check is impossible.
   constexpr int kTries = 16;
   for (int tries = 1;; ++tries) {
@@ -369,13 +403,13 @@ absl::StatusOr<FileLock> FileLock::Take(const std::string& path, mode_t mode,
     if (lock.fd_ < 0) {
       return absl::UnavailableError(absl::StrCat("cannot open ", path, ": ", std::strerror(errno)));
     }
-    while (flock(lock.fd_, operation) != 0) {
-      if (errno == EINTR) {
-        HEFT_RETURN_IF_ERROR(CheckNotInterrupted());
-        continue;
+    while (flock(lock.fd_, LOCK_EX | LOCK_NB) != 0) {
+      if (errno != EWOULDBLOCK && errno != EINTR) {
+        return absl::UnavailableError(
+            absl::StrCat("cannot lock ", path, ": ", std::strerror(errno)));
       }
-      if (errno == EWOULDBLOCK) return absl::UnavailableError(std::string(busy));
-      return absl::UnavailableError(absl::StrCat("cannot lock ", path, ": ", std::strerror(errno)));
+      if (errno == EWOULDBLOCK && !busy.empty()) return absl::UnavailableError(std::string(busy));
+      HEFT_RETURN_IF_ERROR(Pause());
     }
     // Another file may have this name now, and other processes may already lock that one.
     struct stat held, named;

@@ -181,6 +181,31 @@ TEST_F(FilesTest, InterruptedWaitsForPipesEnd) {
   close(both);
 }
 
+// In a program with threads, the thread that waits need not be the one that a signal interrupts.
+TEST_F(FilesTest, WaitsEndWithoutASignal) {
+  const std::string fifo = Fifo("fifo"), path = Path("lock");
+  const FileLock held = *FileLock::Take(path, 0600);
+  SetInterruptedCheck(GiveUp);
+  const auto ended = [](auto&& wait) {
+    g_give_up = false;
+    std::thread interrupts([] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      g_give_up = true;
+    });
+    const absl::StatusCode code = wait().code();
+    interrupts.join();
+    return code;
+  };
+  constexpr absl::StatusCode kCancelled = absl::StatusCode::kCancelled;
+  EXPECT_EQ(ended([&] { return FileLock::Take(path, 0600).status(); }), kCancelled);
+  EXPECT_EQ(ended([&] { return ReadFile(fifo).status(); }), kCancelled);
+  EXPECT_EQ(ended([&] { return Write(fifo, "x"); }), kCancelled);
+  const int both = open(fifo.c_str(), O_RDWR);
+  EXPECT_EQ(ended([&] { return Write(fifo, std::string(1 << 20, 'x')); }), kCancelled);
+  EXPECT_EQ(ended([&] { return ReadFile(fifo).status(); }), kCancelled);
+  close(both);
+}
+
 TEST_F(FilesTest, OtherSignalsLeaveWaitsAlone) {
   const std::string fifo = Fifo("fifo");
   SetInterruptedCheck(GiveUp);
