@@ -30,7 +30,7 @@ absl::StatusOr<EnrolManyOptions> ReadOptions(const heft_options* options, const 
   EnrolManyOptions many;
   std::vector<std::string> metadata;
   OptionReader read(options);
-  read.Texts("metadata", &metadata).Integer("expires", &many.expires).Integer("from", &many.from);
+  read.Texts("metadata", &metadata).Integer("expires", &many.expires).Integer("start", &many.from);
   HEFT_RETURN_IF_ERROR(read.Finish());
   HEFT_ASSIGN_OR_RETURN(many.metadata, ParseMetadata(metadata));
   if (trust != nullptr) many.trust = &trust->trust;

@@ -32,7 +32,7 @@ absl::StatusOr<Json> List(const char* name, const heft_options* options) {
   ListOptions list;
   std::vector<std::string> where;
   OptionReader read(options);
-  read.Integer("from", &list.from).Integer("count", &list.count).Texts("where", &where);
+  read.Integer("start", &list.from).Integer("count", &list.count).Texts("where", &where);
   read.Flag("pending", &list.pending);
   HEFT_RETURN_IF_ERROR(read.Finish());
   HEFT_ASSIGN_OR_RETURN(list.where, ConditionsOf(where));

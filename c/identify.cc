@@ -34,7 +34,7 @@ absl::StatusOr<Counter> ReadMatch(const heft_matcher& matcher, const heft_option
     read.Integer("row", &request.row).Flag("average", &request.probe.average);
   }
   if (kind == Kind::kIdentify || kind == Kind::kIdentifyAll) {
-    read.Flag("with_identities", &request.probe.with_identities);
+    read.Flag("identities", &request.probe.with_identities);
     read.Flag("relinearise", &request.probe.relinearise).Texts("where", &where);
   }
   HEFT_RETURN_IF_ERROR(read.Finish());

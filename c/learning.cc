@@ -59,7 +59,7 @@ absl::StatusOr<SyntheticOptions> ReadSyntheticOptions(const heft_options* option
   read.Flag("papers_size", &papers_size);
   if (papers_size) people = PaperSize();
   read.Integer("identities", &people.identities).Integer("seed", &people.seed);
-  read.Integer("samples_per_identity", &people.samples_per_identity);
+  read.Integer("samples", &people.samples_per_identity);
   read.Integers("dimensions", &people.dimensions).Integers("all_pairs_of", &people.all_pairs_of);
   ReadFactors(&read, &people.factors);
   HEFT_RETURN_IF_ERROR(read.Finish());
@@ -79,7 +79,7 @@ absl::StatusOr<Learning> ReadLearning(const heft_options* options) {
   read.Integer("gamma", &learn.gamma).Integer("degree", &learn.degree);
   read.Integer("epochs", &learn.epochs).Integer("patience", &learn.patience);
   read.Integer("seed", &learn.seed);
-  read.Number("lambda", &learn.lambda).Number("margin", &learn.margin);
+  read.Number("weight_of_pairs", &learn.lambda).Number("margin", &learn.margin);
   read.Number("learning_rate", &learn.learning_rate).Number("weight_decay", &learn.weight_decay);
   read.Text("method", &learn.method);
   read.Number("shrinkage", &learn.shrinkage).Number("drop_modality", &learn.drop_modality);

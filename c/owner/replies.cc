@@ -9,20 +9,16 @@
 namespace heft::c {
 namespace {
 
-// FloodingReader: reads "flood_bits" and "flood_openings"; nullopt if neither is given.
+// FloodingReader: reads "security_bits" and "openings"; nullopt for 0 bits.
 struct FloodingReader {
-  std::optional<int> bits;
-  std::optional<uint32_t> openings;
+  Flooding flooding = {.security_bits = 0};
 
   void Read(OptionReader& read) {
-    read.Integer("flood_bits", &bits).Integer("flood_openings", &openings);
+    read.Integer("security_bits", &flooding.security_bits);
+    read.Integer("openings", &flooding.openings);
   }
   std::optional<Flooding> Get() const {
-    if (!bits && !openings) return std::nullopt;
-    Flooding flooding;
-    if (bits) flooding.security_bits = *bits;
-    if (openings) flooding.openings = *openings;
-    return flooding;
+    return flooding.security_bits == 0 ? std::nullopt : std::optional(flooding);
   }
 };
 

@@ -172,7 +172,7 @@ class Gallery(Closable):
         ("site=berlin", "age=18..30"). Returns them and the position to continue from, or
         None."""
         found = call("heft_gallery_list", self._at,
-                     {"from": start, "count": count, "where": conditions_of(where)})
+                     {"start": start, "count": count, "where": conditions_of(where)})
         return [Template(one) for one in found["templates"]], found["next"]
 
     def to_dataframe(self, where: Optional[Where] = None) -> Any:

@@ -112,12 +112,6 @@ def _owners(owners: Sequence[int]) -> list[float]:
     return [float(operator.index(owner)) for owner in owners]
 
 
-def _flooding(bits: int, openings: int) -> dict[str, Any]:
-    if operator.index(bits) == 0:
-        return {}
-    return {"flood_bits": operator.index(bits), "flood_openings": operator.index(openings)}
-
-
 def _rule(others: bool, **numbers: Optional[float]) -> dict[str, Any]:
     for name, number in numbers.items():
         if isinstance(number, (str, bytes)):
@@ -389,7 +383,7 @@ class KeyOwner(Closable):
 
         BudgetSpent; FailedPrecondition for a reply that was opened before, one of another key
         or model, or missing buckets; DataLoss, Unavailable."""
-        options = {"publish": operator.index(publish), **_flooding(security_bits, openings)}
+        options = {"publish": publish, "security_bits": security_bits, "openings": openings}
         return warned(OpenedScores(self._read("heft_key_owner_open_replies", _replies(reply, shards), shards,
                                               _parts(parts), options)))
 
@@ -405,7 +399,7 @@ class KeyOwner(Closable):
         openings, shards: as for open; parts: made by decide_part. Errors as open's; OutOfRange,
         InvalidArgument."""
         options = {**_rule(others, score=score, fmr=fmr, fpir=fpir), "likelihood": bool(likelihood),
-                   **_flooding(security_bits, openings)}
+                   "security_bits": security_bits, "openings": openings}
         return warned(Decision(self._read("heft_key_owner_decide_replies", _replies(reply, shards), shards,
                                           _parts(parts), options)))
 
@@ -466,13 +460,13 @@ class KeyOwner(Closable):
         Errors as decide's; InvalidArgument for a wrong set of owners; FailedPrecondition for a
         whole key."""
         options = {**_rule(others, score=score, fmr=fmr, fpir=fpir), "likelihood": bool(likelihood),
-                   **_flooding(security_bits, openings), "owners": _owners(owners)}
+                   "security_bits": security_bits, "openings": openings, "owners": _owners(owners)}
         return bytes(self._read("heft_key_owner_decide_part", _replies(reply, shards), shards, options))
 
     def open_part(self, reply: Replies, owners: Sequence[int], *, publish: int = 10, security_bits: int = 0,
                   openings: int = 100000, shards: Optional[ShardList] = None) -> bytes:
         """The same for open(reply, parts=...)."""
-        options = {"publish": operator.index(publish), **_flooding(security_bits, openings),
+        options = {"publish": publish, "security_bits": security_bits, "openings": openings,
                    "owners": _owners(owners)}
         return bytes(self._read("heft_key_owner_open_part", _replies(reply, shards), shards, options))
 

@@ -158,7 +158,7 @@ class Matcher(Closable):
         for of, (name, _) in rows:
             if of.rows != len(names):
                 raise errors.InvalidArgument(f"{name.decode()}: {of.rows} rows, and {len(names)} labels")
-        options = {"metadata": metadata_of(metadata), "expires": expires, "from": start}
+        options = {"metadata": metadata_of(metadata), "expires": expires, "start": start}
         left: list[int] = []
         try:
             _, done = call("heft_enrol_many", client, self, at, rows, len(rows), names, options,
@@ -213,7 +213,7 @@ class Matcher(Closable):
         the request; a signed request is answered once. NotFound, FailedPrecondition, DataLoss,
         InvalidArgument, Cancelled."""
         files = files_of_samples(samples)
-        options = _signed(sign, audience, life, row=row, average=average, with_identities=identities,
+        options = _signed(sign, audience, life, row=row, average=average, identities=identities,
                           relinearise=relinearise, where=conditions_of(where))
         reply: bytes = call("heft_matcher_identify", self, handle_of(gallery), files, options, trust,
                             progress)
@@ -226,7 +226,7 @@ class Matcher(Closable):
                         progress: Progress = None) -> list[bytes]:
         """As identify, in a gallery in buckets (ShardList) of one store: returns the signed
         replies of all buckets, for KeyOwner.open and decide with shards=. Errors as identify's."""
-        options = _signed(True, audience, life, row=row, average=average, with_identities=identities,
+        options = _signed(True, audience, life, row=row, average=average, identities=identities,
                           relinearise=relinearise, where=conditions_of(where))
         replies: list[bytes] = []
         call("heft_shards_identify", shards, self, path_of(gallery), files_of_samples(samples), options,
@@ -242,7 +242,7 @@ class Matcher(Closable):
         read once for up to 64 samples. Returns a list of replies, or calls use(row, reply) for
         each."""
         files = files_of_samples(samples)
-        options = _signed(sign, audience, life, with_identities=identities, relinearise=relinearise,
+        options = _signed(sign, audience, life, identities=identities, relinearise=relinearise,
                           where=conditions_of(where))
         replies: list[bytes] = []
         call("heft_matcher_identify_all", self, handle_of(gallery), files, options, trust,

@@ -356,7 +356,7 @@ def _options(gamma: int, method: str, recipe: str, degree: int, fit: str, profil
              with_exact: bool) -> dict[str, Any]:
     """The options of heft_learn."""
     return {"gamma": gamma, "method": method, "recipe": recipe, "degree": degree, "fit": fit,
-            "profile": profile, "lambda": weight_of_pairs, "margin": margin, "grid_search": grid_search,
+            "profile": profile, "weight_of_pairs": weight_of_pairs, "margin": margin, "grid_search": grid_search,
             "epochs": epochs, "patience": patience, "learning_rate": learning_rate,
             "weight_decay": weight_decay, "shrinkage": shrinkage, "drop_modality": drop_modality,
             "modality_weights": list(modality_weights), "seed": seed, "against_wolves": against_wolves,

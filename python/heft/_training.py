@@ -84,7 +84,7 @@ class TrainingData(Object):
         with a smaller jitter, people are easier to distinguish. all_pairs_of: number of samples
         of each modality; rows are then all combinations of them. InvalidArgument."""
         return TrainingData._of(call("heft_dataset_synthesise", {
-            "identities": identities, "samples_per_identity": samples, "dimensions": list(dimensions),
+            "identities": identities, "samples": samples, "dimensions": list(dimensions),
             "jitter": _each(jitter, "jitter"), "within": _each(within, "within"),
             "noise": _each(noise, "noise"), "rank_identity": rank_identity, "rank_within": rank_within,
             "all_pairs_of": list(all_pairs_of), "seed": seed}))

@@ -74,10 +74,11 @@ _OPTIONS = {
 def in_python(text: str) -> str:
     """A message with Python's calls and arguments instead of commands and options: --fpir becomes
     fpir=, --method none becomes method="none"."""
-    if "--" not in text and "heft" not in text:
-        return text
     text = re.sub(r'option "(\w+)" is (an? [a-z ]+): (?:set|add to) it with heft_options_\w+', r"\1= must be \2",
                   text)
+    text = re.sub(r'option "(\w+)" is ', r"\1= is ", text)
+    if "--" not in text and "heft" not in text:
+        return text
     for command, call in _COMMANDS:
         text = re.sub(command, call, text)
     for option, words in _OPTIONS.items():

@@ -190,7 +190,7 @@ class Learning(Case):
         again = heft.call("heft_dataset_load", "data", heft.options(split_seed=1, labelled=True))
         self.assertEqual(ask("heft_dataset_describe", again)["labels"], world.labels)
         made = heft.call("heft_dataset_synthesise",
-                         heft.options(identities=4, samples_per_identity=2, dimensions=[3.0, 5.0]))
+                         heft.options(identities=4, samples=2, dimensions=[3.0, 5.0]))
         self.assertEqual(ask("heft_dataset_describe", made)["rows"], 8)
 
     def test_rows_that_do_not_agree(self):
@@ -246,7 +246,7 @@ class Learning(Case):
         self.refused("FAILED_PRECONDITION", "trained the model", "heft_calibrate", world.model,
                      world.data, None, None, None)
         made = heft.call("heft_dataset_synthesise",
-                         heft.options(identities=40, samples_per_identity=4, seed=9,
+                         heft.options(identities=40, samples=4, seed=9,
                                       dimensions=[float(d) for d in DIMENSIONS.values()]))
         model = heft.call("heft_calibrate", world.model, made, heft.options(seed=1, against_wolves=False), None, None)
         said, before = ask("heft_model_describe", model), ask("heft_model_describe", world.model)

@@ -75,7 +75,7 @@ HEFT_C_API heft_status heft_gallery_stats(const char* name, const heft_model* mo
 HEFT_C_API heft_status heft_gallery_names(const char* folder, heft_result** result,
                                           heft_error** error);
 // ListTemplates: templates [ListedTemplate], next (the position to continue from, or null).
-// Options: "from", "count" (0: all), "where" (conditions, added), "pending" (a
+// Options: "start", "count" (0: all), "where" (conditions, added), "pending" (a
 // flag: also pending templates, which have identity and state alone).
 HEFT_C_API heft_status heft_gallery_list(const char* name, const heft_options* options,
                                          heft_result** result, heft_error** error);

@@ -119,15 +119,15 @@ HEFT_C_API heft_status heft_key_owner_renew(const heft_key_owner* owner, heft_by
 // ---- Replies; each can be opened once.
 
 // heft_key_owner_decide: decides on a reply. Options: "score", "fmr", "fpir" (numbers, one of them
-// required; DecisionRule), "likelihood", "others" (flags), "flood_bits", "flood_openings"
-// (Flooding). `what` names the reply in errors. Result: the record Decision.
+// required; DecisionRule), "likelihood", "others" (flags), "security_bits", "openings" (Flooding;
+// 0 bits, the default: no noise). `what` names the reply in errors. Result: the record Decision.
 HEFT_C_API heft_status heft_key_owner_decide(const heft_key_owner* owner, heft_bytes reply,
                                              const char* what, const heft_options* options,
                                              heft_result** result, heft_error** error);
 // heft_key_owner_open: publishes scores, which reveal information about templates; each identity
 // has a limited number of scores for ever (heft_key_owner_budget): what training measured, mostly
 // 0, until heft_key_owner_set_budget. HEFT_RESOURCE_EXHAUSTED beyond. Result: the record
-// OpenedScores. Options: "publish" (candidates, default 10), "flood_bits", "flood_openings".
+// OpenedScores. Options: "publish" (candidates, default 10), "security_bits", "openings".
 HEFT_C_API heft_status heft_key_owner_open(const heft_key_owner* owner, heft_bytes reply,
                                            const char* what, const heft_options* options,
                                            heft_result** result, heft_error** error);

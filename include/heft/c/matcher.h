@@ -93,9 +93,9 @@ typedef heft_status (*heft_answer_request)(void* user, heft_bytes request, heft_
 // and server at once (EnrolMany). Row i of all `count` modalities is enrolled under labels[i]. With
 // `approve`, each batch is activated before the next one; an error of `approve` ends the call. An
 // error after the first batch states the row to continue from. `trust`: the accepted key owners;
-// NULL: any signer. Options: "metadata" (texts, added), "expires", "from" (the first row to enrol).
-// Result: the record EnrolManyResult. `next` (may be NULL): the row to continue from, also if the
-// call fails.
+// NULL: any signer. Options: "metadata" (texts, added), "expires", "start" (the first row to
+// enrol). Result: the record EnrolManyResult. `next` (may be NULL): the row to continue from, also
+// if the call fails.
 HEFT_C_API heft_status heft_enrol_many(const heft_client* client, const heft_matcher* matcher,
                                        const char* gallery, const heft_rows* modalities,
                                        size_t count, const char* const* labels,
@@ -124,7 +124,7 @@ HEFT_C_API heft_status heft_matcher_fold(const heft_matcher* matcher, const char
 // newest generation, signed for the key owner (Desk). If `trust` (may be NULL) lists clients or
 // registrars, one of them must have signed each file, and a signed request is answered once.
 // Options: "row" (of the files, from 0; needed if they hold several), "average" (flag: all samples
-// are of one person), "with_identities", "relinearise" (flags, set by default), "where"
+// are of one person), "identities", "relinearise" (flags, set by default), "where"
 // (conditions, added: "site=berlin", "list=a|b", "age=18..30"; heft/c/gallery.h), "complete"
 // (flag: an error instead of a reply without the templates of a damaged block), "audience" (text:
 // the key owner's public key; default: the signer of the matcher's keys), "life" (seconds, 0:

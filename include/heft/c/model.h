@@ -127,7 +127,7 @@ HEFT_C_API heft_status heft_dataset_load(const char* folder, const heft_options*
 // TrainingData::Synthesise: synthetic people. Flag "papers_size" begins with PaperSize. Each of the
 // last two lines chooses the factor model.
 //
-//    integers  "identities", "samples_per_identity", "seed"
+//    integers  "identities", "samples" (of each identity), "seed"
 //    added     "dimensions", "all_pairs_of" (whole numbers, one for each modality)
 //    integers  "rank_identity", "rank_within"
 //    added     "jitter", "within", "noise" (numbers)
@@ -154,11 +154,12 @@ HEFT_C_API heft_status heft_vectors_read(const char* path, heft_buffer** values,
                                          size_t* dimension, heft_error** error);
 HEFT_C_API heft_status heft_labels_read(const char* path, heft_result** result, heft_error** error);
 
-// heft_learn: Learn. Options are members of LearnOptions. With flag "with_curve", `curve` is an
-// array of records LearnEpoch, otherwise null; NULL: not wanted.
+// heft_learn: Learn. Options are members of LearnOptions; "weight_of_pairs" is lambda. With flag
+// "with_curve", `curve` is an array of records LearnEpoch, otherwise null; NULL: not wanted.
 //
 //    integers  "gamma", "degree", "epochs", "patience", "seed"
-//    numbers   "lambda", "margin", "learning_rate", "weight_decay", "shrinkage", "drop_modality"
+//    numbers   "weight_of_pairs", "margin", "learning_rate", "weight_decay", "shrinkage",
+//              "drop_modality"
 //    text      "method", "recipe", "fit", "profile", "checkpoint"
 //    flags     "grid_search", "against_wolves", "with_exact", "with_curve"
 //    added     "modality_weights" (numbers, one for each modality)
