@@ -8,6 +8,7 @@ is free meanwhile. Errors are the exceptions of heft.errors.
 from __future__ import annotations
 
 import ctypes as c
+import functools
 import json
 import operator
 import os
@@ -93,6 +94,7 @@ def _find() -> c.CDLL:
 _LIBRARY = _find()
 
 
+@functools.lru_cache(maxsize=None)
 def _handle_kind(type_: str) -> Optional[str]:
     """"model" of "const heft_model *" and of "heft_model **"."""
     words = type_.removeprefix("const ").removesuffix("*const *").rstrip("* ")
@@ -250,12 +252,15 @@ def _input(type_: str, name: str, value: Any, watch: "Watch", keep: list[Any]) -
         return (c.c_void_p * len(value))(*[_handle(one, type_, name, keep) for one in value])
     if _handle_kind(type_) is not None:
         return _handle(value, type_, name, keep)
-    return _whole(value, name, *_WHOLE[type_]) if type_ in _WHOLE else value
+    return whole_of(value, name, *_WHOLE[type_]) if type_ in _WHOLE else value
 
 
-def _whole(value: Any, name: str, least: int, most: int) -> int:
+def whole_of(value: Any, name: str, least: int, most: int) -> int:
     """A whole number of a type. ctypes would cut it off."""
-    number = operator.index(value)
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name}: give a whole number, not {type(value).__name__}") from None
     if not least <= number <= most:
         raise TypeError(f"{name}: {number} is not in [{least}, {most}]")
     return number
@@ -503,7 +508,7 @@ def output(type_: str, value: Any) -> Any:
 
 
 # Calls that neither take long nor wait.
-_SHORT = ("heft_options_", "heft_files_", "heft_result_", "heft_file_", "heft_polynomial_at",
+_SHORT = ("heft_options_", "heft_files_", "heft_result_", "heft_file_", "heft_approximation_at",
           "heft_decision_number")
 
 
