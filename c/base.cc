@@ -2,10 +2,32 @@
 #include "heft/c/base.h"
 
 #include <atomic>
+#include <string_view>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "c/handles.h"
 #include "heft/base.h"
 #include "heft/files.h"
+
+namespace heft::c {
+namespace {
+
+absl::StatusOr<uint64_t> MaxSizeOf(std::string_view kind) {
+  // The last three are small.
+  constexpr std::pair<std::string_view, uint64_t> kKinds[] = {
+      {"", kMaxFileSize},           {"model", kMaxModelSize}, {"keys", kMaxKeysSize},
+      {"samples", kMaxSamplesSize}, {"reply", kMaxReplySize}, {"canaries", 1 << 25},
+      {"ceremony", 1 << 16},        {"seed", 1 << 12}};
+  for (const auto& [name, max_size] : kKinds) {
+    if (kind == name) return max_size;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("there is no kind of file \"", std::string(kind), "\": see heft_file_read"));
+}
+
+}  // namespace
+}  // namespace heft::c
 
 using heft::c::Call;
 using heft::c::Given;
@@ -30,12 +52,12 @@ heft_status heft_buffer_copy(heft_bytes bytes, heft_buffer** buffer, heft_error*
 
 void heft_buffer_free(heft_buffer* buffer) { heft::c::Free(buffer); }
 
-heft_status heft_file_read(const char* path, uint64_t max_size, heft_buffer** bytes,
+heft_status heft_file_read(const char* path, const char* kind, heft_buffer** bytes,
                            heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(path, "path", bytes, "bytes"));
-    HEFT_ASSIGN_OR_RETURN(auto read,
-                          heft::ReadFile(path, max_size == 0 ? heft::kMaxFileSize : max_size));
+    HEFT_RETURN_IF_ERROR(Given(path, "path", kind, "kind", bytes, "bytes"));
+    HEFT_ASSIGN_OR_RETURN(const uint64_t max_size, heft::c::MaxSizeOf(kind));
+    HEFT_ASSIGN_OR_RETURN(auto read, heft::ReadFile(path, max_size));
     *bytes = new heft_buffer(std::move(read));
     return absl::OkStatus();
   });

@@ -96,13 +96,31 @@ absl::StatusOr<double> Number(std::string_view what, const heft_options* record)
                    "\": give supported, log_likelihood_ratio, rate_at, fpir or threshold_for"));
 }
 
-absl::StatusOr<Polynomial> ReadPolynomial(const heft_options* options) {
-  Polynomial polynomial;
-  OptionReader read(options);
-  read.Numbers("coefficients", &polynomial.coefficients).Number("centre", &polynomial.centre);
-  read.Number("half_width", &polynomial.half_width);
-  HEFT_RETURN_IF_ERROR(read.Finish());
-  return polynomial;
+absl::Status NoStages() {
+  return absl::InvalidArgumentError(
+      "stages: give an array of polynomials with coefficients, centre and half_width");
+}
+
+absl::StatusOr<double> NumberOf(const Json* json) {
+  if (json == nullptr || !json->is_number()) return NoStages();
+  return json->get<double>();
+}
+
+absl::StatusOr<Approximation> ReadStages(const char* stages) {
+  const absl::StatusOr<Json> json = Json::Parse(stages);
+  if (!json.ok() || !json->is_array()) return NoStages();
+  Approximation approximation;
+  for (const Json& stage : *json) {
+    Polynomial& polynomial = approximation.stages.emplace_back();
+    const Json* coefficients = stage.is_object() ? stage.find("coefficients") : nullptr;
+    if (coefficients == nullptr || !coefficients->is_array()) return NoStages();
+    for (const Json& one : *coefficients) {
+      HEFT_ASSIGN_OR_RETURN(polynomial.coefficients.emplace_back(), NumberOf(&one));
+    }
+    HEFT_ASSIGN_OR_RETURN(polynomial.centre, NumberOf(stage.find("centre")));
+    HEFT_ASSIGN_OR_RETURN(polynomial.half_width, NumberOf(stage.find("half_width")));
+  }
+  return approximation;
 }
 
 }  // namespace
@@ -122,13 +140,13 @@ heft_status heft_approximation_fit(int degree, double lo, double hi, const char*
   });
 }
 
-heft_status heft_polynomial_at(const heft_options* options, double s, double* value,
-                               double* derivative, heft_error** error) {
+heft_status heft_approximation_at(const char* stages, double s, double* value, double* derivative,
+                                  heft_error** error) {
   return Call(error, [&]() -> absl::Status {
-    HEFT_RETURN_IF_ERROR(Given(value, "value", derivative, "derivative"));
-    HEFT_ASSIGN_OR_RETURN(const auto polynomial, heft::c::ReadPolynomial(options));
-    *value = polynomial(s);
-    *derivative = polynomial.Derivative(s);
+    HEFT_RETURN_IF_ERROR(Given(stages, "stages", value, "value", derivative, "derivative"));
+    HEFT_ASSIGN_OR_RETURN(const auto approximation, heft::c::ReadStages(stages));
+    *value = approximation(s);
+    *derivative = approximation.Derivative(s);
     return absl::OkStatus();
   });
 }

@@ -91,7 +91,12 @@ heft_status heft_gallery_describe(const heft_gallery* gallery, heft_result** res
                                   heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(gallery, "gallery", result, "result"));
-    *result = new heft_result(heft::c::Describe(gallery->gallery, gallery->name));
+    if (!gallery->unread) {
+      *result = new heft_result(heft::c::Describe(gallery->gallery, gallery->name));
+      return absl::OkStatus();
+    }
+    HEFT_ASSIGN_OR_RETURN(const heft::Gallery newest, gallery->gallery.Newest());
+    *result = new heft_result(heft::c::Describe(newest, gallery->name));
     return absl::OkStatus();
   });
 }
@@ -131,7 +136,7 @@ heft_status heft_parse_expiry(const char* text, uint64_t now, int64_t* time, hef
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(text, "text", time, "time"));
     HEFT_ASSIGN_OR_RETURN(const uint64_t expiry,
-                          heft::ParseExpiry(text, now == 0 ? heft::UnixTime() : now));
+                          heft::ParseExpiry(text, now == HEFT_NOW ? heft::UnixTime() : now));
     *time = static_cast<int64_t>(expiry);
     return absl::OkStatus();
   });

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "c/handles.h"
 
@@ -21,8 +22,13 @@ absl::Status NoCondition(const std::string& text) {
 absl::StatusOr<std::optional<double>> BoundOf(const Json& json, const char* name) {
   const Json* bound = json.find(name);
   if (bound == nullptr || bound->is_null()) return std::optional<double>();
-  if (!bound->is_number()) return NoCondition(json.dump());
-  return std::optional<double>(bound->get<double>());
+  double number = 0;  // JSON has no infinity, of which CheckConditions speaks
+  if (bound->is_number()) {
+    number = bound->get<double>();
+  } else if (!bound->is_string() || !absl::SimpleAtod(bound->get<std::string>(), &number)) {
+    return NoCondition(json.dump());
+  }
+  return std::optional<double>(number);
 }
 
 absl::StatusOr<Condition> ConditionOf(const std::string& text) {

@@ -137,6 +137,15 @@ heft_status heft_model_table(const heft_model* model, const heft_options* option
   });
 }
 
+heft_status heft_model_names_of(const heft_model* model, uint32_t set, heft_result** result,
+                                heft_error** error) {
+  return Call(error, [&]() -> absl::Status {
+    HEFT_RETURN_IF_ERROR(Given(model, "model", result, "result"));
+    *result = new heft_result(heft::Json(model->model.NamesOf(set)));
+    return absl::OkStatus();
+  });
+}
+
 heft_status heft_model_projection(const heft_model* model, int exact, const double** values,
                                   size_t* rows, size_t* columns, heft_error** error) {
   return Call(error, [&]() -> absl::Status {

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "c/options.h"
+#include "c/samples.h"
 
 namespace heft::c {
 namespace {
@@ -71,13 +71,9 @@ absl::Status CheckPair(const ScoreTable& table, size_t i) {
   return absl::OkStatus();
 }
 
+// MakeScores: completes a table that has names alone.
 absl::StatusOr<ScoreTable> MakeScores(const heft_score_pair* pairs, size_t count,
-                                      const heft_options* options) {
-  ScoreTable table;
-  OptionReader read(options);
-  read.Texts("subjects", &table.subjects).Texts("labels", &table.labels);
-  read.Texts("splits", &table.splits).Flag("with_plain", &table.has_plain);
-  HEFT_RETURN_IF_ERROR(read.Finish());
+                                      ScoreTable table) {
   if (count == 0) return absl::InvalidArgumentError("score: give at least one comparison");
   table.named = !table.subjects.empty();
   if (table.labels.empty()) table.labels = {""};
@@ -122,11 +118,18 @@ using heft::c::Given;
 using heft::c::Hand;
 
 heft_status heft_scores_make(const heft_score_pair* pairs, size_t count,
-                             const heft_options* options, heft_scores** scores,
-                             heft_error** error) {
+                             const char* const* subjects, size_t subject_count,
+                             const char* const* labels, size_t label_count,
+                             const char* const* splits, size_t split_count, int with_plain,
+                             heft_scores** scores, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
     HEFT_RETURN_IF_ERROR(Given(pairs, "pairs", scores, "scores"));
-    return Hand(heft::c::MakeScores(pairs, count, options), scores);
+    heft::ScoreTable names;
+    HEFT_ASSIGN_OR_RETURN(names.subjects, heft::c::Strings(subjects, subject_count, "subjects"));
+    HEFT_ASSIGN_OR_RETURN(names.labels, heft::c::Strings(labels, label_count, "labels"));
+    HEFT_ASSIGN_OR_RETURN(names.splits, heft::c::Strings(splits, split_count, "splits"));
+    names.has_plain = with_plain != 0;
+    return Hand(heft::c::MakeScores(pairs, count, std::move(names)), scores);
   });
 }
 

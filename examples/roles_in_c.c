@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
       heft_key_set_make(model, "keys", (heft_bytes){NULL, 0}, NULL, NULL, &keys, &error) ||
       heft_key_owner_load(model, "keys/secret.key", (heft_bytes){NULL, 0}, &owner, &error) ||
       // Client: encrypts them to be enrolled, and Bob's as a probe. -> files to the server
-      heft_file_read("keys/encryption.key", 0, &key, &error) ||
+      heft_file_read("keys/encryption.key", "keys", &key, &error) ||
       heft_client_create(model, heft_buffer_bytes(key), "encryption.key", &client, &error) ||
       heft_client_encrypt(client, &all, names, NULL, &file, &error) ||
       heft_options_new(&as, &error) || heft_options_set_text(as, "use", "identification", &error) ||

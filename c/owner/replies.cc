@@ -100,7 +100,8 @@ std::string TextAt(const Json& json, const char* member) {
 }
 
 // ThresholdIn: a number, or the parts of the record ChosenThreshold on which a decision depends.
-absl::StatusOr<ChosenThreshold> ThresholdIn(const Json& json) {
+absl::StatusOr<ChosenThreshold> ThresholdIn(const absl::StatusOr<Json>& given) {
+  const Json json = given.value_or(nullptr);  // also NaN is no JSON
   if (json.is_number()) return ChosenThreshold{json.get<double>()};
   const Json* score = json.find("score");
   if (score == nullptr || !score->is_number()) {
@@ -116,7 +117,7 @@ absl::StatusOr<ChosenThreshold> ThresholdIn(const Json& json) {
 // DecideScores: OpenedScores::Decide of the parts that it depends on; all others stay as they are.
 absl::StatusOr<Json> DecideScores(std::string_view scores, std::string_view threshold) {
   HEFT_ASSIGN_OR_RETURN(const Json given, Json::Parse(scores));
-  HEFT_ASSIGN_OR_RETURN(const Json at, Json::Parse(threshold));
+  const absl::StatusOr<Json> at = Json::Parse(threshold);
   HEFT_ASSIGN_OR_RETURN(const ChosenThreshold chosen, ThresholdIn(at));
   const Json* candidates = given.find("candidates");
   if (candidates == nullptr || !candidates->is_array()) {
@@ -141,7 +142,7 @@ absl::StatusOr<Json> DecideScores(std::string_view scores, std::string_view thre
        {"gallery_id", "probe", "modalities", "claimed", "where", "key_warning"}) {
     if (const Json* found = given.find(name)) json[name] = *found;
   }
-  if (at.is_object()) json["threshold"] = at;
+  if (at->is_object()) json["threshold"] = *at;
   return json;
 }
 

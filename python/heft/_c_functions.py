@@ -6,6 +6,13 @@ Written by scripts/make-records from include/heft: do not edit."""
 FUNCTIONS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     "heft_abi": ("int", (
     )),
+    "heft_approximation_at": ("heft_status", (
+        ("const char *", "stages"),
+        ("double", "s"),
+        ("double *", "value"),
+        ("double *", "derivative"),
+        ("heft_error **", "error"),
+    )),
     "heft_approximation_fit": ("heft_status", (
         ("int", "degree"),
         ("double", "lo"),
@@ -304,7 +311,7 @@ FUNCTIONS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     )),
     "heft_file_read": ("heft_status", (
         ("const char *", "path"),
-        ("uint64_t", "max_size"),
+        ("const char *", "kind"),
         ("heft_buffer **", "bytes"),
         ("heft_error **", "error"),
     )),
@@ -1021,6 +1028,12 @@ FUNCTIONS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
         ("heft_model **", "model"),
         ("heft_error **", "error"),
     )),
+    "heft_model_names_of": ("heft_status", (
+        ("const heft_model *", "model"),
+        ("uint32_t", "set"),
+        ("heft_result **", "result"),
+        ("heft_error **", "error"),
+    )),
     "heft_model_open": ("heft_status", (
         ("heft_bytes", "bytes"),
         ("const heft_trust *", "trust"),
@@ -1147,13 +1160,6 @@ FUNCTIONS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
         ("int64_t *", "time"),
         ("heft_error **", "error"),
     )),
-    "heft_polynomial_at": ("heft_status", (
-        ("const heft_options *", "options"),
-        ("double", "s"),
-        ("double *", "value"),
-        ("double *", "derivative"),
-        ("heft_error **", "error"),
-    )),
     "heft_profile_of": ("heft_status", (
         ("const char *", "params_id"),
         ("heft_result **", "result"),
@@ -1245,7 +1251,13 @@ FUNCTIONS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
     "heft_scores_make": ("heft_status", (
         ("const heft_score_pair *", "pairs"),
         ("size_t", "count"),
-        ("const heft_options *", "options"),
+        ("const char *const *", "subjects"),
+        ("size_t", "subject_count"),
+        ("const char *const *", "labels"),
+        ("size_t", "label_count"),
+        ("const char *const *", "splits"),
+        ("size_t", "split_count"),
+        ("int", "with_plain"),
         ("heft_scores **", "scores"),
         ("heft_error **", "error"),
     )),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional
 
 from heft._library import call
 from heft._trust import Trust
-from heft._values import (MAX_KEYS, Labels, Object, Source, Vectors, all_rows_of, mapping_of, matrix_of,
+from heft._values import (Labels, Object, Source, Vectors, all_rows_of, mapping_of, matrix_of,
                           row_labels, rows_of, source_of, text_of)
 
 if TYPE_CHECKING:
@@ -37,13 +37,12 @@ class Client(Object):
     """Encrypts feature vectors with the key owner's encryption key. A client cannot decrypt.
     Several threads may use one."""
 
-    __slots__ = ("_model",)
     _NO_COPY = "a Client is not pickled or copied: make one from the model and the key"
 
     def __init__(self, model: Model, encryption_key: Source, *, trust: Optional[Trust] = None) -> None:
         """A model and an encryption key (bytes, or the path of a key file). With trust, a key
         owner that it lists must have signed the key. DataLoss, FailedPrecondition, NotFound."""
-        key, what = source_of(encryption_key, "encryption key", MAX_KEYS)
+        key, what = source_of(encryption_key, "encryption key", "keys")
         if trust is not None:
             call("heft_open_signed", key, trust, {"roles": ["key-owner"], "kind": "PUBK"}, what)
         self._held = call("heft_client_create", model, key, what)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import os
-from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union, cast
 
 from heft import errors
 from heft._library import Handle, Progress, call
@@ -24,8 +24,6 @@ from heft._records import (
     VerifyResult,
 )
 from heft._values import (
-    MAX_KEYS,
-    MAX_REPLY,
     Closable,
     Names,
     Path,
@@ -34,6 +32,7 @@ from heft._values import (
     labels_of,
     path_of,
     source_of,
+    sources_of,
     text_of,
 )
 
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
     from heft._trust import Trust
 
 _PAGE = 10000  # templates that are listed at once, of an iteration
-_RETENTION = {"seconds": 3600, "bytes": 1 << 30}
+RETENTION_SECONDS, RETENTION_BYTES = 3600, 1 << 30
 
 
 class Gallery(Closable):
@@ -52,7 +51,6 @@ class Gallery(Closable):
     Each call sees the newest state. Any number of processes may read; one at a time
     changes."""
 
-    __slots__ = ("_name",)
     _NO_COPY = "a Gallery is not pickled or copied: open it again by its name"
 
     def __init__(self, path: Path) -> None:
@@ -76,15 +74,14 @@ class Gallery(Closable):
     @property
     def _newest(self) -> Handle:
         """The newest generation, which is kept as long as the result."""
-        newest: Handle = call("heft_gallery_newest", self)
-        return newest
+        return cast(Handle, call("heft_gallery_newest", self))
 
     def _described(self, member: str) -> Any:
-        return call("heft_gallery_describe", self._newest)[member]
+        return call("heft_gallery_describe", self)[member]
 
     @staticmethod
-    def create(path: Path, matcher: Matcher, *, retention_seconds: int = _RETENTION["seconds"],
-               retention_bytes: int = _RETENTION["bytes"]) -> Gallery:
+    def create(path: Path, matcher: Matcher, *, retention_seconds: int = RETENTION_SECONDS,
+               retention_bytes: int = RETENTION_BYTES) -> Gallery:
         """Makes an empty gallery for templates with the matcher's model and keys.
         retention_seconds, retention_bytes: how long, and up to which size, templates stay in the
         journal, from which they can be removed exactly. AlreadyExists."""
@@ -95,13 +92,12 @@ class Gallery(Closable):
     @staticmethod
     def names(folder: Path) -> list[str]:
         """Names of all galleries in a store's folder."""
-        names: list[str] = call("heft_gallery_names", path_of(folder))
-        return names
+        return list(call("heft_gallery_names", path_of(folder)))
 
     @staticmethod
     def restore(snapshot: Path, folder: Path, *, matcher: Optional[Matcher] = None,
-                accept_older: bool = False, trust: Optional[Trust] = None, receipts: Sequence[Source] = (),
-                without_receipts: bool = False, progress: Progress = None) -> RestoreResult:
+                accept_older: bool = False, trust: Optional[Trust] = None,
+                receipts: Union[Source, Sequence[Source]] = (), without_receipts: bool = False, progress: Progress = None) -> RestoreResult:
         """Replaces the store in folder by that of a snapshot. People who were erased since are
         removed again, which needs the matcher.
 
@@ -109,7 +105,7 @@ class Gallery(Closable):
         that is older than the replaced store. without_receipts: accept it even if the receipts
         of a damaged store cannot be read. FailedPrecondition for an older copy, unless
         accept_older."""
-        texts = [base64.b64encode(source_of(one, "receipt")[0]).decode() for one in receipts]
+        texts = [base64.b64encode(one).decode() for one, _ in sources_of(receipts, "receipt")]
         return RestoreResult(call(
             "heft_gallery_restore", path_of(snapshot), path_of(folder),
             {"accept_older": accept_older, "without_receipts": without_receipts, "receipts": texts}, matcher,
@@ -163,8 +159,7 @@ class Gallery(Closable):
 
     def identities(self) -> list[str]:
         """Identity of each template, by position; empty for a free position."""
-        identities: list[str] = call("heft_gallery_identities", self._newest)
-        return identities
+        return list(call("heft_gallery_identities", self._newest))
 
     def page(self, start: int = 0, count: int = 1000,
              where: Optional[Where] = None) -> tuple[list[Template], Optional[int]]:
@@ -230,9 +225,8 @@ class Gallery(Closable):
                     progress: Progress = None) -> bytes:
         """A signed request for KeyOwner.renew, to rebuild blocks without the removed templates.
         NotFound if there is nothing to renew."""
-        request: bytes = call("heft_gallery_ask_renewal", matcher, self._at,
-                              {"compact": compact, "sign": sign}, progress)
-        return request
+        options = {"compact": compact, "sign": sign}
+        return bytes(call("heft_gallery_ask_renewal", matcher, self._at, options, progress))
 
     def renew(self, matcher: Matcher, answer: Source, trust: Trust) -> RenewResult:
         """Replaces the blocks by those in the key owner's answer, which a key owner that trust
@@ -296,7 +290,7 @@ class Gallery(Closable):
         """Moves all templates to another key without decrypting them, and revokes the old key.
         Returns the ids of both keys. FailedPrecondition, Cancelled, Unavailable; also if it has
         moved, but its data under the old key cannot be overwritten yet (Gallery.compact)."""
-        moved = call("heft_gallery_rekey", self._newest, model, source_of(key, "re-keying key", MAX_KEYS)[0],
+        moved = call("heft_gallery_rekey", self._newest, model, source_of(key, "re-keying key", "keys")[0],
                      progress)
         if not moved["overwritten"]:
             raise errors.Unavailable(moved["overwritten_error"])
@@ -314,9 +308,8 @@ class Gallery(Closable):
         of this reply and to no one else (SECURITY.md, "Checking the server"). server_key: the
         key that signed the reply, if not the gallery's. FailedPrecondition for another server's
         reply; NotFound without an audit key."""
-        seed: bytes = call("heft_audit_reveal", self._at, server_key or self.server_key,
-                           source_of(reply, "reply", MAX_REPLY)[0])
-        return seed
+        return bytes(call("heft_audit_reveal", self._at, server_key or self.server_key,
+                          source_of(reply, "reply", "reply")[0]))
 
     def close(self) -> None:
         """Closes its files."""
@@ -333,8 +326,7 @@ class Gallery(Closable):
 
 def _unread(opened: Handle) -> Handle:
     """What a Gallery holds between calls: no generation, so that it keeps nothing that is removed."""
-    unread: Handle = call("heft_gallery_unread", opened)
-    return unread
+    return cast(Handle, call("heft_gallery_unread", opened))
 
 
 def opened_as(name: str, opened: Handle) -> Gallery:
@@ -354,8 +346,7 @@ def handle_of(gallery: Union[Gallery, Path], *, newest: bool = False) -> Handle:
     """The handle of a Gallery, or of one by its name. newest: a generation that is kept."""
     # pylint: disable=protected-access
     if not isinstance(gallery, Gallery):
-        opened: Handle = call("heft_gallery_open", path_of(gallery))
-        return opened
+        return cast(Handle, call("heft_gallery_open", path_of(gallery)))
     return gallery._newest if newest else gallery._handle
 
 

@@ -13,10 +13,14 @@ from heft._library import Progress, call
 from heft._record import Record, field
 from heft._records import FileInfo, ProfileInfo
 from heft._trust import Trust
-from heft._values import Names, Path, Source, conditions_of, labels_of, metadata_of, path_of, source_of, text_of
+from heft._values import (Names, Path, Source, condition_text, conditions_of, labels_of, metadata_of,
+                          number_of, path_of, source_of, text_of)
 
 if TYPE_CHECKING:
     from heft._model import Model
+
+
+_NOW = 2**64 - 1  # HEFT_NOW
 
 
 def inspect(file: Source) -> FileInfo:
@@ -83,8 +87,9 @@ class Condition(Record):
     def __init__(self, key: str, values: Optional[Names] = None, *, at_least: Optional[float] = None,
                  at_most: Optional[float] = None) -> None:
         """A condition. InvalidArgument if the arguments do not form one."""
-        self._read(json.dumps({"key": text_of(key, "key"), "values": labels_of(values),
-                               "at_least": at_least, "at_most": at_most}))
+        bounds = {name: None if bound is None else repr(number_of(bound, name))  # also inf, for its error
+                  for name, bound in (("at_least", at_least), ("at_most", at_most))}
+        self._read(json.dumps({"key": text_of(key, "key"), "values": labels_of(values), **bounds}))
 
     def _read(self, text: str) -> None:
         super().__init__(call("heft_condition_read", text))
@@ -93,7 +98,7 @@ class Condition(Record):
     def parse(text: str) -> Condition:
         """Reads "site=berlin", "list=a|b" or "age=18..30". InvalidArgument."""
         made = Condition.__new__(Condition)
-        made._read(text)
+        made._read(condition_text(text, "text"))
         return made
 
     @property
@@ -118,15 +123,17 @@ def parse_expiry(text: str, *, now: Optional[int] = None) -> int:
     """The time of expiry in Unix seconds, for enrol, from a date ("2027-01-31", at 00:00
     UTC), a time ("2027-01-31T12:30:00Z") or a duration from now ("90d"; s, m, h, d and
     y). InvalidArgument for other text, and for a time in the past."""
-    return int(call("heft_parse_expiry", text, now or 0))
+    return int(call("heft_parse_expiry", text, _NOW if now is None else now))
 
 
 # ---- Times.
 
 
-def _benchmark(name: str, options: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    lists = {each: list(options[each]) for each in ("dimensions", "gammas")}
-    return dict(call(name, {**options, **lists}, progress))
+def _benchmark(name: str, given: dict[str, Any]) -> dict[str, Any]:
+    """A measurement with the arguments of a call, which have the names of options."""
+    options = {**given, "dimensions": list(given["dimensions"]), "gammas": list(given["gammas"])}
+    progress = options.pop("progress")
+    return dict(call(name, options, progress))
 
 
 def run_benchmark(*, iterations: int = 20, templates: int = 1024, dimensions: Sequence[int] = (512, 512),
@@ -135,10 +142,7 @@ def run_benchmark(*, iterations: int = 20, templates: int = 1024, dimensions: Se
                   progress: Progress = None) -> dict[str, Any]:
     """Measures whole operations of all roles on this machine, with random vectors, as `heft
     bench`. This takes minutes. InvalidArgument, Cancelled."""
-    return _benchmark("heft_run_benchmark", {
-        "iterations": iterations, "templates": templates, "dimensions": dimensions, "gammas": gammas,
-        "degree": degree, "profile": profile, "skip_large": skip_large,
-        "large_templates": large_templates, "batch": batch}, progress)
+    return _benchmark("heft_run_benchmark", locals())
 
 
 def run_sweep(*, iterations: int = 20, templates: int = 1024, dimensions: Sequence[int] = (512, 512),
@@ -147,8 +151,5 @@ def run_sweep(*, iterations: int = 20, templates: int = 1024, dimensions: Sequen
               progress: Progress = None) -> Tuple[dict[str, Any], dict[str, str]]:
     """Measures how these times grow; returns the numbers, and pictures (SVG) by file name.
     Unavailable without gnuplot."""
-    sweep = _benchmark("heft_run_sweep", {
-        "iterations": iterations, "templates": templates, "dimensions": dimensions, "gammas": gammas,
-        "degree": degree, "profile": profile, "skip_large": skip_large,
-        "large_templates": large_templates, "batch": batch}, progress)
+    sweep = _benchmark("heft_run_sweep", locals())
     return sweep["result"], sweep["pictures"]

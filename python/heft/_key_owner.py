@@ -4,7 +4,6 @@ is pickled, copied or printed."""
 
 from __future__ import annotations
 
-import operator
 import threading
 from contextlib import contextmanager
 from typing import Any, Iterable, Iterator, Literal, Mapping, Optional, Sequence, Union
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from heft import errors
 from heft._client import Encoding, Use, encrypted, encrypted_fused
-from heft._library import Handle, Passphrase, Progress, call
+from heft._library import Handle, Passphrase, Progress, call, whole_of
 from heft._model import Model
 from heft._record import warned
 from heft._records import (AdmissionInquiry, Admissions, BudgetLimits, BudgetUse, CeremonyCheck,
@@ -22,14 +21,13 @@ from heft._records import (AdmissionInquiry, Admissions, BudgetLimits, BudgetUse
                            SealEvaluationKeys, SharedKey)
 from heft._shards import ShardList
 from heft._trust import SigningKey, Trust
-from heft._values import (MAX_REPLY, Closable, Labels, Names, Object, Path, Source, Vectors, is_source,
-                          labels_of, path_of, source_of, sources_of)
+from heft._values import (Closable, Labels, Names, Object, Path, Source, Vectors, is_source, labels_of,
+                          number_of, path_of, source_of, sources_of)
 
 Replies = Union[Source, Iterable[Source]]
 Compression = Literal["none", "zlib", "zstd"]
 Ring = Literal["matching", "enrolment"]
 
-_MAX_CANARIES = 1 << 25  # bytes of a file
 
 
 class _Lock:
@@ -95,29 +93,42 @@ def asked_once(passphrase: Passphrase) -> Iterator[Passphrase]:
         said.clear()
 
 
+@contextmanager
+def spending() -> Iterator[None]:
+    """A spent budget has its own kind of exception."""
+    try:
+        yield
+    except errors.BudgetSpent:
+        raise
+    except errors.ResourceExhausted as spent:
+        raise errors.BudgetSpent(str(spent)) from None
+
+
 def _replies(reply: object, shards: Optional[ShardList]) -> list[tuple[Any, str]]:
     """One reply or, with a shard list, those of all buckets."""
     if shards is not None and is_source(reply):
         raise errors.InvalidArgument("shards: give a list with the replies of all buckets")
     if shards is None and not is_source(reply):
         raise TypeError("reply: give bytes or the path of a file")
-    return sources_of(reply, "reply", MAX_REPLY)
+    return sources_of(reply, "reply", "reply")
 
 
 def _parts(parts: object) -> list[tuple[Any, str]]:
-    return sources_of(parts, "part", MAX_REPLY)
+    return sources_of(parts, "part", "reply")
 
 
 def _owners(owners: Sequence[int]) -> list[float]:
-    return [float(operator.index(owner)) for owner in owners]
+    return [float(whole_of(owner, "owners", 0, 2**31)) for owner in owners]
+
+
+def _flooding(bits: int, openings: int) -> dict[str, Any]:
+    """The options of the noise that is added; without noise none."""
+    return {"security_bits": bits, "openings": openings} if bits else {}
 
 
 def _rule(others: bool, **numbers: Optional[float]) -> dict[str, Any]:
-    for name, number in numbers.items():
-        if isinstance(number, (str, bytes)):
-            raise TypeError(f"{name}: give a number")
-    given = {name: None if number is None else float(number) for name, number in numbers.items()}
-    return {**given, "others": bool(others)}
+    given = {name: None if number is None else number_of(number, name) for name, number in numbers.items()}
+    return {**given, "others": bool(others) or None}
 
 
 def _policy(only: Optional[Names], reject: Optional[Names], new_identities_only: bool, put_back: bool,
@@ -203,14 +214,11 @@ class KeyOwner(Closable):
     """The key owner: makes the keys, opens the matcher's replies and decides. The secret key
     is in locked memory; it is not pickled, copied or printed. close() wipes it."""
 
-    __slots__ = ("_facts", "_lock")
+    __slots__ = ("_facts", "_lock")  # no __dict__ that shows what a secret has
     _facts: dict[str, Any]
     _lock: _Lock
     _NAME = "this key owner"
     _NO_COPY = "a KeyOwner is a secret: it is not pickled or copied; load it from its file"
-
-    def __init__(self) -> None:
-        raise TypeError("make a KeyOwner with KeyOwner.generate or KeyOwner.load")
 
     @classmethod
     def _of(cls, held: Handle) -> KeyOwner:
@@ -223,13 +231,8 @@ class KeyOwner(Closable):
     def _read(self, name: str, *inputs: Any) -> Any:
         """A call beside other readers. A spent budget has its own kind of exception."""
         handle = self._handle
-        with self._lock.reading():
-            try:
-                return call(name, handle, *inputs)
-            except errors.BudgetSpent:
-                raise
-            except errors.ResourceExhausted as spent:
-                raise errors.BudgetSpent(str(spent)) from None
+        with self._lock.reading(), spending():
+            return call(name, handle, *inputs)
 
     def _write(self, name: str, *inputs: Any) -> Any:
         """A call alone."""
@@ -358,13 +361,13 @@ class KeyOwner(Closable):
         """From here on every identification must contain these canaries (CanarySet.file, or the
         file of `heft canary`) with the correct scores; other replies are refused. Canaries are
         never candidates. DataLoss; FailedPrecondition for canaries of another key or model."""
-        data, what = source_of(file, "canaries", _MAX_CANARIES)
+        data, what = source_of(file, "canaries", "canaries")
         self._write("heft_key_owner_require_canaries", data, what, 0)
 
     def register_canaries(self, file: Source) -> None:
         """As require_canaries, for every user of this key: the list is kept beside the key file,
         as by `heft canary --require`. FailedPrecondition also for a key without a file."""
-        data, what = source_of(file, "canaries", _MAX_CANARIES)
+        data, what = source_of(file, "canaries", "canaries")
         self._write("heft_key_owner_require_canaries", data, what, 1)
 
     # Replies.
@@ -383,7 +386,7 @@ class KeyOwner(Closable):
 
         BudgetSpent; FailedPrecondition for a reply that was opened before, one of another key
         or model, or missing buckets; DataLoss, Unavailable."""
-        options = {"publish": publish, "security_bits": security_bits, "openings": openings}
+        options = {"publish": publish, **_flooding(security_bits, openings)}
         return warned(OpenedScores(self._read("heft_key_owner_open_replies", _replies(reply, shards), shards,
                                               _parts(parts), options)))
 
@@ -398,8 +401,8 @@ class KeyOwner(Closable):
         others: the identity that the probe's label names is not a candidate. security_bits,
         openings, shards: as for open; parts: made by decide_part. Errors as open's; OutOfRange,
         InvalidArgument."""
-        options = {**_rule(others, score=score, fmr=fmr, fpir=fpir), "likelihood": bool(likelihood),
-                   "security_bits": security_bits, "openings": openings}
+        options = {**_rule(others, score=score, fmr=fmr, fpir=fpir), "likelihood": bool(likelihood) or None,
+                   **_flooding(security_bits, openings)}
         return warned(Decision(self._read("heft_key_owner_decide_replies", _replies(reply, shards), shards,
                                           _parts(parts), options)))
 
@@ -459,14 +462,14 @@ class KeyOwner(Closable):
 
         Errors as decide's; InvalidArgument for a wrong set of owners; FailedPrecondition for a
         whole key."""
-        options = {**_rule(others, score=score, fmr=fmr, fpir=fpir), "likelihood": bool(likelihood),
-                   "security_bits": security_bits, "openings": openings, "owners": _owners(owners)}
+        options = {**_rule(others, score=score, fmr=fmr, fpir=fpir), "likelihood": bool(likelihood) or None,
+                   **_flooding(security_bits, openings), "owners": _owners(owners)}
         return bytes(self._read("heft_key_owner_decide_part", _replies(reply, shards), shards, options))
 
     def open_part(self, reply: Replies, owners: Sequence[int], *, publish: int = 10, security_bits: int = 0,
                   openings: int = 100000, shards: Optional[ShardList] = None) -> bytes:
         """The same for open(reply, parts=...)."""
-        options = {"publish": publish, "security_bits": security_bits, "openings": openings,
+        options = {"publish": publish, **_flooding(security_bits, openings),
                    "owners": _owners(owners)}
         return bytes(self._read("heft_key_owner_open_part", _replies(reply, shards), shards, options))
 
@@ -520,7 +523,7 @@ class KeyOwner(Closable):
         (PATH.ceremony). Once all owners have theirs, move it over the old share.
         FailedPrecondition for messages that do not belong together, or to this share;
         InvalidArgument, AlreadyExists, DataLoss, Unavailable."""
-        self._read("heft_key_owner_take_share", sources_of(messages, "message", MAX_REPLY), path_of(path),
+        self._read("heft_key_owner_take_share", sources_of(messages, "message", "reply"), path_of(path),
                    passphrase)
 
     # The budget.

@@ -14,8 +14,6 @@ from heft._records import ActivateResult, AuditFinding, EnrolManyResult, EnrolRe
 from heft._shards import ShardList
 from heft._trust import SignedFile, Trust
 from heft._values import (
-    MAX_KEYS,
-    MAX_REPLY,
     Buffer,
     Closable,
     Labels,
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
     from heft._model import Model
 
 _LIFE = 3600  # seconds
-_MAX_SEED = 1 << 12  # bytes
+_ADVICE = "are enrolled: continue from it"  # of heft_enrol_many
 
 
 class ExpandedKeys(Object):
@@ -51,7 +49,6 @@ class ExpandedKeys(Object):
     the key file that processes map and share (`heft-server prepare-keys`). A Matcher with
     them starts at once. Matchers keep the mapping."""
 
-    __slots__ = ()
     _NO_COPY = "ExpandedKeys are not pickled or copied: open them again from their file"
 
     @staticmethod
@@ -93,7 +90,6 @@ class Matcher(Closable):
     """The server: fuses, enrols and matches encrypted data that it cannot read. It has no key
     that decrypts. Several threads may use one; each call uses all cores."""
 
-    __slots__ = ("_model",)
     _NAME = "this matcher"
     _NO_COPY = "a Matcher is not pickled or copied: make one from the model and the keys"
 
@@ -164,8 +160,12 @@ class Matcher(Closable):
             _, done = call("heft_enrol_many", client, self, at, rows, len(rows), names, options,
                            _approver(owner), trust, progress, left=left)
         except BaseException as error:  # also Ctrl-C, and exceptions of functions
+            row = left[0] if left else start
+            refused = isinstance(error, errors.Error) and not callable(owner)  # by a KeyOwner, or by C
+            if refused and row > start and _ADVICE not in str(error):
+                error.args = (f"{error}; the rows before row {row} (from 0) {_ADVICE}",)
             try:
-                error.start = left[0] if left else start  # type: ignore[attr-defined]
+                error.start = row  # type: ignore[attr-defined]
             except AttributeError:
                 pass
             raise
@@ -176,9 +176,8 @@ class Matcher(Closable):
         """A request for the admission of pending templates, for KeyOwner.approve, signed with the
         gallery's server key. templates: 0 for all; otherwise only the first ones, at most so many
         and within bytes."""
-        request: builtins.bytes = call("heft_matcher_pending", self, handle_of(gallery),
-                                       {"templates": templates, "bytes": bytes, "sign": sign})
-        return request
+        options = {"templates": templates, "bytes": bytes, "sign": sign}
+        return builtins.bytes(call("heft_matcher_pending", self, handle_of(gallery), options))
 
     def activate(self, gallery: Union[Gallery, Path], admission: Source, key_owner: Union[str, Trust], *,
                  progress: Progress = None) -> ActivateResult:
@@ -215,9 +214,7 @@ class Matcher(Closable):
         files = files_of_samples(samples)
         options = _signed(sign, audience, life, row=row, average=average, identities=identities,
                           relinearise=relinearise, where=conditions_of(where))
-        reply: bytes = call("heft_matcher_identify", self, handle_of(gallery), files, options, trust,
-                            progress)
-        return reply
+        return bytes(call("heft_matcher_identify", self, handle_of(gallery), files, options, trust, progress))
 
     def identify_shards(self, gallery: Path, shards: ShardList, samples: Samples, *,
                         row: Optional[int] = None, average: bool = False, identities: bool = True,
@@ -279,8 +276,7 @@ class Matcher(Closable):
         The rest is as for identify."""
         files, claimed = files_of_samples(samples), text_of(identity, "identity")
         options = _signed(sign, audience, life, row=row, average=average)
-        reply: bytes = call("heft_matcher_verify", self, handle_of(gallery), files, claimed, options, trust)
-        return reply
+        return bytes(call("heft_matcher_verify", self, handle_of(gallery), files, claimed, options, trust))
 
     def verify_all(self, gallery: Union[Gallery, Path], samples: Samples, identity: str, *,
                    use: Optional[Callable[[int, bytes], object]] = None, sign: bool = True,
@@ -308,15 +304,15 @@ class Matcher(Closable):
             raise TypeError("requests: give a list of requests, each with files as for Matcher.identify")
         files = [files_of(files_of_samples(request)) for request in requests]
         return AuditFinding(call("heft_audit_reply", self, handle_of(copy, newest=True), trust,
-                                 source_of(reply, "reply", MAX_REPLY)[0],
-                                 source_of(seed, "seed", _MAX_SEED)[0], files, len(files)))
+                                 source_of(reply, "reply", "reply")[0],
+                                 source_of(seed, "seed", "seed")[0], files, len(files)))
 
     def audit_gallery(self, copy: Union[Gallery, Path], trust: Trust,
                       state: Optional[Source] = None) -> AuditFinding:
         """Checks, block by block, whether a key owner that trust lists has signed this very
         gallery. state: the admission with the signature (default: Gallery.state_file). Reads
         the whole gallery. Errors as audit_reply's."""
-        given = None if state is None else source_of(state, "state", MAX_REPLY)[0]
+        given = None if state is None else source_of(state, "state", "reply")[0]
         return AuditFinding(call("heft_audit_gallery", self, handle_of(copy, newest=True), given, trust))
 
     def close(self) -> None:
@@ -334,7 +330,7 @@ def _keys(keys: Union[Source, ExpandedKeys], what: str) -> tuple[Any, Optional[E
     """The bytes of a key file, or expanded keys, and their name in errors."""
     if isinstance(keys, ExpandedKeys):
         return None, keys, what
-    data, name = source_of(keys, what, MAX_KEYS)
+    data, name = source_of(keys, what, "keys")
     return data, None, name
 
 

@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import os
+from functools import cached_property
 from typing import Any, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heft._library import Handle, Progress, call
-from heft._record import Record, field, many, pair, warn, warned
+from heft._record import Record, field, many, pair, plain, warn, warned
 from heft._records import ChosenThreshold, DecisionTable, LearnEpoch
 from heft._tables import split
 from heft._training import TrainingData, data_of
 from heft._trust import Trust
-from heft._values import (MAX_MODEL, Labels, Object, Path, Source, Vectors, all_rows_of, path_of, source_of,
-                          view_of)
+from heft._values import (Labels, Object, Path, Source, Vectors, all_rows_of, list_of, number_of, path_of,
+                          source_of, view_of)
 from heft._words import in_python
 
 _Data = Union[TrainingData, Path, Mapping[str, Vectors]]
@@ -27,8 +30,6 @@ Recipe = Literal["generalising", "paper"]
 class Polynomial(Record):
     """The polynomial sum_k coefficients[k] * t^k with t = (s - centre) / half_width."""
 
-    __slots__ = ("_plain",)
-
     coefficients: list[float] = field("Coefficients, lowest power first.")
     centre: float = field("Centre of the interval of s.")
     half_width: float = field("Half of the width of that interval.")
@@ -38,19 +39,13 @@ class Polynomial(Record):
         super().__init__(values)
         self._plain: list[float] = values["plain"]
 
-    def _at(self, s: float) -> Tuple[float, float]:
-        """p(s) and p'(s)."""
-        value, slope = call("heft_polynomial_at", {"coefficients": self.coefficients, "centre": self.centre,
-                                                   "half_width": self.half_width}, float(s))
-        return value, slope
-
     def __call__(self, s: float) -> float:
         """The value p(s)."""
-        return self._at(s)[0]
+        return _at([self], s)[0]
 
     def derivative(self, s: float) -> float:
         """p'(s)."""
-        return self._at(s)[1]
+        return _at([self], s)[1]
 
     def in_powers_of_s(self) -> Polynomial:
         """The same polynomial with centre 0 and half_width 1."""
@@ -60,8 +55,6 @@ class Polynomial(Record):
 
 class Approximation(Record):
     """Polynomials that are applied one after the other to approximate 1/sqrt(s)."""
-
-    __slots__ = ("_worst",)
 
     name: str = field("minimax, least_squares or paper.")
     stages: list[Polynomial] = field("The polynomials; the first is applied first.", many(Polynomial))
@@ -74,17 +67,11 @@ class Approximation(Record):
 
     def __call__(self, s: float) -> float:
         """The value f(s)."""
-        for stage in self.stages:
-            s = stage(s)
-        return s
+        return _at(self.stages, s)[0]
 
     def derivative(self, s: float) -> float:
         """f'(s)."""
-        slope = 1.0
-        for stage in self.stages:
-            s, factor = stage._at(s)
-            slope *= factor
-        return slope
+        return _at(self.stages, s)[1]
 
     def max_relative_error(self) -> float:
         """Largest relative error, max |f(s) sqrt(s) - 1|, over the interval."""
@@ -94,15 +81,19 @@ class Approximation(Record):
     def fit(degree: int, interval: Tuple[float, float], kind: str = "minimax") -> Approximation:
         """The polynomial of a degree from 1 to 31 that approximates 1/sqrt(s) best on an interval
         of s. kind: minimax (least maximum of the relative error) or least_squares."""
-        low, high = interval
-        return Approximation(call("heft_approximation_fit", degree, float(low), float(high), kind))
+        low, high = (number_of(bound, "interval") for bound in interval)
+        return Approximation(call("heft_approximation_fit", degree, low, high, kind))
+
+
+def _at(stages: list[Polynomial], s: float) -> Tuple[float, float]:
+    """The value at s of polynomials that are applied one after the other, and its derivative."""
+    value, slope = call("heft_approximation_at", json.dumps(plain(stages)), number_of(s, "s"))
+    return value, slope
 
 
 def _modalities(names: Optional[Sequence[str]]) -> dict[str, Any]:
-    """The option of a set of modalities. An empty set is refused: no modality has the name ""."""
-    if isinstance(names, str):
-        raise TypeError("modalities: give a list of names, not a str")
-    return {"modalities": None if names is None else list(names) or [""]}
+    """The option of a set of modalities."""
+    return {"modalities": None if names is None else list_of(names, "modalities")}
 
 
 class Model(Object):
@@ -110,7 +101,6 @@ class Model(Object):
     modalities, the normalisation, and the tables for decisions. It is public: it contains
     no template and no key."""
 
-    __slots__ = ("_known",)
     _NAME = "this model"
 
     # ---- Files.
@@ -120,7 +110,7 @@ class Model(Object):
         """Loads a model from a file, or its bytes. If trust lists trainers, one of them must have
         signed the model. NotFound, DataLoss, InvalidArgument; FailedPrecondition for a
         signature."""
-        data, name = source_of(source, "model", MAX_MODEL)
+        data, name = source_of(source, "model", "model")
         return Model._of(call("heft_model_open", data, trust, name))
 
     def save(self, path: Path) -> None:
@@ -129,8 +119,7 @@ class Model(Object):
 
     def to_bytes(self) -> bytes:
         """The bytes that save writes."""
-        data: bytes = call("heft_model_serialize", self)
-        return data
+        return bytes(call("heft_model_serialize", self))
 
     def __reduce__(self) -> Tuple[Any, ...]:
         return Model.load, (self.to_bytes(),)
@@ -156,9 +145,9 @@ class Model(Object):
         curve: a list to which every epoch is appended. progress: a function of (what, done,
         total, note) that returns False to stop, or True for a bar. The result depends only on
         data, options and seed. InvalidArgument, FailedPrecondition, Cancelled."""
-        options = _options(gamma, method, recipe, degree, fit, profile, weight_of_pairs, margin, grid_search,
-                           epochs, patience, learning_rate, weight_decay, shrinkage, drop_modality,
-                           modality_weights, seed, against_wolves, with_exact)
+        options = _options(locals())
+        if curve is not None and not isinstance(curve, list):
+            raise TypeError(f"curve: give a list, not {type(curve).__name__}")
         options["checkpoint"] = None if checkpoint is None else os.fsdecode(path_of(checkpoint))
         options["with_curve"] = curve is not None
         people = data_of(data, labels, split, labelled=False)
@@ -179,9 +168,7 @@ class Model(Object):
         """Trains one model for each of folds parts of the people (3 or more), from the people of
         all other parts, for evaluate_folds. The split of the data is not used; fold_seed
         assigns people to parts. The rest is as for train."""
-        options = _options(gamma, method, recipe, degree, fit, profile, weight_of_pairs, margin, grid_search,
-                           epochs, patience, learning_rate, weight_decay, shrinkage, drop_modality,
-                           modality_weights, seed, against_wolves, with_exact)
+        options = _options(locals())
         models = _models(call("heft_learn_folds", data, folds, fold_seed, options, progress), folds)
         warn(text for model in models for text in model.warnings)
         return models
@@ -209,7 +196,7 @@ class Model(Object):
     def warnings(self) -> list[str]:
         """Warnings of training and calibration about this model, such as too few people. train and
         calibrate give the same as heft.Warning."""
-        return [in_python(warning) for warning in call("heft_model_describe_training", self)["warnings"]]
+        return [in_python(warning) for warning in self._of_training["warnings"]]
 
     @staticmethod
     def load_folds(folder: Path, data: TrainingData, folds: int = 5, fold_seed: int = 1) -> list[Model]:
@@ -220,15 +207,27 @@ class Model(Object):
     @property
     def split_seed(self) -> int:
         """The split_seed of TrainingData.load when the model was trained."""
-        return int(call("heft_model_describe_training", self)["split_seed"])
+        return int(self._of_training["split_seed"])
 
     # ---- Parts.
 
-    @property
+    # What the library tells is kept: a model does not change.
+
+    @cached_property
     def _facts(self) -> dict[str, Any]:
-        if not hasattr(self, "_known"):
-            self._known: dict[str, Any] = call("heft_model_describe", self)
-        return self._known
+        return dict(call("heft_model_describe", self))
+
+    @cached_property
+    def _of_training(self) -> dict[str, Any]:
+        return dict(call("heft_model_describe_training", self))
+
+    @cached_property
+    def _tables(self) -> list[DecisionTable]:
+        return [DecisionTable(table) for table in call("heft_model_tables", self)]
+
+    @cached_property
+    def _tables_for(self) -> dict[Optional[Tuple[str, ...]], DecisionTable]:
+        return {}
 
     def _matrix(self, exact: bool) -> NDArray[np.float64]:
         address, rows, columns = call("heft_model_projection", self, int(exact))
@@ -276,13 +275,12 @@ class Model(Object):
     def tables(self) -> list[DecisionTable]:
         """The meaning of scores, by the modalities of the probe; all modalities first. May be
         empty."""
-        return [DecisionTable(table) for table in call("heft_model_tables", self)]
+        return list(self._tables)
 
     @property
     def training_summary(self) -> dict[str, Any]:
         """The trainer's record: options, AUROC, warnings, ..."""
-        summary: dict[str, Any] = call("heft_model_describe", self)["training"]
-        return summary
+        return copy.deepcopy(dict(self._facts["training"]))
 
     @property
     def id(self) -> str:
@@ -320,7 +318,7 @@ class Model(Object):
         """The threshold of one comparison for a false match rate, for probes with these modalities
         (default: all of the model). InvalidArgument outside (0, 1); OutOfRange beyond the
         table's points; FailedPrecondition if there is no table for the modalities."""
-        return warned(ChosenThreshold(call("heft_model_threshold", self, float(fmr),
+        return warned(ChosenThreshold(call("heft_model_threshold", self, number_of(fmr, "fmr"),
                                            _modalities(modalities))))
 
     def threshold_for_search(self, fpir: float, people: int, templates: int = 1,
@@ -328,17 +326,21 @@ class Model(Object):
         """The threshold of a search for a false positive identification rate, in a gallery of this
         many people with at most this many templates each, for probes with these modalities.
         Errors as threshold_for's."""
-        return warned(ChosenThreshold(call("heft_model_search_threshold", self, float(fpir), people,
-                                           templates, _modalities(modalities))))
+        return warned(ChosenThreshold(call("heft_model_search_threshold", self, number_of(fpir, "fpir"),
+                                           people, templates, _modalities(modalities))))
 
     def names_of(self, set: int) -> list[str]:  # pylint: disable=redefined-builtin
         """The names of a set of modalities, given as in DecisionTable.modalities."""
-        return [name for bit, (name, _) in enumerate(self.modalities) if set >> bit & 1]
+        return list(call("heft_model_names_of", self, set))
 
     def table_for(self, modalities: Optional[Sequence[str]] = None) -> DecisionTable:
         """The decision table for probes with these modalities (default: all of the model).
         InvalidArgument, FailedPrecondition."""
-        return DecisionTable(call("heft_model_table", self, _modalities(modalities)))
+        chosen = _modalities(modalities)
+        key = None if modalities is None else tuple(chosen["modalities"])
+        if key not in self._tables_for:
+            self._tables_for[key] = DecisionTable(call("heft_model_table", self, chosen))
+        return self._tables_for[key]
 
     def _shown(self) -> dict[str, Any]:
         return {"model_id": self.id, "decision_id": self.decision_id, "modalities": dict(self.modalities),
@@ -349,18 +351,11 @@ class Model(Object):
         return f"{modalities}, gamma {self.gamma}, profile {self.profile}"
 
 
-def _options(gamma: int, method: str, recipe: str, degree: int, fit: str, profile: str,
-             weight_of_pairs: float, margin: float, grid_search: bool, epochs: int, patience: int,
-             learning_rate: float, weight_decay: float, shrinkage: float, drop_modality: float,
-             modality_weights: Sequence[float], seed: int, against_wolves: bool,
-             with_exact: bool) -> dict[str, Any]:
-    """The options of heft_learn."""
-    return {"gamma": gamma, "method": method, "recipe": recipe, "degree": degree, "fit": fit,
-            "profile": profile, "weight_of_pairs": weight_of_pairs, "margin": margin, "grid_search": grid_search,
-            "epochs": epochs, "patience": patience, "learning_rate": learning_rate,
-            "weight_decay": weight_decay, "shrinkage": shrinkage, "drop_modality": drop_modality,
-            "modality_weights": list(modality_weights), "seed": seed, "against_wolves": against_wolves,
-            "with_exact": with_exact}
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    """The options of heft_learn among the arguments of a call, which have the same names."""
+    others = ("data", "labels", "split", "folds", "fold_seed", "curve", "progress")
+    return {**{name: value for name, value in given.items() if name not in others},
+            "modality_weights": list(given["modality_weights"])}
 
 
 def _models(handle: Handle, folds: int) -> list[Model]:

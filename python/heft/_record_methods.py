@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any, Union
 
 from heft._library import call
+from heft._values import number_of
 
 if TYPE_CHECKING:
     from heft._records import Candidate, ChosenThreshold, Decision
@@ -42,7 +43,7 @@ class ScoreCalibration:
 
     def log_likelihood_ratio(self, score: float) -> float:
         """The log-likelihood ratio of a score, natural logarithm."""
-        record = {"slope": self.slope, "intercept": self.intercept, "score": float(score)}
+        record = {"slope": self.slope, "intercept": self.intercept, "score": number_of(score, "score")}
         return float(call("heft_decision_number", "log_likelihood_ratio", record))
 
 
@@ -56,7 +57,7 @@ class ImpostorTail:
     evenness: float
 
     def _number(self, what: str, **arguments: float) -> float:
-        record = {name: float(value) for name, value in arguments.items()}
+        record = {name: number_of(value, name) for name, value in arguments.items()}
         record.update(start=self.start, rate=self.rate, scale=self.scale, shape=self.shape,
                       evenness=self.evenness)
         return float(call("heft_decision_number", what, record))
@@ -92,7 +93,7 @@ class OpenedScores:
         from heft import _records  # pylint: disable=import-outside-toplevel
 
         chosen = isinstance(threshold, _records.ChosenThreshold)
-        at = threshold.to_dict() if chosen else float(threshold)  # type: ignore[union-attr,arg-type]
+        at = threshold.to_dict() if chosen else number_of(threshold, "threshold")  # type: ignore[union-attr]
         return _records.Decision(call("heft_scores_decide", json.dumps(self.to_dict()), json.dumps(at)))
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import importlib
+from functools import cached_property
 from typing import Any, Literal, Optional, Sequence, Tuple, Union
 
 import numpy as np
@@ -14,7 +15,7 @@ from heft._library import call
 from heft._values import Labels, Object, Path, labels_of, path_of, view_of
 
 Numbers = Union[NDArray[np.floating[Any]], NDArray[np.integer[Any]], Sequence[float]]
-Form = Literal["csv", "bob4", "bob5"]
+Form = Literal["csv", "bob4", "bob5", "genuine", "impostor"]
 
 # heft_score_pair.
 _PAIR = np.dtype({
@@ -59,7 +60,6 @@ class _Columns:
 class ScoreTable(Object):
     """Scores of comparisons, as in files of scores (docs/evaluation.md)."""
 
-    __slots__ = ("_known",)
     _NAME = "this table"
 
     def __init__(self, score: Numbers, genuine: Union[None, NDArray[np.bool_], Sequence[bool]] = None, *,
@@ -91,9 +91,9 @@ class ScoreTable(Object):
             columns.set("genuine", _array(genuine, "b", "genuine"))
         if plain is not None:
             columns.set("plain", _array(plain, "fiu", "plain"))
-        self._held = call("heft_scores_make", columns.pairs.ctypes.data, len(scores), {
-            "subjects": list(subjects), "labels": list(labels), "splits": list(splits),
-            "with_plain": plain is not None})
+        self._held = call("heft_scores_make", columns.pairs.ctypes.data, len(scores), list(subjects),
+                          len(subjects), list(labels), len(labels), list(splits), len(splits),
+                          int(plain is not None))
 
     # ---- Files.
 
@@ -123,14 +123,14 @@ class ScoreTable(Object):
         return ScoreTable._of(call("heft_scores_parse", genuine, impostor, int(histogram)))
 
     def to_text(self, form: Form = "csv") -> str:
-        """The text of a file of form csv, bob4 or bob5; numbers are read back exactly.
+        """The text of a file of form csv, bob4 or bob5, or one of PyEER's two, genuine or impostor;
+        numbers are read back exactly.
         InvalidArgument for scores without names in bob4 and bob5, and for names with a blank
         there."""
         return self._text(form).decode()
 
     def _text(self, form: str) -> bytes:
-        text: bytes = call("heft_scores_format", self, form)
-        return text
+        return bytes(call("heft_scores_format", self, form))
 
     def save(self, path: Path, form: Form = "csv") -> None:
         """Writes that file, which is replaced as a whole."""
@@ -187,11 +187,9 @@ class ScoreTable(Object):
 
     # ---- Columns.
 
-    @property
+    @cached_property
     def _facts(self) -> dict[str, Any]:
-        if not hasattr(self, "_known"):
-            self._known: dict[str, Any] = call("heft_scores_describe", self)
-        return self._known
+        return dict(call("heft_scores_describe", self))
 
     def _column(self, field: str) -> NDArray[Any]:
         """One field of all comparisons, without a copy."""

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Optional
 
-from heft._gallery import Gallery, opened_as
+from heft._gallery import RETENTION_BYTES, RETENTION_SECONDS, Gallery, opened_as
 from heft._library import call
 from heft._values import Names, Object, Path, labels_of, path_of, text_of
 
@@ -18,7 +19,6 @@ class ShardList(Object):
     (docs/scale.md). Give the key owner this file by a separate, trusted way, as the trust
     file."""
 
-    __slots__ = ()
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
     def __init__(self, gallery: str, buckets: Names) -> None:
@@ -26,13 +26,13 @@ class ShardList(Object):
         ids = labels_of(buckets)
         self._held = call("heft_shards_make", text_of(gallery, "gallery"), ids, len(ids))
 
-    @property
+    @cached_property
     def _facts(self) -> dict[str, Any]:
         return dict(call("heft_shards_describe", self))
 
     @staticmethod
-    def create(matcher: Matcher, gallery: Path, buckets: int, *, retention_seconds: int = 3600,
-               retention_bytes: int = 1 << 30) -> ShardList:
+    def create(matcher: Matcher, gallery: Path, buckets: int, *, retention_seconds: int = RETENTION_SECONDS,
+               retention_bytes: int = RETENTION_BYTES) -> ShardList:
         """Makes empty galleries in one store, one per bucket, "store:people.000" and so on for
         "store:people", and returns their list. After an interrupted call, the existing empty
         buckets are used. AlreadyExists, Unavailable."""

@@ -10,7 +10,6 @@ from heft._model import Model
 from heft._records import JoinStep, SharedKeySet
 from heft._values import Path, Source, path_of, source_of
 
-_MAX_RECORD = 1 << 16  # bytes
 
 
 def join_key_set(model: Model, folder: Path, messages: Sequence[Path] = (), *, owners: int = 0,
@@ -54,5 +53,5 @@ def make_blank_share(model: Model, record: Source, owner: int, path: Path, *,
     """Writes a share of nothing yet, for the successor of an owner, who loads it and calls
     take_new_share. Returns its public key, for the others' give_new_shares. record: the
     ceremony's (ceremony.heft). InvalidArgument, AlreadyExists, DataLoss, Unavailable."""
-    data, _ = source_of(record, "the ceremony's record", _MAX_RECORD)
+    data, _ = source_of(record, "the ceremony's record", "ceremony")
     return str(call("heft_blank_share_make", model, data, owner, path_of(path), passphrase)["signer"])

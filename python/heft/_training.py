@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import Any, Iterable, Mapping, Optional, Sequence, Union
 
 import numpy as np
@@ -12,34 +13,24 @@ from numpy.typing import NDArray
 from heft import errors
 from heft._library import call
 from heft._records import LearnEpoch
-from heft._values import (Labels, Object, Path, Vectors, labels_of, mapping_of, matrix_of, path_of, rows_of,
-                          text_of)
+from heft._values import (Labels, Object, Path, Vectors, mapping_of, matrix_of, number_of, path_of,
+                          row_labels, rows_of, text_of)
 
 _Each = Union[None, float, Sequence[float]]
 
 
 def _each(numbers: _Each, what: str) -> Optional[list[float]]:
     """One number for all modalities, or one each."""
-    if isinstance(numbers, str):
-        raise TypeError(f"{what}: give numbers")
     if numbers is None:
         return None
-    return list(map(float, numbers)) if isinstance(numbers, Iterable) else [float(numbers)]
-
-
-def _for_rows(labels: object, rows: int, what: str) -> Optional[list[str]]:
-    """A text for each row, or none."""
-    texts = labels_of(labels)
-    if texts and len(texts) != rows:
-        raise errors.InvalidArgument(f"{rows} rows, {len(texts)} {what}")
-    return texts or None
+    each = numbers if isinstance(numbers, Iterable) and not isinstance(numbers, str) else [numbers]
+    return [number_of(number, what) for number in each]
 
 
 class TrainingData(Object):
     """Feature vectors of one or more modalities with identities, from which a model is
     trained."""
 
-    __slots__ = ("_known",)
     _NAME = "these data"
 
     def __init__(self, vectors: Mapping[str, Vectors], labels: Labels, split: Optional[Labels] = None, *,
@@ -57,8 +48,8 @@ class TrainingData(Object):
         # In alphabetical order, as those of a folder.
         rows = [rows_of(name, held[name]) for name in sorted(held)]
         count = len(held[min(held)]) if held else 0
-        self._held = call("heft_dataset_from_rows", rows, len(rows), _for_rows(labels, count, "labels"),
-                          _for_rows(split, count, "splits"), split_seed)
+        self._held = call("heft_dataset_from_rows", rows, len(rows), row_labels(labels, count),
+                          row_labels(split, count, "splits"), split_seed)
 
     @staticmethod
     def _load(folder: Path, split_seed: int = 1, *, labelled: bool) -> TrainingData:
@@ -108,11 +99,9 @@ class TrainingData(Object):
                 return out
         raise errors.InvalidArgument(f'the data have no modality "{modality}"')
 
-    @property
+    @cached_property
     def _facts(self) -> dict[str, Any]:
-        if not hasattr(self, "_known"):
-            self._known: dict[str, Any] = call("heft_dataset_describe", self)
-        return self._known
+        return dict(call("heft_dataset_describe", self))
 
     def __len__(self) -> int:
         return int(self._facts["rows"])
@@ -167,7 +156,6 @@ def fold_file(folder: Path, fold: int) -> str:
 def draw_learning_curve(curve: Sequence[LearnEpoch], best_epoch: int) -> str:
     """Draws the curve that Model.train filled, as a picture (SVG). Unavailable without
     gnuplot."""
-    picture: bytes = call("heft_draw_learning_curve", {
+    return bytes(call("heft_draw_learning_curve", {
         "epochs": [step.epoch for step in curve], "train_auroc": [step.train_auroc for step in curve],
-        "val_auroc": [step.val_auroc for step in curve], "best_epoch": best_epoch})
-    return picture.decode()
+        "val_auroc": [step.val_auroc for step in curve], "best_epoch": best_epoch})).decode()

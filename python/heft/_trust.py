@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, Literal, Optional, Sequence
+from typing import Any, Callable, Literal, Optional, Sequence, Union
 
 from heft import errors
 from heft._library import Passphrase, call
 from heft._record import Record, field
 from heft._records import ErasureReceipt
-from heft._values import (Buffer, Closable, Object, Path, Samples, Source, files_of_samples, path_of,
-                          source_of)
+from heft._values import (Buffer, Closable, Object, Path, Samples, Source, files_of_samples, labels_of,
+                          path_of, source_of, text_of)
 
 Role = Literal["key-owner", "server", "client", "registrar", "trainer"]
 Act = Literal["add", "replace", "remove"]
@@ -101,8 +101,6 @@ class SigningKey(Closable):
 class Trust(Object):
     """The public keys whose signatures are accepted, by role."""
 
-    __slots__ = ()
-
     def __init__(self) -> None:
         """A trust file that lists no key."""
         self._held = call("heft_trust_new")
@@ -121,7 +119,7 @@ class Trust(Object):
     @staticmethod
     def parse(text: str) -> Trust:
         """Reads the text of a trust file. DataLoss."""
-        return Trust._of(call("heft_trust_parse", text.encode(), "trust"))
+        return Trust._of(call("heft_trust_parse", text_of(text, "text").encode(), "trust"))
 
     def save(self, path: Path) -> None:
         """Writes or replaces the file."""
@@ -183,13 +181,13 @@ class Trust(Object):
         return Trust.parse, (str(self),)
 
 
-def open_signed(file: Source, trust: Trust, *, roles: Sequence[Role] = (), kind: str = "",
+def open_signed(file: Source, trust: Trust, *, roles: Union[Role, Sequence[Role]] = (), kind: str = "",
                 audience: str = "", gallery: str = "") -> SignedFile:
     """Checks a signed file and returns its content: trust must list the signer, and the file
     must be as expected. DataLoss for damage and false signatures, FailedPrecondition for
     all other reasons to refuse it."""
     data, what = source_of(file, "file")
-    expected = {"roles": list(roles), "kind": kind, "audience": audience, "gallery": gallery}
+    expected = {"roles": labels_of(roles), "kind": kind, "audience": audience, "gallery": gallery}
     return _signed(data, trust, expected, what)
 
 

@@ -23,10 +23,6 @@ Vectors = Union[NDArray[np.float32], NDArray[np.float64], Sequence[float], Seque
 Labels = Union[str, Sequence[str], Sequence[int], NDArray[Any]]
 Names = Union[str, Sequence[str]]
 
-# The largest files of each kind that a call reads, in bytes (heft/files.h).
-MAX_FILE, MAX_MODEL, MAX_KEYS, MAX_SAMPLES, MAX_REPLY = 1 << 34, 1 << 28, 1 << 31, 1 << 30, 1 << 30
-
-
 def is_path(value: object) -> bool:
     """Whether it is a str or an os.PathLike."""
     return isinstance(value, (str, os.PathLike))
@@ -54,30 +50,31 @@ def path_of(path: object) -> bytes:
     return encoded
 
 
-def source_of(source: object, what: str, max_size: int = MAX_FILE) -> tuple[Any, str]:
-    """A file and its name in errors: a buffer, which is not copied, or a path, which is read."""
+def source_of(source: object, what: str, kind: str = "") -> tuple[Any, str]:
+    """A file and its name in errors: a buffer, which is not copied, or a path, which is read.
+    kind: one of heft_file_read, which has a largest size."""
     if is_path(source):
         path = path_of(source)
-        return call("heft_file_read", path, max_size), os.fsdecode(path)
+        return call("heft_file_read", path, kind), os.fsdecode(path)
     if not is_buffer(source):
         raise TypeError(f"{what}: give bytes or the path of a file")
     return source, what
 
 
-def sources_of(sources: object, what: str, max_size: int = MAX_FILE) -> list[tuple[Any, str]]:
+def sources_of(sources: object, what: str, kind: str = "") -> list[tuple[Any, str]]:
     """One file or several, with their names in errors."""
     if sources is None:
         return []
     if is_source(sources):
-        return [source_of(sources, what, max_size)]
-    return [source_of(one, f"{what} {i}", max_size) for i, one in enumerate(_iterable(sources))]
+        return [source_of(sources, what, kind)]
+    return [source_of(one, f"{what} {i}", kind) for i, one in enumerate(_iterable(sources))]
 
 
 def files_of_samples(samples: object) -> list[tuple[Any, str]]:
     """The files of a mapping from names in errors, of a sequence, or the one that is given."""
     if isinstance(samples, dict):
-        return [source_of(one, str(name), MAX_SAMPLES) for name, one in dict(samples).items()]
-    return sources_of(samples, "samples", MAX_SAMPLES)
+        return [source_of(one, str(name), "samples") for name, one in dict(samples).items()]
+    return sources_of(samples, "samples", "samples")
 
 
 def _iterable(value: object) -> Iterable[Any]:
@@ -96,6 +93,26 @@ def text_of(text: object, what: str) -> str:
         raise errors.InvalidArgument(
             f"{what}: a text has no UTF-8 form (it contains half of a surrogate pair)") from None
     return text
+
+
+def number_of(value: Any, what: str) -> float:
+    """A number of any type. TypeError for a text and anything else."""
+    if not isinstance(value, (str, bytes, bytearray)):
+        try:
+            return float(value)
+        except (TypeError, ValueError, OverflowError):
+            pass
+    raise TypeError(f"{what}: give a number, not {type(value).__name__}")
+
+
+def list_of(values: Any, what: str) -> list[Any]:
+    """A list of what has at least one element, and is no text."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise TypeError(f"{what}: give a list, not {type(values).__name__}")
+    made = list(values)
+    if not made:
+        raise errors.InvalidArgument(f"{what}: give at least one")
+    return made
 
 
 def mapping_of(mapping: object, what: str) -> dict[Any, Any]:
@@ -125,11 +142,11 @@ def labels_of(labels: object) -> list[str]:
     return [_label(label) for label in _iterable(labels)]
 
 
-def row_labels(labels: object, rows: int) -> Optional[list[str]]:
+def row_labels(labels: object, rows: int, what: str = "labels") -> Optional[list[str]]:
     """A label for each row, or None."""
     names = labels_of(labels)
     if names and len(names) != rows:
-        raise errors.InvalidArgument(f"{len(names)} labels for {rows} rows: give one for each row, or none")
+        raise errors.InvalidArgument(f"{len(names)} {what} for {rows} rows: give one for each row, or none")
     return names or None
 
 
@@ -147,7 +164,16 @@ def conditions_of(where: object) -> list[str]:
         return []
     if isinstance(where, str) or hasattr(where, "_condition"):
         where = [where]
-    return [getattr(one, "_condition", None) or text_of(one, "where") for one in _iterable(where)]
+    return [one._condition if hasattr(one, "_condition") else condition_text(one, "where")
+            for one in _iterable(where)]
+
+
+def condition_text(text: object, what: str) -> str:
+    """A condition as users write it. What begins as JSON is no such text: the library would read it."""
+    if text_of(text, what).startswith("{"):
+        raise errors.InvalidArgument(f'"{text}" is not a condition: give KEY=VALUE, KEY=VALUE|VALUE or '
+                                     "KEY=NUMBER..NUMBER")
+    return str(text)
 
 
 def matrix_of(array: object, what: str) -> tuple[NDArray[np.float32], bool]:
@@ -205,8 +231,10 @@ class Object(Shown):
     _NO_COPY = ""
     _held: Optional[Handle]
 
-    def __init__(self) -> None:
-        raise TypeError(f"{type(self).__name__} has no constructor: see its static methods")
+    def __init__(self, *_: object, **__: object) -> None:
+        name = type(self).__name__
+        makers = [f"{name}.{one}" for one, it in vars(type(self)).items() if isinstance(it, staticmethod)]
+        raise TypeError(f"{name} has no constructor: call {' or '.join(makers)}")
 
     @classmethod
     def _of(cls: type[_Made], handle: Handle) -> _Made:

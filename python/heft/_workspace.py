@@ -7,14 +7,14 @@ import json
 from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional, Union, overload
 
 from heft import errors
-from heft._key_owner import asked_once
+from heft._key_owner import asked_once, spending
 from heft._library import Passphrase, Progress, call
 from heft._model import Model
 from heft._record import warned
 from heft._records import Decision, WorkspaceAdded, WorkspaceRemoved
 from heft._tables import split
-from heft._values import (Closable, Labels, Names, Path, Source, Vectors, all_rows_of, labels_of, path_of,
-                          row_labels)
+from heft._values import (Closable, Labels, Names, Path, Source, Vectors, all_rows_of, labels_of,
+                          number_of, path_of, row_labels)
 
 if TYPE_CHECKING:
     from heft._training import TrainingData
@@ -38,7 +38,6 @@ class Workspace(Closable):
     Workspace("https://...", gallery, trust=...), the same calls go to the services, and the
     result is a heft.service.Workspace, whose arguments it takes."""
 
-    __slots__ = ("_model", "_gallery")
     _NAME = "this workspace"
     _NO_COPY = "a Workspace is not pickled or copied: open its folder again"
 
@@ -140,15 +139,14 @@ class Workspace(Closable):
                 *claim: str) -> list[Decision]:
         """Decisions; an exception has those before it as `decisions`."""
         decisions: list[Decision] = []
-        options = {key: None if value is None else float(value) for key, value in rule.items()}
+        options = {key: None if value is None else number_of(value, key) for key, value in rule.items()}
         try:
-            call(name, self, rows, len(rows), *claim, options,
-                 lambda _, text: decisions.append(Decision(json.loads(text))), progress)
-        except BaseException as error:  # pylint: disable=broad-except
-            spent = type(error) is errors.ResourceExhausted  # pylint: disable=unidiomatic-typecheck
-            raised: Any = errors.BudgetSpent(str(error)) if spent else error
-            raised.decisions = decisions
-            raise raised from (None if spent else error.__cause__)
+            with spending():
+                call(name, self, rows, len(rows), *claim, options,
+                     lambda _, text: decisions.append(Decision(json.loads(text))), progress)
+        except BaseException as error:
+            error.decisions = decisions  # type: ignore[attr-defined]
+            raise
         return warned(decisions)
 
     def remove(self, identities: Names, *, progress: Progress = None) -> WorkspaceRemoved:

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scores, studies, and the mathematics of models and decisions."""
+import json
 import math
 
 import heft_ctypes as h
 from world import PEOPLE, SAMPLES, Case, ask, heft, rows, text, world
 
 
-def table(count=6, **options):
+def table(count=6):
     """Comparisons of three people: each third is genuine."""
     pairs = (h.ScorePair * count)()
     for i in range(count):
         pairs[i].enrolled, pairs[i].probe = i % 3, 0
         pairs[i].genuine = i % 3 == 0
         pairs[i].score = 0.9 - 0.1 * (i % 3)
-    return heft.call("heft_scores_make", pairs, count,
-                     heft.options(subjects=["ann", "bob", "cy"], **options))
+    return heft.call("heft_scores_make", pairs, count, ["ann", "bob", "cy"], 3, None, 0, None, 0, 0)
 
 
 class Measuring(Case):
@@ -40,8 +40,9 @@ class Measuring(Case):
         self.refused("INVALID_ARGUMENT", "form must be", "heft_scores_format", scores, "xml")
         self.refused("NOT_FOUND", ".", "heft_scores_select", scores, "dev")
         self.refused("INVALID_ARGUMENT", "beyond the names", "heft_scores_make",
-                     (h.ScorePair * 1)(h.ScorePair(1, 0)), 1, heft.options(subjects=["ann"]))
-        self.refused("INVALID_ARGUMENT", "at least one", "heft_scores_make", (h.ScorePair * 1)(), 0, None)
+                     (h.ScorePair * 1)(h.ScorePair(1, 0)), 1, ["ann"], 1, None, 0, None, 0, 0)
+        self.refused("INVALID_ARGUMENT", "at least one", "heft_scores_make", (h.ScorePair * 1)(), 0, None, 0,
+                     None, 0, None, 0, 0)
 
     def test_measures(self):
         scores, told = table(30), []
@@ -101,6 +102,7 @@ class Mathematics(Case):
         self.assertEqual((rows, columns), (16, 40))
         self.assertTrue(any(values[i] for i in range(rows * columns)))
         self.assertEqual(heft.call("heft_model_projection", world.model, 1)[1:], (0, 0))
+        self.assertEqual(ask("heft_model_names_of", world.model, 2), ["voice"])
         tables = ask("heft_model_tables", world.model)
         self.assertEqual(tables[0], ask("heft_model_table", world.model, heft.options(modalities=["voice", "face"])))
         said = ask("heft_model_describe_training", world.model)
@@ -128,11 +130,14 @@ class Mathematics(Case):
         fitted = ask("heft_approximation_fit", 2, 0.4, 2.2, "minimax")
         self.assertEqual((fitted["degree"], fitted["interval"]), (2, [0.4, 2.2]))
         (stage,) = fitted["stages"]
-        value, slope = heft.call("heft_polynomial_at", heft.options(
-            coefficients=stage["coefficients"], centre=stage["centre"], half_width=stage["half_width"]), 1.0)
+        value, slope = heft.call("heft_approximation_at", json.dumps(fitted["stages"]), 1.0)
         self.assertAlmostEqual(value, 1, delta=fitted["max_relative_error"])
         self.assertAlmostEqual(value, sum(stage["plain"]))
         self.assertLess(slope, 0)
+        twice, _ = heft.call("heft_approximation_at", json.dumps(2 * fitted["stages"]), 1.0)
+        self.assertAlmostEqual(twice, heft.call("heft_approximation_at", json.dumps([stage]), value)[0])
+        for wrong in ("{", "{}", "[1]", '[{"coefficients": ["x"]}]', '[{"coefficients": [1]}]'):
+            self.refused("INVALID_ARGUMENT", "stages", "heft_approximation_at", wrong, 1.0)
         self.refused("INVALID_ARGUMENT", ".", "heft_approximation_fit", 32, 0.4, 2.2, "minimax")
 
     def test_decisions(self):

@@ -117,7 +117,8 @@ class Administration(Case):
         finding = ask("heft_audit_reply", world.matcher, gallery, trust, signed, seed, requests, 1)
         self.assertEqual(finding, {"right": True, "reason": ""})
         world.activate(name)  # no one is pending: the owner signs the state as it is
-        state = heft.call("heft_file_read", f"{name}/state.heft", 0)
+        state = heft.call("heft_file_read", f"{name}/state.heft", "")
+        self.refused("INVALID_ARGUMENT", "no kind", "heft_file_read", f"{name}/state.heft", "photo")
         self.assertEqual(ask("heft_gallery_describe", world.open(name))["state_file"], f"{name}/state.heft")
         for given in (state, None):
             finding = ask("heft_audit_gallery", world.matcher, world.open(name), given, trust)

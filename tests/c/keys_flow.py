@@ -145,10 +145,12 @@ class Keys(Case):
             self.assertEqual(heft.call("heft_fits", heft.options(metadata=metadata, where=where)), fits)
         for wrong in ["site", '{"key": 5}', '{"key": "a", "values": [5]}', '{"key": "a", "at_most": "b"}', '{"a']:
             self.refused("INVALID_ARGUMENT", ".", "heft_condition_read", wrong)
+        self.refused("INVALID_ARGUMENT", "finite", "heft_condition_read", '{"key": "a", "at_most": "nan"}')
 
     def test_expiry(self):
         self.assertEqual(heft.call("heft_parse_expiry", "2027-01-16", 1800000000), 1800057600)
-        self.assertGreater(heft.call("heft_parse_expiry", "1y", 0), 1800000000)
+        self.assertEqual(heft.call("heft_parse_expiry", "90d", 0), 90 * 86400)
+        self.assertGreater(heft.call("heft_parse_expiry", "1y", 2**64 - 1), 1800000000)
         self.refused("INVALID_ARGUMENT", ".", "heft_parse_expiry", "90", 0)
 
     def test_renewed_key_takes_the_gallery_along(self):
@@ -156,7 +158,7 @@ class Keys(Case):
         heft.call("heft_key_set_make", model, "old", None, None, None)
         old = heft.call("heft_key_owner_load", model, "old/secret.key", None)
         matcher = heft.call("heft_matcher_open", model, "old/evaluation.keys", "old/enrolment.keys")
-        key = heft.call("heft_file_read", "old/encryption.key", 0)
+        key = heft.call("heft_file_read", "old/encryption.key", "keys")
         one = heft.call("heft_files_new")
         client = heft.call("heft_client_create", model, key, "key")
         heft.call("heft_files_add", one, heft.call(
@@ -169,7 +171,7 @@ class Keys(Case):
         heft.call("heft_matcher_fold", matcher, "moves")
         renewed = ask("heft_key_set_renew", old, "new", b"words", None, None)
         gallery = world.open("moves")
-        key = heft.call("heft_file_read", renewed["rekeying_key"], 0)
+        key = heft.call("heft_file_read", renewed["rekeying_key"], "keys")
         done = ask("heft_gallery_rekey", gallery, model, key, None, None)
         self.assertEqual(done["to"], renewed["key_id"])
         described = ask("heft_gallery_describe", world.open("moves"))

@@ -154,7 +154,7 @@ class Matching(Case):
                 heft.options(use="identification")))
         request = heft.call("heft_files_new")
         for name in files:
-            heft.call("heft_files_add", request, heft.call("heft_file_read", name, 0), name)
+            heft.call("heft_files_add", request, heft.call("heft_file_read", name, "samples"), name)
         ours = world.scores(heft.call("heft_matcher_identify", world.matcher,
                                       world.open(galleries.big), request, None, None, None, None))
         with open("words", "w") as words:

@@ -22,7 +22,7 @@ class Shared(Case):
                       passphrases(None, b"of owner 2", None), 3, None, None)
         cls.owners = [cls.load(path, word) for path, word
                       in zip(cls.set["shares"], (None, b"of owner 2", None))]
-        key = heft.call("heft_file_read", cls.set["keys"]["encryption_key"], 0)
+        key = heft.call("heft_file_read", cls.set["keys"]["encryption_key"], "keys")
         cls.client = heft.call("heft_client_create", cls.model, key, "key")
         cls.matcher = heft.call("heft_matcher_open", cls.model, cls.set["keys"]["evaluation_keys"],
                                 cls.set["keys"]["enrolment_keys"])
@@ -163,13 +163,13 @@ class Shared(Case):
         heft.call("heft_key_owner_give_rekeying_part", old[1], new[1], both, "part")
         self.refused("FAILED_PRECONDITION", "revoked", "heft_key_owner_give_rekeying_part", old[1], new[1], both,
                      "again")
-        part = self.files(heft.call("heft_file_read", "part", 0))
+        part = self.files(heft.call("heft_file_read", "part", "reply"))
         heft.call("heft_key_owner_combine_rekeying_key", old[0], new[0], part, "rekeying.key")
-        self.assertGreater(len(bytes(heft.call("heft_file_read", "rekeying.key", 0))), 1000)
+        self.assertGreater(len(bytes(heft.call("heft_file_read", "rekeying.key", "keys"))), 1000)
 
     def test_with_new_shares(self):  # the last: old shares open nothing afterwards
         one, two, _ = self.owners
-        record = heft.call("heft_file_read", self.set["ceremony"], 0)
+        record = heft.call("heft_file_read", self.set["ceremony"], "ceremony")
         blank = ask("heft_blank_share_make", self.model, record, 3, "blank.key", b"new")
         successor = self.load("blank.key", b"new")
         self.assertEqual(ask("heft_key_owner_describe", successor)["signer"], blank["signer"])

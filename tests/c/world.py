@@ -68,7 +68,7 @@ class World:
         return heft.call("heft_key_owner_load", self.model, f"{folder}/secret.key", b"secret words")
 
     def file(self, which):
-        return heft.call("heft_file_read", self.keys[which], 0)
+        return heft.call("heft_file_read", self.keys[which], "keys")
 
     def encrypt(self, which, use="enrolment", labelled=True, signing=None, **more):
         """Samples `which` of all modalities as files of a request; `signing`: a key, and options."""

@@ -106,8 +106,9 @@ HEFT_C_API heft_status heft_buffer_copy(heft_bytes bytes, heft_buffer** buffer, 
 HEFT_C_API void heft_buffer_free(heft_buffer* buffer);
 HEFT_C_FREE_AT(buffer)
 // heft_file_read, heft_file_write: whole files, as ReadFile and WriteFile (heft/files.h). Files
-// larger than `max_size` are refused; 0: the limit of ReadFile.
-HEFT_C_API heft_status heft_file_read(const char* path, uint64_t max_size, heft_buffer** bytes,
+// that are too large for their `kind` are refused: "model", "keys", "samples",
+// "reply", "canaries", "ceremony" (its record), "seed" (of an audit); "": any.
+HEFT_C_API heft_status heft_file_read(const char* path, const char* kind, heft_buffer** bytes,
                                       heft_error** error);
 HEFT_C_API heft_status heft_file_write(const char* path, heft_bytes bytes, heft_error** error);
 

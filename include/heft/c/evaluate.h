@@ -25,13 +25,15 @@ typedef struct heft_score_pair {
 
 // heft_scores: ScoreTable: comparisons and the names in them.
 typedef struct heft_scores heft_scores;
-// heft_scores_make: a table of `count` comparisons. Options: "subjects", "labels", "splits" (texts,
-// added, each once) and "with_plain" (flag). Without subjects, scores are only genuine or impostor.
-// Without labels or splits, all have one that is empty. HEFT_INVALID_ARGUMENT also for a name that
-// would read as another one in a file.
+// heft_scores_make: a table of `count` comparisons. Each subject, label and split is given once.
+// Without subjects, scores are only genuine or impostor. Without labels or splits, all have one
+// that is empty. `with_plain` not 0: the comparisons have plain scores. HEFT_INVALID_ARGUMENT also
+// for a name that would read as another one in a file.
 HEFT_C_API heft_status heft_scores_make(const heft_score_pair* pairs, size_t count,
-                                        const heft_options* options, heft_scores** scores,
-                                        heft_error** error);
+                                        const char* const* subjects, size_t subject_count,
+                                        const char* const* labels, size_t label_count,
+                                        const char* const* splits, size_t split_count,
+                                        int with_plain, heft_scores** scores, heft_error** error);
 // ReadScores; with `impostor`, the path of the impostors' scores, ReadScoreLists.
 HEFT_C_API heft_status heft_scores_read(const char* path, const char* impostor, int histogram,
                                         heft_scores** scores, heft_error** error);

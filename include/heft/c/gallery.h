@@ -24,8 +24,9 @@ HEFT_C_API heft_status heft_gallery_open(const char* name, heft_gallery** galler
 HEFT_C_API heft_status heft_gallery_newest(const heft_gallery* gallery, heft_gallery** newest,
                                            heft_error** error);
 // The same generation without keeping it from being erased (Gallery::Unread), for objects that live
-// long. Calls for probes take the newest generation of it. HEFT_FAILED_PRECONDITION if it is given
-// for its identities, for re-keying or for an audit: take heft_gallery_newest of it.
+// long. Calls for probes and heft_gallery_describe take the newest generation of it.
+// HEFT_FAILED_PRECONDITION if it is given for its identities, for re-keying or for an audit: take
+// heft_gallery_newest of it.
 HEFT_C_API heft_status heft_gallery_unread(const heft_gallery* gallery, heft_gallery** unread,
                                            heft_error** error);
 HEFT_C_API void heft_gallery_free(heft_gallery* gallery);
@@ -47,14 +48,15 @@ HEFT_C_API heft_status heft_gallery_rekey(heft_gallery* gallery, const heft_mode
 HEFT_C_API void heft_set_writer_wait(int seconds);
 
 // ParseExpiry: the Unix seconds of a date ("2027-01-31"), a time ("2027-01-31T12:30:00Z") or a
-// duration from `now` ("90d"), for the option "expires"; `now` 0: the present.
+// duration from `now` ("90d"), for the option "expires"; `now` HEFT_NOW: the present.
+#define HEFT_NOW UINT64_MAX
 HEFT_C_API heft_status heft_parse_expiry(const char* text, uint64_t now, int64_t* time,
                                          heft_error** error);
 
 // A condition on metadata, as calls take it in the option "where", is a text: "site=berlin",
 // "list=a|b" or "age=18..30" (ParseCondition). As a JSON object {"key", "values", "at_least",
-// "at_most"} it may have any values. heft_condition_read: checks one, and returns these members,
-// and text, the first form.
+// "at_most"} it may have any values; a bound is a number, or a number's text. heft_condition_read:
+// checks one, and returns these members, and text, the first form.
 HEFT_C_API heft_status heft_condition_read(const char* condition, heft_result** result,
                                            heft_error** error);
 // Fits: whether metadata meet all conditions: 1 or 0. Options: "metadata" (texts "key=value",

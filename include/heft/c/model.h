@@ -49,6 +49,9 @@ HEFT_C_API heft_status heft_model_search_threshold(const heft_model* model, doub
 
 // heft_model_tables: the model's decision tables, an array of records DecisionTable.
 // heft_model_table: Model::TableFor, with option "modalities" as above: a record DecisionTable.
+// heft_model_names_of: Model::NamesOf, of a table's `modalities`: an array of texts.
+HEFT_C_API heft_status heft_model_names_of(const heft_model* model, uint32_t set,
+                                           heft_result** result, heft_error** error);
 HEFT_C_API heft_status heft_model_tables(const heft_model* model, heft_result** result,
                                          heft_error** error);
 HEFT_C_API heft_status heft_model_table(const heft_model* model, const heft_options* options,
@@ -73,10 +76,10 @@ HEFT_C_API heft_status heft_model_fuse(const heft_model* model, const heft_rows*
 //      first. plain: the coefficients with centre 0 and half_width 1
 HEFT_C_API heft_status heft_approximation_fit(int degree, double lo, double hi, const char* kind,
                                               heft_result** result, heft_error** error);
-// heft_polynomial_at: value and derivative of a Polynomial at `s`. Options: "coefficients"
-// (numbers, added, lowest power first), "centre", "half_width" (numbers).
-HEFT_C_API heft_status heft_polynomial_at(const heft_options* options, double s, double* value,
-                                          double* derivative, heft_error** error);
+// heft_approximation_at: value and derivative of an Approximation at `s`. `stages`: that
+// array as JSON; only coefficients, centre and half_width are read.
+HEFT_C_API heft_status heft_approximation_at(const char* stages, double s, double* value,
+                                             double* derivative, heft_error** error);
 // heft_decision_number: a number that follows from a record of heft/decisions.h. `record` has the
 // fields of the record and the arguments, as numbers:
 //
