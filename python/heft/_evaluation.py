@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Iterable, Literal, Mapping, Optional, Sequence, Union
+from typing import Any, Literal, Mapping, Optional, Sequence, Union
 
 from heft import errors
 from heft._library import Progress, call
@@ -12,7 +12,7 @@ from heft._model import Model
 from heft._record import Record, field, many, said, warned
 from heft._scores import ScoreTable
 from heft._training import TrainingData
-from heft._values import Path, mapping_of, path_of, text_of
+from heft._values import Path, list_of, mapping_of, path_of, text_of
 
 _Split = Literal["train", "val", "test"]
 _SplitOrAll = Literal["train", "val", "test", "all"]
@@ -30,30 +30,23 @@ class Report(Record):
         "A ScoreTable of the comparisons, if it was requested; otherwise None.")
 
 
-def _list(values: Iterable[Any], what: str) -> list[Any]:
-    """A list, which C takes only with an element."""
-    made = list(values)
-    if not made:
-        raise errors.InvalidArgument(f"{what}: give at least one")
-    return made
-
-
 def _models(models: object) -> list[Model]:
     """One model or several."""
     if isinstance(models, Model):
         return [models]
-    made = _list(models, "models")  # type: ignore[arg-type]
+    made = list_of(models, "models")
     if not all(isinstance(model, Model) for model in made):
         raise TypeError("models: give Models")
     return made
 
 
-def _run(study: str, data: TrainingData, models: list[Model], options: dict[str, Any], progress: Progress, *,
-         names: Optional[list[str]] = None, distractors: Optional[TrainingData] = None,
-         strangers: Optional[TrainingData] = None) -> Report:
-    """Runs a study of heft_evaluate."""
-    report, scores = call("heft_evaluate", study, data, models, names, len(models), distractors, strangers,
-                          options, progress)
+def _run(study: str, models: list[Model], given: dict[str, Any],
+         names: Optional[list[str]] = None) -> Report:
+    """Runs a study of heft_evaluate with the arguments of a call, which have the names of options."""
+    others = ("data", "model", "models", "distractors", "strangers", "progress")
+    options = {name: value for name, value in given.items() if name not in others}
+    report, scores = call("heft_evaluate", study, given["data"], models, names, len(models),
+                          given.get("distractors"), given.get("strangers"), options, given["progress"])
     table = ScoreTable._of(scores)
     return warned(Report({**report, "scores": table if len(table) else None}))
 
@@ -68,9 +61,7 @@ def evaluate(
     scores: keep the score of each pair. command: the command that the page names to repeat
     the evaluation. InvalidArgument, Cancelled; Unavailable if the page or pictures need
     gnuplot and it is not installed."""
-    return _run("evaluation", data, [model], {
-        "split": split, "replicates": replicates, "seed": seed, "page": page, "pictures": pictures,
-        "scores": scores, "command": command}, progress)
+    return _run("evaluation", [model], locals())
 
 
 def measure_scores(
@@ -87,7 +78,7 @@ def measure_scores(
         raise TypeError("scores: give ScoreTables")
     names = [text_of(name, "scores") for name in tables]
     report = call("heft_scores_measure", list(tables.values()), names, len(names), {
-        "fmrs": _list(fmrs, "fmrs"), "replicates": replicates, "seed": seed, "curve": curve, "page": page,
+        "fmrs": list_of(fmrs, "fmrs"), "replicates": replicates, "seed": seed, "curve": curve, "page": page,
         "pictures": pictures, "command": command}, progress)
     return warned(Report({**report, "scores": None}))
 
@@ -105,12 +96,10 @@ def evaluate_folds(
     """Compares models over the folds in which they were trained (Model.train_folds). Each
     person is tested once, by a model that was trained without this person. models: a list,
     or several lists by name. Errors as evaluate's."""
+    given = dict(locals())
     sets = dict(models) if isinstance(models, dict) else {"": models}
     pairs = [(text_of(name, "models"), model) for name, of in sets.items() for model in _models(of)]
-    return _run("folds", data, [model for _, model in pairs], {
-        "folds": folds, "fold_seed": fold_seed, "encrypted": encrypted, "partial_probes": partial_probes,
-        "replicates": replicates, "seed": seed, "page": page, "scores": scores, "command": command},
-        progress, names=[name for name, _ in pairs])
+    return _run("folds", [model for _, model in pairs], given, [name for name, _ in pairs])
 
 
 def compare_choices(
@@ -119,9 +108,7 @@ def compare_choices(
         progress: Progress = None) -> Report:
     """Trains and compares the choices of a model's owner: fused dimension, approximation,
     weights. This takes about an hour."""
-    return _run("choices", data, [], {
-        "folds": folds, "fold_seed": fold_seed, "encrypted": encrypted, "replicates": replicates,
-        "seed": seed, "page": page, "command": command}, progress)
+    return _run("choices", [], locals())
 
 
 def evaluate_samples(
@@ -132,11 +119,8 @@ def evaluate_samples(
     """Measures the gain of several samples per person, at enrolment and for the probe: as
     their mean, and as separate templates. models: one per fold. FailedPrecondition for
     models without sample_agreement; errors as evaluate_folds'."""
-    return _run("samples", data, _models(models), {
-        "folds": folds, "fold_seed": fold_seed, "samples": _list(samples, "samples"),
-        "probes": _list(probes, "probes"), "draws": draws, "seed": seed, "encrypted": encrypted,
-        "replicates": replicates, "bootstrap_seed": bootstrap_seed, "page": page, "pictures": pictures,
-        "command": command}, progress)
+    return _run("samples", _models(models), {**locals(), "samples": list_of(samples, "samples"),
+                                             "probes": list_of(probes, "probes")})
 
 
 def evaluate_protection(
@@ -145,9 +129,7 @@ def evaluate_protection(
     """Measures the protection of templates (ISO/IEC 24745, 30136): unlinkability under two
     keys, irreversibility, renewability. split: the people whose templates are measured.
     Errors as evaluate's."""
-    return _run("protection", data, [model], {
-        "split": split, "samples": samples, "seed": seed, "page": page, "pictures": pictures,
-        "command": command}, progress)
+    return _run("protection", [model], locals())
 
 
 def evaluate_searches(
@@ -157,9 +139,8 @@ def evaluate_searches(
     """Measures whether FPIR thresholds hold in galleries of 10 to 10,000 people, simulated
     with the statistics of the data. models: one, or those of all folds. InvalidArgument,
     Cancelled."""
-    return _run("searches", data, _models(models), {
-        "calibrate_on": _list(calibrate_on, "calibrate_on"), "draws": draws, "seed": seed, "split": split,
-        "page": page, "command": command}, progress)
+    return _run("searches", _models(models),
+                {**locals(), "calibrate_on": list_of(calibrate_on, "calibrate_on")})
 
 
 def evaluate_gallery(
@@ -169,9 +150,7 @@ def evaluate_gallery(
     """Measures searches of a gallery with the first samples of the split's people and of
     distractors, who are other people. strangers: people who search and are not enrolled;
     None: each distractor, with its own template left out. InvalidArgument, Cancelled."""
-    return _run("gallery", data, [model], {
-        "split": split, "encrypted": encrypted, "page": page, "command": command}, progress,
-        distractors=distractors, strangers=strangers)
+    return _run("gallery", [model], locals())
 
 
 def evaluate_protocol(
@@ -181,6 +160,5 @@ def evaluate_protocol(
     """Runs a protocol from lists: folder has groups dev and eval in bob.bio's form
     (docs/protocols.md), names has one name per row of the data. NotFound, InvalidArgument
     with file and line, Cancelled."""
-    return _run("protocol", data, [model], {
-        "folder": os.fsdecode(path_of(folder)), "names": os.fsdecode(path_of(names)), "encrypted": encrypted,
-        "replicates": replicates, "seed": seed, "page": page, "scores": scores, "command": command}, progress)
+    return _run("protocol", [model], {**locals(), "folder": os.fsdecode(path_of(folder)),
+                                      "names": os.fsdecode(path_of(names))})

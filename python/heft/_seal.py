@@ -14,7 +14,7 @@ from heft._library import Passphrase, Progress, call
 from heft._model import Model
 from heft._record import Record, field, many
 from heft._records import ImportedEvaluationKeys, SealParameters, SealSamples
-from heft._values import (MAX_KEYS, MAX_REPLY, MAX_SAMPLES, Labels, Path, Samples, Source,
+from heft._values import (Labels, Path, Samples, Source,
                           files_of_samples, labels_of, path_of, source_of)
 
 
@@ -60,14 +60,14 @@ def export_seal_parameters(model: Model, *, compression: Compression = "zstd",
 def export_seal_encryption_key(model: Model, key: Source, *, compression: Compression = "zstd",
                                ring: Ring = "matching") -> bytes:
     """SEAL's PublicKey for one ring, from an encryption key."""
-    return bytes(call("heft_seal_export_encryption_key", model, *source_of(key, "encryption key", MAX_KEYS),
+    return bytes(call("heft_seal_export_encryption_key", model, *source_of(key, "encryption key", "keys"),
                       {"compression": compression, "ring": ring}))
 
 
 def export_seal_samples(model: Model, samples: Source, *, compression: Compression = "zstd",
                         progress: Progress = None) -> SealSamples:
     """Encrypted samples as SEAL's Ciphertexts. DataLoss, FailedPrecondition, Cancelled."""
-    joined, told = call("heft_seal_export_samples", model, *source_of(samples, "samples", MAX_SAMPLES),
+    joined, told = call("heft_seal_export_samples", model, *source_of(samples, "samples", "samples"),
                         {"compression": compression}, progress)
     return SealSamples({**told, "ciphertexts": _split(joined, told["sizes"])})
 
@@ -75,7 +75,7 @@ def export_seal_samples(model: Model, samples: Source, *, compression: Compressi
 def export_seal_scores(model: Model, reply: Source, *, compression: Compression = "zstd") -> SealScores:
     """A matcher's reply as SEAL's Ciphertexts, to open it with SEAL. DataLoss,
     FailedPrecondition."""
-    joined, factors, told = call("heft_seal_export_scores", model, *source_of(reply, "reply", MAX_REPLY),
+    joined, factors, told = call("heft_seal_export_scores", model, *source_of(reply, "reply", "reply"),
                                  {"compression": compression})
     *scores, squared_norm, turned = _split(joined, told["sizes"])
     replies = [{**one, "ciphertext": score} for one, score in zip(told["replies"], scores)]
@@ -92,9 +92,9 @@ def new_key_id() -> str:
 def import_seal_encryption_key(model: Model, key_id: str, key: Source,
                                enrolment: Optional[Source] = None) -> bytes:
     """An encryption key from SEAL's PublicKey; for two rings, from both public keys."""
-    keys = [source_of(key, "public key", MAX_KEYS)]
+    keys = [source_of(key, "public key", "keys")]
     if enrolment is not None:
-        keys.append(source_of(enrolment, "enrolment public key", MAX_KEYS))
+        keys.append(source_of(enrolment, "enrolment public key", "keys"))
     return bytes(call("heft_seal_import_encryption_key", model, key_id, keys))
 
 
@@ -103,8 +103,8 @@ def import_seal_evaluation_keys(model: Model, key_id: str, galois: Source, relin
     """Evaluation keys from SEAL's GaloisKeys and RelinKeys of the matching ring. With two
     rings they work for identification only. FailedPrecondition lists the steps of missing
     keys."""
-    keys = [source_of(galois, "Galois keys", MAX_KEYS),
-            source_of(relinearisation, "relinearisation keys", MAX_KEYS)]
+    keys = [source_of(galois, "Galois keys", "keys"),
+            source_of(relinearisation, "relinearisation keys", "keys")]
     imported, told = call("heft_seal_import_evaluation_keys", model, key_id, keys, progress)
     return ImportedEvaluationKeys({**told, "bytes": imported})
 
