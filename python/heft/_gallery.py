@@ -10,31 +10,10 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence, Union, cast
 from heft import errors
 from heft._library import Handle, Progress, call
 from heft._record import warned
-from heft._records import (
-    CompactResult,
-    CopiedGallery,
-    DamagedBlock,
-    GalleryInfo,
-    PendingEnrolment,
-    PersonInfo,
-    RemoveResult,
-    RenewResult,
-    RestoreResult,
-    Template,
-    VerifyResult,
-)
-from heft._values import (
-    Closable,
-    Names,
-    Path,
-    Source,
-    conditions_of,
-    labels_of,
-    path_of,
-    source_of,
-    sources_of,
-    text_of,
-)
+from heft._records import (CompactResult, CopiedGallery, DamagedBlock, GalleryInfo, PendingEnrolment,
+                           PersonInfo, RemoveResult, RenewResult, RestoreResult, Template, VerifyResult)
+from heft._values import (Closable, Names, Path, Source, conditions_of, labels_of, path_of, source_of,
+                          sources_of, text_of)
 
 if TYPE_CHECKING:
     from heft._inspection import Where

@@ -13,26 +13,9 @@ from heft._library import Progress, call, files_of, made_error, options_of, outp
 from heft._records import ActivateResult, AuditFinding, EnrolManyResult, EnrolResult
 from heft._shards import ShardList
 from heft._trust import SignedFile, Trust
-from heft._values import (
-    Buffer,
-    Closable,
-    Labels,
-    Names,
-    Object,
-    Path,
-    Samples,
-    Source,
-    Vectors,
-    all_rows_of,
-    conditions_of,
-    files_of_samples,
-    is_buffer,
-    labels_of,
-    metadata_of,
-    path_of,
-    source_of,
-    text_of,
-)
+from heft._values import (Buffer, Closable, Labels, Names, Object, Path, Samples, Source, Vectors,
+                          all_rows_of, conditions_of, files_of_samples, is_buffer, labels_of, metadata_of,
+                          path_of, source_of, text_of)
 
 if TYPE_CHECKING:
     from heft._client import Client
