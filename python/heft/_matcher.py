@@ -145,7 +145,7 @@ class Matcher(Closable):
         except BaseException as error:  # also Ctrl-C, and exceptions of functions
             row = left[0] if left else start
             refused = isinstance(error, errors.Error) and not callable(owner)  # by a KeyOwner, or by C
-            if refused and row > start and _ADVICE not in str(error):
+            if refused and row not in (0, start) and _ADVICE not in str(error):
                 error.args = (f"{error}; the rows before row {row} (from 0) {_ADVICE}",)
             try:
                 error.start = row  # type: ignore[attr-defined]

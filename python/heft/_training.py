@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from heft import errors
 from heft._library import call
 from heft._records import LearnEpoch
-from heft._values import (Labels, Object, Path, Vectors, mapping_of, matrix_of, number_of, path_of,
+from heft._values import (Labels, Object, Path, Vectors, list_of, mapping_of, matrix_of, number_of, path_of,
                           row_labels, rows_of, text_of)
 
 _Each = Union[None, float, Sequence[float]]
@@ -75,7 +75,7 @@ class TrainingData(Object):
         with a smaller jitter, people are easier to distinguish. all_pairs_of: number of samples
         of each modality; rows are then all combinations of them. InvalidArgument."""
         return TrainingData._of(call("heft_dataset_synthesise", {
-            "identities": identities, "samples": samples, "dimensions": list(dimensions),
+            "identities": identities, "samples": samples, "dimensions": list_of(dimensions, "dimensions"),
             "jitter": _each(jitter, "jitter"), "within": _each(within, "within"),
             "noise": _each(noise, "noise"), "rank_identity": rank_identity, "rank_within": rank_within,
             "all_pairs_of": list(all_pairs_of), "seed": seed}))

@@ -41,7 +41,8 @@ def test_what_errors_say(world: World, gallery: str) -> None:
          heft.InvalidArgument, "^security_bits= must"),
         (lambda: owner.decide_part(probe, [1.5]), TypeError, "owners: give a whole number"),  # type: ignore
         (lambda: world.matcher.enrol_many(gallery, world.rows(range(2)), ["a", "b"], client=world.client, start=-5),
-         heft.InvalidArgument, "^start= is out of range"),
+         heft.InvalidArgument, "^start= is out of range$"),
+        (lambda: heft.TrainingData.synthesise(dimensions=()), heft.InvalidArgument, "dimensions: give at least one"),
         (lambda: heft.Trust.parse(3), TypeError, "text: give a str, not int"),  # type: ignore
         (lambda: heft.Trust.parse("\ud800"), heft.InvalidArgument, "UTF-8"),
         (lambda: heft.Model(b"x"), TypeError, "call Model.load or Model.train"),
