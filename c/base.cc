@@ -73,9 +73,10 @@ heft_status heft_file_write(const char* path, heft_bytes bytes, heft_error** err
 void heft_set_interrupted_check(heft_interrupted interrupted) {
   static std::atomic<heft_interrupted> check = nullptr;
   check = interrupted;
-  heft::SetInterruptedCheck(interrupted == nullptr ? nullptr : +[] {
+  // Never null from here on: another thread may be calling it.
+  heft::SetInterruptedCheck(+[] {
     const heft_interrupted now = check.load();
-    return now != nullptr && now() != 0;
+    return now != nullptr && heft::c::CallBack(now) != 0;
   });
 }
 

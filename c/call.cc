@@ -89,8 +89,8 @@ Monitor AsMonitor(heft_monitor monitor, void* user) {
     const bool ends = event.total > 0 && event.done == event.total;
     if (!ends && event.what == last->what && now - last->time < kBetweenSteps) return true;
     *last = {std::string(event.what), now};
-    return monitor(user, last->what.c_str(), event.done, event.total,
-                   std::string(event.note).c_str()) == 0;
+    return CallBack(monitor, user, last->what.c_str(), event.done, event.total,
+                    std::string(event.note).c_str()) == 0;
   };
 }
 

@@ -4,6 +4,9 @@
 #ifndef HEFT_C_CALL_H_
 #define HEFT_C_CALL_H_
 
+#include <cxxabi.h>
+#include <unistd.h>
+
 #include <cstdint>
 #include <exception>
 #include <new>
@@ -95,6 +98,21 @@ void Free(T* object) noexcept {
 inline std::span<const uint8_t> Span(heft_bytes bytes) {
   return {static_cast<const uint8_t*>(bytes.data), bytes.size};
 }
+// CallBack: calls a function of the caller's. A thread that ends within it (pthread_exit) stays
+// here for ever: Python ends its threads so when the interpreter ends, and no C++ caller can go on.
+template <typename Function, typename... Arguments>
+auto CallBack(Function function, Arguments... arguments) {
+#ifdef __GLIBCXX__
+  try {
+    return function(arguments...);
+  } catch (abi::__forced_unwind&) {
+    while (true) pause();
+  }
+#else
+  return function(arguments...);
+#endif
+}
+
 // AsMonitor: a C monitor as the library calls it.
 Monitor AsMonitor(heft_monitor monitor, void* user);
 

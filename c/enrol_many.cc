@@ -18,7 +18,7 @@ struct Approver {
 
   absl::StatusOr<std::vector<uint8_t>> operator()(std::span<const uint8_t> request) {
     heft_buffer* answer = nullptr;
-    refused = approve(user, {request.data(), request.size()}, &answer);
+    refused = CallBack(approve, user, heft_bytes{request.data(), request.size()}, &answer);
     if (refused != HEFT_OK) return absl::CancelledError("the callback for admissions has refused");
     HEFT_RETURN_IF_ERROR(Given(answer, "admission"));
     const std::unique_ptr<heft_buffer> owned(answer);

@@ -12,7 +12,7 @@ constexpr size_t kRoom = 1 << 16;  // for the text of a passphrase that a call a
 
 absl::StatusOr<std::string> Ask(const heft_passphrase& source) {
   std::string text(kRoom, '\0');
-  const ptrdiff_t length = source.ask(source.user, text.data(), text.size());
+  const ptrdiff_t length = CallBack(source.ask, source.user, text.data(), text.size());
   const bool fits = length >= 0 && static_cast<size_t>(length) <= kRoom;
   // What lies beyond the length is not the passphrase's, and the caller wipes the length alone.
   for (size_t i = fits ? static_cast<size_t>(length) : 0; i < kRoom; ++i) {

@@ -19,7 +19,7 @@ struct Taker {
   heft_status refused = HEFT_OK;
 
   absl::Status operator()(size_t number, heft_bytes bytes) {
-    refused = take(user, number, bytes);
+    refused = CallBack(take, user, number, bytes);
     return refused == HEFT_OK ? absl::OkStatus() : absl::CancelledError(kRefused);
   }
   absl::Status operator()(const SignedReply& reply) {

@@ -93,7 +93,8 @@ OutsideSigner SignerOf(heft_sign sign, void* user) {
   return [sign, user](std::span<const uint8_t> message) -> absl::StatusOr<std::array<uint8_t, 64>> {
     std::array<uint8_t, 64> signature{};
     char reason[HEFT_C_REASON] = {};
-    if (sign(user, {message.data(), message.size()}, signature.data(), reason) == HEFT_OK) {
+    const heft_bytes bytes{message.data(), message.size()};
+    if (heft::c::CallBack(sign, user, bytes, signature.data(), reason) == HEFT_OK) {
       return signature;
     }
     reason[HEFT_C_REASON - 1] = 0;
