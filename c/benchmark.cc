@@ -10,11 +10,11 @@ namespace {
 absl::StatusOr<BenchmarkOptions> ReadBenchmarkOptions(const heft_options* options) {
   BenchmarkOptions run;
   OptionReader read(options);
-  read.Integer("iterations", &run.iterations).Integer("templates", &run.templates);
+  read.Integer("iterations", &run.iterations, 1).Integer("templates", &run.templates, 1);
   read.Integers("dimensions", &run.dimensions).Integers("gammas", &run.gammas);
-  read.Integer("degree", &run.degree).Text("profile", &run.profile);
+  read.Integer("degree", &run.degree, 1, 31).Text("profile", &run.profile);
   read.Flag("skip_large", &run.skip_large).Integer("large_templates", &run.large_templates);
-  read.Integer("batch", &run.batch);
+  read.Integer("batch", &run.batch, 1);
   HEFT_RETURN_IF_ERROR(read.Finish());
   return run;
 }

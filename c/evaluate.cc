@@ -38,7 +38,7 @@ void ReadStudy(OptionReader* read, Options* study) {
     read->Flag("partial_probes", &study->partial_probes);
   }
   if constexpr (requires { study->fmrs; }) read->Numbers("fmrs", &study->fmrs);
-  if constexpr (requires { study->replicates; }) read->Integer("replicates", &study->replicates);
+  if constexpr (requires { study->replicates; }) read->Integer("replicates", &study->replicates, 0);
   if constexpr (requires { study->seed; }) read->Integer("seed", &study->seed);
   if constexpr (requires { study->curve; }) read->Flag("curve", &study->curve);
   if constexpr (requires { study->scores; }) read->Flag("scores", &study->scores);

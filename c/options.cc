@@ -23,7 +23,7 @@ const heft_options::Value* OptionReader::Find(const char* name) {
   return &found->second;
 }
 
-void OptionReader::Complain(const char* name, const char* why) {
+void OptionReader::Complain(const char* name, absl::string_view why) {
   status_.Update(absl::InvalidArgumentError(absl::StrCat("option \"", name, "\" ", why)));
 }
 

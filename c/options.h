@@ -13,6 +13,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "c/handles.h"
 
 namespace heft::c {
@@ -50,10 +52,16 @@ class OptionReader {
     return *this;
   }
   template <typename T>
-  OptionReader& Integer(const char* name, T* value) {
+  OptionReader& Integer(const char* name, T* value,
+                        int64_t least = std::numeric_limits<int64_t>::min(),
+                        int64_t most = std::numeric_limits<int64_t>::max()) {
     int64_t given = 0;
     if (!TakeInteger(name, &given)) return *this;
-    if (!std::in_range<T>(given)) {
+    if (given < least) {
+      Complain(name, absl::StrCat("must be ", least, " or more"));
+    } else if (given > most) {
+      Complain(name, absl::StrCat("must be ", most, " or less"));
+    } else if (!std::in_range<T>(given)) {
       Complain(name, "is out of range");
     } else {
       *value = static_cast<T>(given);
@@ -78,7 +86,7 @@ class OptionReader {
   template <typename T>
   void Take(const char* name, T* value, const char* type);
   bool TakeInteger(const char* name, int64_t* value);
-  void Complain(const char* name, const char* why);
+  void Complain(const char* name, absl::string_view why);
 
   const heft_options* options_;
   absl::Status status_;
