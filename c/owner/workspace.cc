@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "heft/workspace.h"
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -20,11 +22,36 @@ struct heft_workspace : heft::c::Handle<heft_workspace> {
   HEFT_C_HANDLE(heft_workspace, 'work');
   explicit heft_workspace(heft::Workspace w) : workspace(std::move(w)) {}
   heft::Workspace workspace;
-  std::mutex mutex;  // of calls that use it
+  std::mutex mutex;                       // of calls that use it
+  std::atomic<std::thread::id> holder{};  // of the mutex
 };
 
 namespace heft::c {
 namespace {
+
+// Turn: a call's turn to use the workspace. kFailedPrecondition within a callback of another call.
+class Turn {
+ public:
+  static absl::StatusOr<Turn> Take(heft_workspace& workspace) {
+    if (workspace.holder == std::this_thread::get_id()) {
+      return absl::FailedPreconditionError(
+          "a callback of a workspace's call cannot use that workspace: do it when the call is "
+          "back");
+    }
+    Turn turn(workspace);
+    workspace.holder = std::this_thread::get_id();
+    return turn;
+  }
+  Turn(Turn&&) = default;
+  ~Turn() {
+    if (lock_) workspace_->holder = std::thread::id();
+  }
+
+ private:
+  explicit Turn(heft_workspace& workspace) : workspace_(&workspace), lock_(workspace.mutex) {}
+  heft_workspace* workspace_;
+  std::unique_lock<std::mutex> lock_;
+};
 
 // ReadRule: a score, or the rate of this name; by default a rate.
 absl::StatusOr<DecisionRule> ReadRule(const heft_options* options, const char* name,
@@ -44,6 +71,7 @@ using heft::c::Call;
 using heft::c::Given;
 using heft::c::SampleRows;
 using heft::c::Taker;
+using heft::c::Turn;
 
 heft_status heft_workspace_check_free(const char* folder, heft_error** error) {
   return Call(error, [&]() -> absl::Status {
@@ -109,7 +137,7 @@ heft_status heft_workspace_add(heft_workspace* workspace, const heft_rows* rows,
     SampleRows samples;
     HEFT_RETURN_IF_ERROR(samples.Read(workspace->workspace.model().modalities, rows, count, labels,
                                       nullptr, /*fused=*/false));
-    const std::lock_guard lock(workspace->mutex);
+    HEFT_ASSIGN_OR_RETURN(const Turn turn, Turn::Take(*workspace));
     HEFT_ASSIGN_OR_RETURN(const auto added,
                           workspace->workspace.Add(samples.views(), AsMonitor(monitor, user)));
     *result = new heft_result(heft::c::RecordJson(added));
@@ -129,7 +157,7 @@ heft_status heft_workspace_search(heft_workspace* workspace, const heft_rows* ro
     HEFT_ASSIGN_OR_RETURN(
         const auto rule,
         heft::c::ReadRule(options, "fpir", &heft::DecisionRule::fpir, heft::kWorkspaceFpir));
-    const std::lock_guard lock(workspace->mutex);
+    HEFT_ASSIGN_OR_RETURN(const Turn turn, Turn::Take(*workspace));
     return workspace->workspace.Search(samples.views(), rule, std::ref(taker),
                                        AsMonitor(monitor, user));
   });
@@ -150,7 +178,7 @@ heft_status heft_workspace_verify(heft_workspace* workspace, const heft_rows* ro
     HEFT_ASSIGN_OR_RETURN(
         const auto rule,
         heft::c::ReadRule(options, "fmr", &heft::DecisionRule::fmr, heft::kWorkspaceFmr));
-    const std::lock_guard lock(workspace->mutex);
+    HEFT_ASSIGN_OR_RETURN(const Turn turn, Turn::Take(*workspace));
     return workspace->workspace.Verify(samples.views(), identity, rule, std::ref(taker),
                                        AsMonitor(monitor, user));
   });
@@ -164,7 +192,7 @@ heft_status heft_workspace_remove(heft_workspace* workspace, const heft_options*
     HEFT_RETURN_IF_ERROR(Given(workspace, "workspace", result, "result"));
     std::vector<std::string> identities;
     HEFT_RETURN_IF_ERROR(heft::c::OptionReader(options).Texts("identities", &identities).Finish());
-    const std::lock_guard lock(workspace->mutex);
+    HEFT_ASSIGN_OR_RETURN(const Turn turn, Turn::Take(*workspace));
     HEFT_ASSIGN_OR_RETURN(const auto removed,
                           workspace->workspace.Remove(identities, AsMonitor(monitor, user)));
     *result = new heft_result(heft::c::WithReasons(removed));
