@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional
 
-from heft._library import call
+from heft._library import Within, call
 from heft._trust import Trust
 from heft._values import (Labels, Object, Source, Vectors, all_rows_of, mapping_of, matrix_of,
                           row_labels, rows_of, source_of, text_of)
@@ -18,19 +19,20 @@ Encoding = Literal["compact", "bulk", "partial"]
 
 
 def encrypted(name: str, role: Object, modality: str, vectors: Vectors, labels: Optional[Labels], use: Use,
-              encoding: Encoding, average: bool) -> bytes:
+              encoding: Encoding, average: bool, within: Within = nullcontext) -> bytes:
     """Samples of one modality, by the function `name` of a client or a key owner."""
     matrix, _ = matrix_of(vectors, text_of(modality, "modality"))
     options = {"use": use, "encoding": encoding, "average": average}
-    return bytes(call(name, role, [rows_of(modality, matrix)], row_labels(labels, len(matrix)), options))
+    return bytes(call(name, role, [rows_of(modality, matrix)], row_labels(labels, len(matrix)), options,
+                      within=within))
 
 
 def encrypted_fused(name: str, role: Object, vectors: Mapping[str, Vectors], labels: Optional[Labels], use: Use,
-                    average: bool) -> bytes:
+                    average: bool, within: Within = nullcontext) -> bytes:
     """Fused samples, by the function `name` of a client or a key owner."""
     rows = all_rows_of(vectors)
     names = row_labels(labels, rows[0][0].rows) if rows else None
-    return bytes(call(name, role, rows, len(rows), names, {"use": use, "average": average}))
+    return bytes(call(name, role, rows, len(rows), names, {"use": use, "average": average}, within=within))
 
 
 class Client(Object):

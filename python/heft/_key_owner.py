@@ -5,15 +5,15 @@ is pickled, copied or printed."""
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
-from typing import Any, Iterable, Iterator, Literal, Mapping, Optional, Sequence, Union
+from contextlib import contextmanager, nullcontext
+from typing import Any, Callable, Iterable, Iterator, Literal, Mapping, Optional, Sequence, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heft import errors
 from heft._client import Encoding, Use, encrypted, encrypted_fused
-from heft._library import Handle, Passphrase, Progress, call, whole_of
+from heft._library import Handle, Passphrase, Progress, call, interrupted, whole_of
 from heft._model import Model
 from heft._record import warned
 from heft._records import (AdmissionInquiry, Admissions, BudgetLimits, BudgetUse, CeremonyCheck,
@@ -22,12 +22,13 @@ from heft._records import (AdmissionInquiry, Admissions, BudgetLimits, BudgetUse
 from heft._shards import ShardList
 from heft._trust import SigningKey, Trust
 from heft._values import (Closable, Labels, Names, Object, Path, Source, Vectors, is_source, labels_of,
-                          number_of, path_of, source_of, sources_of)
+                          number_of, path_of, paths_told, source_of, sources_of)
 
 Replies = Union[Source, Iterable[Source]]
 Compression = Literal["none", "zlib", "zstd"]
 Ring = Literal["matching", "enrolment"]
 
+_LOOK = 0.2  # seconds after which a wait looks for an interrupt
 
 
 class _Lock:
@@ -45,7 +46,7 @@ class _Lock:
         depth = getattr(self._here, "depth", 0)
         if depth == 0:
             with self._free:
-                self._free.wait_for(lambda: not self._writing)
+                self._wait(lambda: not self._writing)
                 self._readers += 1
         self._here.depth = depth + 1
         try:
@@ -64,7 +65,7 @@ class _Lock:
             raise errors.FailedPrecondition("a callback of a key owner's call cannot change that owner: do "
                                             "it when the call is back")
         with self._free:
-            self._free.wait_for(lambda: not self._writing and self._readers == 0)
+            self._wait(lambda: not self._writing and self._readers == 0)
             self._writing = True
         try:
             yield
@@ -72,6 +73,11 @@ class _Lock:
             with self._free:
                 self._writing = False
                 self._free.notify_all()
+
+    def _wait(self, until: Callable[[], bool]) -> None:
+        while not self._free.wait_for(until, _LOOK):
+            if interrupted():
+                raise errors.Cancelled("interrupted")
 
 
 # ---- Arguments.
@@ -228,17 +234,21 @@ class KeyOwner(Closable):
         owner._lock = _Lock()
         return owner
 
-    def _read(self, name: str, *inputs: Any) -> Any:
-        """A call beside other readers. A spent budget has its own kind of exception."""
-        handle = self._handle
-        with self._lock.reading(), spending():
-            return call(name, handle, *inputs)
+    def _read(self, name: str, *inputs: Any, other: Optional[KeyOwner] = None) -> Any:
+        """A call beside other readers, and those of another owner. A spent budget has its own kind of
+        exception."""
+
+        @contextmanager
+        def reading() -> Iterator[None]:
+            with self._lock.reading(), other._lock.reading() if other is not None else nullcontext():
+                yield
+
+        with spending():
+            return call(name, self._handle, *inputs, within=reading)
 
     def _write(self, name: str, *inputs: Any) -> Any:
         """A call alone."""
-        handle = self._handle
-        with self._lock.writing():
-            return call(name, handle, *inputs)
+        return call(name, self._handle, *inputs, within=self._lock.writing)
 
     def _fact(self, name: str) -> Any:
         self._handle  # pylint: disable=pointless-statement
@@ -258,8 +268,8 @@ class KeyOwner(Closable):
         if folder is None:
             return KeyOwner._of(call("heft_key_owner_generate", model))
         with asked_once(passphrase) as asked:
-            made = call("heft_key_set_make", model, path_of(folder), asked, progress)
-            return KeyOwner._of(call("heft_key_owner_load", model, made["secret_key"], asked))
+            call("heft_key_set_make", model, path_of(folder), asked, progress)
+            return KeyOwner._of(call("heft_key_owner_load", model, path_of(folder), asked))
 
     @staticmethod
     def load(model: Model, path: Path, *, passphrase: Passphrase = None) -> KeyOwner:
@@ -311,28 +321,28 @@ class KeyOwner(Closable):
         """Replaces the encryption and evaluation keys in a folder by new, signed ones: for a model
         with other rotations, or for a secret key imported from SEAL. An existing trust file is
         kept, and this key owner is added. Unavailable, Cancelled."""
-        return KeySet(self._read("heft_key_set_make_public", path_of(folder), progress))
+        return KeySet(paths_told(self._read("heft_key_set_make_public", path_of(folder), progress), folder))
 
     def rekey(self, folder: Path, *, passphrase: Passphrase = None, progress: Progress = None) -> str:
         """Makes a new secret key with all its keys in a new folder, and rekeying.key for
         Gallery.rekey, and returns the path of rekeying.key. This key is revoked.
         FailedPrecondition if it is revoked already."""
-        return str(self._read("heft_key_set_renew", path_of(folder), passphrase, progress)["rekeying_key"])
+        made = self._read("heft_key_set_renew", path_of(folder), passphrase, progress)
+        return str(paths_told(made["rekeying_key"], folder))
 
     # Samples.
 
     def encrypt(self, modality: str, vectors: Vectors, labels: Optional[Labels] = None, *,
                 use: Use = "enrolment", encoding: Encoding = "compact", average: bool = False) -> bytes:
         """As Client.encrypt, with the secret key: half the bytes and less noise."""
-        with self._lock.reading():
-            return encrypted("heft_key_owner_encrypt", self, modality, vectors, labels, use, encoding,
-                             average)
+        return encrypted("heft_key_owner_encrypt", self, modality, vectors, labels, use, encoding, average,
+                         self._lock.reading)
 
     def encrypt_fused(self, vectors: Mapping[str, Vectors], labels: Optional[Labels] = None, *,
                       use: Use = "enrolment", average: bool = False) -> bytes:
         """As Client.encrypt_fused, with the secret key."""
-        with self._lock.reading():
-            return encrypted_fused("heft_key_owner_encrypt_fused", self, vectors, labels, use, average)
+        return encrypted_fused("heft_key_owner_encrypt_fused", self, vectors, labels, use, average,
+                               self._lock.reading)
 
     # What replies must be.
 
@@ -498,16 +508,15 @@ class KeyOwner(Closable):
 
         FailedPrecondition for shares that do not belong together, or a revoked one;
         InvalidArgument, AlreadyExists, DataLoss."""
-        with next._lock.reading():  # pylint: disable=protected-access
-            self._read("heft_key_owner_give_rekeying_part", next, {"owners": _owners(owners)}, path_of(path))
+        self._read("heft_key_owner_give_rekeying_part", next, {"owners": _owners(owners)}, path_of(path),
+                   other=next)
 
     def combine_rekeying_key(self, next: KeyOwner,  # pylint: disable=redefined-builtin
                              parts: Replies, path: Path) -> None:
         """Writes the re-keying key for the server, made of the parts of the other owners and this
         one's. Revokes this owner's old share too. Errors as give_rekeying_part's;
         FailedPrecondition for parts of others."""
-        with next._lock.reading():  # pylint: disable=protected-access
-            self._read("heft_key_owner_combine_rekeying_key", next, _parts(parts), path_of(path))
+        self._read("heft_key_owner_combine_rekeying_key", next, _parts(parts), path_of(path), other=next)
 
     def give_new_shares(self, owners: Sequence[int], *, replace: Optional[int] = None,
                         newcomer: Optional[str] = None) -> bytes:

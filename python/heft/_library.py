@@ -7,6 +7,7 @@ is free meanwhile. Errors are the exceptions of heft.errors.
 
 from __future__ import annotations
 
+import atexit
 import ctypes as c
 import functools
 import json
@@ -14,8 +15,9 @@ import operator
 import os
 import pathlib
 import queue
-import signal
+import sys
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Callable, NoReturn, Optional, Sequence, Union
 
 import numpy as np
@@ -28,6 +30,8 @@ VERSION = "0.2.0"
 
 Passphrase = Union[None, str, Callable[[], str]]
 Progress = Union[None, bool, Callable[[str, int, int, str], object]]
+Within = Callable[[], "AbstractContextManager[None]"]
+Work = Callable[[], tuple[Any, Optional[BaseException]]]  # a call: what it returns or raises
 
 
 class Bytes(c.Structure):
@@ -168,14 +172,19 @@ def _copy(view: Bytes) -> bytes:
     return c.string_at(view.data, view.size) if view.size else b""
 
 
+def utf8(text: str, what: str) -> bytes:
+    """The UTF-8 form of a text. A subclass of str may have another encode."""
+    try:
+        return str.encode(text)
+    except UnicodeEncodeError:
+        raise errors.InvalidArgument(
+            f"{what}: a text has no UTF-8 form (it contains half of a surrogate pair)") from None
+
+
 def _text(value: Union[str, bytes], name: str) -> bytes:
     if not isinstance(value, (str, bytes)):
         raise TypeError(f"{name}: give a str, not {type(value).__name__}")
-    try:
-        text = value.encode() if isinstance(value, str) else value
-    except UnicodeEncodeError:
-        raise errors.InvalidArgument(
-            f"{name}: a text has no UTF-8 form (it contains half of a surrogate pair)") from None
+    text = utf8(value, name) if isinstance(value, str) else value
     if b"\0" in text:
         raise errors.InvalidArgument(f"{name}: a text contains a NUL character")
     return text
@@ -243,8 +252,7 @@ def _input(type_: str, name: str, value: Any, watch: "Watch", keep: list[Any]) -
     if type_ == "heft_take_reply":
         return CALLBACKS[type_](lambda _, number, data: watch.pass_on(value, number, _copy(data)))
     if type_ == "heft_sign":
-        _SIGNERS.append(CALLBACKS[type_](_signer(value)))
-        return _SIGNERS[-1]
+        return value
     if type_ == "heft_answer_request":
         return CALLBACKS[type_]() if value is None else CALLBACKS[type_](
             lambda _, data, out: watch.answer(value, data, out))
@@ -266,11 +274,8 @@ def whole_of(value: Any, name: str, least: int, most: int) -> int:
     return number
 
 
-_SIGNERS: list[Any] = []  # the library may keep them until the process ends
-
-
-def _signer(function: Callable[[bytes], Any]) -> Callable[[None, Bytes, int, int], int]:
-    """A heft_sign, for any thread."""
+def signer_of(function: Callable[[bytes], Any]) -> Any:
+    """A heft_sign, for any thread. It must live as long as the library can call it."""
     if not callable(function):
         raise TypeError("sign: a function from a message to its Ed25519 signature")
 
@@ -285,7 +290,7 @@ def _signer(function: Callable[[bytes], Any]) -> Callable[[None, Bytes, int, int
             why = str(error).encode(errors="replace")[:255]  # HEFT_C_REASON, with a zero byte
             c.memmove(reason, why, len(why))
             return _UNAVAILABLE
-    return sign
+    return CALLBACKS["heft_sign"](sign)
 
 
 # ---- Progress and interrupts.
@@ -299,9 +304,11 @@ class Watch:
         self.error: Optional[BaseException] = None  # what a function or a signal has raised
         self._progress: Optional[Callable[[str, int, int, str], object]] = None
         self._bar: Any = None
+        self.results: list[tuple[Any, Optional[BaseException]]] = []  # what the call returns or raises
+        self._process = 0
+        self._sent = False  # to the worker
         self._asks: Optional[queue.SimpleQueue[Any]] = None  # questions to the caller's thread
-        self.results: list[Any] = []  # of the worker
-        self._wakes = False  # an interrupt has come, of which the worker does not know
+        self._answers: Any = None  # where an answer goes, while its function runs
 
     def take(self, progress: Progress) -> None:
         """Progress as the user gave it: a function, True for a bar, or nothing."""
@@ -345,6 +352,8 @@ class Watch:
             return Bytes(None, 0)
         if not isinstance(given, str) and not callable(given):
             raise TypeError("passphrase: give a str, or a function that returns one")
+        if isinstance(given, str):
+            utf8(given, "passphrase")
         asked = Asked(_ASK(lambda _, text, room: self._write_passphrase(given, text, room)))
         keep.append(asked)
         return Bytes(c.addressof(asked), _ASKED)
@@ -369,110 +378,131 @@ class Watch:
         """The function's answer, in the caller's thread. What it raises ends the call."""
         if self._asks is None:
             return self._try(function, arguments)
-        said: queue.SimpleQueue[object] = queue.SimpleQueue()
-        self._asks.put((function, arguments, said))
+        answers: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._asks.put((function, arguments, answers))
         while self.error is None:  # a signal can take the question or the answer away
             try:
-                return said.get(timeout=_LOST)
+                inner, said = answers.get(timeout=_LOST)
             except queue.Empty:
-                pass
+                continue
+            if inner is None:
+                return said
+            inner.do(said)  # a call of the function's, in the thread of the call that it belongs to
         return None
 
     def _try(self, function: Callable[..., object], arguments: tuple[Any, ...]) -> object:
         try:
             return function(*arguments)
         except BaseException as error:  # pylint: disable=broad-except
-            self.error = self.error or error
+            self.error = error if self.error is None else self.error
             return None
 
-    def run(self, work: Callable[[], Any]) -> Any:
-        """Runs a call in the worker of the main thread, and answers its questions until it is back."""
-        self._asks = queue.SimpleQueue()
-        worker = _Worker.of_process()
-        try:
-            worker.jobs.put((self, work))
-            self._serve(worker, self._asks)
-        except BaseException as error:  # pylint: disable=broad-except  # of a signal
-            self._interrupt(error)
-        while not self.results:
-            try:
-                self._serve(worker, self._asks)
-            except BaseException as error:  # pylint: disable=broad-except
-                self._interrupt(error)
-        return self.results[0]
+    def run(self, work: Work) -> None:
+        """Has the worker do a call of the main thread, and answers its questions until it is back.
 
-    def _serve(self, worker: "_Worker", asks: queue.SimpleQueue[Any]) -> None:
-        """Answers questions until the call is back. A signal can end it anywhere, also between them."""
+        A signal can raise an exception after any call, function's start and jump back. The inner
+        handlers have none, and the outer one is for the jump."""
+        outer = _Worker.waits
+        if outer is not None and (outer.results or outer._process != os.getpid()):
+            outer = None  # left early, or the parent's
+        try:
+            jobs = _Worker.jobs() if outer is None else outer._answers
+        except RuntimeError:  # no thread can start
+            jobs = None
+        if jobs is None:  # or a signal's handler calls: the worker has no time for it
+            self.do(work)
+            return
+        self._asks, self._process = queue.SimpleQueue(), os.getpid()
+        while True:
+            try:
+                while True:
+                    try:
+                        _Worker.waits = self
+                        self._serve(self._asks, jobs, work)
+                        _Worker.waits = outer
+                        return
+                    except BaseException as error:  # pylint: disable=broad-except
+                        self.error = error if self.error is None else self.error
+            except BaseException as error:  # pylint: disable=broad-except
+                self.error = error if self.error is None else self.error
+
+    def _serve(self, asks: queue.SimpleQueue[Any], jobs: queue.SimpleQueue[Any], work: Work) -> None:
+        """Answers questions until the call is back. It goes on where a signal has ended it."""
+        self._answers = None
+        if not self._sent:
+            jobs.put((self, work))
+            self._sent = True
         while not self.results:
-            if self._wakes:
-                self._wakes = False
-                worker.wake()
+            if os.getpid() != self._process:
+                self.results.append((None, errors.FailedPrecondition(
+                    "a child of fork cannot go on with its parent's call")))
+                return
             try:
                 asked = asks.get(timeout=_LOST)
             except queue.Empty:
                 continue
             if asked is not None:
-                function, arguments, said = asked
-                said.put(self._try(function, arguments))
+                function, arguments, self._answers = asked
+                said = self._try(function, arguments)
+                answers, self._answers = self._answers, None
+                answers.put((None, said))
 
-    def _interrupt(self, error: BaseException) -> None:
-        self._wakes = self.error is None and isinstance(error, KeyboardInterrupt)
-        self.error = self.error or error
+    def do(self, work: Work) -> None:
+        """Does the call in this thread, unless that is done."""
+        outer: Optional[Watch] = getattr(_Worker.here, "watch", None)
+        if self.results:
+            return
+        _Worker.here.watch = self
+        try:
+            self.results.append(work() if self.error is None else (None, self.error))
+        except BaseException as error:  # pylint: disable=broad-except
+            self.results.append((None, error))
+        finally:
+            _Worker.here.watch = outer
+            if self._asks is not None:
+                self._asks.put(None)
 
-    def finish(self, result: Any) -> None:
-        """Called by the worker: the call is back."""
-        self.results.append(result)
-        if self._asks is not None:
-            self._asks.put(None)
 
+class _Worker:
+    """Does the calls of the main thread, one after the other, in a thread."""
 
-class _Worker(threading.Thread):
-    """Runs the calls of the main thread, one at a time."""
-
-    _worker: Optional["_Worker"] = None
-    busy = False
-    current = threading.local()  # watch: of the call that runs in this thread
-
-    def __init__(self) -> None:
-        super().__init__(name="heft", daemon=True)
-        self.jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self.start()
+    _jobs: Optional[queue.SimpleQueue[tuple[Watch, Work]]] = None
+    waits: Optional[Watch] = None  # the innermost call for which the main thread waits
+    here = threading.local()  # watch: of the call that runs in this thread
 
     @classmethod
-    def of_process(cls) -> "_Worker":
-        """The worker. A child of fork makes another."""
-        if cls._worker is None:
-            cls._worker = cls()
-        return cls._worker
+    def jobs(cls) -> queue.SimpleQueue[tuple[Watch, Work]]:
+        """What the worker of this process does. A child of fork makes another."""
+        if cls._jobs is None:
+            jobs: queue.SimpleQueue[tuple[Watch, Work]] = queue.SimpleQueue()
+            threading.Thread(target=cls._do, args=(jobs,), name="heft", daemon=True).start()
+            cls._jobs = jobs
+        return cls._jobs
 
     @classmethod
     def forget(cls) -> None:
         """For a child of fork, which has no threads."""
-        cls._worker, cls.busy = None, False
+        cls._jobs = None
 
-    def run(self) -> None:
+    @staticmethod
+    def _do(jobs: queue.SimpleQueue[tuple[Watch, Work]]) -> None:
         while True:
-            watch, work = self.jobs.get()
-            self.current.watch = watch
-            watch.finish(work())
-            watch = work = self.current.watch = None
-
-    def wake(self) -> None:
-        """Ends a wait of the system in the worker, which then asks whether to go on."""
-        if callable(signal.getsignal(signal.SIGINT)) and self.ident is not None:
-            signal.pthread_kill(self.ident, signal.SIGINT)
+            Watch.do(*jobs.get())
 
 
 os.register_at_fork(after_in_child=_Worker.forget)
 
 
-def _interrupted() -> int:
-    watch: Optional[Watch] = getattr(_Worker.current, "watch", None)
-    return int(watch is not None and watch.error is not None)
+def interrupted() -> bool:
+    """Whether the call that runs in this thread is to end."""
+    watch: Optional[Watch] = getattr(_Worker.here, "watch", None)
+    return watch is not None and watch.error is not None
 
 
-_interrupted_check = CALLBACKS["heft_interrupted"](_interrupted)
+_interrupted_check = CALLBACKS["heft_interrupted"](interrupted)
 function("heft_set_interrupted_check")(_interrupted_check)
+# A thread that waits while the interpreter ends cannot ask it any more.
+atexit.register(function("heft_set_interrupted_check"), CALLBACKS["heft_interrupted"]())
 
 
 # ---- Calls.
@@ -512,10 +542,12 @@ _SHORT = ("heft_options_", "heft_files_", "heft_result_", "heft_file_", "heft_ap
           "heft_decision_number")
 
 
-def call(name: str, *inputs: Any, left: Optional[list[Any]] = None) -> Any:
+def call(name: str, *inputs: Any, left: Optional[list[Any]] = None,
+         within: Within = nullcontext) -> Any:
     """Calls a function with all its inputs, in their order, and returns its outputs: none, one, or a
     tuple. A monitor or another callback takes one input; its `void *user` takes none. left: takes the
-    numbers among the outputs, also of a call that fails."""
+    numbers among the outputs, also of a call that fails. within: what holds during the call, and is
+    entered and left where no signal arrives."""
     declared = _declared(name)
     watch = Watch()
     keep: list[Any] = []  # what must live as long as the call
@@ -533,38 +565,41 @@ def call(name: str, *inputs: Any, left: Optional[list[Any]] = None) -> Any:
             arguments.append(c.byref(outputs[-1][1]))
         else:
             arguments.append(_input(type_, parameter, next(given), watch, keep))
+
+    def work() -> tuple[Any, Optional[BaseException]]:
+        with within():
+            status = declared.raw(*arguments)
+        keep.clear()  # not earlier, even if a signal has ended the wait for this call
+        if left is not None:
+            left.extend(value.value for type_, value in outputs if type_ in _OUTPUTS)
+        if not declared.fails:
+            return status.decode() if isinstance(status, bytes) else status, None
+        if status != 0:
+            return None, made_error(status, error)
+        results = [output(type_, value) for type_, value in outputs]
+        return results[0] if len(results) == 1 else tuple(results) if results else None, None
+
     try:
-        status = _run(declared, arguments, watch)
+        return _run(declared, work, watch)
     finally:
         watch.close()
-    if left is not None:
-        left += [value.value for type_, value in outputs if type_ in _OUTPUTS]
-    if not declared.fails:
-        return status.decode() if isinstance(status, bytes) else status
-    if status != 0:
-        raised = made_error(status, error)
-        raise watch.error or raised
-    results = [output(type_, value) for type_, value in outputs]
-    if watch.error is not None:
-        raise watch.error
-    return results[0] if len(results) == 1 else tuple(results) if results else None
 
 
-def run(name: str, *arguments: Any) -> Any:
-    """Calls a function of ctypes with all its arguments as they are, and returns what it returns."""
-    watch = Watch()
-    returned = _run(_declared(name), list(arguments), watch)
-    if watch.error is not None:
-        raise watch.error
-    return returned
+def run(name: str, keep: object, *arguments: Any) -> Any:
+    """Calls a function of ctypes with all its arguments as they are, and returns what it returns.
+    keep: what must live as long as the call."""
+    declared = _declared(name)
+    return _run(declared, lambda: (declared.raw(*arguments), None if keep else None), Watch())
 
 
-def _run(declared: _Function, arguments: list[Any], watch: Watch) -> Any:
+def _run(declared: _Function, work: Work, watch: Watch) -> Any:
     short = not declared.fails or declared.raw.__name__.startswith(_SHORT)
-    if short or _Worker.busy or threading.current_thread() is not threading.main_thread():
-        return declared.raw(*arguments)
-    _Worker.busy = True
-    try:
-        return watch.run(lambda: declared.raw(*arguments))
-    finally:
-        _Worker.busy = False
+    main = threading.current_thread() is threading.main_thread()
+    if short or not main or sys.is_finalizing():  # then the worker does not run any more
+        value, error = work()
+    else:
+        watch.run(work)
+        value, error = watch.results[0]
+    if watch.error is not None or error is not None:
+        raise error if watch.error is None else watch.error  # type: ignore[misc]
+    return value

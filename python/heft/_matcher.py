@@ -240,8 +240,8 @@ class Matcher(Closable):
         count, trusted = len(files), None if trust is None else trust._handle
         replies, failures = (c.c_void_p * count)(), (c.c_void_p * count)()
         statuses, error = (c.c_int * count)(), c.c_void_p()
-        status = run("heft_matcher_identify_together", matcher.pointer, held.pointer,
-                     (c.c_void_p * count)(*[one.pointer for one in files]),
+        status = run("heft_matcher_identify_together", (matcher, held, files, options, trusted),
+                     matcher.pointer, held.pointer, (c.c_void_p * count)(*[one.pointer for one in files]),
                      (c.c_void_p * count)(*[options.pointer] * count), count, trusted and trusted.pointer,
                      replies, statuses, failures, c.byref(error))
         if status != 0:

@@ -306,7 +306,7 @@ class Model(Object):
             vectors, _ = split(vectors, self.modalities, None)
         rows = all_rows_of(vectors)
         fused = np.empty((rows[0][0].rows if rows else 0, self.gamma), np.float32)
-        outside = call("heft_model_fuse", self, rows, len(rows), fused.ctypes.data, fused.size)
+        outside = call("heft_model_fuse", self, rows, len(rows), fused.ctypes, fused.size)
         if outside:
             warn([f"{outside} of {len(fused)} rows are outside the interval of the model's approximation: "
                   "their length is meaningless, and the key owner would reject such templates"])

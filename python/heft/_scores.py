@@ -91,7 +91,7 @@ class ScoreTable(Object):
             columns.set("genuine", _array(genuine, "b", "genuine"))
         if plain is not None:
             columns.set("plain", _array(plain, "fiu", "plain"))
-        self._held = call("heft_scores_make", columns.pairs.ctypes.data, len(scores), list(subjects),
+        self._held = call("heft_scores_make", columns.pairs.ctypes, len(scores), list(subjects),
                           len(subjects), list(labels), len(labels), list(splits), len(splits),
                           int(plain is not None))
 

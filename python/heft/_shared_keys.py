@@ -8,7 +8,7 @@ from typing import Optional, Sequence
 from heft._library import Passphrase, Progress, call
 from heft._model import Model
 from heft._records import JoinStep, SharedKeySet
-from heft._values import Path, Source, path_of, source_of
+from heft._values import Path, Source, path_of, paths_told, source_of
 
 
 
@@ -26,8 +26,8 @@ def join_key_set(model: Model, folder: Path, messages: Sequence[Path] = (), *, o
     if isinstance(messages, str):
         raise TypeError("messages: give a list of paths")
     paths = [path_of(one) for one in messages]
-    return JoinStep(call("heft_key_set_join", model, path_of(folder), owners, paths, len(paths), passphrase,
-                         progress))
+    step = call("heft_key_set_join", model, path_of(folder), owners, paths, len(paths), passphrase, progress)
+    return JoinStep(paths_told(step, folder))
 
 
 def make_shared_key_set(model: Model, folder: Path, owners: int, threshold: int, *,
@@ -44,8 +44,9 @@ def make_shared_key_set(model: Model, folder: Path, owners: int, threshold: int,
     if isinstance(passphrases, str):
         raise TypeError("passphrases: give a list, with one for each owner")
     given = None if passphrases is None else list(passphrases)
-    return SharedKeySet(call("heft_shared_key_set_make", model, path_of(folder), owners, threshold, given,
-                             len(given or ()), progress))
+    made = call("heft_shared_key_set_make", model, path_of(folder), owners, threshold, given,
+                len(given or ()), progress)
+    return SharedKeySet(paths_told(made, folder))
 
 
 def make_blank_share(model: Model, record: Source, owner: int, path: Path, *,

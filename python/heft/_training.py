@@ -95,7 +95,7 @@ class TrainingData(Object):
         for number, one in enumerate(self._facts["modalities"]):
             if one["name"] == modality:
                 out = np.empty((len(self), one["dimension"]), np.float32)
-                call("heft_dataset_vectors", self, number, out.ctypes.data, out.size)
+                call("heft_dataset_vectors", self, number, out.ctypes, out.size)
                 return out
         raise errors.InvalidArgument(f'the data have no modality "{modality}"')
 

@@ -7,7 +7,7 @@ import threading
 from typing import Any, Callable, Literal, Optional, Sequence, Union
 
 from heft import errors
-from heft._library import Passphrase, call
+from heft._library import Passphrase, call, signer_of
 from heft._record import Record, field
 from heft._records import ErasureReceipt
 from heft._values import (Buffer, Closable, Object, Path, Samples, Source, files_of_samples, labels_of,
@@ -16,6 +16,7 @@ from heft._values import (Buffer, Closable, Object, Path, Samples, Source, files
 Role = Literal["key-owner", "server", "client", "registrar", "trainer"]
 Act = Literal["add", "replace", "remove"]
 
+_gallery_signers: list[Any] = []  # the library calls them until the process ends
 _changing = threading.RLock()  # held by a change of a Trust
 
 
@@ -62,7 +63,10 @@ class SigningKey(Closable):
         """A key in a token or a service: sign(message) returns the Ed25519 signature of 64 bytes,
         which is checked with the public key. It cannot be saved. Calls that need it raise
         Unavailable if sign fails."""
-        return SigningKey._of(call("heft_signing_key_outside", public_key, sign))
+        signer = signer_of(sign)
+        held = call("heft_signing_key_outside", public_key, signer)
+        held.signer = signer  # which it calls
+        return SigningKey._of(held)
 
     def save(self, path: Path, passphrase: Passphrase = None) -> None:
         """Writes the key with mode 0600, sealed if a passphrase is given. AlreadyExists."""
@@ -210,7 +214,9 @@ def is_signed(file: Source) -> bool:
 def use_gallery_signer(folder: Path, public_key: str, sign: Callable[[bytes], Buffer]) -> None:
     """From here on this process signs for the galleries of the store in folder with such a
     key; no server.key is read or made."""
-    call("heft_use_gallery_signer", path_of(folder), public_key, sign)
+    signer = signer_of(sign)
+    call("heft_use_gallery_signer", path_of(folder), public_key, signer)
+    _gallery_signers.append(signer)
 
 
 def check_authorised(authorisation: Source, trust: Trust, act: Act, gallery: str, identity: str) -> None:

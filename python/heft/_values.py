@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heft import errors
-from heft._library import Handle, Rows, call
+from heft._library import Handle, Rows, call, utf8
 from heft._record import Shown
 
 Path = Union[str, "os.PathLike[str]"]
@@ -50,12 +50,23 @@ def path_of(path: object) -> bytes:
     return encoded
 
 
+def paths_told(told: Any, folder: object) -> Any:
+    """A result with paths in a folder. JSON is UTF-8, and a folder's name may be any bytes."""
+    path = path_of(folder)
+    shown = path.decode(errors="replace")
+    if isinstance(told, dict):
+        return {name: paths_told(one, folder) for name, one in told.items()}
+    if isinstance(told, list):
+        return [paths_told(one, folder) for one in told]
+    return os.fsdecode(path) + told[len(shown):] if isinstance(told, str) and told.startswith(shown) else told
+
+
 def source_of(source: object, what: str, kind: str = "") -> tuple[Any, str]:
     """A file and its name in errors: a buffer, which is not copied, or a path, which is read.
     kind: one of heft_file_read, which has a largest size."""
     if is_path(source):
         path = path_of(source)
-        return call("heft_file_read", path, kind), os.fsdecode(path)
+        return call("heft_file_read", path, kind), path.decode(errors="replace")
     if not is_buffer(source):
         raise TypeError(f"{what}: give bytes or the path of a file")
     return source, what
@@ -87,11 +98,7 @@ def text_of(text: object, what: str) -> str:
     """A str with a UTF-8 form. TypeError for anything else."""
     if not isinstance(text, str):
         raise TypeError(f"{what}: give a str, not {type(text).__name__}")
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise errors.InvalidArgument(
-            f"{what}: a text has no UTF-8 form (it contains half of a surrogate pair)") from None
+    utf8(text, what)
     return text
 
 
@@ -193,7 +200,7 @@ def matrix_of(array: object, what: str) -> tuple[NDArray[np.float32], bool]:
 
 def rows_of(modality: str, matrix: NDArray[np.float32]) -> tuple[Rows, Any]:
     """heft_rows of a matrix, and what must live as long."""
-    name = text_of(modality, "modality").encode()
+    name = utf8(text_of(modality, "modality"), "modality")
     return Rows(name, matrix.ctypes.data, matrix.shape[0], matrix.shape[1]), (name, matrix)
 
 

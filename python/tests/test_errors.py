@@ -209,3 +209,26 @@ def test_wrong_arguments_are_named_by_their_types(world: World, gallery: str) ->
         heft.Client(files["face"], files["face"])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="other"):
         anything.identify(other=3)
+
+
+def test_paths_may_be_any_bytes(world: World, tmp_path: pathlib.Path) -> None:
+    folder = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9")
+    os.mkdir(folder)
+    world.model.save(folder + "/model.heft")
+    model = heft.Model.load(folder + "/model.heft")
+    with heft.KeyOwner.generate(model, folder + "/keys") as owner:
+        assert owner.rekey(folder + "/new") == folder + "/new/rekeying.key"
+        assert os.path.exists(owner.write_public_keys(folder + "/more").encryption_key)
+    heft.Client(model, folder + "/keys/encryption.key")
+    with pytest.raises(heft.NotFound, match="caf\ufffd"):
+        heft.Model.load(folder + "/none.heft")
+    flooded = heft.Model.train(world.data, gamma=16, epochs=5, profile="flooded")
+    made = heft.make_shared_key_set(flooded, folder + "/shared", 2, 2)
+    assert os.path.exists(made.keys.encryption_key) and all(map(os.path.exists, made.shares))
+    step = heft.join_key_set(flooded, folder + "/joint", owners=2)
+    assert os.path.exists(step.message)
+
+
+def test_a_passphrase_without_a_utf8_form(world: World, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(heft.InvalidArgument, match="^passphrase: a text has no UTF-8 form"):
+        heft.KeyOwner.generate(world.model, tmp_path / "keys", passphrase="a\ud800")

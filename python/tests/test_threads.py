@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interpreter's lock is released, threads share objects, and Ctrl-C leaves nothing half done."""
 
+import gc
 import os
 import pathlib
 import signal
@@ -8,12 +9,14 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
 import heft
+from heft import _library
 from conftest import World
 
 
@@ -221,3 +224,209 @@ def test_a_callback_may_ask_its_owner_and_not_change_it(world: World) -> None:
     with pytest.raises(heft.FailedPrecondition, match="callback"):
         world.owner.evaluation_keys(progress=change)
     assert world.owner.budget().limits.scores == 10**6
+
+
+STARTED = """
+import os, signal, sys, threading, time
+import numpy as np
+import heft
+
+model = heft.Model.load(sys.argv[1] + "/model.heft")
+owner = heft.KeyOwner.load(model, sys.argv[1] + "/keys")
+"""
+
+# Programs that would hang or crash, by what they try, with what they print.
+PROGRAMS = {
+    "a call while the interpreter ends": ("""
+class Last:
+    def __del__(self):
+        print(model.to_bytes()[:4].decode(), flush=True)
+
+def generate():
+    try:
+        yield
+    finally:
+        print(owner.budget().limits.decisions > 0, flush=True)
+
+last, more = Last(), generate()
+next(more)
+""", {"HEFT", "True"}),
+    "signals that raise, one soon after the other": ("""
+class Late(Exception):
+    pass
+
+def late(*_):
+    if armed:
+        raise Late
+
+def disarm():
+    global armed
+    while armed:
+        try:
+            armed = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+        except Late:
+            pass
+
+armed = False
+signal.signal(signal.SIGALRM, late)
+rng = np.random.default_rng(1)
+hits, end = 0, time.monotonic() + 4
+while time.monotonic() < end:
+    try:
+        try:
+            armed = True
+            signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 1e-3), 1e-4)
+            owner.budget()
+        except Late:
+            hits += 1
+        finally:
+            disarm()
+    except Late:
+        disarm()
+print(hits > 0)
+owner.set_budget(scores=1)
+print(owner.budget().limits.scores)
+""", {"True", "1"}),
+    "a child of fork in a callback": ("""
+children = []
+
+def fork(*_):
+    if not children:
+        children.append(os.fork())
+
+try:
+    owner.evaluation_keys(progress=fork)
+except heft.FailedPrecondition as error:
+    assert children == [0] and "child of fork" in str(error) and owner.encryption_key()
+    os._exit(3)
+print(os.waitpid(children[0], 0)[1])
+""", {str(3 << 8)}),
+    "Ctrl-C in a call of a callback, which the handler sees once": ("""
+seen = []
+
+def interrupt(*_):
+    seen.append(1)
+    raise KeyboardInterrupt
+
+def call(*_):
+    threading.Timer(0.5, os.kill, [os.getpid(), signal.SIGINT]).start()
+    heft.Model.train(data, gamma=32, epochs=100000, patience=100000, progress=lambda *_: None)
+
+signal.signal(signal.SIGINT, interrupt)
+data = heft.TrainingData.synthesise(identities=190, samples=6)
+try:
+    owner.evaluation_keys(progress=call)
+except KeyboardInterrupt:
+    time.sleep(0.2)
+    print(len(seen))
+""", {"1"}),
+    "an end of the interpreter in which threads wait for a lock and in a callback": ("""
+folder = sys.argv[1] + "/ends"
+client = heft.Client(model, owner.encryption_key())
+matcher = heft.Matcher(model, sys.argv[1] + "/keys/evaluation.keys", sys.argv[1] + "/keys/enrolment.keys")
+files = client.encrypt_each({name: np.ones((1, size), "f4") for name, size in model.modalities}, ["ann"])
+matcher.enrol(folder, files)
+word = owner.approve(matcher.pending(folder)).signed_admission
+holds = threading.Event()
+
+def hold(*_):
+    holds.set()
+    time.sleep(3)
+
+threading.Thread(target=matcher.activate, args=(folder, word, owner.public_key), kwargs={"progress": hold},
+                 daemon=True).start()
+holds.wait()
+threading.Thread(target=matcher.enrol, args=(folder, files), daemon=True).start()
+time.sleep(0.5)
+
+class Last:
+    def __del__(self, sleep=time.sleep):
+        sleep(4)
+
+last = Last()
+print("ends", flush=True)
+""", {"ends"}),
+    "a workspace in its own callback": ("""
+def again(*_):
+    space.search(rows)
+
+space = heft.Workspace.create(sys.argv[1] + "/workspace", model=model)
+rows = {name: np.ones((1, size), "f4") for name, size in model.modalities}
+space.add(rows, ["ann"])
+try:
+    space.search(rows, progress=again)
+except heft.FailedPrecondition as error:
+    print(error)
+print(len(space.search(rows)))
+""", {"a callback of a workspace's call cannot use that workspace: do it when the call is back", "1"}),
+    "an exception that is false": ("""
+class Nothing(Exception):
+    def __len__(self):
+        return 0
+
+def fail(*_):
+    raise Nothing
+
+try:
+    owner.evaluation_keys(progress=fail)
+except Nothing:
+    print("raised")
+""", {"raised"}),
+    "a str whose encode is another": ("""
+class Text(str):
+    def encode(self, *_):
+        return 5
+
+client = heft.Client(model, owner.encryption_key())
+files = client.encrypt(Text("face"), np.ones((1, 64), "f4"), [Text("ann")])
+print(len(files) > 0, heft.fits({"a": "b"}, Text("a=b")))
+""", {"True True"}),
+}
+
+
+@pytest.fixture(scope="module")
+def started(world: World, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A folder with a model and keys, for the programs."""
+    folder = tmp_path_factory.mktemp("started")
+    world.model.save(folder / "model.heft")
+    heft.KeyOwner.generate(world.model, folder / "keys").close()
+    return folder
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs_end_as_they_should(name: str, started: pathlib.Path) -> None:
+    text, prints = PROGRAMS[name]
+    done = subprocess.run([sys.executable, "-c", STARTED + text, str(started)], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 0 and set(done.stdout.splitlines()) == prints, done.stderr
+
+
+def test_an_exception_in_the_worker_comes_out(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(_library._declared("heft_thread_count"), "fails", True)
+    monkeypatch.setattr(_library._declared("heft_thread_count"), "raw", fail)
+    fail.__name__ = "fail"
+    with pytest.raises(ZeroDivisionError):
+        heft.threads()
+    assert world.model.to_bytes()
+
+
+def test_functions_that_sign_are_freed() -> None:
+    class Sign:
+        def __call__(self, message: bytes) -> bytes:
+            return b""
+
+    key = heft.SigningKey.generate().public_key
+    for given in (key, "no key"):
+        function = Sign()
+        held = weakref.ref(function)
+        try:
+            heft.SigningKey.outside(given, function).close()
+        except heft.InvalidArgument:
+            pass
+        del function
+        gc.collect()
+        assert held() is None
