@@ -263,9 +263,11 @@ def test_times_are_of_what_can_be_evaluated() -> None:
     for run in (heft.run_benchmark, heft.run_sweep):
         with pytest.raises(heft.InvalidArgument):
             run(gammas=[33], skip_large=True)
-        for options in ({"degree": 1000}, {"degree": 0}, {"iterations": 0}, {"templates": 0}, {"batch": 0}):
+        wrong: list[dict[str, Any]] = [{"degree": 1000}, {"degree": 0}, {"iterations": 0}, {"templates": 0},
+                                       {"batch": 0}]
+        for options in wrong:
             with pytest.raises(heft.InvalidArgument, match="must be"):
-                run(**{"skip_large": True, "iterations": 1, **options})
+                run(skip_large=True, **options)
         with pytest.raises(heft.Error):
             run(iterations=1, templates=16, dimensions=[8, 8], gammas=[8], skip_large=True,
                 large_templates=16, progress=lambda what, done, total, note: False)

@@ -256,34 +256,33 @@ class Late(Exception):
     pass
 
 def late(*_):
-    if armed:
+    global raises
+    if raises:
+        raises -= 1
         raise Late
 
-def disarm():
-    global armed
-    while armed:
-        try:
-            armed = False
-            signal.setitimer(signal.ITIMER_REAL, 0)
-        except Late:
-            pass
-
-armed = False
-signal.signal(signal.SIGALRM, late)
-rng = np.random.default_rng(1)
-hits, end = 0, time.monotonic() + 4
-while time.monotonic() < end:
+def attempt():
+    global raises, hits
     try:
         try:
-            armed = True
-            signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 1e-3), 1e-4)
-            owner.budget()
+            try:
+                raises = 2
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 1e-3), 1e-4)
+                owner.budget()
+            finally:
+                raises = 0
         except Late:
             hits += 1
-        finally:
-            disarm()
     except Late:
-        disarm()
+        hits += 1
+
+raises = hits = 0
+signal.signal(signal.SIGALRM, late)
+rng = np.random.default_rng(1)
+end = time.monotonic() + 4
+while time.monotonic() < end:
+    attempt()
+signal.setitimer(signal.ITIMER_REAL, 0)
 print(hits > 0)
 owner.set_budget(scores=1)
 print(owner.budget().limits.scores)
