@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "absl/numeric/int128.h"
 #include "c/call.h"
 #include "heft/c/base.h"
 #include "heft/c/client.h"
@@ -43,8 +44,9 @@ struct heft_buffer : heft::c::Handle<heft_buffer> {
 
 struct heft_options : heft::c::Handle<heft_options> {
   HEFT_C_HANDLE(heft_options, 'opti');
-  using Value = std::variant<std::string, int64_t, double, bool, std::vector<uint8_t>,
-                             std::vector<std::string>, std::vector<double>>;
+  struct EmptyList {};  // of texts or of numbers
+  using Value = std::variant<std::string, absl::int128, double, bool, std::vector<uint8_t>,
+                             std::vector<std::string>, std::vector<double>, EmptyList>;
   std::map<std::string, Value, std::less<>> values;
 };
 

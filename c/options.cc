@@ -2,6 +2,8 @@
 #include "c/options.h"
 
 #include <algorithm>
+#include <sstream>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -28,11 +30,17 @@ void OptionReader::Complain(const char* name, absl::string_view why) {
 }
 
 template <typename T>
+constexpr bool IsList =
+    std::is_same_v<T, std::vector<std::string>> || std::is_same_v<T, std::vector<double>>;
+
+template <typename T>
 void OptionReader::Take(const char* name, T* value, const char* type) {
   const heft_options::Value* given = Find(name);
   if (given == nullptr) return;
   if (const T* right = std::get_if<T>(given)) {
     *value = *right;
+  } else if (IsList<T> && std::holds_alternative<heft_options::EmptyList>(*given)) {
+    *value = T();
   } else {
     Complain(name, type);
   }
@@ -43,8 +51,17 @@ OptionReader& OptionReader::Text(const char* name, std::string* value) {
   return *this;
 }
 
+// An integer is a flag too, as in C.
 OptionReader& OptionReader::Flag(const char* name, bool* value) {
-  Take(name, value, "is a flag: set it with heft_options_set_flag");
+  const heft_options::Value* given = Find(name);
+  if (given == nullptr) return *this;
+  if (const bool* flag = std::get_if<bool>(given)) {
+    *value = *flag;
+  } else if (const auto* integer = std::get_if<absl::int128>(given)) {
+    *value = *integer != 0;
+  } else {
+    Complain(name, "is a flag: set it with heft_options_set_flag");
+  }
   return *this;
 }
 
@@ -69,7 +86,7 @@ OptionReader& OptionReader::Number(const char* name, std::optional<double>* valu
   if (given == nullptr) return *this;
   if (const double* number = std::get_if<double>(given)) {
     *value = *number;
-  } else if (const int64_t* integer = std::get_if<int64_t>(given)) {
+  } else if (const auto* integer = std::get_if<absl::int128>(given)) {
     *value = static_cast<double>(*integer);
   } else {
     Complain(name, "is a number: set it with heft_options_set_number");
@@ -84,9 +101,17 @@ OptionReader& OptionReader::Number(const char* name, double* value) {
   return *this;
 }
 
-bool OptionReader::TakeInteger(const char* name, int64_t* value) {
+bool OptionReader::TakeInteger(const char* name, absl::int128 least, absl::int128 most,
+                               absl::int128* value) {
   const size_t before = taken_;
+  *value = least;
   Take(name, value, "is an integer: set it with heft_options_set_integer");
+  if (*value < least || *value > most) {
+    std::ostringstream range;
+    range << "is " << *value << ": it must be in [" << least << ", " << most << "]";
+    Complain(name, range.str());
+    return false;
+  }
   return taken_ > before;
 }
 
@@ -117,7 +142,10 @@ heft_status Set(heft_options* options, const char* name, heft_options::Value val
 template <typename T>
 absl::Status Add(heft_options* options, const char* name, T value) {
   HEFT_RETURN_IF_ERROR(Given(options, "options", name, "name"));
-  const auto [place, is_new] = options->values.try_emplace(name, std::vector<T>());
+  const auto place = options->values.try_emplace(name, std::vector<T>()).first;
+  if (std::holds_alternative<heft_options::EmptyList>(place->second)) {
+    place->second = std::vector<T>();
+  }
   auto* list = std::get_if<std::vector<T>>(&place->second);
   if (list == nullptr) {
     return absl::InvalidArgumentError(absl::StrCat("option \"", name, "\" is not a list"));
@@ -153,7 +181,12 @@ heft_status heft_options_set_text(heft_options* options, const char* name, const
 
 heft_status heft_options_set_integer(heft_options* options, const char* name, int64_t value,
                                      heft_error** error) {
-  return heft::c::Set(options, name, value, error);
+  return heft::c::Set(options, name, absl::int128(value), error);
+}
+
+heft_status heft_options_set_unsigned(heft_options* options, const char* name, uint64_t value,
+                                      heft_error** error) {
+  return heft::c::Set(options, name, absl::int128(value), error);
 }
 
 heft_status heft_options_set_number(heft_options* options, const char* name, double value,
@@ -174,6 +207,11 @@ heft_status heft_options_set_bytes(heft_options* options, const char* name, heft
     options->values.insert_or_assign(name, std::vector<uint8_t>(bytes.begin(), bytes.end()));
     return absl::OkStatus();
   });
+}
+
+heft_status heft_options_set_empty_list(heft_options* options, const char* name,
+                                        heft_error** error) {
+  return heft::c::Set(options, name, heft_options::EmptyList(), error);
 }
 
 heft_status heft_options_add_text(heft_options* options, const char* name, const char* value,

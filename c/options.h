@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/numeric/int128.h"
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "c/handles.h"
 
@@ -53,19 +53,10 @@ class OptionReader {
   }
   template <typename T>
   OptionReader& Integer(const char* name, T* value,
-                        int64_t least = std::numeric_limits<int64_t>::min(),
-                        int64_t most = std::numeric_limits<int64_t>::max()) {
-    int64_t given = 0;
-    if (!TakeInteger(name, &given)) return *this;
-    if (given < least) {
-      Complain(name, absl::StrCat("must be ", least, " or more"));
-    } else if (given > most) {
-      Complain(name, absl::StrCat("must be ", most, " or less"));
-    } else if (!std::in_range<T>(given)) {
-      Complain(name, "is out of range");
-    } else {
-      *value = static_cast<T>(given);
-    }
+                        std::type_identity_t<T> least = std::numeric_limits<T>::min(),
+                        std::type_identity_t<T> most = std::numeric_limits<T>::max()) {
+    absl::int128 given = 0;
+    if (TakeInteger(name, least, most, &given)) *value = static_cast<T>(given);
     return *this;
   }
   template <typename T>
@@ -85,7 +76,8 @@ class OptionReader {
   const heft_options::Value* Find(const char* name);
   template <typename T>
   void Take(const char* name, T* value, const char* type);
-  bool TakeInteger(const char* name, int64_t* value);
+  // TakeInteger: whether the option is given, and in [least, most].
+  bool TakeInteger(const char* name, absl::int128 least, absl::int128 most, absl::int128* value);
   void Complain(const char* name, absl::string_view why);
 
   const heft_options* options_;

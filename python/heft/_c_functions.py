@@ -1130,6 +1130,11 @@ FUNCTIONS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
         ("heft_bytes", "value"),
         ("heft_error **", "error"),
     )),
+    "heft_options_set_empty_list": ("heft_status", (
+        ("heft_options *", "options"),
+        ("const char *", "name"),
+        ("heft_error **", "error"),
+    )),
     "heft_options_set_flag": ("heft_status", (
         ("heft_options *", "options"),
         ("const char *", "name"),
@@ -1152,6 +1157,12 @@ FUNCTIONS: dict[str, tuple[str, tuple[tuple[str, str], ...]]] = {
         ("heft_options *", "options"),
         ("const char *", "name"),
         ("const char *", "value"),
+        ("heft_error **", "error"),
+    )),
+    "heft_options_set_unsigned": ("heft_status", (
+        ("heft_options *", "options"),
+        ("const char *", "name"),
+        ("uint64_t", "value"),
         ("heft_error **", "error"),
     )),
     "heft_parse_expiry": ("heft_status", (

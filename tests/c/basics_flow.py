@@ -39,8 +39,21 @@ class Basics(Case):
                      None, None)
         self.refused("INVALID_ARGUMENT", "\"gama\" is not one of this call's options: gamma, ", "heft_learn",
                      world.data, heft.options(gama=8), None, None)
-        self.refused("INVALID_ARGUMENT", "out of range", "heft_learn", world.data,
-                     heft.options(gamma=1 << 40), None, None)
+        self.refused("INVALID_ARGUMENT", "gamma.* is 1099511627776: it must be in .*, 2147483647", "heft_learn",
+                     world.data, heft.options(gamma=1 << 40), None, None)
+        self.refused("INVALID_ARGUMENT", "seed.* is -1: it must be in", "heft_learn", world.data,
+                     heft.options(seed=-1), None, None)
+        people = heft.options(identities=3, samples=1)
+        heft.call("heft_options_set_unsigned", people, "seed", (1 << 64) - 1)
+        heft.call("heft_dataset_synthesise", people)
+        for dimensions in [[], [8]]:  # an empty list is one, to which can be added
+            heft.call("heft_options_set_empty_list", people, "dimensions")
+            for dimension in dimensions:
+                heft.call("heft_options_add_number", people, "dimensions", dimension)
+            if dimensions:
+                heft.call("heft_dataset_synthesise", people)
+            else:
+                self.refused("INVALID_ARGUMENT", "1 dimension", "heft_dataset_synthesise", people)
         self.refused("INVALID_ARGUMENT", "is not a list", "heft_options_add_text", options,
                      "gamma", "x")
 

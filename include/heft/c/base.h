@@ -123,8 +123,12 @@ HEFT_C_API void heft_options_free(heft_options* options);
 HEFT_C_FREE_AT(options)
 HEFT_C_API heft_status heft_options_set_text(heft_options* options, const char* name,
                                              const char* value, heft_error** error);
+// An integer is a number too, and a flag: 0 is no.
 HEFT_C_API heft_status heft_options_set_integer(heft_options* options, const char* name,
                                                 int64_t value, heft_error** error);
+// An integer that may be 2^63 or above.
+HEFT_C_API heft_status heft_options_set_unsigned(heft_options* options, const char* name,
+                                                 uint64_t value, heft_error** error);
 HEFT_C_API heft_status heft_options_set_number(heft_options* options, const char* name,
                                                double value, heft_error** error);
 // A flag: 0 is no, any other value is yes.
@@ -132,6 +136,10 @@ HEFT_C_API heft_status heft_options_set_flag(heft_options* options, const char* 
                                              heft_error** error);
 HEFT_C_API heft_status heft_options_set_bytes(heft_options* options, const char* name,
                                               heft_bytes value, heft_error** error);
+// An empty list, of texts or of numbers. Without it, an option to which nothing is added is not
+// given.
+HEFT_C_API heft_status heft_options_set_empty_list(heft_options* options, const char* name,
+                                                   heft_error** error);
 HEFT_C_API heft_status heft_options_add_text(heft_options* options, const char* name,
                                              const char* value, heft_error** error);
 HEFT_C_API heft_status heft_options_add_number(heft_options* options, const char* name,
