@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal, Mapping, Optional, Sequence, Union
+from typing import Any, Final, Literal, Mapping, Optional, Sequence, Union
 
 from heft import errors
 from heft._library import Progress, call
 from heft._model import Model
-from heft._record import Record, field, many, said, warned
+from heft._record import Made, Record, field, many, said, warned
 from heft._scores import ScoreTable
 from heft._training import TrainingData
 from heft._values import Path, list_of, mapping_of, path_of, text_of
@@ -21,12 +21,13 @@ _SplitOrAll = Literal["train", "val", "test", "all"]
 class Report(Record):
     """The result of an evaluation."""
 
-    results: dict[str, Any] = field("All numbers: data, model, one row per system, gap, decisions, times.")
-    text: str = field("The main numbers, as lines of text.")
-    page: str = field("One HTML page; empty unless it was requested.")
-    pictures: dict[str, str] = field("Pictures (SVG) by file name, if they were requested.")
-    warnings: list[str] = field("Why some numbers should not be relied on.", many(said))
-    scores: Optional[ScoreTable] = field(
+    results: Final[dict[str, Any]] = field(
+        "All numbers: data, model, one row per system, gap, decisions, times.")
+    text: Final[str] = field("The main numbers, as lines of text.")
+    page: Final[str] = field("One HTML page; empty unless it was requested.")
+    pictures: Final[dict[str, str]] = field("Pictures (SVG) by file name, if they were requested.")
+    warnings: Final[list[str]] = field("Why some numbers should not be relied on.", many(said))
+    scores: Final[Optional[ScoreTable]] = field(
         "A ScoreTable of the comparisons, if it was requested; otherwise None.")
 
 
@@ -48,7 +49,7 @@ def _run(study: str, models: list[Model], given: dict[str, Any],
     report, scores = call("heft_evaluate", study, given["data"], models, names, len(models),
                           given.get("distractors"), given.get("strangers"), options, given["progress"])
     table = ScoreTable._of(scores)
-    return warned(Report({**report, "scores": table if len(table) else None}))
+    return warned(Report(Made({**report, "scores": table if len(table) else None})))
 
 
 def evaluate(
@@ -80,7 +81,7 @@ def measure_scores(
     report = call("heft_scores_measure", list(tables.values()), names, len(names), {
         "fmrs": list_of(fmrs, "fmrs"), "replicates": replicates, "seed": seed, "curve": curve, "page": page,
         "pictures": pictures, "command": command}, progress)
-    return warned(Report({**report, "scores": None}))
+    return warned(Report(Made({**report, "scores": None})))
 
 
 def check_drawing() -> None:

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from heft._trust import Trust
 
 _PAGE = 10000  # templates that are listed at once, of an iteration
-RETENTION_SECONDS, RETENTION_BYTES = 3600, 1 << 30
+RETENTION_SECONDS: int = 3600
+RETENTION_BYTES: int = 1 << 30
 
 
 class Gallery(Closable):

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Mapping, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Final, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
@@ -79,10 +79,10 @@ class Condition(Record):
     within bounds. It can be used instead of a text such as "site=berlin", and is needed
     for values that contain "|" or ".."."""
 
-    key: str = field("The key of the metadata.")
-    values: list[str] = field("The allowed values; none: the condition is on a number.")
-    at_least: Optional[float] = field("Lower bound of the number, or None.")
-    at_most: Optional[float] = field("Upper bound of the number, or None.")
+    key: Final[str] = field("The key of the metadata.")
+    values: Final[list[str]] = field("The allowed values; none: the condition is on a number.")
+    at_least: Final[Optional[float]] = field("Lower bound of the number, or None.")
+    at_most: Final[Optional[float]] = field("Upper bound of the number, or None.")
 
     def __init__(self, key: str, values: Optional[Names] = None, *, at_least: Optional[float] = None,
                  at_most: Optional[float] = None) -> None:

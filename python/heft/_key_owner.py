@@ -15,7 +15,7 @@ from heft import errors
 from heft._client import Encoding, Use, encrypted, encrypted_fused
 from heft._library import Handle, Passphrase, Progress, call, interrupted, whole_of
 from heft._model import Model
-from heft._record import warned
+from heft._record import Made, warned
 from heft._records import (AdmissionInquiry, Admissions, BudgetLimits, BudgetUse, CeremonyCheck,
                            ChosenThreshold, Decision, KeySet, OpenedScores, RenewedBlocks,
                            SealEvaluationKeys, SharedKey)
@@ -441,7 +441,7 @@ class KeyOwner(Closable):
         data, what = source_of(request, "request")
         policy = _policy(only, reject, new_identities_only, put_back, entries, reject_entries, hold, shards)
         admission, told = self._read("heft_key_owner_approve_parts", data, what, _parts(parts), policy)
-        return Admissions({**told, "signed_admission": admission})
+        return Admissions(Made({**told, "signed_admission": admission}))
 
     def inquiry(self, request: Source) -> AdmissionInquiry:
         """The pending people of such a request. Opens nothing and signs nothing."""
@@ -453,7 +453,7 @@ class KeyOwner(Closable):
         shared key, the parts of the other owners (renew_part)."""
         data, what = source_of(request, "request")
         renewal, told = self._read("heft_key_owner_renew_parts", data, what, _parts(parts))
-        return RenewedBlocks({**told, "signed_renewal": renewal})
+        return RenewedBlocks(Made({**told, "signed_renewal": renewal}))
 
     # A shared key.
 
@@ -565,7 +565,7 @@ class KeyOwner(Closable):
         ring. Cancelled."""
         relinearisation, galois, told = self._read("heft_seal_export_evaluation_keys",
                                                    {"compression": compression}, progress)
-        return SealEvaluationKeys({**told, "relinearisation": relinearisation, "galois": galois})
+        return SealEvaluationKeys(Made({**told, "relinearisation": relinearisation, "galois": galois}))
 
     def close(self) -> None:
         """Wipes the secret key after the calls that use it have returned."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Se
 from heft import errors
 from heft._gallery import Gallery, address_of, handle_of
 from heft._library import Progress, call, files_of, made_error, options_of, output, raise_error, run
+from heft._record import Made
 from heft._records import ActivateResult, AuditFinding, EnrolManyResult, EnrolResult
 from heft._shards import ShardList
 from heft._trust import SignedFile, Trust
@@ -52,7 +53,7 @@ class ExpandedKeys(Object):
         """Checks as open_signed, without the file, that a key owner that trust lists signed the
         key file. kind: "EVAL" or "ENRK"; empty: any. FailedPrecondition."""
         statement = call("heft_expanded_keys_check", self, trust, text_of(kind, "kind"))
-        return SignedFile({**statement, "file": b""})
+        return SignedFile(Made({**statement, "file": b""}))
 
     @property
     def size(self) -> int:

@@ -7,13 +7,13 @@ import copy
 import json
 import os
 from functools import cached_property
-from typing import Any, Literal, Mapping, Optional, Sequence, Tuple, Union
+from typing import Any, Final, Literal, Mapping, Optional, Sequence, Tuple, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from heft._library import Handle, Progress, call
-from heft._record import Record, field, many, pair, plain, warn, warned
+from heft._record import Made, Record, field, many, pair, plain, warn, warned
 from heft._records import ChosenThreshold, DecisionTable, LearnEpoch
 from heft._tables import split
 from heft._training import TrainingData, data_of
@@ -30,12 +30,12 @@ Recipe = Literal["generalising", "paper"]
 class Polynomial(Record):
     """The polynomial sum_k coefficients[k] * t^k with t = (s - centre) / half_width."""
 
-    coefficients: list[float] = field("Coefficients, lowest power first.")
-    centre: float = field("Centre of the interval of s.")
-    half_width: float = field("Half of the width of that interval.")
-    degree: int = field("Degree of the polynomial.")
+    coefficients: Final[list[float]] = field("Coefficients, lowest power first.")
+    centre: Final[float] = field("Centre of the interval of s.")
+    half_width: Final[float] = field("Half of the width of that interval.")
+    degree: Final[int] = field("Degree of the polynomial.")
 
-    def __init__(self, values: Mapping[str, Any]):
+    def __init__(self, values: Made):
         super().__init__(values)
         self._plain: list[float] = values["plain"]
 
@@ -49,19 +49,20 @@ class Polynomial(Record):
 
     def in_powers_of_s(self) -> Polynomial:
         """The same polynomial with centre 0 and half_width 1."""
-        return Polynomial({"coefficients": self._plain, "centre": 0.0, "half_width": 1.0,
-                           "degree": self.degree, "plain": self._plain})
+        return Polynomial(Made({"coefficients": self._plain, "centre": 0.0, "half_width": 1.0,
+                                "degree": self.degree, "plain": self._plain}))
 
 
 class Approximation(Record):
     """Polynomials that are applied one after the other to approximate 1/sqrt(s)."""
 
-    name: str = field("minimax, least_squares or paper.")
-    stages: list[Polynomial] = field("The polynomials; the first is applied first.", many(Polynomial))
-    interval: Tuple[float, float] = field("The interval of squared norms for which it is accurate.", pair)
-    degree: int = field("Product of the polynomials' degrees.")
+    name: Final[str] = field("minimax, least_squares or paper.")
+    stages: Final[list[Polynomial]] = field("The polynomials; the first is applied first.", many(Polynomial))
+    interval: Final[Tuple[float, float]] = field(
+        "The interval of squared norms for which it is accurate.", pair)
+    degree: Final[int] = field("Product of the polynomials' degrees.")
 
-    def __init__(self, values: Mapping[str, Any]):
+    def __init__(self, values: Made):
         super().__init__(values)
         self._worst: float = values["max_relative_error"]
 

@@ -8,12 +8,13 @@ import base64
 import html
 import sys
 import warnings
-from typing import Any, Callable, ClassVar, Iterable, Iterator, Mapping, Optional, TypeVar, Union
+from typing import (Any, Callable, ClassVar, Dict, Iterable, Iterator, Mapping, NewType, NoReturn, Optional,
+                    TypeVar, Union)
 
 from heft import errors
 from heft._words import in_python as said
 
-__all__ = ["Record", "Shown", "field", "file", "many", "optional", "pair", "plain", "said", "warn",
+__all__ = ["Made", "Record", "Shown", "field", "file", "many", "optional", "pair", "plain", "said", "warn",
            "warned"]
 
 _LONG = 200  # characters or bytes of a value that are shown
@@ -122,6 +123,15 @@ def warned(result: _Result) -> _Result:
 
 # ---- Records.
 
+Made = NewType("Made", Dict[str, Any])  # the values of a record. Only calls make them.
+
+
+def _copied(value: Any) -> Any:
+    """A copy of a list or mapping, with those in it: a caller's change does not change the record."""
+    if isinstance(value, list):
+        return [_copied(one) for one in value]
+    return {key: _copied(one) for key, one in value.items()} if isinstance(value, dict) else value
+
 
 class _Field:
     """A read-only field of a record, with its meaning."""
@@ -131,13 +141,13 @@ class _Field:
 
     def __set_name__(self, owner: type[Record], name: str) -> None:
         self.name = name
-        owner.FIELDS = {**owner.FIELDS, name: self}
+        owner._FIELDS = {**owner._FIELDS, name: self}  # pylint: disable=protected-access
 
     def __get__(self, record: Optional[Record], owner: Optional[type] = None) -> Any:
-        return self if record is None else record.__dict__[self.name]
+        return self if record is None else _copied(record.__dict__[self.name])
 
     def __set__(self, record: Record, value: object) -> None:
-        raise AttributeError(f"{type(record).__name__}.{self.name} cannot be set: a result is read-only")
+        """With it, a field comes before the record's own dict, and a read makes a copy."""
 
 
 def field(text: str, make: Optional[Callable[[Any], Any]] = None) -> Any:
@@ -148,20 +158,30 @@ def field(text: str, make: Optional[Callable[[Any], Any]] = None) -> Any:
 class Record(Shown):
     """Fields, a repr of them, as text and for notebooks, and to_dict()."""
 
-    FIELDS: ClassVar[dict[str, _Field]] = {}
+    _FIELDS: ClassVar[dict[str, _Field]] = {}
 
-    def __init__(self, values: Mapping[str, Any]):
-        for name, one in self.FIELDS.items():
+    def __init__(self, values: Made):
+        if not isinstance(values, dict) or not self._FIELDS.keys() <= values.keys():
+            raise TypeError(f"{type(self).__name__} has no constructor: it is the result of a call")
+        for name, one in self._FIELDS.items():
             value = values[name]
             self.__dict__[name] = value if one.make is None else one.make(value)
 
+    def __setattr__(self, name: str, value: NoReturn) -> None:
+        if name.startswith("_"):  # of a subclass
+            return super().__setattr__(name, value)
+        raise AttributeError(f"{type(self).__name__}.{name} cannot be set: a result is read-only")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"{type(self).__name__}.{name} cannot be deleted: a result is read-only")
+
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={brief(value)}" for name, value in self.__dict__.items())
+        shown = ", ".join(f"{name}={brief(value)}" for name, value in self._table().items())
         return f"{type(self).__name__}({shown})"
 
     def to_dict(self) -> dict[str, Any]:
         """All fields by name, in a form for JSON: records are dicts, and files base64 text."""
-        return {name: plain(value) for name, value in self.__dict__.items()}
+        return {name: plain(value) for name, value in self._table().items()}
 
     def _table(self) -> Mapping[str, Any]:
-        return self.__dict__
+        return {name: self.__dict__[name] for name in self._FIELDS}

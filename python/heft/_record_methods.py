@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Methods of records, by the name of the record (heft._records)."""
+"""Methods of records, by the name of the record (heft._records), which has the fields."""
 
 from __future__ import annotations
 
@@ -10,26 +10,21 @@ from heft._library import call
 from heft._values import number_of
 
 if TYPE_CHECKING:
-    from heft._records import Candidate, ChosenThreshold, Decision
+    from heft._records import ChosenThreshold, Decision
 
 
 class AuditFinding:
     """Is true if the finding is that everything is right."""
 
-    right: bool
-
-    def __bool__(self) -> bool:
-        return self.right
+    def __bool__(self: Any) -> bool:
+        return bool(self.right)
 
 
 class DecisionThreshold:
     """Whether there are enough comparisons behind it."""
 
-    fmr: float
-    impostor_pairs: int
-
     @property
-    def supported(self) -> bool:
+    def supported(self: Any) -> bool:
         """Whether the comparisons suffice for 30 false matches."""
         record = {"fmr": self.fmr, "impostor_pairs": self.impostor_pairs}
         return bool(call("heft_decision_number", "supported", record))
@@ -38,10 +33,7 @@ class DecisionThreshold:
 class ScoreCalibration:
     """Evidence."""
 
-    slope: float
-    intercept: float
-
-    def log_likelihood_ratio(self, score: float) -> float:
+    def log_likelihood_ratio(self: Any, score: float) -> float:
         """The log-likelihood ratio of a score, natural logarithm."""
         record = {"slope": self.slope, "intercept": self.intercept, "score": number_of(score, "score")}
         return float(call("heft_decision_number", "log_likelihood_ratio", record))
@@ -50,45 +42,36 @@ class ScoreCalibration:
 class ImpostorTail:
     """Rates of strangers."""
 
-    start: float
-    rate: float
-    scale: float
-    shape: float
-    evenness: float
-
-    def _number(self, what: str, **arguments: float) -> float:
+    def _number(self: Any, what: str, **arguments: float) -> Any:
         record = {name: number_of(value, name) for name, value in arguments.items()}
         record.update(start=self.start, rate=self.rate, scale=self.scale, shape=self.shape,
                       evenness=self.evenness)
-        return float(call("heft_decision_number", what, record))
+        return call("heft_decision_number", what, record)
 
-    def rate_at(self, threshold: float) -> float:
+    def rate_at(self: Any, threshold: float) -> float:
         """The share of comparisons that reach a threshold, which must be at least start."""
-        return self._number("rate_at", threshold=threshold)
+        return float(self._number("rate_at", threshold=threshold))
 
-    def fpir(self, threshold: float, people: float) -> float:
+    def fpir(self: Any, threshold: float, people: float) -> float:
         """The probability that a stranger's search of so many people returns a name."""
-        return self._number("fpir", threshold=threshold, people=people)
+        return float(self._number("fpir", threshold=threshold, people=people))
 
-    def threshold_for(self, fpir: float, people: float) -> float:
+    def threshold_for(self: Any, fpir: float, people: float) -> float:
         """The threshold at which that probability is fpir; start if it is lower already there."""
-        return self._number("threshold_for", fpir=fpir, people=people)
+        return float(self._number("threshold_for", fpir=fpir, people=people))
 
 
 class OpenedScores:
     """Candidates as a table, and decisions."""
 
-    candidates: list[Candidate]
-    to_dict: Any
-
-    def to_dataframe(self) -> Any:
+    def to_dataframe(self: Any) -> Any:
         """The candidates as a pandas DataFrame: identity, score, templates, log_likelihood_ratio."""
         import pandas  # type: ignore[import]  # pylint: disable=import-outside-toplevel
 
         names = ("identity", "score", "templates", "log_likelihood_ratio")
         return pandas.DataFrame({name: [getattr(one, name) for one in self.candidates] for name in names})
 
-    def decide(self, threshold: Union[ChosenThreshold, float]) -> Decision:
+    def decide(self: Any, threshold: Union[ChosenThreshold, float]) -> Decision:
         """Decides at a ChosenThreshold or a score."""
         from heft import _records  # pylint: disable=import-outside-toplevel
 
@@ -100,8 +83,5 @@ class OpenedScores:
 class AuditHead:
     """Is written as LINES:HASH."""
 
-    lines: int
-    hash: str
-
-    def __str__(self) -> str:
+    def __str__(self: Any) -> str:
         return f"{self.lines}:{self.hash}"

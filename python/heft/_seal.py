@@ -4,7 +4,7 @@ its bytes."""
 
 from __future__ import annotations
 
-from typing import Any, Literal, Optional, Tuple
+from typing import Any, Final, Literal, Optional, Tuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from heft._key_owner import Compression, Ring
 from heft._library import Passphrase, Progress, call
 from heft._model import Model
-from heft._record import Record, field, many
+from heft._record import Made, Record, field, many
 from heft._records import ImportedEvaluationKeys, SealParameters, SealSamples
 from heft._values import (Labels, Path, Samples, Source,
                           files_of_samples, labels_of, path_of, source_of)
@@ -21,26 +21,27 @@ from heft._values import (Labels, Path, Samples, Source,
 class SealReply(Record):
     """One ciphertext of scores."""
 
-    ciphertext: bytes = field("SEAL's Ciphertext.")
-    answers: list[Tuple[int, int]] = field(
+    ciphertext: Final[bytes] = field("SEAL's Ciphertext.")
+    answers: Final[list[Tuple[int, int]]] = field(
         "The (slot, lane) of the scores, lane 0 the real part; empty: all of the block.", many(tuple))
-    block: int = field("Number of the block, for an identification.")
+    block: Final[int] = field("Number of the block, for an identification.")
 
 
 class SealScores(Record):
     """A reply as SEAL's Ciphertexts, of the matching ring."""
 
-    kind: Literal["identification", "verification"] = field("identification or verification.")
-    probe: str = field("Label of the probe.")
-    claimed: str = field("The claimed identity of a verification.")
-    templates: int = field("Number of places, for an identification.")
-    identities: list[str] = field("Identities by place; empty for a place that is not matched.")
-    replies: list[SealReply] = field("The ciphertexts of scores.", many(SealReply))
-    squared_norm: bytes = field(
+    kind: Final[Literal["identification", "verification"]] = field("identification or verification.")
+    probe: Final[str] = field("Label of the probe.")
+    claimed: Final[str] = field("The claimed identity of a verification.")
+    templates: Final[int] = field("Number of places, for an identification.")
+    identities: Final[list[str]] = field("Identities by place; empty for a place that is not matched.")
+    replies: Final[list[SealReply]] = field("The ciphertexts of scores.", many(SealReply))
+    squared_norm: Final[bytes] = field(
         "Squared norm of the probe, with its proof: divide scores by its root (docs/seal.md).")
-    squared_norm_turned: bytes = field(
+    squared_norm_turned: Final[bytes] = field(
         "The same times i (-1)^j, for decoders that return real parts.")
-    factors: NDArray[np.float64] = field("Factors for the scores, real parts first; empty if all are 1.")
+    factors: Final[NDArray[np.float64]] = field(
+        "Factors for the scores, real parts first; empty if all are 1.")
 
 
 def _split(joined: bytes, sizes: list[int]) -> list[bytes]:
@@ -69,7 +70,7 @@ def export_seal_samples(model: Model, samples: Source, *, compression: Compressi
     """Encrypted samples as SEAL's Ciphertexts. DataLoss, FailedPrecondition, Cancelled."""
     joined, told = call("heft_seal_export_samples", model, *source_of(samples, "samples", "samples"),
                         {"compression": compression}, progress)
-    return SealSamples({**told, "ciphertexts": _split(joined, told["sizes"])})
+    return SealSamples(Made({**told, "ciphertexts": _split(joined, told["sizes"])}))
 
 
 def export_seal_scores(model: Model, reply: Source, *, compression: Compression = "zstd") -> SealScores:
@@ -79,8 +80,9 @@ def export_seal_scores(model: Model, reply: Source, *, compression: Compression 
                                  {"compression": compression})
     *scores, squared_norm, turned = _split(joined, told["sizes"])
     replies = [{**one, "ciphertext": score} for one, score in zip(told["replies"], scores)]
-    return SealScores({**told, "replies": replies, "squared_norm": squared_norm,
-                       "squared_norm_turned": turned, "factors": np.frombuffer(factors, np.float64)})
+    return SealScores(Made({**told, "replies": replies, "squared_norm": squared_norm,
+                            "squared_norm_turned": turned,
+                            "factors": np.frombuffer(factors, np.float64)}))
 
 
 def new_key_id() -> str:
@@ -106,7 +108,7 @@ def import_seal_evaluation_keys(model: Model, key_id: str, galois: Source, relin
     keys = [source_of(galois, "Galois keys", "keys"),
             source_of(relinearisation, "relinearisation keys", "keys")]
     imported, told = call("heft_seal_import_evaluation_keys", model, key_id, keys, progress)
-    return ImportedEvaluationKeys({**told, "bytes": imported})
+    return ImportedEvaluationKeys(Made({**told, "bytes": imported}))
 
 
 def import_seal_samples(model: Model, modality: str, key_id: str, ciphertexts: Samples,

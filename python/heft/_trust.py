@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, Literal, Optional, Sequence, Union
+from typing import Any, Callable, Final, Literal, Optional, Sequence, Union
 
 from heft import errors
 from heft._library import Passphrase, call, signer_of
-from heft._record import Record, field
+from heft._record import Made, Record, field
 from heft._records import ErasureReceipt
 from heft._values import (Buffer, Closable, Object, Path, Samples, Source, files_of_samples, labels_of,
                           path_of, source_of, text_of)
@@ -23,19 +23,19 @@ _changing = threading.RLock()  # held by a change of a Trust
 class SignedFile(Record):
     """The content of a signed file, its signer and its audience."""
 
-    file: bytes = field("The file that was signed.")
-    kind: str = field("Kind of the file, four letters.")
-    role: Role = field("Role of the signer.")
-    signer: str = field("Public key of the signer, 64 hexadecimal digits.")
-    signer_name: str = field("Name of the signer in the given trust file, if any.")
-    audience: str = field("Public key of the intended reader; empty: for any reader.")
-    subject: str = field("For a reply, the public key of the client that asked; empty: unknown.")
-    gallery: str = field("Id of the gallery; empty: of none.")
-    generation: int = field("Generation of the gallery.")
-    nonce: str = field("Random nonce of the request; 32 hexadecimal digits.")
-    request: str = field("For a reply, request_digest of its request; otherwise empty.")
-    issued: int = field("Unix seconds of the signature.")
-    expires: int = field("Unix seconds of the end; 0: no end.")
+    file: Final[bytes] = field("The file that was signed.")
+    kind: Final[str] = field("Kind of the file, four letters.")
+    role: Final[Role] = field("Role of the signer.")
+    signer: Final[str] = field("Public key of the signer, 64 hexadecimal digits.")
+    signer_name: Final[str] = field("Name of the signer in the given trust file, if any.")
+    audience: Final[str] = field("Public key of the intended reader; empty: for any reader.")
+    subject: Final[str] = field("For a reply, the public key of the client that asked; empty: unknown.")
+    gallery: Final[str] = field("Id of the gallery; empty: of none.")
+    generation: Final[int] = field("Generation of the gallery.")
+    nonce: Final[str] = field("Random nonce of the request; 32 hexadecimal digits.")
+    request: Final[str] = field("For a reply, request_digest of its request; otherwise empty.")
+    issued: Final[int] = field("Unix seconds of the signature.")
+    expires: Final[int] = field("Unix seconds of the end; 0: no end.")
 
 
 class SigningKey(Closable):
@@ -203,7 +203,7 @@ def read_signed(file: Source) -> SignedFile:
 
 def _signed(data: Any, trust: Optional[Trust], expected: Optional[dict[str, Any]], what: str) -> SignedFile:
     content, statement = call("heft_open_signed", data, trust, expected, what)
-    return SignedFile({**statement, "file": content})
+    return SignedFile(Made({**statement, "file": content}))
 
 
 def is_signed(file: Source) -> bool:

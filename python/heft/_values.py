@@ -224,6 +224,7 @@ def view_of(owner: Handle, address: Optional[int], shape: tuple[int, ...], type_
         return np.zeros((0,) * len(shape), type_)
     return np.asarray(_View(owner, {"version": 3, "data": (address, True), "shape": shape, "typestr":
                                     np.dtype(type_).str, "strides": strides}))
+_Opened = TypeVar("_Opened", bound="Closable")
 
 
 _Made = TypeVar("_Made", bound="Object")
@@ -303,7 +304,7 @@ class Closable(Object):
     def _closed(self) -> bool:
         return self._held is None
 
-    def __enter__(self) -> Any:
+    def __enter__(self: _Opened) -> _Opened:
         self._handle  # pylint: disable=pointless-statement
         return self
 

@@ -65,8 +65,9 @@ def test_secrets_are_not_shown(world: World) -> None:
 
 
 def test_records_are_short_and_escaped(world: World) -> None:
-    report = heft.Report({"results": {"a": "<b>"}, "text": "x" * 5000, "page": "", "pictures": {},
-                          "warnings": [], "scores": heft.ScoreTable(np.array([0.5]), np.array([True]))})
+    values: Any = {"results": {"a": "<b>"}, "text": "x" * 5000, "page": "", "pictures": {},
+                   "warnings": [], "scores": heft.ScoreTable(np.array([0.5]), np.array([True]))}
+    report = heft.Report(values)
     assert len(repr(report)) < 600 and len(report._repr_html_()) < 1000 and "&lt;b&gt;" in report._repr_html_()
     assert json.loads(json.dumps(report.to_dict()))["scores"]["comparisons"] == 1
     signed = heft.read_signed(heft.SigningKey.generate().sign(world.model.to_bytes(), "trainer"))

@@ -27,6 +27,18 @@ def test_mypy_accepts_the_tests(tmp_path: pathlib.Path) -> None:
     run("mypy", "--strict", str(PYTHON / "tests"), folder=tmp_path)
 
 
+def test_mypy_knows_what_with_gives_and_that_results_are_read_only(tmp_path: pathlib.Path) -> None:
+    lines = ["import heft", "", "def of(model: heft.Model, decision: heft.Decision) -> None:",
+             "    with heft.KeyOwner.generate(model) as owner:", "        reveal_type(owner)",
+             "    decision.accepted = True", "    decision.other = 1", "    heft.Decision({})",
+             "    named: str = decision.identity"]
+    (tmp_path / "used.py").write_text("\n".join(lines) + "\n")
+    done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "used.py"], capture_output=True,
+                          text=True, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(PYTHON)})
+    told = [line.split(":")[1] for line in done.stdout.splitlines() if line.startswith("used.py")]
+    assert "heft._key_owner.KeyOwner" in done.stdout and told == ["5", "6", "7", "8"], done.stdout
+
+
 def test_everything_public_is_documented() -> None:
     for name in heft.__all__:
         thing = getattr(heft, name)
