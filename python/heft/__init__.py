@@ -23,6 +23,8 @@ Ctrl-C ends them and leaves nothing half done. Errors are heft.Error by kind (he
 heft.service is the client of the two daemons. docs/python.md is the guide.
 """
 
+__version__ = "0.2.0"
+
 from heft._audit import choose_for_audit, verify_audit_logs
 from heft._client import Client
 from heft._evaluation import (
@@ -71,8 +73,6 @@ from heft.errors import (
     Internal, InvalidArgument, NotFound, OutOfRange, PermissionDenied, ResourceExhausted, Unauthenticated,
     Unavailable, Warning,
 )
-
-__version__ = "0.2.0"
 
 __all__ = [
     "AdmissionInquiry", "Admissions", "ActivateResult", "AlreadyExists", "Approximation", "AuditFinding",

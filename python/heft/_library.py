@@ -22,11 +22,9 @@ from typing import Any, Callable, NoReturn, Optional, Sequence, Union
 
 import numpy as np
 
-from heft import errors
+from heft import __version__, errors
 from heft._c_functions import FUNCTIONS
 from heft._progress import bar
-
-VERSION = "0.2.0"
 
 Passphrase = Union[None, str, Callable[[], str]]
 Progress = Union[None, bool, Callable[[str, int, int, str], object]]
@@ -89,8 +87,8 @@ def _find() -> c.CDLL:
     library = c.CDLL(str(beside) if beside.exists() else "libheft_c.so.1")
     library.heft_version.restype = c.c_char_p
     found = library.heft_version().decode()
-    if found != VERSION:
-        raise ImportError(f"libheft_c.so.1 is version {found}, and this package is version {VERSION}: "
+    if found != __version__:
+        raise ImportError(f"libheft_c.so.1 is version {found}, and this package is version {__version__}: "
                           "install the same version of both")
     return library
 
