@@ -112,6 +112,24 @@ def _c_type(type_: str) -> Any:
     return c.c_void_p  # a handle, an array, or the place of an output
 
 
+# Functions that neither take long nor wait, beside those whose declaration says so; and exceptions: of
+# galleries by their names, those that run a program or do long sums, and of the thread that makes calls.
+_SHORT = ("heft_options_", "heft_files_", "heft_file_")
+_LONG = ("heft_gallery_", "heft_audit_key_", "heft_draw_", "heft_check_drawing", "heft_seal_",
+         "heft_give_way")
+_SHORT_KINDS = ("options", "result", "buffer", "model", "models", "trust", "shards", "expanded_keys", "error")
+_PLACES = ("path", "folder", "source", "out", "files")  # names of what is in the file system
+
+
+def _is_short(type_: str, name: str) -> bool:
+    """Whether a function with this parameter can be short: it is small, and neither a callback, samples,
+    keys, a gallery nor a file."""
+    kind = _handle_kind(type_)
+    known = kind in _SHORT_KINDS if kind else type_ in _WHOLE or type_ in _OUTPUTS or type_ in (
+        "double", "const char *", "const char *const *")
+    return known and name not in _PLACES
+
+
 class _Function:
     """A declared function: what it returns, and (type, name) of what it takes."""
 
@@ -121,6 +139,8 @@ class _Function:
         self.raw.restype = _c_type(returns)
         self.raw.argtypes = [_c_type(type_) for type_, _ in self.parameters]
         self.fails = bool(self.parameters) and self.parameters[-1] == ("heft_error **", "error")
+        self.short = not self.fails or name.startswith(_SHORT) or (
+            not name.startswith(_LONG) and all(_is_short(*parameter) for parameter in self.parameters))
 
 
 _functions: dict[str, _Function] = {}
@@ -535,11 +555,6 @@ def output(type_: str, value: Any) -> Any:
     return handle
 
 
-# Calls that neither take long nor wait.
-_SHORT = ("heft_options_", "heft_files_", "heft_result_", "heft_file_", "heft_approximation_at",
-          "heft_decision_number")
-
-
 def call(name: str, *inputs: Any, left: Optional[list[Any]] = None,
          within: Within = nullcontext) -> Any:
     """Calls a function with all its inputs, in their order, and returns its outputs: none, one, or a
@@ -591,9 +606,8 @@ def run(name: str, keep: object, *arguments: Any) -> Any:
 
 
 def _run(declared: _Function, work: Work, watch: Watch) -> Any:
-    short = not declared.fails or declared.raw.__name__.startswith(_SHORT)
     main = threading.current_thread() is threading.main_thread()
-    if short or not main or sys.is_finalizing():  # then the worker does not run any more
+    if declared.short or not main or sys.is_finalizing():  # then the worker does not run any more
         value, error = work()
     else:
         watch.run(work)
