@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Iterable, Optional
 
-from heft._library import call
+from heft._library import call, given
 from heft._records import AuditHead
 from heft._values import Path, path_of
 
@@ -24,4 +24,4 @@ def verify_audit_logs(files: Iterable[Path], *, noted: Optional[str] = None,
     before the first line, if older files are not given. DataLoss names the wrong line, or
     says that the files have none; InvalidArgument, NotFound, Unavailable."""
     paths = [path_of(file) for file in files]
-    return AuditHead(call("heft_audit_verify_logs", paths, len(paths), {"noted": noted, "after": after}))
+    return AuditHead(call("heft_audit_verify_logs", paths, len(paths), given(noted=noted, after=after)))

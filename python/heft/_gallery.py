@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any, Optional, Sequence, Union, cast
 
 from heft import errors
-from heft._library import Handle, Progress, call
+from heft._library import Handle, Progress, call, given
 from heft._record import warned
 from heft._records import (CompactResult, CopiedGallery, DamagedBlock, GalleryInfo, PendingEnrolment,
                            PersonInfo, RemoveResult, RenewResult, RestoreResult, Template, VerifyResult)
@@ -184,7 +184,7 @@ class Gallery(Closable):
         who = labels_of(identities)
         allowed = None if authorisation is None else source_of(authorisation, "authorisation")[0]
         return RemoveResult(call("heft_gallery_remove", matcher, self._at, who, len(who),
-                                 {"authorisation": allowed}, trust))
+                                 given(authorisation=allowed), trust))
 
     def remove_expired(self, matcher: Matcher) -> RemoveResult:
         """Removes all templates that have expired."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from heft import errors
 from heft._client import Encoding, Use, encrypted, encrypted_fused
-from heft._library import Handle, Passphrase, Progress, call, interrupted, whole_of
+from heft._library import Handle, Passphrase, Progress, call, given, interrupted, whole_of
 from heft._model import Model
 from heft._record import Made, warned
 from heft._records import (AdmissionInquiry, Admissions, BudgetLimits, BudgetUse, CeremonyCheck,
@@ -129,12 +129,12 @@ def _owners(owners: Sequence[int]) -> list[float]:
 
 def _flooding(bits: int, openings: int) -> dict[str, Any]:
     """The options of the noise that is added; without noise none."""
-    return {"security_bits": bits, "openings": openings} if bits else {}
+    return {"security_bits": bits, "openings": openings} if bits != 0 else {}
 
 
 def _rule(others: bool, **numbers: Optional[float]) -> dict[str, Any]:
-    given = {name: None if number is None else number_of(number, name) for name, number in numbers.items()}
-    return {**given, "others": bool(others) or None}
+    rates = {name: number_of(number, name) for name, number in given(**numbers).items()}
+    return {**rates, **given(others=bool(others) or None)}
 
 
 def _policy(only: Optional[Names], reject: Optional[Names], new_identities_only: bool, put_back: bool,
@@ -144,7 +144,7 @@ def _policy(only: Optional[Names], reject: Optional[Names], new_identities_only:
             "new_identities_only": bool(new_identities_only), "put_back": bool(put_back),
             "entries": labels_of(entries), "reject_entries": labels_of(reject_entries),
             "hold": labels_of(hold),
-            "shards": None if shards is None else call("heft_shards_describe", shards)["text"]}
+            **({} if shards is None else {"shards": call("heft_shards_describe", shards)["text"]})}
 
 
 # ---- Canaries.
@@ -411,7 +411,7 @@ class KeyOwner(Closable):
         others: the identity that the probe's label names is not a candidate. security_bits,
         openings, shards: as for open; parts: made by decide_part. Errors as open's; OutOfRange,
         InvalidArgument."""
-        options = {**_rule(others, score=score, fmr=fmr, fpir=fpir), "likelihood": bool(likelihood) or None,
+        options = {**_rule(others, score=score, fmr=fmr, fpir=fpir), **given(likelihood=bool(likelihood) or None),
                    **_flooding(security_bits, openings)}
         return warned(Decision(self._read("heft_key_owner_decide_replies", _replies(reply, shards), shards,
                                           _parts(parts), options)))
@@ -472,7 +472,7 @@ class KeyOwner(Closable):
 
         Errors as decide's; InvalidArgument for a wrong set of owners; FailedPrecondition for a
         whole key."""
-        options = {**_rule(others, score=score, fmr=fmr, fpir=fpir), "likelihood": bool(likelihood) or None,
+        options = {**_rule(others, score=score, fmr=fmr, fpir=fpir), **given(likelihood=bool(likelihood) or None),
                    **_flooding(security_bits, openings), "owners": _owners(owners)}
         return bytes(self._read("heft_key_owner_decide_part", _replies(reply, shards), shards, options))
 
@@ -525,7 +525,7 @@ class KeyOwner(Closable):
         replace, newcomer: the number of an owner that is replaced, and the public key of its
         successor (make_blank_share). InvalidArgument, FailedPrecondition."""
         return bytes(self._read("heft_key_owner_give_shares",
-                                {"owners": _owners(owners), "replace": replace, "newcomer": newcomer}))
+                                {"owners": _owners(owners), **given(replace=replace, newcomer=newcomer)}))
 
     def take_new_share(self, messages: Replies, path: Path, *, passphrase: Passphrase = None) -> None:
         """Writes this owner's new share to a new file, and the new record beside it
@@ -544,8 +544,8 @@ class KeyOwner(Closable):
     def set_budget(self, *, scores: Optional[int] = None, decisions: Optional[int] = None,
                    client_bits: Optional[int] = None, rejections: Optional[int] = None) -> None:
         """Raises or lowers limits; the journal records it. None leaves a limit unchanged."""
-        self._write("heft_key_owner_set_budget", {"scores": scores, "decisions": decisions,
-                                                  "client_bits": client_bits, "rejections": rejections})
+        self._write("heft_key_owner_set_budget", given(scores=scores, decisions=decisions,
+                                                       client_bits=client_bits, rejections=rejections))
 
     def restart_journal(self, reason: str) -> None:
         """Starts a new journal of openings, and records the reason in it."""

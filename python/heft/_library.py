@@ -158,6 +158,14 @@ def function(name: str) -> Any:
     return _declared(name).raw
 
 
+# Classes of other names than the library's.
+_CLASSES = {"dataset": "TrainingData", "scores": "ScoreTable", "shards": "ShardList"}
+
+
+def _class_of(kind: str) -> str:
+    return "heft." + _CLASSES.get(kind, kind.title().replace("_", ""))
+
+
 class Handle:
     """An object of the library. It is freed with this one, so after the calls that use it."""
 
@@ -169,6 +177,10 @@ class Handle:
         pointer, self.pointer = getattr(self, "pointer", None), None
         if pointer:
             self._free(pointer)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(f"a {_class_of(self.kind)} is not pickled or copied: keep its file, or what it is "
+                        "made of")
 
 
 # ---- Inputs.
@@ -199,31 +211,41 @@ def utf8(text: str, what: str) -> bytes:
             f"{what}: a text has no UTF-8 form (it contains half of a surrogate pair)") from None
 
 
-def _text(value: Union[str, bytes], name: str) -> bytes:
+def text_bytes(value: Union[str, bytes], name: str) -> bytes:
+    """A text in UTF-8. It has no NUL, which would end it."""
     if not isinstance(value, (str, bytes)):
-        raise TypeError(f"{name}: give a str, not {type(value).__name__}")
+        raise _wrong("const char *", name, value)
     text = utf8(value, name) if isinstance(value, str) else value
     if b"\0" in text:
         raise errors.InvalidArgument(f"{name}: a text contains a NUL character")
     return text
 
 
+def given(**values: Any) -> dict[str, Any]:
+    """The options that are not None."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def options_of(values: dict[str, Any]) -> Handle:
-    """heft_options of the values that are not None, by their types. The elements of a list are added."""
+    """heft_options of the values, by their types. The elements of a list are added."""
     options: Handle = call("heft_options_new")
     for name, value in values.items():
-        if value is None:
-            continue
         many = isinstance(value, (list, tuple))
+        if many and not value:
+            call("heft_options_set_empty_list", options, name)
         for one in value if many else [value]:
+            if one is None:
+                raise TypeError(f"{name}: give a value, not None")
             if isinstance(one, (bool, np.bool_)):
                 call("heft_options_set_flag", options, name, int(one))
             elif isinstance(one, str):
-                call(f"heft_options_{'add' if many else 'set'}_text", options, name, one)
+                call(f"heft_options_{'add' if many else 'set'}_text", options, name, text_bytes(one, name))
             elif isinstance(one, (float, np.floating)) or many:
                 call(f"heft_options_{'add' if many else 'set'}_number", options, name, float(one))
             elif isinstance(one, (int, np.integer)):
-                call("heft_options_set_integer", options, name, one)
+                number = whole_of(one, name, -2**63, 2**64 - 1)
+                kind = "integer" if number < 2**63 else "unsigned"
+                call(f"heft_options_set_{kind}", options, name, number)
             else:
                 call("heft_options_set_bytes", options, name, one)
     return options
@@ -237,7 +259,16 @@ def files_of(files: Sequence[tuple[Any, str]]) -> Handle:
     return made
 
 
-def _handle(value: Any, type_: str, name: str, keep: list[Any]) -> Optional[int]:
+def _wrong(type_: str, name: str, value: object) -> TypeError:
+    """The error of an argument of another type. The class says enough of one that C names by its kind."""
+    kind = _handle_kind(type_)
+    wanted = _class_of(kind) if kind else "str" if type_ == "const char *" else "value"
+    said = "" if name == kind else f"{name}: "
+    return TypeError(f"{said}give a {wanted}, not {type(value).__name__}")
+
+
+def pointer_of(value: Any, type_: str, name: str, keep: list[Any]) -> Optional[int]:
+    """The pointer to an object. `keep` holds what must live as long."""
     if type_ == "const heft_options *" and isinstance(value, dict):
         value = options_of(value)
     elif type_ == "const heft_files *" and isinstance(value, (list, tuple)):
@@ -248,17 +279,17 @@ def _handle(value: Any, type_: str, name: str, keep: list[Any]) -> Optional[int]
     if value is None:
         return None
     if not isinstance(value, Handle) or value.kind != _handle_kind(type_):
-        raise TypeError(f"{name}: give a {_handle_kind(type_)}, not {type(value).__name__}")
+        raise _wrong(type_, name, value)
     return value.pointer
 
 
 def _input(type_: str, name: str, value: Any, watch: "Watch", keep: list[Any]) -> Any:
     if type_ == "const char *":
-        return None if value is None else _text(value, name)
+        return None if value is None else text_bytes(value, name)
     if type_ == "heft_bytes":
         return watch.passphrase(value, keep) if name == "passphrase" else bytes_view(value, keep)
     if type_ == "const char *const *":
-        return None if value is None else (c.c_char_p * len(value))(*[_text(one, name) for one in value])
+        return None if value is None else (c.c_char_p * len(value))(*[text_bytes(one, name) for one in value])
     if type_ == "const heft_rows *":
         keep.append(value)
         return (Rows * len(value))(*[rows for rows, _ in value])
@@ -275,9 +306,9 @@ def _input(type_: str, name: str, value: Any, watch: "Watch", keep: list[Any]) -
         return CALLBACKS[type_]() if value is None else CALLBACKS[type_](
             lambda _, data, out: watch.answer(value, data, out))
     if type_.endswith("*const *") and _handle_kind(type_) is not None:
-        return (c.c_void_p * len(value))(*[_handle(one, type_, name, keep) for one in value])
+        return (c.c_void_p * len(value))(*[pointer_of(one, type_, name, keep) for one in value])
     if _handle_kind(type_) is not None:
-        return _handle(value, type_, name, keep)
+        return pointer_of(value, type_, name, keep)
     return whole_of(value, name, *_WHOLE[type_]) if type_ in _WHOLE else value
 
 
@@ -567,7 +598,8 @@ def call(name: str, *inputs: Any, left: Optional[list[Any]] = None,
     outputs: list[tuple[str, Any]] = []
     arguments: list[Any] = []
     error = c.c_void_p()
-    given = iter(inputs)
+    absent: dict[str, str] = {}  # types of inputs that are None, by name
+    rest = iter(inputs)
     for type_, parameter in declared.parameters:
         if parameter == "error" and type_ == "heft_error **":
             arguments.append(c.byref(error))
@@ -577,7 +609,10 @@ def call(name: str, *inputs: Any, left: Optional[list[Any]] = None,
             outputs.append((type_, _OUTPUTS.get(type_, c.c_void_p)()))
             arguments.append(c.byref(outputs[-1][1]))
         else:
-            arguments.append(_input(type_, parameter, next(given), watch, keep))
+            value = next(rest)
+            if value is None:
+                absent[parameter] = type_
+            arguments.append(_input(type_, parameter, value, watch, keep))
 
     def work() -> tuple[Any, Optional[BaseException]]:
         with within():
@@ -588,7 +623,9 @@ def call(name: str, *inputs: Any, left: Optional[list[Any]] = None,
         if not declared.fails:
             return status.decode() if isinstance(status, bytes) else status, None
         if status != 0:
-            return None, made_error(status, error)
+            raised = made_error(status, error)
+            null = str(raised).removesuffix(" is NULL")
+            return None, _wrong(absent[null], null, None) if null in absent else raised
         results = [output(type_, value) for type_, value in outputs]
         return results[0] if len(results) == 1 else tuple(results) if results else None, None
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Callable, Iterable, Mapping, Optional, Se
 
 from heft import errors
 from heft._gallery import Gallery, address_of, handle_of
-from heft._library import Progress, call, files_of, made_error, options_of, output, raise_error, run
+from heft._library import (Progress, call, files_of, given, made_error, options_of, output, pointer_of,
+                           raise_error, run)
 from heft._record import Made
 from heft._records import ActivateResult, AuditFinding, EnrolManyResult, EnrolResult
 from heft._shards import ShardList
@@ -113,8 +114,9 @@ class Matcher(Closable):
         at = address_of(gallery)
         options = {
             "identity": text_of(identity, "identity"), "all_pairs": all_pairs, "average": average,
-            "metadata": metadata_of(metadata), "expires": expires, "idempotency_key": idempotency_key,
-            "authorisation": None if authorisation is None else source_of(authorisation, "authorisation")[0]}
+            "metadata": metadata_of(metadata), "expires": expires, "idempotency_key": idempotency_key}
+        if authorisation is not None:
+            options["authorisation"] = source_of(authorisation, "authorisation")[0]
         rest = (at, files_of_samples(samples), options, trust, progress)
         if shards is None:
             return EnrolResult(call("heft_matcher_enrol", self, *rest))
@@ -238,12 +240,13 @@ class Matcher(Closable):
         files = [files_of(files_of_samples(probe)) for probe in probes]
         held, matcher = handle_of(gallery), self._handle
         options = options_of(_signed(sign, audience, life))
-        count, trusted = len(files), None if trust is None else trust._handle
+        keep: list[Any] = []
+        count, trusted = len(files), pointer_of(trust, "const heft_trust *", "trust", keep)
         replies, failures = (c.c_void_p * count)(), (c.c_void_p * count)()
         statuses, error = (c.c_int * count)(), c.c_void_p()
-        status = run("heft_matcher_identify_together", (matcher, held, files, options, trusted),
+        status = run("heft_matcher_identify_together", (matcher, held, files, options, keep),
                      matcher.pointer, held.pointer, (c.c_void_p * count)(*[one.pointer for one in files]),
-                     (c.c_void_p * count)(*[options.pointer] * count), count, trusted and trusted.pointer,
+                     (c.c_void_p * count)(*[options.pointer] * count), count, trusted,
                      replies, statuses, failures, c.byref(error))
         if status != 0:
             raise_error(status, error)
@@ -331,6 +334,7 @@ def _approver(owner: Union[None, KeyOwner, Callable[[bytes], Buffer]]) -> Option
     return lambda request: source_of(answer(request), "admission")[0]
 
 
-def _signed(sign: bool, audience: str, life: int, **others: Any) -> dict[str, Any]:
+def _signed(sign: bool, audience: str, life: int, *, row: Optional[int] = None,
+            **others: Any) -> dict[str, Any]:
     """The options of a probe."""
-    return {"sign": sign, "audience": text_of(audience, "audience"), "life": life, **others}
+    return {"sign": sign, "audience": text_of(audience, "audience"), "life": life, **given(row=row), **others}

@@ -94,7 +94,7 @@ def _at(stages: list[Polynomial], s: float) -> Tuple[float, float]:
 
 def _modalities(names: Optional[Sequence[str]]) -> dict[str, Any]:
     """The option of a set of modalities."""
-    return {"modalities": None if names is None else list_of(names, "modalities")}
+    return {} if names is None else {"modalities": list_of(names, "modalities")}
 
 
 class Model(Object):
@@ -149,7 +149,8 @@ class Model(Object):
         options = _options(locals())
         if curve is not None and not isinstance(curve, list):
             raise TypeError(f"curve: give a list, not {type(curve).__name__}")
-        options["checkpoint"] = None if checkpoint is None else os.fsdecode(path_of(checkpoint))
+        if checkpoint is not None:
+            options["checkpoint"] = os.fsdecode(path_of(checkpoint))
         options["with_curve"] = curve is not None
         people = data_of(data, labels, split, labelled=False)
         handle, steps = call("heft_learn", people, options, progress)
@@ -354,7 +355,7 @@ class Model(Object):
 
 def _options(given: dict[str, Any]) -> dict[str, Any]:
     """The options of heft_learn among the arguments of a call, which have the same names."""
-    others = ("data", "labels", "split", "folds", "fold_seed", "curve", "progress")
+    others = ("data", "labels", "split", "folds", "fold_seed", "curve", "progress", "checkpoint")
     return {**{name: value for name, value in given.items() if name not in others},
             "modality_weights": list(given["modality_weights"])}
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heft import errors
-from heft._library import call
+from heft._library import call, given
 from heft._records import LearnEpoch
 from heft._values import (Labels, Object, Path, Vectors, list_of, mapping_of, matrix_of, number_of, path_of,
                           row_labels, rows_of, text_of)
@@ -76,9 +76,9 @@ class TrainingData(Object):
         of each modality; rows are then all combinations of them. InvalidArgument."""
         return TrainingData._of(call("heft_dataset_synthesise", {
             "identities": identities, "samples": samples, "dimensions": list_of(dimensions, "dimensions"),
-            "jitter": _each(jitter, "jitter"), "within": _each(within, "within"),
-            "noise": _each(noise, "noise"), "rank_identity": rank_identity, "rank_within": rank_within,
-            "all_pairs_of": list(all_pairs_of), "seed": seed}))
+            "all_pairs_of": list(all_pairs_of), "seed": seed,
+            **given(jitter=_each(jitter, "jitter"), within=_each(within, "within"),
+                    noise=_each(noise, "noise"), rank_identity=rank_identity, rank_within=rank_within)}))
 
     @staticmethod
     def of_papers_size(*, seed: int = 1) -> TrainingData:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heft import errors
-from heft._library import Handle, Rows, call, utf8
+from heft._library import Handle, Rows, call, text_bytes
 from heft._record import Shown
 
 Path = Union[str, "os.PathLike[str]"]
@@ -95,10 +95,10 @@ def _iterable(value: object) -> Iterable[Any]:
 
 
 def text_of(text: object, what: str) -> str:
-    """A str with a UTF-8 form. TypeError for anything else."""
+    """A str with a UTF-8 form and without a NUL. TypeError for anything else."""
     if not isinstance(text, str):
         raise TypeError(f"{what}: give a str, not {type(text).__name__}")
-    utf8(text, what)
+    text_bytes(text, what)
     return text
 
 
@@ -161,8 +161,9 @@ def metadata_of(metadata: object) -> list[str]:
     """KEY=VALUE of a mapping from keys to a text or several."""
     if metadata is None:
         return []
-    return [f"{text_of(key, 'metadata')}={text}" for key, value in mapping_of(metadata, "metadata").items()
-            for text in labels_of(value)]
+    # No key has "=", which would end it early, nor "*".
+    return [f"{text_of(key, 'metadata').replace('=', '*')}={text}"
+            for key, value in mapping_of(metadata, "metadata").items() for text in labels_of(value)]
 
 
 def conditions_of(where: object) -> list[str]:
@@ -200,7 +201,7 @@ def matrix_of(array: object, what: str) -> tuple[NDArray[np.float32], bool]:
 
 def rows_of(modality: str, matrix: NDArray[np.float32]) -> tuple[Rows, Any]:
     """heft_rows of a matrix, and what must live as long."""
-    name = utf8(text_of(modality, "modality"), "modality")
+    name = text_bytes(modality, "modality")
     return Rows(name, matrix.ctypes.data, matrix.shape[0], matrix.shape[1]), (name, matrix)
 
 
@@ -224,10 +225,10 @@ def view_of(owner: Handle, address: Optional[int], shape: tuple[int, ...], type_
         return np.zeros((0,) * len(shape), type_)
     return np.asarray(_View(owner, {"version": 3, "data": (address, True), "shape": shape, "typestr":
                                     np.dtype(type_).str, "strides": strides}))
-_Opened = TypeVar("_Opened", bound="Closable")
 
 
 _Made = TypeVar("_Made", bound="Object")
+_Opened = TypeVar("_Opened", bound="Closable")
 
 
 class Object(Shown):

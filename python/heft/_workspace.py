@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Mapping, Optional, Union, overlo
 
 from heft import errors
 from heft._key_owner import asked_once, spending
-from heft._library import Passphrase, Progress, call
+from heft._library import Passphrase, Progress, call, given
 from heft._model import Model
 from heft._record import warned
 from heft._records import Decision, WorkspaceAdded, WorkspaceRemoved
@@ -139,7 +139,7 @@ class Workspace(Closable):
                 *claim: str) -> list[Decision]:
         """Decisions; an exception has those before it as `decisions`."""
         decisions: list[Decision] = []
-        options = {key: None if value is None else number_of(value, key) for key, value in rule.items()}
+        options = {key: number_of(value, key) for key, value in given(**rule).items()}
         try:
             with spending():
                 call(name, self, rows, len(rows), *claim, options,

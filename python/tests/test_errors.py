@@ -205,7 +205,7 @@ def test_wrong_arguments_are_named_by_their_types(world: World, gallery: str) ->
     with pytest.raises(TypeError) as swapped:
         anything.verify(gallery, files, files)
     assert str(swapped.value) == "identity: give a str, not dict", "and not a megabyte of ciphertext"
-    with pytest.raises(TypeError, match="^model: give a model, not bytes$"):
+    with pytest.raises(TypeError, match="^give a heft.Model, not bytes$"):
         heft.Client(files["face"], files["face"])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="other"):
         anything.identify(other=3)
