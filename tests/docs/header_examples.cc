@@ -25,7 +25,7 @@ namespace heft {
 using Bytes = std::vector<uint8_t>;
 
 absl::Status PassesErrorsOn(const Model& model, const Bytes& key) {
-#include "tests/docs/headers/heft_status.h.1"
+#include "tests/docs/headers/heft_base.h.1"
   return absl::OkStatus();
 }
 
