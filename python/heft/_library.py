@@ -613,11 +613,15 @@ def call(name: str, *inputs: Any, left: Optional[list[Any]] = None,
             if value is None:
                 absent[parameter] = type_
             arguments.append(_input(type_, parameter, value, watch, keep))
+    # `keep` has them until the call is back. An exception that is kept holds this frame, and would
+    # otherwise hold the state of a gallery, for which a removal waits.
+    inputs, rest, value = (), iter(()), None
 
     def work() -> tuple[Any, Optional[BaseException]]:
         with within():
             status = declared.raw(*arguments)
         keep.clear()  # not earlier, even if a signal has ended the wait for this call
+        arguments.clear()
         if left is not None:
             left.extend(value.value for type_, value in outputs if type_ in _OUTPUTS)
         if not declared.fails:

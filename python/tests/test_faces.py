@@ -83,7 +83,7 @@ REQUESTS = [
     Request("a search of one row", samples=2, options={"row": 1}),
     Request("a search of some", options={"where": ["site=berlin"]}),
     Request("a search of none", options={"where": ["site=rome"]}),
-    Request("a search for positions", options={"with_identities": False}),
+    Request("a search for positions", options={"identities": False}),
     Request("a claim", claimed="person 1"),
     Request("a false claim", claimed="person 2"),
     Request("a claim of one row", samples=2, claimed="person 1", options={"row": 1}),
@@ -335,8 +335,7 @@ class Desk:
                 return without(done["others"]["galleries"][0], "gallery")
         except heft.Error as error:
             raise Refused(error.code, str(error)) from error
-        more = {("identities" if name == "with_identities" else name): value
-                for name, value in request.options.items() if name != "where"}
+        more = {name: value for name, value in request.options.items() if name != "where"}
         if "where" in request.options:
             more["filter"] = dict(one.split("=") for one in request.options["where"])
         path = f"/v1/verify/{request.gallery}/{quoted(request.claimed)}" \
@@ -354,7 +353,7 @@ class Desk:
             return said
         where = request.options.get("where", [])
         conditions = f"ARRAY[{', '.join(map(repr, where))}]::text[]"
-        identities = str(request.options.get("with_identities", True)).lower()
+        identities = str(request.options.get("identities", True)).lower()
         call = f"heft.heft_verify('{request.gallery}', '{request.claimed}', {array(files)})" \
             if request.claimed else (
                 f"heft.heft_identify('{request.gallery}', {array(files)}, {conditions}, {identities})")
@@ -407,8 +406,6 @@ class Desk:
 
     def python(self, request: Request, files: Files) -> Answer:
         options = dict(request.options)
-        if "with_identities" in options:
-            options["identities"] = options.pop("with_identities")
         gallery = self.address(request.gallery)
         try:
             if request.removed:
@@ -474,7 +471,7 @@ class Desk:
             command += ["--row", str(request.options["row"])]
         for condition in request.options.get("where", []):
             command += ["--where", condition]
-        if request.options.get("with_identities") is False:
+        if request.options.get("identities") is False:
             command += ["--no-identities"]
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
         if done.returncode != 0:

@@ -144,3 +144,16 @@ def test_enrol_many_says_where_to_go_on(world: World, gallery: str) -> None:
     for start, owner in ((3, None), (4, world.owner)):
         with pytest.raises(heft.InvalidArgument, match="there is none"):
             enrol(start, owner)
+
+
+def test_a_kept_error_holds_no_state_of_a_gallery(world: World, gallery: str) -> None:
+    world.enrol(gallery)
+    with pytest.raises(heft.Error) as kept:
+        world.matcher.identify(gallery, world.client.encrypt_each(world.rows(range(1))))
+    heft.set_writer_wait(0)
+    try:
+        removed = heft.Gallery(gallery).remove(world.matcher, ["person 1"])
+        assert removed.receipts, "somebody still reads the state with this person"
+    finally:
+        heft.set_writer_wait(60)
+    assert "identification" in str(kept.value)
